@@ -1,0 +1,4 @@
+//! The program `drawloom`.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Formats: the text language, JSON, Graphviz and SVG drawings, and reports.

@@ -1,0 +1,1 @@
+//! Passes: graph to graph, with the meaning preserved.
