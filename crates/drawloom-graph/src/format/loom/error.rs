@@ -18,7 +18,7 @@ pub struct SyntaxError {
     /// Other places that matter, each with a remark.
     pub related: Vec<(Span, String)>,
     /// What to do about it.
-    pub help: Option<Suggestion>,
+    pub help: Option<Box<Suggestion>>,
 }
 
 /// A way to mend a mistake.
@@ -108,18 +108,13 @@ impl SyntaxError {
     }
 
     pub(crate) fn help(mut self, message: impl Into<String>) -> Self {
-        self.help = Some(Suggestion { message: message.into(), edit: None });
+        self.help = Some(Box::new(Suggestion { message: message.into(), edit: None }));
         self
     }
 
-    pub(crate) fn suggest(
-        mut self,
-        message: impl Into<String>,
-        span: Span,
-        replacement: impl Into<String>,
-    ) -> Self {
+    pub(crate) fn suggest(mut self, message: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         let edit = Some(Edit { span, replacement: replacement.into() });
-        self.help = Some(Suggestion { message: message.into(), edit });
+        self.help = Some(Box::new(Suggestion { message: message.into(), edit }));
         self
     }
 

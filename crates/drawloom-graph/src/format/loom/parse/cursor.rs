@@ -200,6 +200,11 @@ impl<'s> Cursor<'s> {
         }
     }
 
+    /// A name that expressions can use: without quotes.
+    pub(super) fn variable(&mut self) -> Parsed<Name> {
+        if self.peek() == Token::Name { self.name("") } else { self.fail_expected("the name of a variable") }
+    }
+
     /// Passes what stands between statements and returns it. `fresh` is true at the start of a block, where blank lines
     /// mean nothing.
     pub(super) fn between(&mut self, fresh: bool) -> Vec<Trivia> {
@@ -262,10 +267,11 @@ impl<'s> Cursor<'s> {
         if std::mem::replace(&mut self.unclosed, true) || self.is_hopeless() {
             return Err(Failed);
         }
-        self.fail(
-            SyntaxError::new(Code::Syntax, "a block without its closing `}`", open, "opened here")
-                .suggest("close it", self.span(), "}"),
-        )
+        self.fail(SyntaxError::new(Code::Syntax, "a block without its closing `}`", open, "opened here").suggest(
+            "close it",
+            self.span(),
+            "}",
+        ))
     }
 
     /// Passes the rest of a block whose opening brace was read.

@@ -6,16 +6,15 @@ use super::super::syntax::{Cut, Entry, Literal, Name, Statement};
 use super::super::token::Token;
 use super::cursor::{Cursor, Parsed};
 
-const CUTS: [&str; 10] = [
-    "equal", "colours", "lists", "image", "preimage", "union", "intersection", "difference", "halo", "declared",
-];
+const CUTS: [&str; 10] =
+    ["equal", "colours", "lists", "image", "preimage", "union", "intersection", "difference", "halo", "declared"];
 
 impl Cursor<'_> {
     /// A declaration after its first word.
     pub(super) fn declaration(&mut self, word: &str) -> Parsed<Statement> {
         match word {
             "let" => {
-                let name = self.name("the name of a variable")?;
+                let name = self.variable()?;
                 self.expect(Token::Equals, "`=`")?;
                 Ok(Statement::Let { name, value: self.expression()? })
             }

@@ -46,7 +46,8 @@ impl Cursor<'_> {
 
     fn raw_node(&mut self, kind: RawKind) -> Parsed<RawStatement> {
         let name = self.node_name()?;
-        let region = if kind == RawKind::Data && self.accept(Token::Colon) { Some(self.path("a region")?) } else { None };
+        let region =
+            if kind == RawKind::Data && self.accept(Token::Colon) { Some(self.path("a region")?) } else { None };
         let cost = self.cost()?;
         let control = if kind == RawKind::Task && self.accept(Token::Colon) {
             Some(self.control(Self::raw_statement)?)

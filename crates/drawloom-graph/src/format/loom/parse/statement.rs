@@ -2,15 +2,25 @@
 
 use super::super::error::{Code, SyntaxError, nearest};
 use super::super::span::Spanned;
-use super::super::syntax::{
-    AccessWord, Argument, Block, Call, Control, Item, RawStatement, Statement, Trivia, When,
-};
+use super::super::syntax::{AccessWord, Argument, Block, Call, Control, Item, RawStatement, Statement, Trivia, When};
 use super::super::token::Token;
 use super::cursor::{Cursor, Parsed};
 
 /// The words a statement can start with.
 const STATEMENTS: [&str; 14] = [
-    "space", "field", "region", "partition", "map", "disjoint", "let", "for", "task", "repeat", "while", "if", "call",
+    "space",
+    "field",
+    "region",
+    "partition",
+    "map",
+    "disjoint",
+    "let",
+    "for",
+    "task",
+    "repeat",
+    "while",
+    "if",
+    "call",
     "graph",
 ];
 
@@ -100,7 +110,7 @@ impl Cursor<'_> {
             }
             "for" => {
                 self.bump();
-                let name = self.name("the name of a variable")?;
+                let name = self.variable()?;
                 self.expect_keyword("in")?;
                 let start = self.expression()?;
                 self.expect(Token::Dots, "`..`")?;
@@ -185,23 +195,21 @@ impl Cursor<'_> {
             return self.fail_expected("an access: read, write, update or reduce(…)");
         }
         self.bump();
-        let access = match word {
-            "read" => AccessWord::Read,
-            "write" => AccessWord::Write,
-            "update" => AccessWord::Update,
-            _ => match self.operator()? {
-                Some(operator) => AccessWord::Reduce(operator),
-                None => {
-                    return self.fail(
-                        SyntaxError::new(Code::Syntax, "a reduce without its operator", start, "reduces how?").suggest(
-                            "name the operator",
-                            start.after(),
-                            "(+)",
-                        ),
-                    );
-                }
-            },
-        };
+        let access =
+            match word {
+                "read" => AccessWord::Read,
+                "write" => AccessWord::Write,
+                "update" => AccessWord::Update,
+                _ => match self.operator()? {
+                    Some(operator) => AccessWord::Reduce(operator),
+                    None => {
+                        return self.fail(
+                            SyntaxError::new(Code::Syntax, "a reduce without its operator", start, "reduces how?")
+                                .suggest("name the operator", start.after(), "(+)"),
+                        );
+                    }
+                },
+            };
         Ok(Spanned::new(access, start.to(self.last_span())))
     }
 
