@@ -3,10 +3,12 @@
 //! | file | concept |
 //! |---|---|
 //! | `meaning` | the values a graph leaves in memory, to compare graphs that should mean the same |
+//! | `oracle` | brute force: the rules over all pairs, and every order of the tasks in a toy memory |
 //! | `random` | worlds of regions, graphs and programs from a seed |
 
 // Each test binary includes this folder and uses a part of it.
 #![allow(dead_code)]
 
 pub(crate) mod meaning;
+pub(crate) mod oracle;
 pub(crate) mod random;
