@@ -1,14 +1,13 @@
 //! Confirms a diagnostic from first principles: searches, edges and facts, and nothing of the check that made it.
-use drawloom_graph::{
-    Because, Diagnostic, Edge, Fact, Graph, Inconsistency, NodeId, NodeKind, OrderStep, Rule, Witness,
-};
+use drawloom_graph::{Because, Diagnostic, Fact, Graph, Inconsistency, NodeId, NodeKind, OrderStep, Rule, Witness};
 use drawloom_graph::{Label, Label::*};
 
 /// Whether the finding is true of the graph, or of the one inside the control nodes that the diagnostic names.
 pub(crate) fn confirm(graph: &Graph, d: &Diagnostic) -> bool {
-    let inner =
-        |graphs: Vec<_>, node| graphs.iter().filter_map(|g: &&Graph| g.body(*node)).flat_map(|b| b.graphs()).collect();
-    let graphs = d.scope.iter().fold(vec![graph], inner);
+    let mut graphs = vec![graph];
+    for node in &d.scope {
+        graphs = graphs.iter().filter_map(|g| g.body(*node)).flat_map(|b| b.graphs()).collect();
+    }
     graphs.iter().any(|g| d.nodes.iter().all(|n| n.index() < g.nodes().len()) && witnessed(g, d))
 }
 
@@ -27,7 +26,7 @@ fn edge(graph: &Graph, from: NodeId, to: NodeId, labels: &[Label]) -> bool {
 }
 
 fn alias(graph: &Graph, a: NodeId, b: NodeId) -> bool {
-    a != b && graph.regions().may_alias(graph.region(a).unwrap(), graph.region(b).unwrap())
+    graph.regions().may_alias(graph.region(a).unwrap(), graph.region(b).unwrap())
 }
 
 fn witnessed(graph: &Graph, d: &Diagnostic) -> bool {
