@@ -2,8 +2,10 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | [`json`] | graphs as JSON |
 //! | [`sentence`](mod@sentence) | witnesses and orders as English sentences |
 
+pub mod json;
 pub mod sentence;
 
 pub use sentence::{Sentences, Versions, sentence};
