@@ -23,6 +23,7 @@ mod refusal;
 pub mod summary;
 mod walk;
 
+pub(crate) use coverage::covers as covers_whole;
 pub use edit::renumber;
 pub use inline::inline;
 pub use outline::outline;
