@@ -7,6 +7,10 @@ use drawloom_graph::{Control, Graph, Label, NodeId, NodeKind, RegionId, Regions,
 use support::meaning::assert_same_meaning;
 use support::random;
 
+fn show(graph: &Graph) -> String {
+    random::sketch::Sketch::from_graph(graph).describe()
+}
+
 /// The original, with the nodes that an outlining took moved to the place of the first chosen one.
 fn gathered(graph: &Graph, chosen: &[NodeId], outlined: &Graph) -> Graph {
     let left: std::collections::BTreeSet<String> =
@@ -51,7 +55,8 @@ fn outline_then_inline_is_the_identity_on_random_graphs() {
         let call = outlined.find("phase").expect("the call has the name it was given");
         assert_eq!(outlined.body(call).unwrap().control, Control::Call);
         let back = inline(&outlined, call).unwrap_or_else(|r| panic!("case {case}: {r}"));
-        assert_eq!(back, gathered(&graph, &chosen, &outlined), "case {case}");
+        let expected = gathered(&graph, &chosen, &outlined);
+        assert!(back == expected, "case {case}: not the identity\n{}\nbut\n{}", show(&expected), show(&back));
         done += 1;
     }
     assert!(done > refused / 4, "the test must not live on refusals: {done} outlined, {refused} refused");

@@ -134,6 +134,13 @@ impl<'g> Edit<'g> {
         self.edges_out(node).filter(|e| e.label.is_dataflow())
     }
 
+    /// The edges that end or start at a node, in the order they were added.
+    pub(crate) fn edges_at(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
+        let mut all: Vec<u32> = self.incoming[node.index()].iter().chain(&self.outgoing[node.index()]).copied().collect();
+        all.sort_unstable();
+        all.into_iter().filter(|e| !self.gone_edges[*e as usize]).map(|e| self.edges[e as usize])
+    }
+
     /// Adds a node in the place of a base node.
     pub(crate) fn add_node(&mut self, name: &str, kind: NodeKind, region: Option<RegionId>, place: NodeId) -> NodeId {
         let id = NodeId::from_index(self.gone.len());

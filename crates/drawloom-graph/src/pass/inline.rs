@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use super::edit::{Edit, between};
 use super::outline::{order_ends, order_port};
 use super::refusal::{Refusal, RefusalKind, rechecked, require_node, require_valid};
-use super::walk::is_superseded;
+use super::walk::{is_superseded, topological};
 use crate::graph::{Control, Edge, Graph, Label, NodeId, NodeKind};
 use crate::region::{RegionId, Regions};
 
@@ -113,13 +113,21 @@ impl Splice<'_> {
 
     /// Finds out which version, or which versions together, every version made by the call is.
     fn match_outputs(&mut self, edit: &Edit<'_>) -> Result<(), Refusal> {
-        let changed: Vec<(NodeId, RegionId)> = self
-            .inner
-            .nodes()
-            .filter(|n| self.inner.kind(*n) == NodeKind::Data && !is_superseded(&self.inner, *n, |_| true))
-            .filter(|n| self.inner.takes(*n).any(|e| self.inner.kind(e.from) != NodeKind::Open))
-            .filter_map(|n| Some((n, self.inner.region(n)?)))
-            .collect();
+        let mut changed: Vec<(NodeId, RegionId)> = Vec::new();
+        // What is only opened is the newest version of its region too, as long as nothing changed that.
+        let mut opened: FxHashMap<RegionId, NodeId> = FxHashMap::default();
+        for version in topological(self.inner.base()) {
+            let Some(region) = self.inner.region(version) else { continue };
+            let mut makers = self.inner.takes(version).map(|e| self.inner.kind(e.from)).peekable();
+            if makers.peek().is_none() || is_superseded(&self.inner, version, |_| true) {
+                continue;
+            }
+            if makers.all(|kind| kind == NodeKind::Open) {
+                opened.insert(region, version);
+            } else {
+                changed.push((version, region));
+            }
+        }
         let by_region: FxHashMap<RegionId, NodeId> =
             self.makes.iter().filter_map(|e| Some((edit.region(e.to)?, e.to))).collect();
         let mut parts: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
@@ -131,7 +139,12 @@ impl Splice<'_> {
         }
         for made in self.makes.iter().map(|e| e.to) {
             match parts.remove(&made).as_deref() {
-                None => self.unchanged.push(made),
+                None => match edit.region(made).and_then(|region| opened.get(&region)) {
+                    Some(version) => {
+                        self.ids.insert(*version, made);
+                    }
+                    None => self.unchanged.push(made),
+                },
                 Some(&[one]) if self.inner.region(one) == edit.region(made) => {
                     self.ids.insert(one, made);
                 }

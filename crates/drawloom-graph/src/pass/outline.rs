@@ -1,8 +1,8 @@
 //! Outlining: a set of nodes becomes one task that holds them.
 //!
 //! The chosen Tasks, Opens and Closes move into the body of a call, with every version they touch. A version that is made
-//! and used up inside, and that a newer version made inside replaces, is hidden there. All others stay outside as well:
-//! the call takes them and makes them. How, follows from what the nodes inside do with them:
+//! and used up inside, and that is only opened from another or replaced by a newer one made inside, is hidden there. All
+//! others stay outside as well: the call takes them and makes them. How, follows from what the nodes inside do with them:
 //!
 //! * a version from outside is Read when anything inside reads it, opens it, closes it, or reads what was folded into it;
 //!   it is Discarded when it only is discarded, and Used when it only is the base of reductions;
@@ -152,7 +152,9 @@ impl Boundary {
         for version in versions().filter(|v| made_inside(*v)) {
             let private = edit.takes(version).all(|e| inside.contains(&e.from))
                 && edit.makes(version).all(|e| inside.contains(&e.to));
-            if private && is_superseded(edit, version, |n| inside.contains(&n)) {
+            // What an Open makes holds what its source holds, so leaving it out leaves no change out.
+            let opened = edit.takes(version).all(|e| edit.kind(e.from) == NodeKind::Open);
+            if private && (opened || is_superseded(edit, version, |n| inside.contains(&n))) {
                 hidden.insert(version);
                 continue;
             }
@@ -228,9 +230,9 @@ fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[NodeId]) -> G
     }
     let mut edges: Vec<Edge> = Vec::new();
     for &node in members.iter().filter(|n| inside.contains(n)) {
-        let stated_inside = |e: &Edge| e.label.is_dataflow() || inside.contains(&e.from);
-        let all = edit.edges_in(node).filter(stated_inside).chain(edit.makes(node));
-        edges.extend(all.map(|e| {
+        // An order between two nodes inside belongs to the later one, so that it is taken once.
+        let belongs = |e: &Edge| e.label.is_dataflow() || e.to == node && inside.contains(&e.from);
+        edges.extend(edit.edges_at(node).filter(belongs).map(|e| {
             let operator = e.operator().map(|op| body.operator(edit.operator_name(op)));
             let edge = between(e, ids[&e.from], ids[&e.to]);
             operator.map_or(edge, |op| edge.with_operator(op))
