@@ -1,0 +1,148 @@
+//! `drawloom explain`: why one node must precede another.
+
+use drawloom_graph::format::Sentences;
+use drawloom_graph::format::report::error_json;
+use drawloom_graph::{Explanation, Graph, NodeId, OrderStep};
+use serde::Serialize;
+
+use super::verdict::{self, Voice};
+use crate::arguments::{Explain, Format};
+use crate::exit::Exit;
+use crate::input::Input;
+use crate::output::{Output, complain};
+
+/// The answer as JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    file: String,
+    a: &'a str,
+    b: &'a str,
+    /// `before`, `after` or `unordered`.
+    relation: &'static str,
+    steps: Vec<Step>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    before: String,
+    after: String,
+    because: String,
+}
+
+/// Explains the order between two nodes.
+pub(crate) fn run(arguments: &Explain, output: &mut Output) -> Exit {
+    let input = Input::new(&arguments.file);
+    let voice = Voice::from(arguments.format);
+    let (graph, order) = match verdict::ordered(&input, voice, output) {
+        Ok(ordered) => ordered,
+        Err(exit) => return exit,
+    };
+    let graph = &graph;
+    let mut nodes = Vec::new();
+    for name in [&arguments.first, &arguments.second] {
+        let Some(node) = graph.find(name) else {
+            let message = unknown(graph, name);
+            match voice {
+                Voice::Text => complain(format_args!("{input}: {message}")),
+                Voice::Json => output.line(error_json(&input.given(), &message)),
+            }
+            return Exit::Unusable;
+        };
+        nodes.push(node);
+    }
+    let (a, b) = (nodes[0], nodes[1]);
+    let (relation, steps) = match graph.explain(&order, a, b) {
+        Explanation::Before(steps) => ("before", steps),
+        Explanation::After(steps) => ("after", steps),
+        _ => ("unordered", Vec::new()),
+    };
+    let sentences = Sentences::new(graph);
+    match arguments.format {
+        Format::Text => text(graph, &sentences, (a, b), relation, &steps, output),
+        Format::Json => {
+            let steps = steps.iter().map(|step| Step {
+                before: graph.name(step.before).into_owned(),
+                after: graph.name(step.after).into_owned(),
+                because: sentences.step(step),
+            });
+            output.json(&Answer {
+                file: input.given(),
+                a: &arguments.first,
+                b: &arguments.second,
+                relation,
+                steps: steps.collect(),
+            });
+        }
+    }
+    Exit::Valid
+}
+
+fn text(
+    graph: &Graph,
+    sentences: &Sentences<'_>,
+    (a, b): (NodeId, NodeId),
+    relation: &str,
+    steps: &[OrderStep],
+    output: &mut Output,
+) {
+    let (first, second) = (graph.name(a), graph.name(b));
+    match relation {
+        "before" => output.line(format_args!("{first} must precede {second}:")),
+        "after" => output.line(format_args!("{second} must precede {first}:")),
+        _ if a == b => output.line(format_args!("{first} is one node: nothing precedes itself")),
+        _ => output.line(format_args!("nothing orders {first} and {second}: they may run at the same time")),
+    }
+    for step in steps {
+        output.line(format_args!("  {}", sentences.step(step)));
+    }
+}
+
+/// Says that no node has a name, and which names are close to it.
+fn unknown(graph: &Graph, name: &str) -> String {
+    let mut near: Vec<(usize, String)> = graph
+        .node_ids()
+        .map(|node| graph.name(node))
+        .filter_map(|other| distance(name, &other).map(|d| (d, other.into_owned())))
+        .collect();
+    near.sort();
+    near.truncate(3);
+    let near: Vec<String> = near.into_iter().map(|(_, name)| name).collect();
+    match near.as_slice() {
+        [] => format!("there is no node `{name}`"),
+        names => format!("there is no node `{name}`; did you mean {}?", names.join(" or ")),
+    }
+}
+
+/// How many characters have to be changed to make one name of the other, when that is few for their length.
+fn distance(a: &str, b: &str) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let most = a.len().max(b.len()) / 3;
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    (row[b.len()] <= most).then_some(row[b.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn near_names_are_near_and_others_are_not() {
+        assert_eq!(distance("smooth", "smoth"), Some(1));
+        assert_eq!(distance("smooth", "smooth"), Some(0));
+        assert_eq!(distance("smooth", "relax"), None);
+        assert_eq!(distance("t1", "t2"), None);
+        assert_eq!(distance("", "x"), None);
+    }
+}
