@@ -1,8 +1,9 @@
 //! Why one task must run before another, or why nothing orders them.
 
-use crate::diagnostic::OrderStep;
+use crate::check::serial::Orders;
+use crate::check::{Options, cycle};
+use crate::diagnostic::{OrderStep, Report};
 use crate::graph::{Graph, NodeId};
-use crate::order::Order;
 
 /// How two nodes are ordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +18,15 @@ pub enum Explanation {
 }
 
 impl Graph {
-    /// Explains the order between two nodes of a valid graph, given its order.
-    pub fn explain(&self, order: &Order, a: NodeId, b: NodeId) -> Explanation {
-        let _ = (order, a, b);
-        Explanation::Unordered
+    /// Explains the order between two nodes by a chain with the fewest tasks. The report holds the violations of a graph
+    /// that has no order.
+    pub fn explain(&self, a: NodeId, b: NodeId) -> Result<Explanation, Report> {
+        self.analyse(&Options::default(), |ordered, _| {
+            let orders = Orders::new(ordered);
+            if let Some(steps) = cycle::shortest_chain(ordered, &orders, a.0, b.0) {
+                return Explanation::Before(steps);
+            }
+            cycle::shortest_chain(ordered, &orders, b.0, a.0).map_or(Explanation::Unordered, Explanation::After)
+        })
     }
 }

@@ -1,8 +1,9 @@
-//! The launch list: for each task, its parameters with privileges. Seed 003 calls this code generation.
+//! The launch list: for each task, its parameters with privileges. RDIR calls this code generation.
 
 use std::fmt;
 
-use crate::graph::{Graph, NodeId, OperatorId};
+use crate::graph::adjacency::Rows;
+use crate::graph::{Edge, Graph, Label, NodeId, OperatorId};
 use crate::region::RegionId;
 
 /// What a task may do with a parameter.
@@ -45,8 +46,91 @@ pub struct Launch {
 
 impl Graph {
     /// The launch list of the given tasks.
+    ///
+    /// Edges at one port, or without ports at one region, make one parameter.
     pub fn launches(&self, tasks: &[NodeId]) -> Vec<Launch> {
-        tasks.iter().map(|&task| Launch { task, parameters: Vec::new() }).collect()
+        let n = self.nodes().len();
+        let into = Rows::new(n, self.edges(), |e| e.label.is_dataflow(), |e| e.to.0);
+        let out = Rows::new(n, self.edges(), |e| e.label.is_dataflow(), |e| e.from.0);
+        tasks
+            .iter()
+            .map(|&task| {
+                let mut edges: Vec<Edge> =
+                    into.row(task.0).iter().chain(out.row(task.0)).map(|e| self.edge(*e)).collect();
+                // Ports first, so that an edge without one can join the argument of its region.
+                edges.sort_by_key(|e| e.port().unwrap_or(u32::MAX));
+                let mut slots: Vec<Slot> = Vec::new();
+                edges.iter().for_each(|e| self.place(e, &mut slots));
+                Launch { task, parameters: slots.into_iter().map(Slot::parameter).collect() }
+            })
+            .collect()
+    }
+
+    fn place(&self, edge: &Edge, slots: &mut Vec<Slot>) {
+        let version = if edge.label.is_mutation() { edge.to } else { edge.from };
+        let Some(region) = self.region(version) else { return };
+        let found = slots.iter().position(|s| {
+            s.region == region && (edge.port().is_none() || s.ports.is_empty() || Some(s.ports[0]) == edge.port())
+        });
+        let slot = match found {
+            Some(at) => &mut slots[at],
+            None => {
+                slots.push(Slot {
+                    region,
+                    takes: None,
+                    makes: None,
+                    reads: false,
+                    operator: None,
+                    writes: false,
+                    ports: Vec::new(),
+                });
+                slots.last_mut().expect("just pushed")
+            }
+        };
+        match edge.label {
+            Label::Read => {
+                slot.reads = true;
+                slot.takes = Some(version);
+            }
+            Label::Discard | Label::Use => slot.takes = slot.takes.or(Some(version)),
+            Label::Write => {
+                slot.writes = true;
+                slot.makes = Some(version);
+            }
+            Label::Reduce => {
+                slot.operator = edge.operator();
+                slot.makes = Some(version);
+            }
+            Label::HappensBefore => {}
+        }
+        if let Some(port) = edge.port()
+            && !slot.ports.contains(&port)
+        {
+            slot.ports.push(port);
+        }
+    }
+}
+
+/// A parameter while its edges are gathered.
+struct Slot {
+    region: RegionId,
+    takes: Option<NodeId>,
+    makes: Option<NodeId>,
+    reads: bool,
+    writes: bool,
+    operator: Option<OperatorId>,
+    ports: Vec<u32>,
+}
+
+impl Slot {
+    fn parameter(self) -> Parameter {
+        let privilege = match (self.reads, self.writes, self.operator) {
+            (false, false, Some(operator)) => Privilege::Reduce(operator),
+            (true, false, None) => Privilege::Read,
+            (false, _, None) => Privilege::Write,
+            _ => Privilege::Update,
+        };
+        Parameter { region: self.region, privilege, takes: self.takes, makes: self.makes, ports: self.ports }
     }
 }
 

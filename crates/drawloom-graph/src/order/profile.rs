@@ -1,6 +1,8 @@
 //! How parallel an ordered graph is.
 
-use crate::graph::{Graph, NodeId};
+use std::collections::BTreeMap;
+
+use crate::graph::{Graph, NodeId, NodeKind};
 use crate::order::Order;
 
 /// Work, critical path and width of an ordered graph. A task without a cost counts as one.
@@ -16,10 +18,82 @@ pub struct Profile {
     pub width: Vec<(f64, u64)>,
 }
 
+impl Profile {
+    /// The largest number of tasks that run at one moment.
+    pub fn peak_width(&self) -> u64 {
+        self.width.iter().map(|w| w.1).max().unwrap_or(0)
+    }
+}
+
 impl Graph {
-    /// Profiles a graph along its order.
+    /// Profiles a graph along its order. Negative costs count as zero.
     pub fn profile(&self, order: &Order) -> Profile {
-        let _ = order;
-        Profile { work: 0.0, span: 0.0, critical_path: Vec::new(), width: Vec::new() }
+        let n = self.nodes().len() + order.barriers;
+        let edges = || self.edges().iter().map(|e| (e.from, e.to)).chain(order.happens_before.iter().copied());
+        let mut starts = vec![0u32; n + 2];
+        let mut waiting = vec![0u32; n];
+        for (from, to) in edges() {
+            starts[from.index() + 2] += 1;
+            waiting[to.index()] += 1;
+        }
+        (2..n + 2).for_each(|i| starts[i] += starts[i - 1]);
+        let mut targets = vec![0u32; starts[n + 1] as usize];
+        for (from, to) in edges() {
+            let at = &mut starts[from.index() + 1];
+            targets[*at as usize] = to.0;
+            *at += 1;
+        }
+        let cost = |node: u32| match self.nodes().get(node as usize).map(|n| n.kind()) {
+            Some(NodeKind::Task) => self.cost(NodeId(node)).unwrap_or(1.0).max(0.0),
+            _ => 0.0,
+        };
+        let mut start = vec![0.0f64; n];
+        let mut last = vec![u32::MAX; n];
+        let mut ready: Vec<u32> = (0..n as u32).filter(|i| waiting[*i as usize] == 0).collect();
+        let (mut work, mut span, mut end) = (0.0, 0.0, None);
+        let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
+        while let Some(node) = ready.pop() {
+            let (begin, finish) = (start[node as usize], start[node as usize] + cost(node));
+            if finish > begin {
+                // Non-negative times sort like their bit patterns.
+                *changes.entry(begin.to_bits()).or_default() += 1;
+                *changes.entry(finish.to_bits()).or_default() -= 1;
+            }
+            work += cost(node);
+            if self.nodes().get(node as usize).is_some_and(|k| k.kind() == NodeKind::Task)
+                && (end.is_none() || finish > span)
+            {
+                (span, end) = (finish, Some(node));
+            }
+            for &to in &targets[starts[node as usize] as usize..starts[node as usize + 1] as usize] {
+                if finish > start[to as usize] || last[to as usize] == u32::MAX {
+                    start[to as usize] = finish;
+                    last[to as usize] = node;
+                }
+                waiting[to as usize] -= 1;
+                if waiting[to as usize] == 0 {
+                    ready.push(to);
+                }
+            }
+        }
+        let mut critical_path = Vec::new();
+        let mut at = end;
+        while let Some(node) = at {
+            if self.nodes().get(node as usize).is_some_and(|k| k.kind() == NodeKind::Task) {
+                critical_path.push(NodeId(node));
+            }
+            at = Some(last[node as usize]).filter(|l| *l != u32::MAX);
+        }
+        critical_path.reverse();
+        let mut running = 0i64;
+        let width = changes
+            .into_iter()
+            .filter(|(_, change)| *change != 0)
+            .map(|(time, change)| {
+                running += change;
+                (f64::from_bits(time), running as u64)
+            })
+            .collect();
+        Profile { work, span, critical_path, width }
     }
 }

@@ -8,4 +8,5 @@
 mod coverage;
 pub mod summary;
 
+pub(crate) use coverage::covers as covers_whole;
 pub use summary::{summarise, summarise_body, summarise_body_into};

@@ -45,6 +45,7 @@ pub(crate) struct Covers {
     parents: Lists<Group>,
     covers: Lists<Part>,
     cover_of: Vec<u32>,
+    leaves: Vec<bool>,
 }
 
 /// Lists of lists in one allocation.
@@ -82,7 +83,8 @@ impl Covers {
             parents.items.extend_from_slice(list);
             parents.close();
         }
-        Self { group_of: forest.group_of, parents, covers, cover_of }
+        let leaves = forest.children.iter().map(Vec::is_empty).collect();
+        Self { group_of: forest.group_of, parents, covers, cover_of, leaves }
     }
 
     /// How many groups there are.
@@ -95,9 +97,30 @@ impl Covers {
         self.group_of[region.index()]
     }
 
+    /// Whether the region was among those in use.
+    pub(crate) fn is_used(&self, region: RegionId) -> bool {
+        self.cover_of[region.index()] != NONE
+    }
+
+    /// Whether no group lies below this one.
+    pub(crate) fn is_leaf(&self, group: Group) -> bool {
+        self.leaves[group as usize]
+    }
+
     /// The groups directly above a group.
     pub(crate) fn parents(&self, group: Group) -> &[Group] {
         self.parents.get(group as usize)
+    }
+
+    /// The numbers of the links from a group to its parents, in the order of [`Covers::parents`].
+    pub(crate) fn links(&self, group: Group) -> std::ops::Range<u32> {
+        let start = if group == 0 { 0 } else { self.parents.ends[group as usize - 1] };
+        start..self.parents.ends[group as usize]
+    }
+
+    /// How many links there are in all.
+    pub(crate) fn link_count(&self) -> usize {
+        self.parents.items.len()
     }
 
     /// The groups that together hold exactly the regions in use that may alias `region`, itself included.

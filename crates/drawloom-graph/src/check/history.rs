@@ -1,0 +1,123 @@
+//! Rule RF2: any two versions that have edges and may alias are ordered by the dataflow.
+//!
+//! Versions are visited in topological order. For each region the last version seen is *live*. A new version must be
+//! reached by the live versions of all regions that may alias its own; earlier ones reached those, so nothing else needs
+//! to be asked. Once asked, the new version stands for everything inside its region: whatever aliases a piece aliases the
+//! region around it, so the live versions of the pieces are retired. Each live version is entered and retired once, which
+//! makes the number of questions linear for graphs whose pieces pass through Open and Close.
+//!
+//! The cost of other graphs is the number of pairs (version, live version of an aliasing region), each a reachability
+//! question (see [`super::reach`]).
+
+use super::flow::{Flow, Topology};
+use super::reach::Reach;
+use crate::graph::Graph;
+use crate::region::cover::{Covers, Group};
+
+const NONE: u32 = u32::MAX;
+
+/// The live versions of all regions, by group.
+pub(crate) struct Frontier<'a> {
+    covers: &'a Covers,
+    /// The live version of the group's own region.
+    live: Vec<u32>,
+    /// Whether something in the subtree is live.
+    busy: Vec<bool>,
+    /// The children whose subtrees became busy; may hold stale and repeated entries.
+    busy_children: Vec<Vec<Group>>,
+    todo: Vec<Group>,
+}
+
+impl<'a> Frontier<'a> {
+    pub(crate) fn new(covers: &'a Covers) -> Self {
+        let n = covers.group_count();
+        Self { covers, live: vec![NONE; n], busy: vec![false; n], busy_children: vec![Vec::new(); n], todo: Vec::new() }
+    }
+
+    /// Collects the live versions in a subtree.
+    pub(crate) fn below(&mut self, group: Group, out: &mut Vec<u32>) {
+        self.todo.push(group);
+        while let Some(g) = self.todo.pop() {
+            if !self.busy[g as usize] {
+                continue;
+            }
+            out.extend(self.at(g));
+            self.todo.extend_from_slice(&self.busy_children[g as usize]);
+        }
+    }
+
+    /// The live version of a group's own region.
+    pub(crate) fn at(&self, group: Group) -> Option<u32> {
+        (self.live[group as usize] != NONE).then_some(self.live[group as usize])
+    }
+
+    /// Makes a version live, and retires everything below it.
+    pub(crate) fn enter(&mut self, group: Group, version: u32) {
+        if !self.busy_children[group as usize].is_empty() {
+            self.todo.append(&mut self.busy_children[group as usize]);
+            while let Some(g) = self.todo.pop() {
+                self.live[g as usize] = NONE;
+                self.busy[g as usize] = false;
+                self.todo.append(&mut self.busy_children[g as usize]);
+            }
+        }
+        self.live[group as usize] = version;
+        self.todo.push(group);
+        while let Some(g) = self.todo.pop() {
+            if std::mem::replace(&mut self.busy[g as usize], true) {
+                continue;
+            }
+            for &parent in self.covers.parents(g) {
+                self.busy_children[parent as usize].push(g);
+                self.todo.push(parent);
+            }
+        }
+    }
+}
+
+/// Pairs of versions that may alias and are not ordered: one for each question that was answered no.
+///
+/// An empty answer means that RF2 holds. Otherwise further pairs may exist that involve the ones found.
+pub(crate) fn unordered(
+    graph: &Graph,
+    flow: &Flow,
+    topology: &Topology,
+    covers: &Covers,
+    mut progress: impl FnMut(u64, u64),
+) -> Vec<(u32, u32)> {
+    let mut frontier = Frontier::new(covers);
+    let mut reach = Reach::new(flow, topology);
+    let mut pairs = Vec::new();
+    let mut sources: Vec<u32> = Vec::new();
+    let n = flow.len() as u32;
+    for at in 0..n {
+        if at % (1 << 16) == 0 {
+            progress(u64::from(at), u64::from(n));
+        }
+        let version = topology.node(at);
+        if !flow.is_data(version) || !flow.has_edges(version) {
+            continue;
+        }
+        let Some(region) = graph.nodes()[version as usize].region() else { continue };
+        if !graph.regions().is_declared(region) {
+            continue;
+        }
+        sources.clear();
+        for part in covers.cover(region) {
+            match part.below {
+                true => frontier.below(part.group, &mut sources),
+                false => sources.extend(frontier.at(part.group)),
+            }
+        }
+        if !sources.is_empty() {
+            sources.sort_unstable();
+            sources.dedup();
+            reach.retain_unreaching(&mut sources, version);
+            pairs.extend(sources.iter().map(|&s| (s, version)));
+        }
+        frontier.enter(covers.group(region), version);
+    }
+    pairs.extend(reach.sweep(progress));
+    pairs.sort_unstable_by_key(|&(a, b)| (topology.position(b), topology.position(a)));
+    pairs
+}
