@@ -27,6 +27,7 @@ pub use drawloom_graph as graph;
 
 /// The names most programs need: `use drawloom::prelude::*;`.
 pub mod prelude {
+    pub use drawloom_graph::format::sentence;
     pub use drawloom_graph::{
         Access, Builder, Control, Diagnostic, Explanation, Graph, IndexMap, IndexSet, Label, NodeId, NodeKind, Order,
         PartitionId, Pieces, RegionId, Regions, Report, Rule, SpaceId,

@@ -1,15 +1,17 @@
 //! `drawloom explain`: why one node must precede another.
 
+use std::borrow::Cow;
+
 use drawloom_graph::format::Sentences;
-use drawloom_graph::format::report::error_json;
 use drawloom_graph::{Explanation, Graph, NodeId, OrderStep};
 use serde::Serialize;
 
-use super::verdict::{self, Voice};
+use super::verdict::{self, Trouble, Voice};
 use crate::arguments::{Explain, Format};
 use crate::exit::Exit;
 use crate::input::Input;
-use crate::output::{Output, complain};
+use crate::output::Output;
+use crate::progress;
 
 /// The answer as JSON.
 #[derive(Serialize)]
@@ -33,25 +35,16 @@ struct Step {
 pub(crate) fn run(arguments: &Explain, output: &mut Output) -> Exit {
     let input = Input::new(&arguments.file);
     let voice = Voice::from(arguments.format);
-    let (graph, order) = match verdict::ordered(&input, voice, output) {
-        Ok(ordered) => ordered,
+    let explained = verdict::valid(&input, voice, output, |graph| {
+        let (a, b) = (find(graph, &arguments.first)?, find(graph, &arguments.second)?);
+        Ok((a, b, progress::explain(&input.to_string(), graph, a, b)?))
+    });
+    let (graph, (a, b, explanation)) = match explained {
+        Ok(explained) => explained,
         Err(exit) => return exit,
     };
     let graph = &graph;
-    let mut nodes = Vec::new();
-    for name in [&arguments.first, &arguments.second] {
-        let Some(node) = graph.find(name) else {
-            let message = unknown(graph, name);
-            match voice {
-                Voice::Text => complain(format_args!("{input}: {message}")),
-                Voice::Json => output.line(error_json(&input.given(), &message)),
-            }
-            return Exit::Unusable;
-        };
-        nodes.push(node);
-    }
-    let (a, b) = (nodes[0], nodes[1]);
-    let (relation, steps) = match graph.explain(&order, a, b) {
+    let (relation, steps) = match explanation {
         Explanation::Before(steps) => ("before", steps),
         Explanation::After(steps) => ("after", steps),
         _ => ("unordered", Vec::new()),
@@ -97,20 +90,19 @@ fn text(
     }
 }
 
-/// Says that no node has a name, and which names are close to it.
-fn unknown(graph: &Graph, name: &str) -> String {
-    let mut near: Vec<(usize, String)> = graph
-        .node_ids()
-        .map(|node| graph.name(node))
-        .filter_map(|other| distance(name, &other).map(|d| (d, other.into_owned())))
-        .collect();
-    near.sort();
-    near.truncate(3);
-    let near: Vec<String> = near.into_iter().map(|(_, name)| name).collect();
-    match near.as_slice() {
+/// The node of a name; else that there is none, and which names are close to it.
+fn find(graph: &Graph, name: &str) -> Result<NodeId, Trouble> {
+    if let Some(node) = graph.find(name) {
+        return Ok(node);
+    }
+    let near = |other: Cow<'_, str>| distance(name, &other).map(|d| (d, other.into_owned()));
+    let mut names: Vec<(usize, String)> = graph.node_ids().filter_map(|node| near(graph.name(node))).collect();
+    names.sort();
+    let names: Vec<String> = names.into_iter().take(3).map(|(_, name)| name).collect();
+    Err(Trouble::Unusable(match names.as_slice() {
         [] => format!("there is no node `{name}`"),
         names => format!("there is no node `{name}`; did you mean {}?", names.join(" or ")),
-    }
+    }))
 }
 
 /// How many characters have to be changed to make one name of the other, when that is few for their length.

@@ -1,62 +1,58 @@
 //! `drawloom order`: the serial order, the launch list, and the orders beyond the dataflow.
 
 use drawloom_graph::format::{Sentences, json, report};
-use drawloom_graph::{Graph, Label, Order as Ordered, Parameter, Privilege};
+use drawloom_graph::{Graph, Label, NodeId, Order as Ordered, Parameter, Privilege};
 
 use super::reason::Reasons;
-use super::verdict::{self, Voice};
+use super::verdict::{self, Trouble, Voice};
 use crate::arguments::{Format, Order};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::output::Output;
+use crate::progress;
 
 /// Orders a graph.
 pub(crate) fn run(arguments: &Order, output: &mut Output) -> Exit {
     let input = Input::new(&arguments.file);
     // The augmented graph is JSON for a machine, so troubles are told as JSON too.
     let voice = if arguments.augment { Voice::Json } else { Voice::from(arguments.format) };
-    let (graph, order) = match verdict::ordered(&input, voice, output) {
+    let ordered = verdict::valid(&input, voice, output, |graph| {
+        let order = progress::order(&input.to_string(), graph)?;
+        let augmented = if arguments.augment { Some(augmented(graph, &order)?) } else { None };
+        Ok((order, augmented))
+    });
+    let (graph, (order, augmented)) = match ordered {
         Ok(ordered) => ordered,
         Err(exit) => return exit,
     };
-    let graph = &graph;
-    if arguments.augment {
-        output.line(json::write(&augmented(graph, &order)));
-    } else if arguments.format == Format::Json {
-        output.line(report::order_json(&input.given(), graph, &order, &graph.launches(&order.tasks)));
-    } else {
-        text(&input, graph, &order, output);
+    match (augmented, arguments.format) {
+        (Some(augmented), _) => output.line(json::write(&augmented)),
+        (None, Format::Json) => {
+            output.line(report::order_json(&input.given(), &graph, &order, &graph.launches(&order.tasks)));
+        }
+        (None, Format::Text) => text(&input, &graph, &order, output),
     }
     Exit::Valid
 }
 
-/// The graph with the derived orders as edges. An order that is an edge already is not added again.
-fn augmented(graph: &Graph, order: &Ordered) -> Graph {
-    let mut stated: Vec<_> =
-        graph.edges().iter().filter(|e| e.label == Label::HappensBefore).map(|e| (e.from, e.to)).collect();
-    stated.sort_unstable();
-    let mut graph = graph.clone();
-    for &(before, after) in &order.happens_before {
-        if stated.binary_search(&(before, after)).is_err() {
-            graph.connect(before, after, Label::HappensBefore);
-        }
-    }
-    graph
+fn augmented(graph: &Graph, order: &Ordered) -> Result<Graph, Trouble> {
+    graph.augmented(order).ok_or_else(|| {
+        let message = "so many tasks must each precede so many others that their orders cannot be listed as edges";
+        Trouble::Unusable(message.to_owned())
+    })
 }
 
 fn text(input: &Input, graph: &Graph, order: &Ordered, output: &mut Output) {
     let tasks = order.tasks.len();
     output.line(format_args!("{input}: a serial order of {}", counted(tasks, "task", "tasks")));
     launches(graph, order, tasks, output);
+    let orders = beyond_dataflow(graph, order);
     output.line("");
-    if order.happens_before.is_empty() {
-        return output.line("the dataflow alone orders the tasks");
+    if orders.is_empty() {
+        return output.line("The dataflow alone orders the tasks.");
     }
-    output.line(format_args!(
-        "{} beyond the dataflow",
-        counted(order.happens_before.len(), "order", "orders")
-    ));
-    reasons(graph, order, order.happens_before.len(), output);
+    output.line(format_args!("{} beyond the dataflow:", counted(orders.len(), "order", "orders")));
+    reasons(graph, order, &orders, output);
 }
 
 /// Prints the first tasks of an order with their parameters.
@@ -72,13 +68,27 @@ pub(crate) fn launches(graph: &Graph, order: &Ordered, most: usize, output: &mut
     }
 }
 
-/// Prints why the first orders beyond the dataflow are required.
-pub(crate) fn reasons(graph: &Graph, order: &Ordered, most: usize, output: &mut Output) {
+/// The required orders that the dataflow does not imply: the pairs that are listed and not stated in the graph.
+pub(crate) fn beyond_dataflow(graph: &Graph, order: &Ordered) -> Vec<(NodeId, NodeId)> {
+    let mut stated: Vec<_> =
+        graph.edges().iter().filter(|e| e.label == Label::HappensBefore).map(|e| (e.from, e.to)).collect();
+    stated.sort_unstable();
+    order.happens_before.iter().copied().filter(|pair| stated.binary_search(pair).is_err()).collect()
+}
+
+/// Prints why orders are required.
+pub(crate) fn reasons(graph: &Graph, order: &Ordered, orders: &[(NodeId, NodeId)], output: &mut Output) {
     let (reasons, sentences) = (Reasons::new(graph), Sentences::new(graph));
-    for &(before, after) in order.happens_before.iter().take(most) {
-        match reasons.step(before, after) {
+    for &(before, after) in orders {
+        let names = (order.name(graph, before), order.name(graph, after));
+        // A barrier is no node of the graph, and has no reason of its own.
+        let step = match before.index().max(after.index()) < graph.nodes().len() {
+            true => reasons.step(before, after),
+            false => None,
+        };
+        match step {
             Some(step) => output.line(format_args!("  {}", sentences.step(&step))),
-            None => output.line(format_args!("  {} must run before {}", graph.name(before), graph.name(after))),
+            None => output.line(format_args!("  {} must run before {}", names.0, names.1)),
         }
     }
 }

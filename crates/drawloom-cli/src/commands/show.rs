@@ -4,6 +4,7 @@ use std::fs;
 
 use drawloom_graph::format::{Drawing, dot, svg};
 
+use super::order::beyond_dataflow;
 use super::verdict::{self, Checked, Voice};
 use crate::arguments::{Picture, Show};
 use crate::exit::Exit;
@@ -26,7 +27,10 @@ pub(crate) fn run(arguments: &Show, output: &mut Output) -> Exit {
     };
     let graph = checked.graph();
     // An invalid graph has no order; its violations are highlighted instead.
-    let orders = graph.order().map(|order| order.happens_before).unwrap_or_default();
+    let orders = match graph.order() {
+        Ok(order) if order.barriers == 0 => beyond_dataflow(graph, &order),
+        _ => Vec::new(),
+    };
     let drawing = Drawing { orders, report: Some(&checked.report) };
     let drawn = match picture {
         Picture::Dot => dot::write(graph, &drawing),

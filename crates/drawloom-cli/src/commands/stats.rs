@@ -3,6 +3,7 @@
 use drawloom_graph::{Graph, Label, NodeKind};
 use serde::Serialize;
 
+use super::order::beyond_dataflow;
 use super::summary::regions_in_use;
 use super::verdict::{self, Checked, Voice};
 use crate::arguments::{Format, Stats};
@@ -92,11 +93,11 @@ fn parallelism(graph: &Graph) -> Option<Parallelism> {
     let order = graph.order().ok()?;
     let profile = graph.profile(&order);
     Some(Parallelism {
-        derived_orders: order.happens_before.len(),
+        derived_orders: beyond_dataflow(graph, &order).len(),
         work: profile.work,
         span: profile.span,
         average_width: if profile.span > 0.0 { profile.work / profile.span } else { 0.0 },
-        greatest_width: profile.width.iter().map(|(_, running)| *running).max().unwrap_or(0),
+        greatest_width: profile.peak_width(),
         critical_path: profile.critical_path.len(),
     })
 }

@@ -1,9 +1,8 @@
 //! What `drawloom check` says about one valid graph: how large it is, in what order it can run, and why.
 
-use drawloom_graph::format::Sentences;
-use drawloom_graph::{Explanation, Graph, NodeKind, Order, Profile};
+use drawloom_graph::{Graph, NodeId, NodeKind, Order, Profile};
 
-use super::order::{counted, launches, reasons};
+use super::order::{beyond_dataflow, counted, launches, reasons};
 use super::verdict::Checked;
 use crate::input::Input;
 use crate::output::Output;
@@ -30,18 +29,25 @@ pub(crate) fn describe(input: &Input, checked: &Checked, output: &mut Output) {
         output.line(format_args!("  … and {} more (`drawloom order` prints all)", order.tasks.len() - MOST_TASKS));
     }
 
-    let path = &profile.critical_path;
-    if path.len() > 1 {
+    let path: Vec<_> = profile.critical_path.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    if !path.is_empty() {
         output.line("\nThe longest chain of tasks that wait for each other:");
-        why(graph, &order, path, output);
+        some(graph, &order, &path, output);
     }
-    if !order.happens_before.is_empty() {
-        let count = order.happens_before.len();
-        output.line(format_args!("\n{} beyond the dataflow, because data is overwritten in place:", counted(count, "order", "orders")));
-        reasons(graph, &order, MOST_REASONS, output);
-        if count > MOST_REASONS {
-            output.line(format_args!("  … and {} more", count - MOST_REASONS));
-        }
+    let orders = beyond_dataflow(graph, &order);
+    if !orders.is_empty() {
+        let count = counted(orders.len(), "order", "orders");
+        output.line(format_args!("\n{count} beyond the dataflow, because data is overwritten in place:"));
+        some(graph, &order, &orders, output);
+    }
+}
+
+/// The first few reasons.
+fn some(graph: &Graph, order: &Order, orders: &[(NodeId, NodeId)], output: &mut Output) {
+    let shown = orders.len().min(MOST_REASONS);
+    reasons(graph, order, &orders[..shown], output);
+    if orders.len() > shown {
+        output.line(format_args!("  … and {} more", orders.len() - shown));
     }
 }
 
@@ -70,25 +76,10 @@ pub(crate) fn regions_in_use(graph: &Graph) -> usize {
 }
 
 fn parallelism(graph: &Graph, order: &Order, profile: &Profile) -> String {
-    let widest = profile.width.iter().map(|(_, running)| *running).max().unwrap_or(0);
     let costs = if graph.costs().next().is_some() {
         format!("work {}, critical path {}", profile.work, profile.span)
     } else {
         format!("critical path of {}", counted(profile.critical_path.len(), "task", "tasks"))
     };
-    format!("{costs}; at most {widest} of {} at once", counted(order.tasks.len(), "task", "tasks"))
-}
-
-fn why(graph: &Graph, order: &Order, path: &[drawloom_graph::NodeId], output: &mut Output) {
-    let sentences = Sentences::new(graph);
-    for pair in path.windows(2).take(MOST_REASONS) {
-        if let Explanation::Before(steps) = graph.explain(order, pair[0], pair[1]) {
-            for step in &steps {
-                output.line(format_args!("  {}", sentences.step(step)));
-            }
-        }
-    }
-    if path.len() > MOST_REASONS + 1 {
-        output.line(format_args!("  … and so on for {} more", counted(path.len() - 1 - MOST_REASONS, "task", "tasks")));
-    }
+    format!("{costs}; at most {} of {} at once", profile.peak_width(), counted(order.tasks.len(), "task", "tasks"))
 }

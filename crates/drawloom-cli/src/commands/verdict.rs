@@ -2,12 +2,12 @@
 
 use drawloom_graph::format::load::Loaded;
 use drawloom_graph::format::{render, report};
-use drawloom_graph::{Graph, Order, Report};
+use drawloom_graph::{Graph, Report};
 
 use crate::arguments::Format;
 use crate::exit::Exit;
 use crate::input::{Input, Unusable};
-use crate::output::{Output, complain_text};
+use crate::output::{Output, complain, complain_text};
 use crate::progress;
 
 /// A graph with everything that was found in it.
@@ -79,14 +79,26 @@ pub(crate) fn unusable(input: &Input, reason: &Unusable, voice: Voice, output: &
     Exit::Unusable
 }
 
-/// Reads and orders a graph. Says what is wrong when it cannot be ordered.
-pub(crate) fn ordered(input: &Input, voice: Voice, output: &mut Output) -> Result<(Graph, Order), Exit> {
+/// Reads a graph and does something with it that only works when it is valid. Says what is wrong when it is not.
+pub(crate) fn valid<T>(
+    input: &Input,
+    voice: Voice,
+    output: &mut Output,
+    work: impl FnOnce(&Graph) -> Result<T, Trouble>,
+) -> Result<(Graph, T), Exit> {
     let loaded = input.load().map_err(|reason| unusable(input, &reason, voice, output))?;
-    let report = match progress::order(&input.to_string(), &loaded.graph) {
-        Ok(order) if loaded.findings.is_empty() => return Ok((loaded.graph, order)),
-        // The calls that were refused while the graph was built are missing in the order.
+    let report = match work(&loaded.graph) {
+        Ok(result) if loaded.findings.is_empty() => return Ok((loaded.graph, result)),
+        // The calls that were refused while the graph was built are missing in the result.
         Ok(_) => Report::default(),
-        Err(report) => report,
+        Err(Trouble::Invalid(report)) => report,
+        Err(Trouble::Unusable(message)) => {
+            match voice {
+                Voice::Text => complain(format_args!("{input}: {message}")),
+                Voice::Json => output.line(report::error_json(&input.given(), &message)),
+            }
+            return Err(Exit::Unusable);
+        }
     };
     let checked = Checked::found(loaded, report);
     match voice {
@@ -94,4 +106,18 @@ pub(crate) fn ordered(input: &Input, voice: Voice, output: &mut Output) -> Resul
         Voice::Json => output.line(checked.json(input)),
     }
     Err(Exit::Invalid)
+}
+
+/// Why something could not be done with a graph.
+pub(crate) enum Trouble {
+    /// The graph breaks rules.
+    Invalid(Report),
+    /// What was asked for is not there, or not possible.
+    Unusable(String),
+}
+
+impl From<Report> for Trouble {
+    fn from(report: Report) -> Self {
+        Trouble::Invalid(report)
+    }
 }
