@@ -1,0 +1,167 @@
+//! Ids and names as they stand in a file: texts or integers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use crate::graph::{Graph, NodeId};
+
+/// An id or a name. Texts are borrowed from the file unless they hold escapes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Id<'a> {
+    Text(Cow<'a, str>),
+    Integer(i64),
+    /// An integer beyond `i64`.
+    Large(u64),
+}
+
+impl<'a> Id<'a> {
+    /// A node's name as it is to be written. A name that was marked as an integer and is none stays a text.
+    pub(crate) fn of(graph: &'a Graph, node: NodeId) -> Self {
+        let name = graph.name(node);
+        if graph.has_integer_name(node) {
+            if let Some(integer) = canonical(&name) {
+                return Id::Integer(integer);
+            }
+            if let Some(large) = name.parse::<u64>().ok().filter(|n| n.to_string() == name) {
+                return Id::Large(large);
+            }
+        }
+        Id::Text(name)
+    }
+
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Id::Text(text) => Cow::Borrowed(text),
+            Id::Integer(integer) => Cow::Owned(integer.to_string()),
+            Id::Large(integer) => Cow::Owned(integer.to_string()),
+        }
+    }
+
+    pub(super) fn is_integer(&self) -> bool {
+        !matches!(self, Id::Text(_))
+    }
+}
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Text(text) => write!(f, "{text:?}"),
+            Id::Integer(integer) => write!(f, "{integer}"),
+            Id::Large(integer) => write!(f, "{integer}"),
+        }
+    }
+}
+
+impl Serialize for Id<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Id::Text(text) => serializer.serialize_str(text),
+            Id::Integer(integer) => serializer.serialize_i64(*integer),
+            Id::Large(integer) => serializer.serialize_u64(*integer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Id<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IdVisitor)
+    }
+}
+
+struct IdVisitor;
+
+impl<'de> Visitor<'de> for IdVisitor {
+    type Value = Id<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name: a text or an integer")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Id<'de>, E> {
+        Ok(Id::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Id<'de>, E> {
+        Ok(Id::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_i64<E: Error>(self, integer: i64) -> Result<Id<'de>, E> {
+        Ok(Id::Integer(integer))
+    }
+
+    fn visit_u64<E: Error>(self, integer: u64) -> Result<Id<'de>, E> {
+        Ok(i64::try_from(integer).map_or(Id::Large(integer), Id::Integer))
+    }
+}
+
+/// A text that is borrowed from the file unless it holds escapes. (`Cow` itself would always copy.)
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// Nodes by id. Texts that spell an integer share the table of integers, so that `1` and `"1"` meet.
+#[derive(Default)]
+pub(super) struct NodeTable<'a> {
+    texts: FxHashMap<Cow<'a, str>, NodeId>,
+    integers: FxHashMap<i64, NodeId>,
+}
+
+impl<'a> NodeTable<'a> {
+    pub(super) fn get(&self, id: &Id<'a>) -> Option<NodeId> {
+        match id {
+            Id::Integer(integer) => self.integers.get(integer).copied(),
+            Id::Text(text) => match canonical(text) {
+                Some(integer) => self.integers.get(&integer).copied(),
+                None => self.texts.get(&**text).copied(),
+            },
+            Id::Large(large) => self.texts.get(large.to_string().as_str()).copied(),
+        }
+    }
+
+    /// Enters a node and returns whether the id was new.
+    pub(super) fn insert(&mut self, id: Id<'a>, node: NodeId) -> bool {
+        let old = match id {
+            Id::Integer(integer) => self.integers.insert(integer, node),
+            Id::Text(text) => match canonical(&text) {
+                Some(integer) => self.integers.insert(integer, node),
+                None => self.texts.insert(text, node),
+            },
+            Id::Large(large) => self.texts.insert(Cow::Owned(large.to_string()), node),
+        };
+        old.is_none()
+    }
+}
+
+/// The integer that a text spells in the one way in which integers are printed: no plus sign, no leading zeros.
+fn canonical(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    match digits {
+        [b'0'] => (text.len() == 1).then_some(0),
+        [b'1'..=b'9', ..] if digits.len() <= 19 => text.parse().ok(),
+        _ => None,
+    }
+}
