@@ -17,8 +17,8 @@ use crate::region::cover::{Covers, Group};
 const NONE: u32 = u32::MAX;
 
 /// The live versions of all regions, by group.
-pub(crate) struct Frontier<'a> {
-    covers: &'a Covers,
+#[derive(Clone, Debug)]
+pub(crate) struct Frontier {
     /// The live version of the group's own region.
     live: Vec<u32>,
     /// Whether something in the subtree is live.
@@ -28,15 +28,23 @@ pub(crate) struct Frontier<'a> {
     todo: Vec<Group>,
 }
 
-impl<'a> Frontier<'a> {
-    pub(crate) fn new(covers: &'a Covers) -> Self {
+impl Frontier {
+    pub(crate) fn new(covers: &Covers) -> Self {
         let n = covers.group_count();
-        Self { covers, live: vec![NONE; n], busy: vec![false; n], busy_children: vec![Vec::new(); n], todo: Vec::new() }
+        Self { live: vec![NONE; n], busy: vec![false; n], busy_children: vec![Vec::new(); n], todo: Vec::new() }
     }
 
     /// Collects the live versions in a subtree.
     pub(crate) fn below(&mut self, group: Group, out: &mut Vec<u32>) {
-        self.todo.push(group);
+        if self.busy[group as usize] {
+            out.extend(self.at(group));
+            self.strictly_below(group, out);
+        }
+    }
+
+    /// Collects the live versions in a subtree, but for the one at its top.
+    pub(crate) fn strictly_below(&mut self, group: Group, out: &mut Vec<u32>) {
+        self.todo.extend_from_slice(&self.busy_children[group as usize]);
         while let Some(g) = self.todo.pop() {
             if !self.busy[g as usize] {
                 continue;
@@ -46,13 +54,18 @@ impl<'a> Frontier<'a> {
         }
     }
 
+    /// Whether anything in a subtree is live.
+    pub(crate) fn is_busy(&self, group: Group) -> bool {
+        self.busy[group as usize]
+    }
+
     /// The live version of a group's own region.
     pub(crate) fn at(&self, group: Group) -> Option<u32> {
         (self.live[group as usize] != NONE).then_some(self.live[group as usize])
     }
 
     /// Makes a version live, and retires everything below it.
-    pub(crate) fn enter(&mut self, group: Group, version: u32) {
+    pub(crate) fn enter(&mut self, covers: &Covers, group: Group, version: u32) {
         if !self.busy_children[group as usize].is_empty() {
             self.todo.append(&mut self.busy_children[group as usize]);
             while let Some(g) = self.todo.pop() {
@@ -67,7 +80,7 @@ impl<'a> Frontier<'a> {
             if std::mem::replace(&mut self.busy[g as usize], true) {
                 continue;
             }
-            for &parent in self.covers.parents(g) {
+            for &parent in covers.parents(g) {
                 self.busy_children[parent as usize].push(g);
                 self.todo.push(parent);
             }
@@ -115,7 +128,7 @@ pub(crate) fn unordered(
             reach.retain_unreaching(&mut sources, version);
             pairs.extend(sources.iter().map(|&s| (s, version)));
         }
-        frontier.enter(covers.group(region), version);
+        frontier.enter(covers, covers.group(region), version);
     }
     pairs.extend(reach.sweep(progress));
     pairs.sort_unstable_by_key(|&(a, b)| (topology.position(b), topology.position(a)));

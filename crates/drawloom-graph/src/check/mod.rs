@@ -30,7 +30,7 @@ mod pairs;
 pub(crate) mod reach;
 pub(crate) mod serial;
 mod structure;
-mod tally;
+pub(crate) mod tally;
 pub(crate) mod wellformed;
 
 use std::borrow::Cow;

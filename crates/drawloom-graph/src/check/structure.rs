@@ -63,8 +63,8 @@ pub(crate) fn check(local: &Local<'_>, findings: &mut Findings) {
     }
 }
 
-struct Scratch<'a> {
-    tally: Tally<'a>,
+struct Scratch {
+    tally: Tally,
     reads: Vec<u32>,
     regions: Vec<RegionId>,
 }
@@ -193,7 +193,7 @@ impl Local<'_> {
     }
 
     /// Distinct versions a compute node reads, in `scratch.reads`; their known regions in `scratch.regions`.
-    fn collect_reads(&self, node: u32, scratch: &mut Scratch<'_>) {
+    fn collect_reads(&self, node: u32, scratch: &mut Scratch) {
         scratch.reads.clear();
         scratch.reads.extend(self.flow.into.of(node).filter(|(_, l)| *l == Label::Read).map(|(d, _)| d));
         scratch.reads.dedup();
@@ -201,7 +201,7 @@ impl Local<'_> {
         scratch.regions.extend(scratch.reads.iter().filter_map(|&d| self.region(d)));
     }
 
-    fn check_task(&self, task: u32, scratch: &mut Scratch<'_>, findings: &mut Findings) {
+    fn check_task(&self, task: u32, scratch: &mut Scratch, findings: &mut Findings) {
         self.collect_reads(task, scratch);
         for (version, label) in self.flow.out.of(task) {
             if label != Label::Write {
@@ -228,7 +228,7 @@ impl Local<'_> {
                 );
             }
         }
-        if scratch.tally.any_overlap(&scratch.regions) {
+        if scratch.tally.any_overlap(self.covers, &scratch.regions) {
             self.report_overlaps(task, &scratch.reads, findings);
         }
         for (version, label) in self.flow.into.of(task) {
@@ -236,7 +236,7 @@ impl Local<'_> {
                 continue;
             }
             let Some(region) = self.region(version) else { continue };
-            if scratch.tally.overlaps(region, &scratch.regions) {
+            if scratch.tally.overlaps(self.covers, region, &scratch.regions) {
                 self.warn_discard(task, version, region, &scratch.reads, findings);
             }
         }
@@ -335,7 +335,7 @@ impl Local<'_> {
         }
     }
 
-    fn check_open(&self, open: u32, scratch: &mut Scratch<'_>, findings: &mut Findings) {
+    fn check_open(&self, open: u32, scratch: &mut Scratch, findings: &mut Findings) {
         self.check_plain(open, Rule::O3, findings);
         self.collect_reads(open, scratch);
         let name = self.name(open);
@@ -362,7 +362,7 @@ impl Local<'_> {
         }
     }
 
-    fn check_close(&self, close: u32, scratch: &mut Scratch<'_>, findings: &mut Findings) {
+    fn check_close(&self, close: u32, scratch: &mut Scratch, findings: &mut Findings) {
         self.check_plain(close, Rule::C3, findings);
         self.collect_reads(close, scratch);
         let mut writes: Vec<u32> =

@@ -4,18 +4,18 @@ use crate::region::RegionId;
 use crate::region::cover::{Covers, Group};
 
 /// Counts regions by group, so that a region's cover tells how many of them it may alias.
-pub(crate) struct Tally<'a> {
-    covers: &'a Covers,
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
     round: u32,
     here: Vec<(u32, u32)>,
     below: Vec<(u32, u32)>,
     /// Whether a region aliases only itself, which settles most questions at once.
     alone: Vec<bool>,
-    todo: Vec<Group>,
+    above: Vec<Group>,
 }
 
-impl<'a> Tally<'a> {
-    pub(crate) fn new(covers: &'a Covers, regions: usize) -> Self {
+impl Tally {
+    pub(crate) fn new(covers: &Covers, regions: usize) -> Self {
         let n = covers.group_count();
         let mut alone = vec![true; regions];
         for (index, alone) in alone.iter_mut().enumerate() {
@@ -25,13 +25,13 @@ impl<'a> Tally<'a> {
                 *alone = cover.len() == 1 && cover[0].group == covers.group(region) && covers.is_leaf(cover[0].group);
             }
         }
-        Self { covers, round: 0, here: vec![(0, 0); n], below: vec![(0, 0); n], alone, todo: Vec::new() }
+        Self { round: 0, here: vec![(0, 0); n], below: vec![(0, 0); n], alone, above: Vec::new() }
     }
 
     /// Whether some two of the regions may alias. Equal regions count as aliasing.
     ///
     /// May answer yes for regions under several parents that do not alias; never answers no wrongly.
-    pub(crate) fn any_overlap(&mut self, regions: &[RegionId]) -> bool {
+    pub(crate) fn any_overlap(&mut self, covers: &Covers, regions: &[RegionId]) -> bool {
         match *regions {
             [] | [_] => return false,
             [a, b] if self.alone[a.index()] || self.alone[b.index()] => return a == b,
@@ -40,35 +40,32 @@ impl<'a> Tally<'a> {
             }
             _ => {}
         }
-        self.count(regions);
-        regions.iter().any(|&r| self.aliases(r) > 1)
+        self.count(covers, regions);
+        regions.iter().any(|&r| self.aliases(covers, r) > 1)
     }
 
     /// Whether one region may alias any of the others.
-    pub(crate) fn overlaps(&mut self, region: RegionId, others: &[RegionId]) -> bool {
+    pub(crate) fn overlaps(&mut self, covers: &Covers, region: RegionId, others: &[RegionId]) -> bool {
         if self.alone[region.index()] {
             return others.contains(&region);
         }
-        self.count(others);
-        self.aliases(region) > 0
+        self.count(covers, others);
+        self.aliases(covers, region) > 0
     }
 
-    fn count(&mut self, regions: &[RegionId]) {
+    fn count(&mut self, covers: &Covers, regions: &[RegionId]) {
         self.round += 1;
         for &region in regions {
-            let group = self.covers.group(region);
+            let group = covers.group(region);
             bump(&mut self.here[group as usize], self.round);
-            self.todo.push(group);
-            while let Some(g) = self.todo.pop() {
-                bump(&mut self.below[g as usize], self.round);
-                self.todo.extend_from_slice(self.covers.parents(g));
-            }
+            covers.above(group, &mut self.above);
+            self.above.iter().for_each(|g| bump(&mut self.below[*g as usize], self.round));
         }
     }
 
-    fn aliases(&self, region: RegionId) -> u32 {
+    fn aliases(&self, covers: &Covers, region: RegionId) -> u32 {
         let counted = |(round, count): (u32, u32)| if round == self.round { count } else { 0 };
-        self.covers
+        covers
             .cover(region)
             .iter()
             .map(|p| counted(if p.below { self.below[p.group as usize] } else { self.here[p.group as usize] }))

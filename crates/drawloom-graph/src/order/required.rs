@@ -86,6 +86,7 @@ struct Past<'a> {
     any: Vec<Vec<u32>>,
     /// Those that a task reads which reduces nothing.
     read: Vec<Vec<u32>>,
+    above: Vec<Group>,
 }
 
 /// How far mutations must be listed: up to these positions.
@@ -97,7 +98,7 @@ struct Around {
 impl<'a> Past<'a> {
     fn new(covers: &'a Covers) -> Self {
         let n = covers.group_count();
-        Self { covers, any: vec![Vec::new(); n], read: vec![Vec::new(); n] }
+        Self { covers, any: vec![Vec::new(); n], read: vec![Vec::new(); n], above: Vec::new() }
     }
 
     fn enter(&mut self, group: Group, position: u32, is_read: bool) {
@@ -108,17 +109,16 @@ impl<'a> Past<'a> {
     }
 
     /// The first versions at or after a position of the group's region or of one that contains it.
-    fn around(&self, group: Group, position: u32) -> Around {
+    fn around(&mut self, group: Group, position: u32) -> Around {
         let first = |list: &[u32]| {
             let behind = list.partition_point(|p| *p >= position);
             if behind == 0 { u32::MAX } else { list[behind - 1] }
         };
         let mut around = Around { any: u32::MAX, read: u32::MAX };
-        let mut todo = vec![group];
-        while let Some(g) = todo.pop() {
+        self.covers.above(group, &mut self.above);
+        for &g in &self.above {
             around.any = around.any.min(first(&self.any[g as usize]));
             around.read = around.read.min(first(&self.read[g as usize]));
-            todo.extend_from_slice(self.covers.parents(g));
         }
         around
     }

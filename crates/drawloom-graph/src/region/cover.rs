@@ -12,7 +12,7 @@
 //! Groups exist only for the regions in use and what lies above them. Building all covers costs the number of groups plus
 //! the total length of the covers, plus, for facts, the number of stated disjoint pairs above each region in use.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::index_set::IndexSet;
 use super::regions::{ABSTRACT, FieldId, PartitionId, RegionId, Regions, SpaceId};
@@ -40,15 +40,20 @@ pub(crate) struct Part {
 const NONE: u32 = u32::MAX;
 
 /// The covers of a set of regions in use.
+#[derive(Debug)]
 pub(crate) struct Covers {
     group_of: Vec<Group>,
     parents: Lists<Group>,
     covers: Lists<Part>,
     cover_of: Vec<u32>,
     leaves: Vec<bool>,
+    contested: Vec<bool>,
+    region: Vec<Option<RegionId>>,
+    universe: Option<Group>,
 }
 
 /// Lists of lists in one allocation.
+#[derive(Debug)]
 struct Lists<T> {
     ends: Vec<u32>,
     items: Vec<T>,
@@ -84,7 +89,18 @@ impl Covers {
             parents.close();
         }
         let leaves = forest.children.iter().map(Vec::is_empty).collect();
-        Self { group_of: forest.group_of, parents, covers, cover_of, leaves }
+        let contested = (0..forest.nodes.len()).map(|g| forest.is_contested(regions, g)).collect();
+        let universe = forest.ids.get(&Node::Universe).copied();
+        Self {
+            group_of: forest.group_of,
+            parents,
+            covers,
+            cover_of,
+            leaves,
+            contested,
+            region: forest.region,
+            universe,
+        }
     }
 
     /// How many groups there are.
@@ -105,6 +121,59 @@ impl Covers {
     /// Whether no group lies below this one.
     pub(crate) fn is_leaf(&self, group: Group) -> bool {
         self.leaves[group as usize]
+    }
+
+    /// Whether pieces of a space may alias each other: it has two partitions or more, or one that is aliased.
+    pub(crate) fn is_contested(&self, group: Group) -> bool {
+        self.contested[group as usize]
+    }
+
+    /// The region in use that a group stands for.
+    pub(crate) fn region(&self, group: Group) -> Option<RegionId> {
+        self.region[group as usize]
+    }
+
+    /// Whether a group is the common root of abstract regions, which is no region itself.
+    pub(crate) fn is_universe(&self, group: Group) -> bool {
+        self.universe == Some(group)
+    }
+
+    /// Whether a group is another one, or lies above it.
+    pub(crate) fn is_above(&self, upper: Group, lower: Group) -> bool {
+        let mut at = lower;
+        loop {
+            if at == upper {
+                return true;
+            }
+            match *self.parents(at) {
+                [] => return false,
+                [parent] => at = parent,
+                _ => {
+                    let mut above = Vec::new();
+                    self.above(at, &mut above);
+                    return above.contains(&upper);
+                }
+            }
+        }
+    }
+
+    /// A group and everything above it, each once, nearest first.
+    pub(crate) fn above(&self, group: Group, out: &mut Vec<Group>) {
+        out.clear();
+        out.push(group);
+        let mut at = 0;
+        let mut seen: Option<FxHashSet<Group>> = None;
+        while at < out.len() {
+            let parents = self.parents(out[at]);
+            at += 1;
+            if parents.len() > 1 && seen.is_none() {
+                seen = Some(out.iter().copied().collect());
+            }
+            match &mut seen {
+                None => out.extend_from_slice(parents),
+                Some(seen) => out.extend(parents.iter().filter(|p| seen.insert(**p))),
+            }
+        }
     }
 
     /// The groups directly above a group.
@@ -219,6 +288,16 @@ impl Forest {
             self.has_empty.push(false);
         }
         (group, group == next)
+    }
+
+    fn is_contested(&self, regions: &Regions, group: usize) -> bool {
+        match (self.nodes[group], &self.children[group][..]) {
+            (Node::Space(..), [only]) => {
+                matches!(self.nodes[*only as usize], Node::Partition(_, p) if !regions.is_disjoint(p))
+            }
+            (Node::Space(..), children) => children.len() > 1,
+            _ => false,
+        }
     }
 
     fn mark_empty(&mut self, group: Group) {

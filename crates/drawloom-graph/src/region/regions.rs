@@ -504,3 +504,23 @@ impl Regions {
         path
     }
 }
+
+impl Regions {
+    /// Whether every space around a region is a region of the same field too.
+    pub(crate) fn has_containers(&self) -> bool {
+        self.regions.iter().all(|&(field, space)| self.parents(space).all(|p| self.lookup.contains_key(&(field, p))))
+    }
+
+    /// Enters a region for every space around a region, under the same field.
+    pub(crate) fn add_containers(&mut self) {
+        let mut at = 0;
+        while at < self.regions.len() {
+            let (field, space) = self.regions[at];
+            at += 1;
+            let parents: Vec<SpaceId> = self.parents(space).collect();
+            parents.into_iter().for_each(|p| {
+                self.intern(field, p);
+            });
+        }
+    }
+}
