@@ -100,7 +100,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Order a valid graph: the serial order, each task's parameters, and the orders beyond the dataflow
+/// Order a valid graph: the serial order, each task's parameters, and the orders that overwriting requires
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,7 @@ fn text_shows_the_order_the_parameters_and_the_reasons() {
    1  reader  read A, write B
    2  writer  write A
 
-1 order beyond the dataflow:
+1 order because data is overwritten in place:
   reader must run before writer because reader reads A (version 0) and writer overwrites A
 "
     );

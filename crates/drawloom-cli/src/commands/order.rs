@@ -46,12 +46,12 @@ fn text(input: &Input, graph: &Graph, order: &Ordered, output: &mut Output) {
     let tasks = order.tasks.len();
     output.line(format_args!("{input}: a serial order of {}", counted(tasks, "task", "tasks")));
     launches(graph, order, tasks, output);
-    let orders = beyond_dataflow(graph, order);
+    let orders = derived(graph, order);
     output.line("");
     if orders.is_empty() {
-        return output.line("The dataflow alone orders the tasks.");
+        return output.line("The edges alone order the tasks.");
     }
-    output.line(format_args!("{} beyond the dataflow:", counted(orders.len(), "order", "orders")));
+    output.line(format_args!("{} because data is overwritten in place:", counted(orders.len(), "order", "orders")));
     reasons(graph, order, &orders, output);
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn launches(graph: &Graph, order: &Ordered, most: usize, output: &mut
     }
 }
 
-/// The required orders that the dataflow does not imply: the pairs that are listed and not stated in the graph.
-pub(crate) fn beyond_dataflow(graph: &Graph, order: &Ordered) -> Vec<(NodeId, NodeId)> {
+/// The orders that were derived: the pairs that are listed and not stated in the graph.
+pub(crate) fn derived(graph: &Graph, order: &Ordered) -> Vec<(NodeId, NodeId)> {
     let mut stated: Vec<_> =
         graph.edges().iter().filter(|e| e.label == Label::HappensBefore).map(|e| (e.from, e.to)).collect();
     stated.sort_unstable();

@@ -35,9 +35,10 @@ impl<'g> Reasons<'g> {
         }
     }
 
-    /// Why one task must run before the other, when that is so without a third task between them.
+    /// Why one task must run before the other, when that is so without a third task between them. Two tasks may have both
+    /// reasons; that data is overwritten comes first, since it is the one that edges do not show.
     pub(crate) fn step(&self, before: NodeId, after: NodeId) -> Option<OrderStep> {
-        let because = self.flow(before, after).or_else(|| self.overwrites(before, after))?;
+        let because = self.overwrites(before, after).or_else(|| self.flow(before, after))?;
         Some(OrderStep { before, after, because })
     }
 

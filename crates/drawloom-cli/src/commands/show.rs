@@ -4,7 +4,7 @@ use std::fs;
 
 use drawloom_graph::format::{Drawing, dot, svg};
 
-use super::order::beyond_dataflow;
+use super::order::derived;
 use super::verdict::{self, Checked, Voice};
 use crate::arguments::{Picture, Show};
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Show, output: &mut Output) -> Exit {
     let graph = checked.graph();
     // An invalid graph has no order; its violations are highlighted instead.
     let orders = match graph.order() {
-        Ok(order) if order.barriers == 0 => beyond_dataflow(graph, &order),
+        Ok(order) if order.barriers == 0 => derived(graph, &order),
         _ => Vec::new(),
     };
     let drawing = Drawing { orders, report: Some(&checked.report) };

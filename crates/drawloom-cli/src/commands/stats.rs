@@ -3,7 +3,7 @@
 use drawloom_graph::{Graph, Label, NodeKind};
 use serde::Serialize;
 
-use super::order::beyond_dataflow;
+use super::order::derived;
 use super::summary::regions_in_use;
 use super::verdict::{self, Checked, Voice};
 use crate::arguments::{Format, Stats};
@@ -93,7 +93,7 @@ fn parallelism(graph: &Graph) -> Option<Parallelism> {
     let order = graph.order().ok()?;
     let profile = graph.profile(&order);
     Some(Parallelism {
-        derived_orders: beyond_dataflow(graph, &order).len(),
+        derived_orders: derived(graph, &order).len(),
         work: profile.work,
         span: profile.span,
         average_width: if profile.span > 0.0 { profile.work / profile.span } else { 0.0 },
@@ -127,7 +127,7 @@ fn text(input: &Input, counts: &Counts, output: &mut Output) {
         row("work", &parallelism.work);
         row("critical path", &parallelism.span);
         row("  tasks on it", &parallelism.critical_path);
-        row("average width", &format_args!("{:.2}", parallelism.average_width));
+        row("average width", &format!("{:.2}", parallelism.average_width));
         row("greatest width", &parallelism.greatest_width);
     }
 }

@@ -2,7 +2,7 @@
 
 use drawloom_graph::{Graph, NodeId, NodeKind, Order, Profile};
 
-use super::order::{beyond_dataflow, counted, launches, reasons};
+use super::order::{derived, counted, launches, reasons};
 use super::verdict::Checked;
 use crate::input::Input;
 use crate::output::Output;
@@ -34,10 +34,10 @@ pub(crate) fn describe(input: &Input, checked: &Checked, output: &mut Output) {
         output.line("\nThe longest chain of tasks that wait for each other:");
         some(graph, &order, &path, output);
     }
-    let orders = beyond_dataflow(graph, &order);
+    let orders = derived(graph, &order);
     if !orders.is_empty() {
         let count = counted(orders.len(), "order", "orders");
-        output.line(format_args!("\n{count} beyond the dataflow, because data is overwritten in place:"));
+        output.line(format_args!("\n{count} because data is overwritten in place:"));
         some(graph, &order, &orders, output);
     }
 }
