@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
@@ -23,26 +22,60 @@ impl<'a> Id<'a> {
     pub(crate) fn of(graph: &'a Graph, node: NodeId) -> Self {
         let name = graph.name(node);
         if graph.has_integer_name(node) {
-            if let Some(integer) = canonical(&name) {
+            if let Some(integer) = name.parse::<i64>().ok().filter(|n| Digits::signed(*n).text() == name) {
                 return Id::Integer(integer);
             }
-            if let Some(large) = name.parse::<u64>().ok().filter(|n| n.to_string() == name) {
+            if let Some(large) = name.parse::<u64>().ok().filter(|n| Digits::new(*n, false).text() == name) {
                 return Id::Large(large);
             }
         }
         Id::Text(name)
     }
 
-    pub(crate) fn text(&self) -> Cow<'_, str> {
+    /// Passes the id on as a text, in which `1` and `"1"` are the same.
+    pub(super) fn with_text<R>(&self, pass: impl FnOnce(&str) -> R) -> R {
         match self {
-            Id::Text(text) => Cow::Borrowed(text),
-            Id::Integer(integer) => Cow::Owned(integer.to_string()),
-            Id::Large(integer) => Cow::Owned(integer.to_string()),
+            Id::Text(text) => pass(text),
+            Id::Integer(integer) => pass(Digits::signed(*integer).text()),
+            Id::Large(integer) => pass(Digits::new(*integer, false).text()),
         }
     }
 
     pub(super) fn is_integer(&self) -> bool {
         !matches!(self, Id::Text(_))
+    }
+}
+
+/// The decimal digits of an integer, without an allocation: files hold millions of them.
+struct Digits {
+    bytes: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn signed(integer: i64) -> Self {
+        Self::new(integer.unsigned_abs(), integer < 0)
+    }
+
+    fn new(mut rest: u64, negative: bool) -> Self {
+        let mut digits = Self { bytes: [b'0'; 20], start: 20 };
+        loop {
+            digits.start -= 1;
+            digits.bytes[digits.start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if negative {
+            digits.start -= 1;
+            digits.bytes[digits.start] = b'-';
+        }
+        digits
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes[self.start..]).expect("digits and a sign are ASCII")
     }
 }
 
@@ -120,48 +153,5 @@ impl<'de> Deserialize<'de> for Text<'de> {
             }
         }
         deserializer.deserialize_str(TextVisitor)
-    }
-}
-
-/// Nodes by id. Texts that spell an integer share the table of integers, so that `1` and `"1"` meet.
-#[derive(Default)]
-pub(super) struct NodeTable<'a> {
-    texts: FxHashMap<Cow<'a, str>, NodeId>,
-    integers: FxHashMap<i64, NodeId>,
-}
-
-impl<'a> NodeTable<'a> {
-    pub(super) fn get(&self, id: &Id<'a>) -> Option<NodeId> {
-        match id {
-            Id::Integer(integer) => self.integers.get(integer).copied(),
-            Id::Text(text) => match canonical(text) {
-                Some(integer) => self.integers.get(&integer).copied(),
-                None => self.texts.get(&**text).copied(),
-            },
-            Id::Large(large) => self.texts.get(large.to_string().as_str()).copied(),
-        }
-    }
-
-    /// Enters a node and returns whether the id was new.
-    pub(super) fn insert(&mut self, id: Id<'a>, node: NodeId) -> bool {
-        let old = match id {
-            Id::Integer(integer) => self.integers.insert(integer, node),
-            Id::Text(text) => match canonical(&text) {
-                Some(integer) => self.integers.insert(integer, node),
-                None => self.texts.insert(text, node),
-            },
-            Id::Large(large) => self.texts.insert(Cow::Owned(large.to_string()), node),
-        };
-        old.is_none()
-    }
-}
-
-/// The integer that a text spells in the one way in which integers are printed: no plus sign, no leading zeros.
-fn canonical(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    match digits {
-        [b'0'] => (text.len() == 1).then_some(0),
-        [b'1'..=b'9', ..] if digits.len() <= 19 => text.parse().ok(),
-        _ => None,
     }
 }

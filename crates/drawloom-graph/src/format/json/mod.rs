@@ -17,6 +17,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `read` | bytes to a graph |
+//! | `table` | nodes by id |
 //! | `ids` | ids and names as they stand in a file |
 //! | `error` | what can be wrong with a file, and where |
 //! | `write` | a graph to text |
@@ -39,6 +40,7 @@ mod facts;
 mod groups;
 mod ids;
 mod read;
+mod table;
 mod write;
 
 pub use error::{JsonError, JsonErrorKind};

@@ -33,7 +33,7 @@ pub(crate) mod token;
 pub mod write;
 
 pub use error::{Code, Edit, Suggestion, SyntaxError};
-pub use lower::{Limits, Lowered, lower, lower_within};
+pub use lower::{Finding, Limits, Lowered, lower, lower_within};
 pub use parse::{DEEPEST_NESTING, parse};
 pub use span::{Span, Spanned};
 pub use spans::Spans;

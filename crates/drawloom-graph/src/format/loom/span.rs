@@ -23,11 +23,6 @@ impl Span {
         Self { start: self.start.min(end.start), end: self.end.max(end.end) }
     }
 
-    /// The empty span before this one.
-    pub(crate) fn before(self) -> Self {
-        Self { start: self.start, end: self.start }
-    }
-
     /// The empty span after this one.
     pub(crate) fn after(self) -> Self {
         Self { start: self.end, end: self.end }

@@ -61,7 +61,7 @@ impl Spans {
     }
 
     pub(crate) fn set_region(&mut self, region: RegionId, span: Span) {
-        self.regions.entry(region).or_insert(span);
+        self.regions.insert(region, span);
     }
 
     pub(crate) fn set_bodies(&mut self, node: NodeId, bodies: Vec<Spans>) {

@@ -13,7 +13,8 @@ use super::edges::EdgesSeed;
 use super::nodes::NodesSeed;
 use super::region_graph::RegionGraphSeed;
 use crate::format::json::error::{JsonError, JsonErrorKind, position};
-use crate::format::json::ids::{Id, NodeTable};
+use crate::format::json::ids::Id;
+use crate::format::json::table::{Entry, NodeTable};
 use crate::graph::{Graph, NodeId, NodeKind, OperatorId};
 use crate::region::{RegionId, Regions};
 
@@ -107,30 +108,39 @@ impl<'de> Reader<'de> {
     }
 
     pub(super) fn region(&mut self, name: &Id<'de>) -> RegionId {
-        self.regions.abstract_region_or_undeclared(&name.text())
+        name.with_text(|name| self.regions.abstract_region_or_undeclared(name))
     }
 }
 
 /// A graph under construction.
 pub(super) struct Draft<'de> {
     pub(super) graph: Graph,
-    pub(super) nodes: NodeTable<'de>,
+    nodes: NodeTable,
     operators: FxHashMap<Cow<'de, str>, OperatorId>,
     /// How many graphs are around this one.
     pub(super) depth: usize,
 }
 
 impl<'de> Draft<'de> {
+    /// The node of an id, entered as undeclared when there is none.
     pub(super) fn endpoint(&mut self, id: Id<'de>) -> NodeId {
-        if let Some(node) = self.nodes.get(&id) {
-            return node;
-        }
-        let node = self.graph.add_raw(&id.text(), NodeKind::Undeclared, None);
-        if id.is_integer() {
-            self.graph.mark_integer_name(node);
-        }
-        self.nodes.insert(id, node);
-        node
+        let next = NodeId::from_index(self.graph.nodes().len());
+        id.with_text(|name| match self.nodes.entry(&self.graph, name, next) {
+            Entry::Old(node) => node,
+            Entry::New => {
+                self.graph.add_raw(name, NodeKind::Undeclared, None);
+                if id.is_integer() {
+                    self.graph.mark_integer_name(next);
+                }
+                next
+            }
+        })
+    }
+
+    /// Enters the id of the node that will be added next. Returns whether the id is new.
+    pub(super) fn declare(&mut self, id: &Id<'de>) -> bool {
+        let next = NodeId::from_index(self.graph.nodes().len());
+        id.with_text(|name| matches!(self.nodes.entry(&self.graph, name, next), Entry::New))
     }
 
     pub(super) fn operator(&mut self, name: Cow<'de, str>) -> Option<OperatorId> {
@@ -177,7 +187,7 @@ impl<'de> Visitor<'de> for GraphSeed<'_, 'de> {
         let GraphSeed { reader, depth } = self;
         let mut draft = Draft {
             graph: Graph::new(Regions::new()),
-            nodes: NodeTable::default(),
+            nodes: NodeTable::new(),
             operators: FxHashMap::default(),
             depth,
         };

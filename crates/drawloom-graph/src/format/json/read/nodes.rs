@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::graph::{Draft, Reader, first};
 use crate::format::json::error::JsonErrorKind;
 use crate::format::json::ids::Id;
-use crate::graph::{NodeId, NodeKind};
+use crate::graph::NodeKind;
 
 pub(super) struct NodesSeed<'r, 'de> {
     pub(super) reader: &'r mut Reader<'de>,
@@ -110,7 +110,7 @@ impl<'de> Visitor<'de> for NodeSeed<'_, 'de> {
             NodeKind::Data => parts.region.as_ref().map(|name| reader.region(name)),
             _ => None,
         };
-        let node = draft.graph.add_raw(&id.text(), kind, region);
+        let node = id.with_text(|name| draft.graph.add_raw(name, kind, region));
         if id.is_integer() {
             draft.graph.mark_integer_name(node);
         }
@@ -144,11 +144,10 @@ impl<'de> DeserializeSeed<'de> for NewIdSeed<'_, 'de> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Id<'de>, D::Error> {
         let id = Id::deserialize(deserializer)?;
-        if id.text().is_empty() {
+        if id.with_text(str::is_empty) {
             return Err(D::Error::custom("a node id is empty"));
         }
-        let node = NodeId::from_index(self.draft.graph.nodes().len());
-        if !self.draft.nodes.insert(id.clone(), node) {
+        if !self.draft.declare(&id) {
             return Err(self.reader.fail(JsonErrorKind::Duplicate, format_args!("node {id} is declared twice")));
         }
         Ok(id)

@@ -76,14 +76,12 @@ impl<'de> Visitor<'de> for NamesSeed<'_, 'de> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut listed: FxHashSet<RegionId> = FxHashSet::default();
         while let Some(name) = seq.next_element::<Id<'de>>()? {
-            let text = name.text();
-            let region = match self.0.regions.find(&text).filter(|region| self.0.regions.is_declared(*region)) {
-                Some(region) => region,
-                None => {
-                    let declared = self.0.regions.abstract_region(&*text);
-                    declared.map_err(|error| self.0.fail(JsonErrorKind::TooLarge, error))?
-                }
-            };
+            let regions = &mut self.0.regions;
+            let declared = name.with_text(|name| match regions.find(name).filter(|r| regions.is_declared(*r)) {
+                Some(region) => Ok(region),
+                None => regions.abstract_region(name),
+            });
+            let region = declared.map_err(|error| self.0.fail(JsonErrorKind::TooLarge, error))?;
             if !listed.insert(region) {
                 return Err(self.0.fail(JsonErrorKind::Duplicate, format_args!("region {name} is listed twice")));
             }

@@ -2,10 +2,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::super::error::{Code, SyntaxError};
+use super::super::error::{Code, Edit, SyntaxError};
 use super::super::parse::MOST_ERRORS;
+use super::super::print::quoted;
 use super::super::span::{Span, Spanned};
 use super::super::syntax::{AccessWord, Argument, Block, Call, Control, Cost, Expression, Name, Statement, When};
+use super::Finding;
 use super::resolve::{Found, Tables};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::graph::Control as Kind;
@@ -17,7 +19,7 @@ pub(crate) struct Expanded<'f> {
     pub(crate) steps: Vec<Op<'f>>,
     pub(crate) arguments: Vec<Resolved<'f>>,
     /// Regions that nobody declared, each with the place that names it.
-    pub(crate) findings: Vec<(Diagnostic, Span)>,
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// One step of a program.
@@ -245,17 +247,20 @@ impl<'f> Expansion<'f, '_> {
         if !self.undeclared.insert(span) {
             return;
         }
-        let mut diagnostic =
-            Diagnostic::new(Rule::RG1, format!("{who} accesses the region {region}, which nobody declared"));
+        let message = format!("{who} accesses the region {region}, which nobody declared");
+        let mut diagnostic = Diagnostic::new(Rule::RG1, message);
+        let mut edit = None;
         // Looking at every name is not cheap, and nobody reads the hundredth suggestion.
         if self.out.findings.len() < MOST_ERRORS
             && let Some(near) = self.tables.nearest_region(base)
         {
             diagnostic = diagnostic.repair(format!("did you mean {near}?"));
+            edit = Some(Edit { span: base.span, replacement: quoted(&near).into_owned() });
         }
-        let name = super::super::print::quoted(base);
+        let name = quoted(base);
         diagnostic = diagnostic.repair(format!("declare it: region {name}, or: field {name} on a space"));
-        self.out.findings.push((diagnostic, span));
+        let label = "no such region".to_owned();
+        self.out.findings.push(Finding { diagnostic, span, label, related: Vec::new(), edit });
     }
 
     fn control(

@@ -21,7 +21,7 @@ mod raw;
 mod resolve;
 mod scope;
 
-use super::error::{Code, SyntaxError};
+use super::error::{Code, Edit, SyntaxError};
 use super::parse::MOST_ERRORS;
 use super::span::Span;
 use super::spans::Spans;
@@ -38,8 +38,23 @@ pub struct Lowered {
     pub graph: Graph,
     /// Where its parts were written.
     pub spans: Spans,
-    /// Violations met while building it, each with its place. The graph lacks what was refused.
-    pub findings: Vec<(Diagnostic, Span)>,
+    /// Violations met while building it, by place. The graph lacks what was refused.
+    pub findings: Vec<Finding>,
+}
+
+/// A violation met while building a graph from a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The violation.
+    pub diagnostic: Diagnostic,
+    /// Where.
+    pub span: Span,
+    /// A short remark for the place itself.
+    pub label: String,
+    /// Other places that matter, each with a remark.
+    pub related: Vec<(Span, String)>,
+    /// The edit that mends it, where there is one.
+    pub edit: Option<Edit>,
 }
 
 /// Turns a parsed text into a graph, within the usual limits.
@@ -53,7 +68,7 @@ pub struct Lowered {
 /// let lowered = loom::lower(&file).unwrap();
 /// assert_eq!(lowered.graph.regions().len(), 3);
 /// let file = loom::parse("space cells 10\ntask t(read u)").unwrap();
-/// assert_eq!(loom::lower(&file).unwrap().findings[0].0.rule.code(), "RG1");
+/// assert_eq!(loom::lower(&file).unwrap().findings[0].diagnostic.rule.code(), "RG1");
 /// ```
 pub fn lower(file: &File) -> Result<Lowered, Vec<SyntaxError>> {
     lower_within(file, Limits::default())

@@ -5,11 +5,11 @@ use rustc_hash::FxHashMap;
 use super::super::span::Span;
 use super::super::spans::Spans;
 use super::super::syntax::AccessWord;
-use super::Lowered;
 use super::expand::{Expanded, Op, Resolved};
 use super::resolve::Tables;
+use super::{Finding, Lowered};
 use crate::build::{Access, Builder};
-use crate::diagnostic::{Diagnostic, Rule};
+use crate::diagnostic::{Diagnostic, Rule, Witness};
 use crate::graph::{Control, EdgeId, NodeId};
 
 /// Builds the graph of a program.
@@ -26,16 +26,19 @@ pub(super) fn build(program: &Expanded<'_>, tables: Tables) -> Lowered {
     let Progress { mut findings, repeated, .. } = progress;
     for (at, times) in repeated.into_values().filter(|(_, times)| *times > 1) {
         // Every round of a loop breaks the same rule in the same place: told once, and counted.
-        findings[at].0.message.push_str(&format!(" (the first of {times} refused calls that are written here)"));
+        findings[at]
+            .diagnostic
+            .message
+            .push_str(&format!(" (the first of {times} refused calls that are written here)"));
     }
-    findings.sort_by_key(|(diagnostic, span)| (*span, diagnostic.rule));
+    findings.sort_by_key(|f| (f.span, f.diagnostic.rule));
     Lowered { graph: builder.finish(), spans, findings }
 }
 
 struct Progress<'p, 'f> {
     steps: std::iter::Peekable<std::slice::Iter<'p, Op<'f>>>,
     arguments: &'p [Resolved<'f>],
-    findings: Vec<(Diagnostic, Span)>,
+    findings: Vec<Finding>,
     /// For each rule and place, which finding tells it, and how often it was met.
     repeated: FxHashMap<(Rule, Span), (usize, u64)>,
 }
@@ -78,15 +81,18 @@ impl Progress<'_, '_> {
                 }
                 note_call(builder, spans, before, task, arguments, span);
             }
-            Err(diagnostic) => self.refuse(*diagnostic, span),
+            Err(diagnostic) => self.refuse(*diagnostic, span, arguments),
         }
     }
 
-    fn refuse(&mut self, diagnostic: Diagnostic, span: Span) {
+    fn refuse(&mut self, diagnostic: Diagnostic, span: Span, arguments: &[Resolved<'_>]) {
         let (_, times) = self.repeated.entry((diagnostic.rule, span)).or_insert((self.findings.len(), 0));
         *times += 1;
         if *times == 1 {
-            self.findings.push((diagnostic, span));
+            let (span, related) = refused_arguments(&diagnostic, arguments).unwrap_or((span, Vec::new()));
+            let label = if related.is_empty() { "refused" } else { "this argument" };
+            let label = label.to_owned();
+            self.findings.push(Finding { diagnostic, span, label, related, edit: None });
         }
     }
 
@@ -128,7 +134,7 @@ impl Progress<'_, '_> {
                 note_call(builder, spans, before, node, &[], span);
                 spans.set_bodies(node, bodies);
             }
-            Err(diagnostic) => self.refuse(*diagnostic, span),
+            Err(diagnostic) => self.refuse(*diagnostic, span, &[]),
         }
     }
 
@@ -154,6 +160,15 @@ impl Progress<'_, '_> {
             }
         }
     }
+}
+
+/// The places of the two arguments that a call was refused for.
+fn refused_arguments(diagnostic: &Diagnostic, arguments: &[Resolved<'_>]) -> Option<(Span, Vec<(Span, String)>)> {
+    let Witness::Overlap { first, second, .. } = &diagnostic.witness else { return None };
+    let one = arguments.iter().position(|a| a.region == *first)?;
+    let other = arguments.iter().enumerate().position(|(i, a)| i != one && a.region == *second)?;
+    let (early, late) = (&arguments[one.min(other)], &arguments[one.max(other)]);
+    Some((late.span, vec![(early.span, "overlaps this one".to_owned())]))
 }
 
 fn access(word: &AccessWord) -> Access<'_> {

@@ -176,7 +176,13 @@ impl Tables {
                 let message = format!("`{}` is a space, and tasks access fields over it", name.escape_debug());
                 return Err(SyntaxError::new(Code::UnknownName, message, path.span(), "a space"));
             }
-            Found::Undeclared(name) => self.regions.abstract_region_or_undeclared(&name),
+            Found::Undeclared(name) => {
+                let region = self.regions.abstract_region_or_undeclared(&name);
+                if self.spans.region(region).is_none() {
+                    self.spans.set_region(region, path.span());
+                }
+                region
+            }
         })
     }
 
