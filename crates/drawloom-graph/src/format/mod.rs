@@ -2,8 +2,16 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | [`json`] | graphs as JSON |
+//! | [`loom`] | the text language: parse, print, lower to a graph, write a graph |
+//! | [`load`](mod@load) | a graph from bytes in either format |
+//! | [`render`](mod@render) | what was found, as text with excerpts of the source |
 //! | [`sentence`](mod@sentence) | witnesses and orders as English sentences |
 
+pub mod json;
+pub mod load;
+pub mod loom;
+pub mod render;
 pub mod sentence;
 
 pub use sentence::{Sentences, Versions, sentence};

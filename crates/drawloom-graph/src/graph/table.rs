@@ -82,6 +82,18 @@ impl Graph {
         Arc::make_mut(&mut self.regions)
     }
 
+    /// Replaces the region table of this graph and of every graph nested in it. Every region id in use must mean the same
+    /// in the new table.
+    pub(crate) fn set_regions(&mut self, regions: &Arc<Regions>) {
+        self.regions = Arc::clone(regions);
+        for body in self.bodies.values_mut() {
+            body.graph.set_regions(regions);
+            if let Some(otherwise) = &mut body.otherwise {
+                otherwise.set_regions(regions);
+            }
+        }
+    }
+
     /// Adds a version of a region. An empty name stands for `n` and the number of the node.
     pub fn add_data(&mut self, name: &str, region: RegionId) -> NodeId {
         self.push(name, Node { kind: NodeKind::Data, region: Some(region) })

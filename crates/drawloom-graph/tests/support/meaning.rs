@@ -37,11 +37,11 @@ pub(crate) fn elements(regions: &Regions) -> Vec<Element> {
 }
 
 /// Whether a region holds an element.
-pub(crate) fn holds(regions: &Regions, region: RegionId, element: Element) -> bool {
-    [element.0, element.1].iter().any(|part| {
-        // An empty piece is a subset of everything, and still it lies only where the tree says.
-        regions.is_subregion(*part, region) && regions.may_alias(*part, region)
-    })
+pub(crate) fn holds(regions: &Regions, region: RegionId, (first, second): Element) -> bool {
+    // An empty piece is a subset of everything, and still it lies only where the tree says: hence the second line.
+    (regions.is_subregion(first, region) || regions.is_subregion(second, region))
+        && regions.may_alias(first, region)
+        && regions.may_alias(second, region)
 }
 
 /// What the graph leaves in memory: a value for every element of every region in its table.

@@ -15,9 +15,9 @@ pub(crate) const MOST_TASKS: usize = 7;
 /// A graph over the world, with up to [`MOST_TASKS`] tasks.
 pub(crate) fn sketch(rng: &mut Rng, world: &World) -> Sketch {
     let mut weaver = Weaver::new(world);
-    let stale = [0, 10, 25][rng.usize(..3)];
+    let stale = [0, 20, 40][rng.usize(..3)];
     let ports = rng.u8(..4) == 0;
-    for _ in 0..rng.usize(1..=MOST_TASKS) {
+    for _ in 0..rng.usize(1..=MOST_TASKS).max(rng.usize(1..=MOST_TASKS)) {
         weaver.task(rng, stale, ports);
     }
     let mut sketch = weaver.sketch;
@@ -132,14 +132,17 @@ impl<'a> Weaver<'a> {
             return present;
         }
         let region = self.region(present);
-        let older: Vec<usize> =
-            (0..self.sketch.nodes.len()).filter(|n| self.sketch.nodes[*n].2 == Some(region)).collect();
-        older[rng.usize(..older.len())]
+        // Versions are numbered as they are made, so a larger number is never an older version.
+        let older: Vec<usize> = (0..present).filter(|n| self.sketch.nodes[*n].2 == Some(region)).collect();
+        rng.choice(&older).copied().unwrap_or(present)
     }
 
     fn task(&mut self, rng: &mut Rng, stale: u8, ports: bool) {
         let mut wanted: Vec<RegionId> = Vec::new();
-        for _ in 0..[1, 2, 2, 3][rng.usize(..4)] {
+        // Reductions are more interesting when several tasks take part.
+        let joins = self.folds.last().map(|f| self.region(f.version)).filter(|_| rng.u8(..3) == 0);
+        wanted.extend(joins);
+        for _ in 0..[1, 2, 2, 3, 3, 4][rng.usize(..6)] {
             let region = self.world.ids[rng.usize(..self.world.ids.len())];
             if rng.u8(..30) == 0 || wanted.iter().all(|w| !self.world.regions.may_alias(*w, region)) {
                 wanted.push(region);
@@ -151,16 +154,18 @@ impl<'a> Weaver<'a> {
         let task = self.sketch.compute(NodeKind::Task);
         for (argument, present) in fetched.into_iter().enumerate() {
             let first = self.sketch.lines.len();
-            let taken = self.taken(rng, present, stale);
             let region = self.region(present);
-            match rng.u8(..20) {
+            let kind = if joins == Some(region) { 19 } else { rng.u8(..20) };
+            // A mutator of an old version almost always breaks the history of its region; a reader need not.
+            let taken = self.taken(rng, present, if kind < 8 { stale } else { stale / 8 });
+            match kind {
                 0..8 => _ = self.sketch.line(taken, task, Label::Read),
-                8..13 => {
+                8..12 => {
                     self.sketch.line(taken, task, Label::Read);
                     let made = self.make(region);
                     self.sketch.line(task, made, Label::Write);
                 }
-                13..16 => {
+                12..15 => {
                     self.sketch.line(taken, task, Label::Discard);
                     let made = self.make(region);
                     self.sketch.line(task, made, Label::Write);
@@ -192,8 +197,8 @@ impl<'a> Weaver<'a> {
             }
         };
         let start = match rng.u8(..20) {
-            0..12 => Some(Label::Use),
-            12..14 => Some(Label::Read),
+            0..9 => Some(Label::Use),
+            9..14 => Some(Label::Read),
             14 => Some(Label::Discard),
             _ if joined || rng.bool() => None,
             _ => Some(Label::Use),
