@@ -6,12 +6,14 @@
 //! | [`loom`] | the text language: parse, print, lower to a graph, write a graph |
 //! | [`load`](mod@load) | a graph from bytes in either format |
 //! | [`render`](mod@render) | what was found, as text with excerpts of the source |
+//! | [`report`] | results of checks and orders for programs: JSON lines and SARIF |
 //! | [`sentence`](mod@sentence) | witnesses and orders as English sentences |
 
 pub mod json;
 pub mod load;
 pub mod loom;
 pub mod render;
+pub mod report;
 pub mod sentence;
 
 pub use sentence::{Sentences, Versions, sentence};
