@@ -136,7 +136,8 @@ impl<'g> Edit<'g> {
 
     /// The edges that end or start at a node, in the order they were added.
     pub(crate) fn edges_at(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
-        let mut all: Vec<u32> = self.incoming[node.index()].iter().chain(&self.outgoing[node.index()]).copied().collect();
+        let mut all: Vec<u32> =
+            self.incoming[node.index()].iter().chain(&self.outgoing[node.index()]).copied().collect();
         all.sort_unstable();
         all.into_iter().filter(|e| !self.gone_edges[*e as usize]).map(|e| self.edges[e as usize])
     }
