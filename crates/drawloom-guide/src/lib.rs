@@ -51,9 +51,7 @@ macro_rules! codes {
     };
 }
 
-chapters! {
-
-}
+chapters! {}
 
 codes! {
     p1 "P1",
