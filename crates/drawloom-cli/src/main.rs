@@ -1,4 +1,39 @@
-//! The program `drawloom`.
+//! The program `drawloom`: check graphs of tasks over shared data, explain what is wrong with them, order and draw them.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`arguments`] | the command line |
+//! | [`commands`] | one file per sub-command |
+//! | [`bench`] | measurements |
+//! | [`input`] | files, folders and standard input |
+//! | [`output`] | standard output, colour, closed pipes |
+//! | [`exit`] | exit codes |
+//! | [`number`] | integers such as `1e9` |
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod arguments;
+mod bench;
+mod commands;
+mod exit;
+mod input;
+mod number;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    let mut output = output::Output::new(arguments.color);
+    let exit = commands::run(arguments.command, &mut output);
+    let exit = match output.finish() {
+        Ok(()) => exit,
+        Err(error) => {
+            output::complain(format_args!("cannot write to standard output: {error}"));
+            exit.and(exit::Exit::Unusable)
+        }
+    };
+    exit.into()
+}

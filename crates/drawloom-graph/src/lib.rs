@@ -4,6 +4,7 @@
 pub mod build;
 pub mod check;
 pub mod diagnostic;
+pub mod families;
 pub mod format;
 pub mod graph;
 pub mod order;

@@ -12,6 +12,7 @@
 use super::flow::{Flow, Topology};
 use super::reach::Reach;
 use crate::graph::Graph;
+use crate::region::RegionId;
 use crate::region::cover::{Covers, Group};
 
 const NONE: u32 = u32::MAX;
@@ -52,6 +53,58 @@ impl Frontier {
             out.extend(self.at(g));
             self.todo.extend_from_slice(&self.busy_children[g as usize]);
         }
+    }
+
+    /// The live versions that must be asked whether they reach a new version of a region; the others reach one of these.
+    fn questions(&mut self, graph: &Graph, topology: &Topology, covers: &Covers, region: RegionId, out: &mut Vec<u32>) {
+        out.clear();
+        let own = covers.group(region);
+        let mut around: Option<u32> = self.at(own);
+        for part in covers.cover(region) {
+            match part.below {
+                true if part.group == own => self.strictly_below(own, out),
+                true => self.below(part.group, out),
+                false if part.around => {
+                    let later = self
+                        .at(part.group)
+                        .filter(|v| around.is_none_or(|other| topology.position(other) < topology.position(*v)));
+                    around = later.or(around);
+                }
+                false => out.extend(self.at(part.group)),
+            }
+        }
+        // What is live inside the region is later than the region itself and all around it, and was asked about them then.
+        if !covers.cover(region).iter().any(|p| p.group == own) || !self.has_live_beside(own, None) {
+            out.extend(around);
+        }
+        if out.len() < 2 {
+            return;
+        }
+        out.sort_unstable();
+        out.dedup();
+        if out.len() <= 8 {
+            // Of two that may alias, the later one was asked about the earlier one.
+            let regions = graph.regions();
+            out.sort_unstable_by_key(|v| std::cmp::Reverse(topology.position(*v)));
+            let mut kept = 0;
+            for at in 0..out.len() {
+                let mine = graph.nodes()[out[at] as usize].region();
+                let known = out[..kept].iter().any(|later| match (graph.nodes()[*later as usize].region(), mine) {
+                    (Some(a), Some(b)) => regions.may_alias(a, b),
+                    _ => false,
+                });
+                if !known {
+                    out[kept] = out[at];
+                    kept += 1;
+                }
+            }
+            out.truncate(kept);
+        }
+    }
+
+    /// Whether anything strictly inside a group is live, other than in one of its branches.
+    pub(crate) fn has_live_beside(&self, group: Group, branch: Option<Group>) -> bool {
+        self.busy_children[group as usize].iter().any(|c| Some(*c) != branch && self.busy[*c as usize])
     }
 
     /// Whether anything in a subtree is live.
@@ -115,16 +168,8 @@ pub(crate) fn unordered(
         if !graph.regions().is_declared(region) {
             continue;
         }
-        sources.clear();
-        for part in covers.cover(region) {
-            match part.below {
-                true => frontier.below(part.group, &mut sources),
-                false => sources.extend(frontier.at(part.group)),
-            }
-        }
+        frontier.questions(graph, topology, covers, region, &mut sources);
         if !sources.is_empty() {
-            sources.sort_unstable();
-            sources.dedup();
             reach.retain_unreaching(&mut sources, version);
             pairs.extend(sources.iter().map(|&s| (s, version)));
         }

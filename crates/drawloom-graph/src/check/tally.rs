@@ -9,7 +9,8 @@ pub(crate) struct Tally {
     round: u32,
     here: Vec<(u32, u32)>,
     below: Vec<(u32, u32)>,
-    /// Whether a region aliases only itself, which settles most questions at once.
+    /// Whether a region aliases only itself and what contains it. Two different ones of these never alias, which settles
+    /// most questions at once.
     alone: Vec<bool>,
     above: Vec<Group>,
 }
@@ -22,7 +23,8 @@ impl Tally {
             let region = RegionId::from_index(index);
             if covers.is_used(region) {
                 let cover = covers.cover(region);
-                *alone = cover.len() == 1 && cover[0].group == covers.group(region) && covers.is_leaf(cover[0].group);
+                let own = covers.group(region);
+                *alone = covers.is_leaf(own) && cover.iter().all(|p| p.group == own || p.around && !p.below);
             }
         }
         Self { round: 0, here: vec![(0, 0); n], below: vec![(0, 0); n], alone, above: Vec::new() }
@@ -32,13 +34,8 @@ impl Tally {
     ///
     /// May answer yes for regions under several parents that do not alias; never answers no wrongly.
     pub(crate) fn any_overlap(&mut self, covers: &Covers, regions: &[RegionId]) -> bool {
-        match *regions {
-            [] | [_] => return false,
-            [a, b] if self.alone[a.index()] || self.alone[b.index()] => return a == b,
-            [a, b, c] if self.alone[a.index()] && self.alone[b.index()] && self.alone[c.index()] => {
-                return a == b || b == c || a == c;
-            }
-            _ => {}
+        if regions.len() <= 8 && regions.iter().all(|r| self.alone[r.index()]) {
+            return regions.iter().enumerate().any(|(i, r)| regions[..i].contains(r));
         }
         self.count(covers, regions);
         regions.iter().any(|&r| self.aliases(covers, r) > 1)
@@ -46,7 +43,7 @@ impl Tally {
 
     /// Whether one region may alias any of the others.
     pub(crate) fn overlaps(&mut self, covers: &Covers, region: RegionId, others: &[RegionId]) -> bool {
-        if self.alone[region.index()] {
+        if self.alone[region.index()] && others.iter().all(|r| self.alone[r.index()]) {
             return others.contains(&region);
         }
         self.count(covers, others);

@@ -1,5 +1,6 @@
 //! What is wrong with a graph, as values: text, JSON, SARIF and drawings are made from these.
 
+mod error;
 mod rule;
 mod value;
 

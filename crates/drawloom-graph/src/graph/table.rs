@@ -55,6 +55,11 @@ impl Graph {
         }
     }
 
+    /// A graph without nodes over the same regions and with the same operators, so that edges of this one fit into it.
+    pub(crate) fn empty_like(&self) -> Self {
+        Self { operators: self.operators.clone(), ..Self::new(self.shared_regions()) }
+    }
+
     /// Makes room for nodes and edges that will be added.
     pub fn reserve(&mut self, nodes: usize, edges: usize) {
         self.nodes.reserve(nodes);
@@ -147,6 +152,11 @@ impl Graph {
         }
         self.operators.push(name.to_owned());
         Some(OperatorId::from_index(self.operators.len() - 1))
+    }
+
+    /// The names of all operators, by id.
+    pub(crate) fn operators(&self) -> &[String] {
+        &self.operators
     }
 
     /// The name of an operator.

@@ -35,6 +35,8 @@ pub(crate) struct Part {
     pub(crate) group: Group,
     /// The whole subtree, and not only the node itself.
     pub(crate) below: bool,
+    /// Whether the group lies above the region.
+    pub(crate) around: bool,
 }
 
 const NONE: u32 = u32::MAX;
@@ -371,17 +373,17 @@ impl<'a> Walk<'a> {
                     // Without indices, nothing below a clean node can tell it apart from the region.
                     let uniform = known.is_none() && clean && (!on_path || !pieces_above);
                     if group == target || inside || uniform {
-                        out.push(Part { group, below: true });
+                        out.push(Part { group, below: true, around: on_path && group != target });
                         continue;
                     }
                     if forest.region[g].is_some() {
-                        out.push(Part { group, below: false });
+                        out.push(Part { group, below: false, around: on_path });
                     }
                     todo.extend(forest.children[g].iter().rev());
                 }
                 Node::Universe => {
                     if clean && !pieces_above {
-                        out.push(Part { group, below: true });
+                        out.push(Part { group, below: true, around: on_path });
                     } else {
                         todo.extend(forest.children[g].iter().rev());
                     }
@@ -400,7 +402,7 @@ impl<'a> Walk<'a> {
                     let unknown = known.is_none() || regions.indices(first).is_none();
                     let own_piece = regions.spaces[space.index()].piece_of == Some(partition);
                     if unknown && clean && (!on_path || own_piece) {
-                        out.push(Part { group, below: true });
+                        out.push(Part { group, below: true, around: on_path });
                         continue;
                     }
                     match known {

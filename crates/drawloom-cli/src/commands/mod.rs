@@ -1,0 +1,35 @@
+//! The sub-commands, one file each.
+
+mod check;
+mod completions;
+mod convert;
+mod explain;
+mod fmt;
+mod order;
+mod reason;
+mod rules;
+mod show;
+mod stats;
+mod summary;
+mod verdict;
+
+use crate::arguments::Command;
+use crate::bench;
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Runs a sub-command.
+pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
+    match command {
+        Command::Check(arguments) => check::run(&arguments, output),
+        Command::Order(arguments) => order::run(&arguments, output),
+        Command::Explain(arguments) => explain::run(&arguments, output),
+        Command::Show(arguments) => show::run(&arguments, output),
+        Command::Fmt(arguments) => fmt::run(&arguments, output),
+        Command::Stats(arguments) => stats::run(&arguments, output),
+        Command::Convert(arguments) => convert::run(&arguments, output),
+        Command::Rules(arguments) => rules::run(&arguments, output),
+        Command::Bench(arguments) => bench::run(&arguments, output),
+        Command::Completions(arguments) => completions::run(&arguments, output),
+    }
+}
