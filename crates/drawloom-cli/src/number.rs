@@ -4,7 +4,9 @@
 pub(crate) fn integer(text: &str) -> Result<u64, String> {
     let refuse = || format!("`{text}` is not an integer; write it as 1000, 1_000 or 1e3");
     let (digits, power) = match text.split_once(['e', 'E']) {
-        Some((digits, power)) => (digits, power.strip_prefix('+').unwrap_or(power).parse::<u32>().map_err(|_| refuse())?),
+        Some((digits, power)) => {
+            (digits, power.strip_prefix('+').unwrap_or(power).parse::<u32>().map_err(|_| refuse())?)
+        }
         None => (text, 0),
     };
     let digits: String = digits.chars().filter(|c| *c != '_').collect();
@@ -31,9 +33,15 @@ mod tests {
 
     #[test]
     fn plain_grouped_and_scientific_integers_are_read() {
-        for (text, value) in
-            [("0", 0), ("42", 42), ("1_000", 1000), ("1e9", 1_000_000_000), ("2E+3", 2000), ("1.5e6", 1_500_000), ("0e99", 0)]
-        {
+        for (text, value) in [
+            ("0", 0),
+            ("42", 42),
+            ("1_000", 1000),
+            ("1e9", 1_000_000_000),
+            ("2E+3", 2000),
+            ("1.5e6", 1_500_000),
+            ("0e99", 0),
+        ] {
             assert_eq!(integer(text), Ok(value), "{text}");
         }
         assert_eq!(integer("18446744073709551615"), Ok(u64::MAX));

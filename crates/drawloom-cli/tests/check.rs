@@ -58,7 +58,8 @@ fn json_output_is_one_line_with_the_keys_that_scripts_rely_on() {
     assert_eq!(violations.len(), 1);
     assert_eq!(violations[0]["rule"], json!("RF2"));
     assert!(violations[0]["message"].as_str().expect("text").contains('A'));
-    let mut nodes: Vec<&str> = violations[0]["nodes"].as_array().expect("ids").iter().filter_map(|n| n.as_str()).collect();
+    let mut nodes: Vec<&str> =
+        violations[0]["nodes"].as_array().expect("ids").iter().filter_map(|n| n.as_str()).collect();
     nodes.sort_unstable();
     assert_eq!(nodes, ["A1", "A2"]);
     assert!(violations[0]["witness"].is_object());
@@ -104,11 +105,26 @@ fn an_unusable_input_is_a_line_of_json_too() {
 #[test]
 fn whatever_has_a_rule_is_a_violation_and_not_an_unusable_input() {
     let cases = [
-        ("WF0", r#"{"region_graph":{"regions":["A"]},"nodes":[{"id":"a","label":"Region","region":"A"}],"edges":[{"from":"a","to":"b","label":"Read"}]}"#),
-        ("WF1", r#"{"region_graph":{"regions":[]},"nodes":[{"id":"t","label":"Task"}],"edges":[{"from":"t","to":"t","label":"HappensBefore"}]}"#),
-        ("WF4", r#"{"region_graph":{"regions":["A"]},"nodes":[{"id":"t","label":"Task"},{"id":"a","label":"Region","region":"A"}],"edges":[{"from":"t","to":"a","label":"Reduce"}]}"#),
-        ("RG1", r#"{"region_graph":{"regions":["A"]},"nodes":[{"id":"a","label":"Region","region":"B"},{"id":"t","label":"Task"}],"edges":[{"from":"a","to":"t","label":"Read"}]}"#),
-        ("RG2", r#"{"region_graph":{"regions":["A","B"],"subregion":[["A","B"],["B","A"]]},"nodes":[{"id":"a","label":"Region","region":"A"},{"id":"t","label":"Task"}],"edges":[{"from":"a","to":"t","label":"Read"}]}"#),
+        (
+            "WF0",
+            r#"{"region_graph":{"regions":["A"]},"nodes":[{"id":"a","label":"Region","region":"A"}],"edges":[{"from":"a","to":"b","label":"Read"}]}"#,
+        ),
+        (
+            "WF1",
+            r#"{"region_graph":{"regions":[]},"nodes":[{"id":"t","label":"Task"}],"edges":[{"from":"t","to":"t","label":"HappensBefore"}]}"#,
+        ),
+        (
+            "WF4",
+            r#"{"region_graph":{"regions":["A"]},"nodes":[{"id":"t","label":"Task"},{"id":"a","label":"Region","region":"A"}],"edges":[{"from":"t","to":"a","label":"Reduce"}]}"#,
+        ),
+        (
+            "RG1",
+            r#"{"region_graph":{"regions":["A"]},"nodes":[{"id":"a","label":"Region","region":"B"},{"id":"t","label":"Task"}],"edges":[{"from":"a","to":"t","label":"Read"}]}"#,
+        ),
+        (
+            "RG2",
+            r#"{"region_graph":{"regions":["A","B"],"subregion":[["A","B"],["B","A"]]},"nodes":[{"id":"a","label":"Region","region":"A"},{"id":"t","label":"Task"}],"edges":[{"from":"a","to":"t","label":"Read"}]}"#,
+        ),
     ];
     for (rule, graph) in cases {
         let ran = drawloom_with(&["check", "--format", "json", "-"], graph).exits(1);

@@ -1,15 +1,33 @@
 //! Measurements: `drawloom bench`.
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`graph`] | checking, ordering, building and reading graphs of several families and sizes |
+//! | [`meter`] | time, processor time and memory of a piece of work |
 
-use clap::Args;
+mod graph;
+mod meter;
+
+use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
 use crate::output::Output;
 
 /// What to measure.
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    suite: Suite,
+}
 
-/// Measures.
-pub(crate) fn run(_arguments: &Arguments, _output: &mut Output) -> Exit {
-    Exit::Valid
+#[derive(Debug, Subcommand)]
+enum Suite {
+    Graph(graph::Arguments),
+}
+
+/// Measures, and prints one line of JSON for each measurement.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
+    match &arguments.suite {
+        Suite::Graph(arguments) => graph::run(arguments, output),
+    }
 }

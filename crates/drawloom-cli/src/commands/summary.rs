@@ -2,7 +2,7 @@
 
 use drawloom_graph::{Graph, NodeId, NodeKind, Order, Profile};
 
-use super::order::{derived, counted, launches, reasons};
+use super::order::{counted, derived, launches, reasons};
 use super::verdict::Checked;
 use crate::input::Input;
 use crate::output::Output;
@@ -55,7 +55,9 @@ fn size(graph: &Graph) -> String {
     let count = |kind| graph.nodes().iter().filter(|node| node.kind() == kind).count();
     let mut parts = vec![
         counted(count(NodeKind::Task), "task", "tasks"),
-        counted(count(NodeKind::Data), "version", "versions") + " of " + &counted(regions_in_use(graph), "region", "regions"),
+        counted(count(NodeKind::Data), "version", "versions")
+            + " of "
+            + &counted(regions_in_use(graph), "region", "regions"),
     ];
     for (kind, one, many) in [(NodeKind::Open, "Open", "Opens"), (NodeKind::Close, "Close", "Closes")] {
         if count(kind) > 0 {
