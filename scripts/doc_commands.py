@@ -2,8 +2,8 @@
 """Runs the shell commands in README.md and the guide, and compares what they print with what the page says.
 
 In a fenced block tagged `console`, a line `$ command` is run and the lines up to the next `$` are what it must print, on
-standard output and standard error together. `console,exit=1` says that the commands of a block end with exit code 1. A
-block tagged `loom` or `json` that has a `file=NAME` in its tag is written to that name first. The commands of a page share
+standard output and standard error together. `console,exit:1` says that the commands of a block end with exit code 1. A
+block tagged `loom` or `json` that has a `file:NAME` in its tag is written to that name first. The commands of a page share
 one scratch folder, which holds a copy of `examples`; the release build of `drawloom` is on the PATH. Commands that start
 with `cargo` run in the repository instead.
 
@@ -77,11 +77,11 @@ class Page:
             fence, tags = opening.group(1), opening.group(2).split(",")
             end = next(i for i in range(at + 1, len(self.lines)) if self.lines[i] == fence)
             body = self.lines[at + 1 : end]
-            names = [tag[5:] for tag in tags if tag.startswith("file=")]
+            names = [tag[5:] for tag in tags if tag.startswith("file:")]
             if names:
                 (folder / names[0]).write_text("\n".join(body) + "\n", encoding="utf-8")
             if tags[0] == "console":
-                exits = [int(tag[5:]) for tag in tags if tag.startswith("exit=")]
+                exits = [int(tag[5:]) for tag in tags if tag.startswith("exit:")]
                 body = self.console(at + 2, body, exits[0] if exits else 0, folder)
             out += [self.lines[at], *body, fence]
             at = end + 1

@@ -111,3 +111,18 @@ fn output_that_cannot_be_written_is_an_error() {
     let ran = finish(command(&["check", "-"]).stdout(full), VALID).exits(2);
     assert!(ran.err.contains("cannot write to standard output"), "{}", ran.err);
 }
+
+#[test]
+fn bench_prints_a_line_for_each_measurement_and_accepts_powers_of_ten() {
+    let lines =
+        drawloom(&["bench", "graph", "--nodes", "1e3", "--blocks", "1e1", "--repeat", "2"]).exits(0).json_lines();
+    let told: Vec<_> = lines.iter().map(|line| (line["bench"].clone(), line["nodes"].clone())).collect();
+    assert_eq!(
+        told,
+        [("check", 1000), ("order", 1000), ("check", 1000), ("order", 1000)].map(|(b, n)| (json!(b), json!(n)))
+    );
+    assert!(lines.iter().all(|line| line["seconds"].is_f64()));
+    let ran = drawloom(&["bench", "graph", "--nodes", "many"]).exits(2);
+    assert!(ran.err.contains("`many` is not an integer"), "{}", ran.err);
+    drawloom(&["bench", "graph", "--blocks", "0"]).exits(2);
+}

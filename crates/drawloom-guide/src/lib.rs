@@ -51,7 +51,21 @@ macro_rules! codes {
     };
 }
 
-chapters! {}
+chapters! {
+    introduction "introduction.md",
+    first_graph "first-graph.md",
+    regions "regions.md",
+    graph_model "graph-model.md",
+    checks "checks.md",
+    ordering "ordering.md",
+    building "building.md",
+    passes "passes.md",
+    json "json.md",
+    command_line "command-line.md",
+    cost "cost.md",
+    glossary "glossary.md",
+    rules_readme "rules/README.md",
+}
 
 codes! {
     p1 "P1",

@@ -14,14 +14,14 @@ struct Example {
     at: String,
     /// `loom` or `json`.
     language: String,
-    /// The rest of the tag: `fails=RF2`, `passes`, `file=…`.
+    /// The rest of the tag: `fails:RF2`, `passes`, `file:…`.
     tags: Vec<String>,
     text: String,
 }
 
 impl Example {
     fn value(&self, key: &str) -> Option<&str> {
-        self.tags.iter().find_map(|tag| tag.strip_prefix(key)?.strip_prefix('='))
+        self.tags.iter().find_map(|tag| tag.strip_prefix(key)?.strip_prefix(':'))
     }
 
     fn passes(&self) -> bool {
@@ -109,7 +109,7 @@ fn every_example_says_what_becomes_of_it() {
     for example in examples() {
         let said = example.passes() || example.value("fails").is_some() || example.value("warns").is_some();
         let shown_only = example.tags.iter().any(|tag| tag == "part");
-        assert!(said || shown_only, "{}: tag the block `passes`, `fails=CODE`, `warns=CODE` or `part`", example.at);
+        assert!(said || shown_only, "{}: tag the block `passes`, `fails:CODE`, `warns:CODE` or `part`", example.at);
     }
 }
 

@@ -68,6 +68,39 @@ fn json(inputs: &[Input], output: &mut Output) -> Exit {
     worst
 }
 
+/// All files go into one document, so all of them are kept until the end.
+fn sarif(inputs: &[Input], output: &mut Output) -> Exit {
+    let (mut checked, mut unusable) = (Vec::new(), Vec::new());
+    let mut worst = Exit::Valid;
+    for input in inputs {
+        match Checked::new(input) {
+            Ok(graph) => {
+                worst = worst.and(graph.exit());
+                checked.push((input.given(), graph));
+            }
+            Err(reason) => {
+                worst = worst.and(verdict::unusable(input, &reason, Voice::Text, output));
+                unusable.push((input.given(), reason.to_string()));
+            }
+        }
+    }
+    let spans: Vec<_> = checked.iter().map(|(_, graph)| graph.places()).collect();
+    let files: Vec<report::Checked<'_>> = checked
+        .iter()
+        .zip(&spans)
+        .map(|((file, checked), spans)| report::Checked {
+            file,
+            source: checked.source().map(|source| source.text.as_str()),
+            graph: checked.graph(),
+            report: &checked.report,
+            spans,
+        })
+        .collect();
+    let unusable: Vec<(&str, &str)> = unusable.iter().map(|(file, why)| (file.as_str(), why.as_str())).collect();
+    output.line(report::sarif(&files, &unusable));
+    worst
+}
+
 /// `2 violations of T1 and RF2`.
 fn violations(checked: &Checked) -> String {
     let report = &checked.report;

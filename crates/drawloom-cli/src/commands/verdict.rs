@@ -1,8 +1,10 @@
 //! Reading, checking and ordering one graph: what most commands start with.
 
-use drawloom_graph::format::load::Loaded;
+use std::ops::Range;
+
+use drawloom_graph::format::load::{Loaded, Source};
 use drawloom_graph::format::{render, report};
-use drawloom_graph::{Graph, Report};
+use drawloom_graph::{Graph, NodeId, Report};
 
 use crate::arguments::Format;
 use crate::exit::Exit;
@@ -36,6 +38,16 @@ impl Checked {
         &self.loaded.graph
     }
 
+    /// The text that the graph was read from, unless it was JSON.
+    pub(crate) fn source(&self) -> Option<&Source> {
+        self.loaded.source.as_ref()
+    }
+
+    /// Where in the text each node was written.
+    pub(crate) fn places(&self) -> impl Fn(NodeId) -> Option<Range<usize>> + '_ {
+        |node| self.source()?.spans.node(node).map(|span| span.range())
+    }
+
     /// How a command ends that only has to tell whether the graph is valid.
     pub(crate) fn exit(&self) -> Exit {
         if self.report.is_valid() { Exit::Valid } else { Exit::Invalid }
@@ -43,7 +55,7 @@ impl Checked {
 
     /// Everything that was found, for people.
     pub(crate) fn text(&self, color: bool) -> String {
-        render::render(&self.report, &self.loaded.graph, self.loaded.source.as_ref(), color)
+        render::render(&self.report, &self.loaded.graph, self.source(), color)
     }
 
     /// Everything that was found, as one line of JSON.

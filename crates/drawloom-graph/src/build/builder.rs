@@ -115,6 +115,7 @@ impl Builder {
         self.refuse_separate_roots(name, &passed)?;
 
         let Self { graph, live, naming, .. } = self;
+        live.begin_call();
         let operators: Vec<_> = arguments
             .iter()
             .map(|(_, access)| match access {
@@ -130,6 +131,12 @@ impl Builder {
                 if !joins && joined == operators[i].is_some() {
                     live.clear(graph, naming, region, arguments[i].1 != Access::Read);
                 }
+            }
+        }
+        for (i, &region) in passed.iter().enumerate() {
+            let joins = operators[i].is_some_and(|op| live.reduction(region, op).is_some());
+            if !joins && arguments[i].1 != Access::Read {
+                live.settle(graph, naming, region);
             }
         }
         let mut takes: Vec<NodeId> = Vec::with_capacity(passed.len());

@@ -8,6 +8,9 @@
 //! version of the nearest live region around them all, and every live version inside that, and makes its next version.
 //! Reading a region whose pieces are live but unchanged needs no Close.
 //!
+//! Once pieces of one partition are being changed, a Close makes everything opened after it wait for all of those changes.
+//! So pieces of other partitions, which would force such a Close sooner or later, are closed before the first change.
+//!
 //! When a piece is opened, the regions between it and the live one around it are skipped, except those in which pieces can
 //! meet that alias (two partitions, or an aliased one): closing there later is cheaper than closing further out.
 
@@ -31,6 +34,8 @@ pub(crate) struct Live {
     dirty_below: Vec<bool>,
     /// Versions that further reducers may still fold into: their operator and the version they started from.
     reducing: FxHashMap<Group, (OperatorId, NodeId)>,
+    /// The Opens made for the current call, by the version they open: arguments from one version share an Open.
+    opens: Vec<(NodeId, NodeId)>,
     scratch: Vec<u32>,
 }
 
@@ -43,6 +48,7 @@ impl Live {
             dirty: vec![false; n],
             dirty_below: vec![false; n],
             reducing: FxHashMap::default(),
+            opens: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -67,6 +73,11 @@ impl Live {
         let conflict = found.first().and_then(|v| graph.region(NodeId(*v)));
         self.scratch = found;
         conflict
+    }
+
+    /// Begins a new call: from here on, Opens are shared.
+    pub(crate) fn begin_call(&mut self) {
+        self.opens.clear();
     }
 
     /// Closes what must not be live when a region is touched: for reading, or, `exclusive`, for changing it.
@@ -102,6 +113,25 @@ impl Live {
         self.scratch = conflicts;
         if !done {
             self.close(graph, naming, place.expect("everything live that aliases lies in one tree with a live root"));
+        }
+    }
+
+    /// Closes unchanged pieces of other partitions before the first change inside what contains them.
+    ///
+    /// They do not alias the region that is about to change, so nothing forces this. But a change to one of its
+    /// neighbours will, and closing then would gather the changes made until then and hand them to every piece opened
+    /// later: tasks on different pieces would wait for each other. Closing before the first change gathers nothing.
+    pub(crate) fn settle(&mut self, graph: &mut Graph, naming: &mut Naming, region: RegionId) {
+        let covers = Arc::clone(&self.covers);
+        let own = covers.group(region);
+        let mut above = Vec::new();
+        covers.above(own, &mut above);
+        for (at, &group) in above.iter().enumerate().skip(1).rev() {
+            let unchanged = self.frontier.at(group).is_some() && !self.dirty_below[group as usize];
+            let branch = above[..at].iter().rev().find(|g| covers.parents(**g).contains(&group));
+            if unchanged && covers.is_contested(group) && self.frontier.has_live_beside(group, branch.copied()) {
+                return self.close(graph, naming, group);
+            }
         }
     }
 
@@ -161,9 +191,16 @@ impl Live {
     }
 
     fn open_one(&mut self, graph: &mut Graph, naming: &mut Naming, from: Group, to: Group) -> NodeId {
-        let open = graph.add_compute(naming.compute("open"), NodeKind::Open);
         let source = self.take(from);
-        graph.add_edge(Edge::new(source, open, Label::Read));
+        let open = match self.opens.iter().find(|(version, _)| *version == source) {
+            Some(&(_, open)) => open,
+            None => {
+                let open = graph.add_compute(naming.compute("open"), NodeKind::Open);
+                graph.add_edge(Edge::new(source, open, Label::Read));
+                self.opens.push((source, open));
+                open
+            }
+        };
         let version = self.version(graph, naming, to);
         graph.add_edge(Edge::new(open, version, Label::Write));
         version
