@@ -13,8 +13,7 @@ fn show(graph: &Graph) -> String {
 
 /// The original, with the nodes that an outlining took moved to the place of the first chosen one.
 fn gathered(graph: &Graph, chosen: &[NodeId], outlined: &Graph) -> Graph {
-    let left: std::collections::BTreeSet<String> =
-        outlined.node_ids().map(|n| outlined.name(n).into_owned()).collect();
+    let left: std::collections::BTreeSet<String> = outlined.node_ids().map(|n| outlined.name(n).into_owned()).collect();
     let moved = |n: &NodeId| chosen.contains(n) || !left.contains(&*graph.name(*n));
     let first = *chosen.iter().min().expect("something was chosen");
     let mut order: Vec<NodeId> = Vec::new();

@@ -1,6 +1,12 @@
 //! Measurements: `drawloom bench`.
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`graph`] | checking, ordering, building and reading graphs of several families and sizes |
+//! | [`meter`] | time, processor time and memory of a piece of work |
 
 mod graph;
+mod meter;
 
 use clap::{Args, Subcommand};
 
@@ -9,25 +15,19 @@ use crate::output::Output;
 
 /// What to measure.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  drawloom bench graph                              a graph of a million nodes
-  drawloom bench graph --nodes 1e5 --repeat 10      a smaller one, ten times
-
-Each line of output is one measurement, as JSON.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    subject: Subject,
+    suite: Suite,
 }
 
 #[derive(Debug, Subcommand)]
-enum Subject {
+enum Suite {
     Graph(graph::Arguments),
 }
 
-/// Measures.
+/// Measures, and prints one line of JSON for each measurement.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
-    match &arguments.subject {
-        Subject::Graph(arguments) => graph::run(arguments, output),
+    match &arguments.suite {
+        Suite::Graph(arguments) => graph::run(arguments, output),
     }
 }

@@ -80,7 +80,8 @@ where
 /// A cycle through at least two counted nodes (or, where every node counts, any cycle) with the fewest of them.
 ///
 /// A breadth-first search from every start, in which steps to uncounted nodes are free, each search cut off at the best
-/// length found so far.
+/// length found so far. A gate may lie on the way to another task and again on the way back, so a node is searched
+/// separately before and after the first other counted node.
 fn shortest<I>(
     members: &[u32],
     after: impl Fn(u32) -> I,
@@ -94,44 +95,46 @@ where
     let mut best: Option<Vec<u32>> = None;
     let mut best_length = u32::MAX;
     let mut looked = 0u64;
-    let mut distance = vec![u32::MAX; members.len()];
-    let mut came_from = vec![u32::MAX; members.len()];
+    // State 2p is member p before another counted node was met, 2p + 1 the same member after.
+    let mut distance = vec![u32::MAX; 2 * members.len()];
+    let mut came_from = vec![u32::MAX; 2 * members.len()];
     let mut touched: Vec<u32> = Vec::new();
     let mut queue: VecDeque<u32> = VecDeque::new();
     for &start in starts {
-        let home = place[&start];
-        for at in touched.drain(..) {
-            distance[at as usize] = u32::MAX;
+        let home = 2 * place[&start];
+        for state in touched.drain(..) {
+            distance[state as usize] = u32::MAX;
         }
         queue.clear();
         distance[home as usize] = 0;
         touched.push(home);
         queue.push_back(home);
-        'search: while let Some(at) = queue.pop_front() {
-            let d = distance[at as usize];
+        'search: while let Some(state) = queue.pop_front() {
+            let d = distance[state as usize];
             if d + 1 >= best_length {
                 break;
             }
-            for next in after(members[at as usize]) {
+            for next in after(members[state as usize / 2]) {
                 looked += 1;
                 let Some(&to) = place.get(&next) else { continue };
-                let counted = counts(next);
-                if to == home {
+                if 2 * to == home {
                     // Back home without meeting another counted node is a gate leading a reader to itself.
-                    if d >= 1 {
+                    if state % 2 == 1 {
                         best_length = d + 1;
-                        best = Some(trace(members, &came_from, home, at));
+                        best = Some(trace(members, &came_from, home, state));
                         break 'search;
                     }
                     continue;
                 }
+                let counted = counts(next);
+                let to = 2 * to + u32::from(counted || state % 2 == 1);
                 let reached = d + u32::from(counted);
                 if reached < distance[to as usize] {
                     if distance[to as usize] == u32::MAX {
                         touched.push(to);
                     }
                     distance[to as usize] = reached;
-                    came_from[to as usize] = at;
+                    came_from[to as usize] = state;
                     match counted {
                         true => queue.push_back(to),
                         false => queue.push_front(to),
@@ -147,11 +150,11 @@ where
 }
 
 fn trace(members: &[u32], came_from: &[u32], home: u32, last: u32) -> Vec<u32> {
-    let mut path = vec![members[last as usize]];
+    let mut path = vec![members[last as usize / 2]];
     let mut at = last;
     while at != home {
         at = came_from[at as usize];
-        path.push(members[at as usize]);
+        path.push(members[at as usize / 2]);
     }
     path.reverse();
     path

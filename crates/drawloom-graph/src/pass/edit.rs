@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 use super::refusal::{Refusal, RefusalKind};
 use crate::graph::edge::MOST_OPERATORS;
-use crate::graph::{Body, Edge, Graph, Label, NodeId, NodeKind, OperatorId};
+use crate::graph::{Body, Edge, EdgeId, Graph, Label, NodeId, NodeKind, OperatorId};
 use crate::region::{RegionId, Regions};
 
 /// A graph that is being changed.
@@ -136,7 +136,8 @@ impl<'g> Edit<'g> {
 
     /// The edges that end or start at a node, in the order they were added.
     pub(crate) fn edges_at(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
-        let mut all: Vec<u32> = self.incoming[node.index()].iter().chain(&self.outgoing[node.index()]).copied().collect();
+        let mut all: Vec<u32> =
+            self.incoming[node.index()].iter().chain(&self.outgoing[node.index()]).copied().collect();
         all.sort_unstable();
         all.into_iter().filter(|e| !self.gone_edges[*e as usize]).map(|e| self.edges[e as usize])
     }
@@ -189,14 +190,16 @@ impl<'g> Edit<'g> {
         }
     }
 
-    /// Drops every edge between two nodes that a test picks.
-    pub(crate) fn disconnect(&mut self, from: NodeId, to: NodeId, pick: impl Fn(&Edge) -> bool) {
+    /// Drops every edge from one node to another.
+    pub(crate) fn disconnect(&mut self, from: NodeId, to: NodeId) {
         for &edge in &self.outgoing[from.index()] {
-            let e = &self.edges[edge as usize];
-            if e.to == to && pick(e) {
-                self.gone_edges[edge as usize] = true;
-            }
+            self.gone_edges[edge as usize] |= self.edges[edge as usize].to == to;
         }
+    }
+
+    /// Drops an edge of the base.
+    pub(crate) fn remove_edge(&mut self, edge: EdgeId) {
+        self.gone_edges[edge.index()] = true;
     }
 
     /// Drops a version; whoever took it takes the other one instead.

@@ -212,7 +212,7 @@ fn folds_into_outside(edit: &Edit<'_>, reduce: Edge, made_inside: &impl Fn(NodeI
 }
 
 /// The nested graph: the members, in their order, and every edge of a compute node inside.
-fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[NodeId]) -> Graph {
+pub(crate) fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[NodeId]) -> Graph {
     let mut body = edit.base().empty_like();
     let mut ids = rustc_hash::FxHashMap::default();
     for &node in members {

@@ -36,6 +36,7 @@
 use std::collections::BTreeMap;
 
 use super::coverage::covers;
+use super::sets::Sets;
 use crate::build::Access;
 use crate::graph::adjacency::Rows;
 use crate::graph::{Body, Control, Graph, Label, NodeId, NodeKind};
@@ -320,28 +321,4 @@ fn members_below(covers: &Covers, used: &[RegionId]) -> Vec<Vec<usize>> {
         }
     }
     below
-}
-
-/// Disjoint sets with path halving. The smallest member names its set, so that results do not depend on the order of ties.
-struct Sets {
-    parent: Vec<usize>,
-}
-
-impl Sets {
-    fn new(len: usize) -> Self {
-        Self { parent: (0..len).collect() }
-    }
-
-    fn find(&mut self, mut at: usize) -> usize {
-        while self.parent[at] != at {
-            self.parent[at] = self.parent[self.parent[at]];
-            at = self.parent[at];
-        }
-        at
-    }
-
-    fn unite(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.find(a), self.find(b));
-        self.parent[a.max(b)] = a.min(b);
-    }
 }

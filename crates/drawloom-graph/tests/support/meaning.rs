@@ -73,7 +73,7 @@ pub(crate) fn assert_same_meaning(before: &Graph, after: &Graph) {
 }
 
 /// The value of an element before anything ran. It depends on names only, so that tables of different graphs agree.
-fn initial(regions: &Regions, element: Element) -> u64 {
+pub(crate) fn initial(regions: &Regions, element: Element) -> u64 {
     let (a, b) = (text(&regions.name(element.0)), text(&regions.name(element.1)));
     mix(a.wrapping_add(b), a.min(b))
 }

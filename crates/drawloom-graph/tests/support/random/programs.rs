@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drawloom_graph::{Access, Builder, Control, Diagnostic, RegionId, Regions};
 use fastrand::Rng;
 
+use super::sketch::Sketch;
 use super::worlds::World;
 
 /// What a call does with one region.
@@ -88,6 +89,92 @@ impl Program {
         build_block(&mut builder, &mut self.steps, &mut refused);
         (builder, refused)
     }
+}
+
+impl Program {
+    /// The smallest program that still fails, found by leaving out statements and arguments one by one.
+    pub(crate) fn shrink(mut self, fails: impl Fn(&mut Program) -> bool) -> Self {
+        while let Some(smaller) = smaller_blocks(&self.steps).into_iter().find_map(|steps| {
+            let program = Program { regions: Arc::clone(&self.regions), steps };
+            fails(&mut program.clone()).then_some(program)
+        }) {
+            self = smaller;
+        }
+        self
+    }
+
+    /// The program as a person reads it.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = Sketch::new(Arc::clone(&self.regions)).describe();
+        self.describe_block(&self.steps, 0, &mut text);
+        text
+    }
+
+    fn describe_block(&self, steps: &[Step], depth: usize, text: &mut String) {
+        let indent = "    ".repeat(depth);
+        for step in steps {
+            match step {
+                Step::Call { name, arguments } => {
+                    let list: Vec<String> =
+                        arguments.iter().map(|(r, a)| format!("{} {}", a.name(), self.regions.name(*r))).collect();
+                    *text += &format!("{indent}task {name}({})\n", list.join(", "));
+                }
+                Step::Control { name, control, steps } => {
+                    *text += &format!("{indent}{control:?} {name}\n");
+                    self.describe_block(steps, depth + 1, text);
+                }
+                Step::Choose { name, condition, then, otherwise } => {
+                    *text += &format!("{indent}if {} {name}\n", self.regions.name(*condition));
+                    self.describe_block(then, depth + 1, text);
+                    *text += &format!("{indent}else\n");
+                    self.describe_block(otherwise, depth + 1, text);
+                }
+            }
+        }
+    }
+}
+
+/// The block with one statement, or one argument of one call, left out.
+fn smaller_blocks(steps: &[Step]) -> Vec<Vec<Step>> {
+    let mut found = Vec::new();
+    for at in 0..steps.len() {
+        let mut without = steps.to_vec();
+        without.remove(at);
+        found.push(without);
+    }
+    for (at, step) in steps.iter().enumerate() {
+        let replaced = |step: Step| {
+            let mut copy = steps.to_vec();
+            copy[at] = step;
+            copy
+        };
+        match step {
+            Step::Call { name, arguments } => {
+                for argument in 0..arguments.len() {
+                    let mut arguments = arguments.clone();
+                    arguments.remove(argument);
+                    found.push(replaced(Step::Call { name: name.clone(), arguments }));
+                }
+            }
+            Step::Control { name, control, steps } => {
+                for steps in smaller_blocks(steps) {
+                    found.push(replaced(Step::Control { name: name.clone(), control: control.clone(), steps }));
+                }
+            }
+            Step::Choose { name, condition, then, otherwise } => {
+                let (name, condition) = (name.clone(), *condition);
+                for smaller in smaller_blocks(then) {
+                    let (name, otherwise) = (name.clone(), otherwise.clone());
+                    found.push(replaced(Step::Choose { name, condition, then: smaller, otherwise }));
+                }
+                for smaller in smaller_blocks(otherwise) {
+                    let (name, then) = (name.clone(), then.clone());
+                    found.push(replaced(Step::Choose { name, condition, then, otherwise: smaller }));
+                }
+            }
+        }
+    }
+    found
 }
 
 fn build_block(builder: &mut Builder, steps: &mut Vec<Step>, refused: &mut Vec<(Vec<Argument>, Diagnostic)>) {
