@@ -204,15 +204,21 @@ impl Bench<'_> {
         let graph = stencil(self.nodes);
         let (spent, text) = best_of(self.repeat, || json::write(&graph));
         let rate = |s: Spent| Some(text.len() as f64 / 1e6 / s.cpu_seconds.unwrap_or(s.seconds));
-        self.line("write json", "stencil", &graph, spent, Extra {
-            megabytes_per_second: rate(spent),
-            ..Extra::default()
-        });
+        self.line(
+            "write json",
+            "stencil",
+            &graph,
+            spent,
+            Extra { megabytes_per_second: rate(spent), ..Extra::default() },
+        );
         let (spent, read) = best_of(self.repeat, || json::read(text.as_bytes()).expect("what was written can be read"));
-        self.line("read json", "stencil", &read, spent, Extra {
-            megabytes_per_second: rate(spent),
-            ..Extra::default()
-        });
+        self.line(
+            "read json",
+            "stencil",
+            &read,
+            spent,
+            Extra { megabytes_per_second: rate(spent), ..Extra::default() },
+        );
     }
 }
 
@@ -225,8 +231,7 @@ fn stencil(nodes: usize) -> Graph {
 /// The slope of the least-squares line through the points, and how well it fits.
 fn linear_fit(points: &[(f64, f64)]) -> (f64, f64) {
     let n = points.len() as f64;
-    let (mean_x, mean_y) =
-        (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
+    let (mean_x, mean_y) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
     let sum = |f: fn(f64, f64) -> f64| points.iter().map(|p| f(p.0 - mean_x, p.1 - mean_y)).sum::<f64>();
     let (xx, xy, yy) = (sum(|x, _| x * x), sum(|x, y| x * y), sum(|_, y| y * y));
     (xy / xx, xy * xy / (xx * yy))
