@@ -132,6 +132,12 @@ impl Builder {
                 }
             }
         }
+        for (i, &region) in passed.iter().enumerate() {
+            let joins = operators[i].is_some_and(|op| live.reduction(region, op).is_some());
+            if !joins && arguments[i].1 != Access::Read {
+                live.settle(graph, naming, region);
+            }
+        }
         let mut takes: Vec<NodeId> = Vec::with_capacity(passed.len());
         for (i, &region) in passed.iter().enumerate() {
             takes.push(match operators[i].and_then(|op| live.reduction(region, op)) {

@@ -8,6 +8,9 @@
 //! version of the nearest live region around them all, and every live version inside that, and makes its next version.
 //! Reading a region whose pieces are live but unchanged needs no Close.
 //!
+//! Once pieces of one partition are being changed, a Close makes everything opened after it wait for all of those changes.
+//! So pieces of other partitions, which would force such a Close sooner or later, are closed before the first change.
+//!
 //! When a piece is opened, the regions between it and the live one around it are skipped, except those in which pieces can
 //! meet that alias (two partitions, or an aliased one): closing there later is cheaper than closing further out.
 
@@ -102,6 +105,25 @@ impl Live {
         self.scratch = conflicts;
         if !done {
             self.close(graph, naming, place.expect("everything live that aliases lies in one tree with a live root"));
+        }
+    }
+
+    /// Closes unchanged pieces of other partitions before the first change inside what contains them.
+    ///
+    /// They do not alias the region that is about to change, so nothing forces this. But a change to one of its
+    /// neighbours will, and closing then would gather the changes made until then and hand them to every piece opened
+    /// later: tasks on different pieces would wait for each other. Closing before the first change gathers nothing.
+    pub(crate) fn settle(&mut self, graph: &mut Graph, naming: &mut Naming, region: RegionId) {
+        let covers = Arc::clone(&self.covers);
+        let own = covers.group(region);
+        let mut above = Vec::new();
+        covers.above(own, &mut above);
+        for (at, &group) in above.iter().enumerate().skip(1).rev() {
+            let unchanged = self.frontier.at(group).is_some() && !self.dirty_below[group as usize];
+            let branch = above[..at].iter().rev().find(|g| covers.parents(**g).contains(&group));
+            if unchanged && covers.is_contested(group) && self.frontier.has_live_beside(group, branch.copied()) {
+                return self.close(graph, naming, group);
+            }
         }
     }
 

@@ -74,7 +74,7 @@ impl Frontier {
             }
         }
         // What is live inside the region is later than the region itself and all around it, and was asked about them then.
-        if !covers.cover(region).iter().any(|p| p.group == own) || !self.has_live_below(own) {
+        if !covers.cover(region).iter().any(|p| p.group == own) || !self.has_live_beside(own, None) {
             out.extend(around);
         }
         if out.len() < 2 {
@@ -102,9 +102,9 @@ impl Frontier {
         }
     }
 
-    /// Whether anything strictly inside a group is live.
-    fn has_live_below(&self, group: Group) -> bool {
-        self.busy_children[group as usize].iter().any(|c| self.busy[*c as usize])
+    /// Whether anything strictly inside a group is live, other than in one of its branches.
+    pub(crate) fn has_live_beside(&self, group: Group, branch: Option<Group>) -> bool {
+        self.busy_children[group as usize].iter().any(|c| Some(*c) != branch && self.busy[*c as usize])
     }
 
     /// Whether anything in a subtree is live.
