@@ -389,13 +389,12 @@ impl<'a> Walk<'a> {
                     }
                 }
                 Node::Partition(_, partition) => {
+                    let own_pieces = ancestors
+                        .iter()
+                        .filter(|s| regions.spaces[s.index()].piece_of == Some(partition))
+                        .map(|s| forest.ids[&Node::Space(field, *s)]);
                     if on_path && regions.is_disjoint(partition) {
-                        todo.extend(
-                            ancestors
-                                .iter()
-                                .filter(|s| regions.spaces[s.index()].piece_of == Some(partition))
-                                .map(|s| forest.ids[&Node::Space(field, *s)]),
-                        );
+                        todo.extend(own_pieces);
                         continue;
                     }
                     let first = regions.partitions[partition.index()].first;
@@ -406,7 +405,11 @@ impl<'a> Walk<'a> {
                         continue;
                     }
                     match known {
-                        Some(known) if !unknown => self.overlapping(group, known, &mut todo),
+                        Some(known) if !unknown => {
+                            // An empty piece overlaps nothing, and still it aliases itself and what contains it.
+                            todo.extend(own_pieces);
+                            self.overlapping(group, known, &mut todo);
+                        }
                         _ => todo.extend(forest.children[g].iter().rev()),
                     }
                 }
