@@ -115,6 +115,7 @@ impl Builder {
         self.refuse_separate_roots(name, &passed)?;
 
         let Self { graph, live, naming, .. } = self;
+        live.begin_call();
         let operators: Vec<_> = arguments
             .iter()
             .map(|(_, access)| match access {

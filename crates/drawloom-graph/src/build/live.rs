@@ -34,6 +34,8 @@ pub(crate) struct Live {
     dirty_below: Vec<bool>,
     /// Versions that further reducers may still fold into: their operator and the version they started from.
     reducing: FxHashMap<Group, (OperatorId, NodeId)>,
+    /// The Opens made for the current call, by the version they open: arguments from one version share an Open.
+    opens: Vec<(NodeId, NodeId)>,
     scratch: Vec<u32>,
 }
 
@@ -46,6 +48,7 @@ impl Live {
             dirty: vec![false; n],
             dirty_below: vec![false; n],
             reducing: FxHashMap::default(),
+            opens: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -70,6 +73,11 @@ impl Live {
         let conflict = found.first().and_then(|v| graph.region(NodeId(*v)));
         self.scratch = found;
         conflict
+    }
+
+    /// Begins a new call: from here on, Opens are shared.
+    pub(crate) fn begin_call(&mut self) {
+        self.opens.clear();
     }
 
     /// Closes what must not be live when a region is touched: for reading, or, `exclusive`, for changing it.
@@ -183,9 +191,16 @@ impl Live {
     }
 
     fn open_one(&mut self, graph: &mut Graph, naming: &mut Naming, from: Group, to: Group) -> NodeId {
-        let open = graph.add_compute(naming.compute("open"), NodeKind::Open);
         let source = self.take(from);
-        graph.add_edge(Edge::new(source, open, Label::Read));
+        let open = match self.opens.iter().find(|(version, _)| *version == source) {
+            Some(&(_, open)) => open,
+            None => {
+                let open = graph.add_compute(naming.compute("open"), NodeKind::Open);
+                graph.add_edge(Edge::new(source, open, Label::Read));
+                self.opens.push((source, open));
+                open
+            }
+        };
         let version = self.version(graph, naming, to);
         graph.add_edge(Edge::new(open, version, Label::Write));
         version

@@ -271,7 +271,7 @@ impl Printer<'_, '_> {
         self.indent()?;
         self.wrapped_in(head.into_iter().chain(elements), 0, self.depth)?;
         self.depth -= 1;
-        self.out.write_char('\n')?;
+        self.out.write_str(",\n")?;
         self.indent()?;
         self.out.write_char(']')
     }

@@ -1,6 +1,8 @@
 //! Any graph as a text.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::span::Spanned;
 use super::syntax::{
@@ -195,33 +197,24 @@ fn label(graph: &Graph, edge: &Edge) -> RawLabel {
 
 /// The names of all nodes, made different where two are equal.
 fn unique_names(graph: &Graph) -> Vec<String> {
-    let mut taken: BTreeSet<String> = BTreeSet::new();
-    let mut repeated = Vec::new();
-    let mut names: Vec<String> = graph
-        .node_ids()
-        .map(|node| {
-            let name = graph.name(node).into_owned();
-            if !taken.insert(name.clone()) {
-                repeated.push(node);
-            }
-            name
-        })
-        .collect();
+    let mut names: Vec<Cow<'_, str>> = graph.node_ids().map(|node| graph.name(node)).collect();
+    let mut taken: FxHashSet<Cow<'_, str>> = FxHashSet::default();
+    let repeated: Vec<usize> = (0..names.len()).filter(|node| !taken.insert(names[*node].clone())).collect();
     // Only now are all names known that a number must not collide with.
-    let mut counts: std::collections::BTreeMap<String, u64> = std::collections::BTreeMap::new();
+    let mut counts: FxHashMap<Cow<'_, str>, u64> = FxHashMap::default();
     for node in repeated {
-        let base = names[node.index()].clone();
+        let base = names[node].clone();
         let count = counts.entry(base.clone()).or_insert(1);
         loop {
             *count += 1;
-            let candidate = format!("{base}#{count}");
+            let candidate: Cow<'_, str> = Cow::Owned(format!("{base}#{count}"));
             if taken.insert(candidate.clone()) {
-                names[node.index()] = candidate;
+                names[node] = candidate;
                 break;
             }
         }
     }
-    names
+    names.into_iter().map(Cow::into_owned).collect()
 }
 
 /// Whether a name can be written as a number: digits without leading zeros, and perhaps a minus.

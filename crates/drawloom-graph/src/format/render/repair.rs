@@ -19,6 +19,7 @@ pub(super) fn edit(scope: &Scope<'_>, source: &Source, diagnostic: &Diagnostic) 
             }
             _ => None,
         },
+        Rule::RG1 => correct_region(scope, diagnostic),
         Rule::S1 => read_newer(scope, source, diagnostic),
         _ => None,
     }
@@ -57,7 +58,23 @@ fn correct_node(scope: &Scope<'_>, diagnostic: &Diagnostic) -> Option<Edit> {
         .map(|n| graph.name(n).into_owned())
         .collect();
     let written = graph.name(node).into_owned();
-    let near = nearest(&written, names.iter().map(String::as_str))?;
+    // A1 is no misspelt A0: names that differ in their numbers are different names.
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let others = names.iter().map(String::as_str).filter(|n| letters(n) != letters(&written));
+    let near = nearest(&written, others).filter(|_| written.chars().count() > 2)?;
+    Some(Edit { span, replacement: quoted(near).into_owned() })
+}
+
+/// The declared region whose name is most like the one that nobody declared.
+fn correct_region(scope: &Scope<'_>, diagnostic: &Diagnostic) -> Option<Edit> {
+    let regions = scope.graph.regions();
+    let region = diagnostic.nodes.iter().find_map(|n| scope.graph.region(*n)).filter(|r| !regions.is_declared(*r))?;
+    let span = scope.outer?.region(region)?;
+    let fields = regions.fields().map(|f| regions.field_name(f).to_owned());
+    let declared = regions.ids().filter(|r| regions.is_declared(*r) && regions.field_of(*r).is_none());
+    let names: Vec<String> = fields.chain(declared.map(|r| regions.name(r).into_owned())).take(1000).collect();
+    let written = regions.name(region);
+    let near = nearest(&written, names.iter().map(String::as_str)).filter(|_| written.chars().count() > 2)?;
     Some(Edit { span, replacement: quoted(near).into_owned() })
 }
 

@@ -5,12 +5,14 @@
 //! pooling neighbours. Lines inside long edges weigh most, as in Gansner and others (1993), and are made straight at the
 //! end where there is room.
 
-use super::layers::Layers;
+use super::layers::{Cell, Layers};
 
 /// Distance between nodes, and between lines that pass a layer.
 const NODE_GAP: f64 = 26.0;
 const LINE_GAP: f64 = 16.0;
-const SWEEPS: usize = 48;
+const SWEEPS: usize = 64;
+/// Straightening one line can make room for the next.
+const STRAIGHTENINGS: usize = 6;
 
 /// The centre of every cell along its row.
 pub(super) fn assign(layers: &Layers, width: impl Fn(usize) -> f64) -> Vec<f64> {
@@ -33,7 +35,7 @@ pub(super) fn assign(layers: &Layers, width: impl Fn(usize) -> f64) -> Vec<f64> 
         for step in 0..rows {
             let row = &layers.rows[if sweep % 2 == 0 { step } else { rows - 1 - step }];
             // Half of the sweeps look one way, so that positions travel; the last ones look both ways, so that they settle.
-            let both = sweep + 16 >= SWEEPS;
+            let both = sweep + 24 >= SWEEPS;
             let wishes: Vec<(f64, f64)> = row
                 .iter()
                 .map(|&cell| wish(layers, &x, cell, both || sweep % 2 == 0, both || sweep % 2 == 1))
@@ -52,7 +54,11 @@ fn wish(layers: &Layers, x: &[f64], cell: usize, up: bool, down: bool) -> (f64, 
     let below = c.down.iter().filter(|_| down);
     let (mut sum, mut total) = (0.0, 0.0);
     for &near in above.chain(below) {
-        let weight = match (c.node.is_some(), layers.cells[near].node.is_some()) {
+        let other = &layers.cells[near];
+        // The only line between two nodes should be straight, and so should the inside of a long edge.
+        let only = |upper: &Cell, lower: &Cell| upper.down.len() == 1 && lower.up.len() == 1;
+        let weight = match (c.node.is_some(), other.node.is_some()) {
+            (true, true) if only(c, other) || only(other, c) => 10.0,
             (true, true) => 1.0,
             (false, false) => 8.0,
             _ => 2.0,
@@ -93,7 +99,8 @@ fn straighten(layers: &Layers, distance: &impl Fn(usize, usize) -> f64, x: &mut 
     for row in &layers.rows {
         row.iter().enumerate().for_each(|(at, cell)| place[*cell] = at);
     }
-    for chain in layers.chains.iter().filter(|chain| chain.len() > 3) {
+    let long = || layers.chains.iter().filter(|chain| chain.len() > 3);
+    for chain in (0..STRAIGHTENINGS).flat_map(|_| long()) {
         let inner = &chain[1..chain.len() - 1];
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         for &cell in inner {

@@ -14,6 +14,8 @@ use crate::graph::{Graph, NodeId};
 /// The space around the picture of a body.
 const PADDING: f64 = 14.0;
 const LABEL_SIZE: f64 = 11.0;
+/// The room for lines beside a node, both sides together.
+const BESIDE: f64 = 76.0;
 
 /// A drawn graph. Its top left corner is at (0, 0).
 pub(super) struct Picture {
@@ -42,10 +44,19 @@ impl Picture {
             });
         }
         let strokes = strokes(graph, orders, marks);
-        let loops: Vec<bool> = graph.node_ids().map(|n| strokes.iter().any(|s| s.from == n && s.to == n)).collect();
-        // A line from a node to itself needs room on the right, and the same on the left keeps the node centred.
-        let sizes: Vec<(f64, f64)> =
-            shapes.iter().zip(&loops).map(|(s, l)| (s.width + if *l { 76.0 } else { 0.0 }, s.height)).collect();
+        // The orders of a cycle have no place in time: they are drawn across a layout that does not know them.
+        let (loose, strokes): (Vec<_>, Vec<_>) = strokes.into_iter().partition(|s| s.alarm && s.line == Line::Derived);
+        // Lines beside a node need room there, on both sides, so that the node stays in the middle.
+        let mut sizes: Vec<(f64, f64)> = shapes.iter().map(|s| (s.width, s.height)).collect();
+        for (node, rules) in &marks.nodes {
+            sizes[node.index()].0 = shapes[node.index()].width + 2.0 * Shape::overhang(rules);
+        }
+        for own in strokes.iter().filter(|s| s.from == s.to) {
+            sizes[own.from.index()].0 = shapes[own.from.index()].width + BESIDE;
+        }
+        for node in loose.iter().flat_map(|s| [s.from.index(), s.to.index()]) {
+            sizes[node].0 = shapes[node].width + BESIDE;
+        }
         let edges: Vec<(usize, usize)> = strokes.iter().map(|s| (s.from.index(), s.to.index())).collect();
         let layout = Layout::new(&sizes, &edges).ok_or(TooLarge {
             what: "places where long edges pass",
@@ -69,6 +80,9 @@ impl Picture {
                     draw_label(stroke, path, text, &mut taken, &mut labels);
                 }
             }
+        }
+        for stroke in &loose {
+            draw_loose(stroke, &shapes, &layout.centres, &mut content);
         }
         for node in graph.node_ids() {
             let (shape, centre) = (&shapes[node.index()], layout.centres[node.index()]);
@@ -125,37 +139,42 @@ fn draw_stroke(stroke: &Stroke<'_>, path: &[(f64, f64)], shapes: &[Shape], centr
     line::path(stroke.line, stroke.alarm, &line::curve(&path), out);
 }
 
-/// Writes the operator of a reduction beside its line, where nothing else is.
+/// Draws an order that the layout does not know: an arc that bows to the left as seen from its start, so that the arcs
+/// of two opposite orders do not meet.
+fn draw_loose(stroke: &Stroke<'_>, shapes: &[Shape], centres: &[(f64, f64)], out: &mut String) {
+    let (from, to) = (stroke.from.index(), stroke.to.index());
+    let ((x0, y0), (x1, y1)) = (centres[from], centres[to]);
+    let (dx, dy) = (x1 - x0, y1 - y0);
+    let length = dx.hypot(dy).max(1.0);
+    let bow = (length * 0.18).clamp(16.0, 60.0);
+    let (bow_x, bow_y) = (dy / length * bow, -dx / length * bow);
+    let (middle_x, middle_y) = ((x0 + x1) / 2.0 + bow_x * 1.6, (y0 + y1) / 2.0 + bow_y * 1.6);
+    let (start_x, start_y) = shapes[from].border((x0, y0), (middle_x, middle_y));
+    let (end_x, end_y) = shapes[to].border((x1, y1), (middle_x, middle_y));
+    let [a, b, c, d, e, f] = [start_x, start_y, middle_x, middle_y, end_x, end_y].map(Number);
+    line::path(stroke.line, stroke.alarm, &format!("M{a},{b} Q{c},{d} {e},{f}"), out);
+}
+
+/// Writes the operator of a reduction on its line, where nothing else is.
 fn draw_label(stroke: &Stroke<'_>, path: &[(f64, f64)], text: &str, taken: &mut Vec<Area>, out: &mut String) {
     if path.len() < 2 {
         return;
     }
-    let (wide, high) = (width(text, LABEL_SIZE) + 4.0, LABEL_SIZE + 3.0);
-    let mut best: Option<(f64, f64, usize)> = None;
-    'search: for part in [0.5, 0.38, 0.62, 0.28, 0.72] {
-        for side in [1.0, -1.0] {
-            for segment in 0..path.len() - 1 {
-                let (x, y) = line::point(path, segment, part);
-                let x = x + side * (wide / 2.0 + 4.0);
-                let area = (x - wide / 2.0, y - high / 2.0, x + wide / 2.0, y + high / 2.0);
-                let hits =
-                    taken.iter().filter(|t| area.0 < t.2 && t.0 < area.2 && area.1 < t.3 && t.1 < area.3).count();
-                if best.is_none_or(|(_, _, fewest)| hits < fewest) {
-                    best = Some((x, y, hits));
-                }
-                if hits == 0 {
-                    break 'search;
-                }
-            }
-        }
-    }
-    let Some((x, y, _)) = best else { return };
-    taken.push((x - wide / 2.0, y - high / 2.0, x + wide / 2.0, y + high / 2.0));
+    let (wide, high) = (width(text, LABEL_SIZE) + 8.0, LABEL_SIZE + 5.0);
+    let area = |(x, y): (f64, f64)| (x - wide / 2.0, y - high / 2.0, x + wide / 2.0, y + high / 2.0);
+    let hits = |a: Area| taken.iter().filter(|t| a.0 < t.2 && t.0 < a.2 && a.1 < t.3 && t.1 < a.3).count();
+    let parts = [0.45, 0.6, 0.3, 0.7, 0.2];
+    let places = parts.iter().flat_map(|part| (0..path.len() - 1).map(|at| line::point(path, at, *part)));
+    // The first place with the fewest collisions; `min_by_key` keeps the first of equals.
+    let Some((x, y)) = places.min_by_key(|place| hits(area(*place))) else { return };
+    taken.push(area((x, y)));
+    let [left, top, wide, high] = [x - wide / 2.0, y - high / 2.0, wide, high].map(Number);
+    let _ = writeln!(out, r##"<rect x="{left}" y="{top}" width="{wide}" height="{high}" rx="4" fill="#ffffff"/>"##);
     let colour = if stroke.alarm { ALARM } else { Line::Reduce.colour() };
     let [x, y] = [x, y + 3.8].map(Number);
     let _ = writeln!(
         out,
-        r##"<text x="{x}" y="{y}" font-size="{LABEL_SIZE}" font-weight="bold" text-anchor="middle" fill="{colour}" stroke="#ffffff" stroke-width="3" paint-order="stroke">{}</text>"##,
+        r##"<text x="{x}" y="{y}" font-size="{LABEL_SIZE}" font-weight="bold" text-anchor="middle" fill="{colour}">{}</text>"##,
         Escaped(text)
     );
 }

@@ -10,6 +10,9 @@ use crate::graph::{Graph, NodeId, NodeKind};
 
 const NAME_SIZE: f64 = 13.0;
 const NOTE_SIZE: f64 = 10.5;
+const CODE_SIZE: f64 = 10.0;
+/// How much of the codes of violated rules lies on the node; the rest is beside it.
+const ON_NODE: f64 = 22.0;
 /// The slope of a trapezoid's sides.
 pub(super) const SLOPE: f64 = 12.0;
 
@@ -21,6 +24,8 @@ pub(super) struct Shape {
     title: String,
     pub(super) width: f64,
     pub(super) height: f64,
+    /// The width of the picture inside a frame.
+    inner: f64,
 }
 
 impl Shape {
@@ -52,7 +57,7 @@ impl Shape {
             NodeKind::Task | NodeKind::Undeclared => (28.0, 64.0),
         };
         let height = if note.is_empty() { 32.0 } else { 38.0 };
-        Self { kind, name, note, title, width: (words + padding).max(least), height }
+        Self { kind, name, note, title, width: (words + padding).max(least), height, inner: 0.0 }
     }
 
     /// The frame of a control node around the drawing of its body.
@@ -66,8 +71,9 @@ impl Shape {
             title: format!("Task {id}, {words}"),
             name,
             note,
-            width: heading.max(inner.0 + 32.0),
-            height: inner.1 + 32.0 + HEADING,
+            width: heading.max(inner.0 + 12.0),
+            height: inner.1 + HEADING + 6.0,
+            inner: inner.0,
         }
     }
 
@@ -138,7 +144,7 @@ impl Shape {
         let start = left + 14.0;
         start_text(start, top + 18.0, NAME_SIZE, "#1b2733", &self.name, out);
         start_text(start + width(&self.name, NAME_SIZE) + 12.0, top + 18.0, NOTE_SIZE, "#7a6210", &self.note, out);
-        let _ = writeln!(out, r#"<g transform="translate({l},{t})">"#);
+        let _ = writeln!(out, r#"<g transform="translate({},{t})">"#, Number(x - self.inner / 2.0));
         out.push_str(inner);
         out.push_str("</g>\n");
         self.close((left + w, top), rules, out);
@@ -160,14 +166,15 @@ impl Shape {
     fn close(&self, (right, top): (f64, f64), rules: Option<&[Rule]>, out: &mut String) {
         if let Some(rules) = rules {
             let codes = rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(" ");
-            let wide = width(&codes, 10.0) + 12.0;
-            let (left, top) = (right + 7.0 - wide, top - 9.0);
+            let wide = width(&codes, CODE_SIZE) + 12.0;
+            // Beside the middle, where lines arrive.
+            let (left, top) = (right - ON_NODE, top - 9.0);
             let [l, t, w] = [left, top, wide].map(Number);
             let _ = writeln!(out, r#"<rect x="{l}" y="{t}" width="{w}" height="16" rx="8" fill="{ALARM}"/>"#);
             let [x, y] = [left + wide / 2.0, top + 11.6].map(Number);
             let _ = writeln!(
                 out,
-                r##"<text x="{x}" y="{y}" font-size="10" font-weight="bold" text-anchor="middle" fill="#ffffff">{codes}</text>"##
+                r##"<text x="{x}" y="{y}" font-size="{CODE_SIZE}" font-weight="bold" text-anchor="middle" fill="#ffffff">{codes}</text>"##
             );
         }
         out.push_str("</g>\n");
@@ -180,6 +187,21 @@ impl Shape {
             NodeKind::Data => ("#e4effa", "#7fa6cc"),
             NodeKind::Undeclared => ("#ffffff", "#8b90a0"),
         }
+    }
+
+    /// How far the codes of violated rules reach beyond the right side.
+    pub(super) fn overhang(rules: &[Rule]) -> f64 {
+        let codes = rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(" ");
+        (width(&codes, CODE_SIZE) + 12.0 - ON_NODE).max(0.0)
+    }
+
+    /// Where the line from the centre to a point outside leaves the bounding box.
+    pub(super) fn border(&self, (x, y): (f64, f64), (to_x, to_y): (f64, f64)) -> (f64, f64) {
+        let (dx, dy) = (to_x - x, to_y - y);
+        let across = if dx == 0.0 { f64::INFINITY } else { self.width / 2.0 / dx.abs() };
+        let along = if dy == 0.0 { f64::INFINITY } else { self.height / 2.0 / dy.abs() };
+        let part = across.min(along).min(1.0);
+        (x + dx * part, y + dy * part)
     }
 
     /// How far below the top of the bounding box, or above its bottom, the outline is at a distance from the centre.

@@ -57,6 +57,7 @@ pub(crate) fn expand<'f>(program: &'f Block<Statement>, tables: &mut Tables) -> 
         graph: None,
         failed: FxHashSet::default(),
         undeclared: FxHashSet::default(),
+        operators: FxHashSet::default(),
     };
     expansion.left = expansion.tables.limits.steps;
     expansion.block(program);
@@ -77,6 +78,7 @@ struct Expansion<'f, 't> {
     failed: FxHashSet<Span>,
     /// Places that name a region nobody declared.
     undeclared: FxHashSet<Span>,
+    operators: FxHashSet<&'f str>,
 }
 
 impl<'f> Expansion<'f, '_> {
@@ -119,7 +121,8 @@ impl<'f> Expansion<'f, '_> {
                 };
                 self.control(name, subscripts, cost.as_ref(), control, span)
             }
-            Statement::Graph(_) => self.note_graph(span),
+            // A graph can be long; its place is its first word.
+            Statement::Graph(_) => self.note_graph(Span { end: span.start + 5, ..span }),
             Statement::Let { .. } => self.tables.declare(statement),
             _ if self.in_control > 0 => Err(SyntaxError::new(
                 Code::Syntax,
@@ -221,6 +224,9 @@ impl<'f> Expansion<'f, '_> {
         let subscripts = self.subscripts(&call.subscripts)?;
         let before = self.out.arguments.len();
         for argument in &call.arguments {
+            if let AccessWord::Reduce(operator) = &argument.access.value {
+                self.note_operator(operator, argument.access.span)?;
+            }
             if let Some(region) = self.argument_region(call, argument)? {
                 let span = argument.access.span.to(argument.region.span());
                 self.out.arguments.push(Resolved { region, access: &argument.access.value, span });
@@ -229,6 +235,17 @@ impl<'f> Expansion<'f, '_> {
         let arguments = self.out.arguments.len() - before;
         let cost = call.cost.as_ref().map(|c| c.value);
         self.out.steps.push(Op::Call { name: &call.name.value, subscripts, arguments, cost, span });
+        Ok(())
+    }
+
+    /// A graph numbers its operators with 16 bits.
+    fn note_operator(&mut self, operator: &'f str, span: Span) -> Result<(), SyntaxError> {
+        const MOST_OPERATORS: usize = 65_535;
+        if self.operators.len() == MOST_OPERATORS && !self.operators.contains(operator) {
+            let message = format!("more than {MOST_OPERATORS} different reduction operators");
+            return Err(SyntaxError::new(Code::OutOfRange, message, span, "one operator too many"));
+        }
+        self.operators.insert(operator);
         Ok(())
     }
 

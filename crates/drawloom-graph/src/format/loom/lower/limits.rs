@@ -14,9 +14,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Twenty million steps, two million pieces, four million facts, four billion comparisons: a few gigabytes and a
-    /// minute at the very worst.
+    /// Ten million steps, two million pieces, four million facts, four billion comparisons: some two million calls, a few
+    /// gigabytes and a few minutes at the very worst.
     fn default() -> Self {
-        Self { steps: 20_000_000, pieces: 2_000_000, facts: 4_000_000, comparisons: 4_000_000_000 }
+        Self { steps: 10_000_000, pieces: 2_000_000, facts: 4_000_000, comparisons: 4_000_000_000 }
     }
 }

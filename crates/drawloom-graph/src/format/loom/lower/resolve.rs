@@ -115,7 +115,9 @@ impl Tables {
 
     /// The space or abstract region that a path leads to, for partitions.
     pub(crate) fn space(&self, path: &Path) -> Result<SpaceId, SyntaxError> {
-        match self.regions.find_space(&path.base) {
+        // A region that is only mentioned in a fact is in the table, and not declared.
+        let declared = self.declared.contains_key(&(Sort::Space, path.base.value.clone()));
+        match self.regions.find_space(&path.base).filter(|_| declared) {
             Some(space) => self.walk(space, path),
             None if self.regions.find_field(&path.base).is_some() => {
                 let (span, field) = (path.base.span, &path.base.value);

@@ -188,7 +188,7 @@ impl<'s> Cursor<'s> {
                     Err(escape) => self.fail(
                         SyntaxError::new(
                             Code::Syntax,
-                            format!("unknown escape `{}` in a quoted name", escape.escape_debug()),
+                            format!("unknown escape `{escape}` in a quoted name"),
                             span,
                             "in this name",
                         )
@@ -331,10 +331,10 @@ fn unquote(text: &str) -> Result<String, String> {
                 let code = digits.strip_prefix('{').and_then(|d| u32::from_str_radix(d, 16).ok());
                 match code.and_then(char::from_u32) {
                     Some(c) => name.push(c),
-                    None => return Err(format!("\\u{digits}")),
+                    None => return Err(format!("\\u{}", digits.escape_debug())),
                 }
             }
-            other => return Err(other.map_or("\\".to_owned(), |c| format!("\\{c}"))),
+            other => return Err(other.map_or("\\".to_owned(), |c| format!("\\{}", c.escape_debug()))),
         }
     }
     Ok(name)
