@@ -114,6 +114,11 @@ impl<'g> Edit<'g> {
         self.added(node).map_or(node, |a| NodeId(a.place))
     }
 
+    /// Every edge that is still there.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        self.edges.iter().zip(&self.gone_edges).filter(|(_, gone)| !**gone).map(|(edge, _)| *edge)
+    }
+
     /// The edges that end at a node.
     pub(crate) fn edges_in(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
         self.alive(&self.incoming[node.index()])
