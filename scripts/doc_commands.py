@@ -5,7 +5,7 @@ In a fenced block tagged `console`, a line `$ command` is run and the lines up t
 standard output and standard error together. `console,exit:1` says that the commands of a block end with exit code 1. A
 block tagged `loom` or `json` that has a `file:NAME` in its tag is written to that name first. The commands of a page share
 one scratch folder, which holds a copy of `examples`; the release build of `drawloom` is on the PATH. Commands that start
-with `cargo` run in the repository instead.
+with `cargo` run in the repository instead, and only their standard output counts: cargo speaks on standard error.
 
     scripts/doc_commands.py             compare
     scripts/doc_commands.py --update    put what the commands print into the pages
@@ -42,17 +42,19 @@ def environment():
 
 def run(command, folder):
     """Runs one command line and returns its exit code and everything it printed."""
+    cargo = command.startswith("cargo ")
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
-        cwd=ROOT if command.startswith("cargo ") else folder,
+        cwd=ROOT if cargo else folder,
         env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE if cargo else subprocess.STDOUT,
         timeout=LONGEST,
         check=False,
     )
-    return done.returncode, done.stdout.decode("utf-8", "replace")
+    printed = done.stdout + (done.stderr if cargo and done.returncode != 0 else b"")
+    return done.returncode, printed.decode("utf-8", "replace")
 
 
 class Page:

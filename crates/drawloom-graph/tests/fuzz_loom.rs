@@ -2,7 +2,7 @@
 
 mod loom_support;
 
-use drawloom_graph::format::load::load;
+use drawloom_graph::format::load::{Source, load};
 use drawloom_graph::format::loom::{Limits, lower_within, parse, write_graph};
 use drawloom_graph::format::render::{render, render_errors};
 use loom_support::{examples, files, random_text};
@@ -34,8 +34,14 @@ fn fuzz_loom(bytes: &[u8]) {
         Err(errors) => assert!(render_errors("fuzz.loom", text, &errors, true).contains("L")),
         Ok(lowered) => {
             let report = lowered.graph.check();
-            let told = render(&report, &lowered.graph, None, false);
-            assert_eq!(told.is_empty(), report.is_valid() && report.warnings.is_empty());
+            let nothing = report.is_valid() && report.warnings.is_empty();
+            assert_eq!(render(&report, &lowered.graph, None, false).is_empty(), nothing);
+            let (name, text, spans) = ("fuzz.loom".to_owned(), text.to_owned(), lowered.spans);
+            let mut all = report;
+            all.violations.splice(0..0, lowered.findings.iter().map(|f| f.diagnostic.clone()));
+            let source = Source { name, text, spans, findings: lowered.findings };
+            let told = render(&all, &lowered.graph, Some(&source), false);
+            assert!(told.matches("error[").count() >= all.violations.len());
             let written = write_graph(&lowered.graph);
             parse(&written).unwrap_or_else(|e| panic!("a written graph does not parse: {e:?}\n{written}"));
         }

@@ -155,6 +155,32 @@ fn every_page_is_in_the_table_of_contents_and_every_file_is_a_page() {
 }
 
 #[test]
+fn every_link_between_documents_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut documents: Vec<String> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "book/src/SUMMARY.md"]
+            .map(str::to_owned)
+            .into();
+    documents.extend(
+        CHAPTERS.iter().chain(CODES.iter().map(|(_, page)| page)).map(|page| format!("book/src/{}", page.path)),
+    );
+    let mut links = 0;
+    for document in documents {
+        let path = root.join(&document);
+        let text = std::fs::read_to_string(&path).expect("the document is there");
+        for rest in text.split("](").skip(1) {
+            let target = rest.split([')', '#']).next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") || target.contains(char::is_whitespace) {
+                continue;
+            }
+            assert!(path.with_file_name(target).exists(), "{document} links to {target}, which is not there");
+            links += 1;
+        }
+    }
+    assert!(links > 100, "{links} links were found");
+}
+
+#[test]
 fn the_readme_shows_the_example_program_as_it_is() {
     let program = include_str!("../../drawloom/examples/first_graph.rs");
     let code = program.split_once("\n\n").map_or(program, |(_, code)| code);

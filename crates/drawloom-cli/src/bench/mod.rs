@@ -15,6 +15,10 @@ use crate::output::Output;
 
 /// What to measure.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drawloom bench graph                              everything, at a million nodes
+  drawloom bench graph --nodes 1e5 --only check     a quick look at one thing")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     suite: Suite,

@@ -163,10 +163,9 @@ fn concrete(rng: &mut Rng) -> Regions {
     for cut in cuts {
         for colour in 0..regions.piece_count(cut) {
             let piece = regions.piece(cut, colour);
-            if regions.indices(piece).is_some_and(IndexSet::is_empty) {
-                continue;
+            if regions.indices(piece).is_none_or(|i| !i.is_empty()) {
+                regions.region(u, piece).expect("pieces of the field's own space");
             }
-            regions.region(u, piece).expect("pieces of the field's own space");
         }
     }
     if rng.bool() {

@@ -11,12 +11,12 @@ use super::{Finding, Lowered};
 use crate::build::{Access, Builder};
 use crate::diagnostic::{Diagnostic, Rule, Witness};
 use crate::graph::{Control, EdgeId, Graph, NodeId};
-use crate::region::hierarchy::Inconsistency;
 
 /// Builds the graph of a program.
 pub(super) fn build(program: &Expanded<'_>, tables: Tables) -> Lowered {
-    if tables.regions.inconsistencies().iter().any(|i| matches!(i, Inconsistency::Cycle(_))) {
-        // Nothing can be said about who contains whom. The check of a graph without nodes reports the facts: rule RG2.
+    if !tables.regions.inconsistencies().is_empty() {
+        // Versions cannot pass between regions whose containers are unknown or contradict each other. The check of a
+        // graph without nodes reports the facts: rule RG2.
         let graph = Graph::new(tables.regions);
         return Lowered { graph, spans: tables.spans, findings: program.findings.clone() };
     }
