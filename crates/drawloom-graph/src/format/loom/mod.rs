@@ -19,7 +19,7 @@
 //! | `print` | from tree to text: the formatter |
 //! | [`lower`](mod@lower) | from tree to graph |
 //! | [`spans`] | where in the text the parts of a graph were written |
-//! | [`write`] | any graph as a text |
+//! | [`write`](mod@write) | any graph as a text |
 //! | [`error`] | what can be wrong with a text |
 
 pub mod error;
