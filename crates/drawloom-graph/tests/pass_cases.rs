@@ -155,7 +155,7 @@ fn a_chain_becomes_one_task_whose_cost_is_the_sum() {
     let nested = &fused.body(task).unwrap().graph;
     assert_eq!((tasks(nested), nested.bodies().count()), (tasks(&graph), 0), "calls are merged, not nested");
     let inlined = inline(&fused, task).unwrap();
-    assert_eq!((tasks(&inlined), fuse_chains(&inlined).unwrap()), (tasks(&graph), fused));
+    assert_eq!((tasks(&inlined), inlined.bodies().count()), (tasks(&graph), 0));
 }
 
 #[test]
