@@ -1,4 +1,34 @@
-//! Region graphs: check a dataflow graph for races, explain what is wrong with it, and order it.
+//! Programs as graphs of tasks over regions: check that a graph has no race, explain what is wrong with one that has, and
+//! put its tasks in order. Everything here is a function on values: no threads, no files, no `unsafe`.
+//!
+//! ```
+//! use drawloom_graph::{Access, Builder, Regions};
+//!
+//! let mut regions = Regions::new();
+//! let cells = regions.space("cells", 1000)?;
+//! let [old, new] = ["old", "new"].map(|name| regions.field(name, cells).unwrap());
+//! let [old, new] = [old, new].map(|field| regions.whole(field));
+//!
+//! let mut program = Builder::new(regions);
+//! program.call("load", &[(old, Access::Write)]).unwrap();
+//! let smooth = program.call("smooth", &[(old, Access::Read), (new, Access::Write)]).unwrap();
+//! let scale = program.call("scale", &[(old, Access::Update)]).unwrap();
+//! let order = program.finish().order().expect("a built program is valid");
+//! assert_eq!(order.happens_before, [(smooth, scale)], "scale overwrites what smooth reads");
+//! # Ok::<(), drawloom_graph::RegionError>(())
+//! ```
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`region`] | spaces, partitions, fields, regions; what may alias |
+//! | [`graph`] | region versions, tasks, edges, nested graphs |
+//! | [`build`] | graphs from task calls in program order |
+//! | [`check`] | every rule, with witnesses |
+//! | [`diagnostic`] | rules, findings and witnesses as values |
+//! | [`order`] | serial order, required orders, launch list, critical path |
+//! | [`pass`] | graph to graph, with the meaning preserved |
+//! | [`format`](mod@format) | the text language, JSON, drawings, reports |
+//! | [`families`] | graphs of any size, for measurements |
 #![forbid(unsafe_code)]
 
 pub mod build;

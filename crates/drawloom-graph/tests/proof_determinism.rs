@@ -2,8 +2,8 @@
 
 mod support;
 
-use drawloom_graph::Graph;
 use drawloom_graph::format::json;
+use drawloom_graph::{Diagnostic, Graph, Regions, Rule};
 use support::random::{self, programs, worlds};
 
 /// Everything that is made from a graph, as text.
@@ -41,24 +41,28 @@ fn a_program_built_twice_gives_the_same_graph() {
 }
 
 #[test]
-fn reading_what_was_written_gives_the_same_findings_and_the_same_bytes() {
+fn reading_what_was_written_gives_the_same_violations_and_the_same_bytes() {
     for case in 0..1000 {
         let graph = random::graph(&mut random::seeded("read", case));
         let text = json::write(&graph);
         let again = json::read(text.as_bytes()).unwrap_or_else(|e| panic!("case {case}: {e}\n{text}"));
         assert_eq!(json::write(&again), text, "case {case}");
-        let key = |g: &Graph| {
-            let report = g.check();
-            let all = report.violations.iter().chain(&report.warnings);
-            let name = |n: &drawloom_graph::NodeId| g.name(*n).into_owned();
-            all.map(|d| (d.rule, d.nodes.iter().map(name).collect::<Vec<_>>())).collect::<Vec<_>>()
-        };
-        // JSON states facts and not indices, so it cannot know that the pieces of a Close are all there are (W3).
-        let violations = |g: &Graph| {
-            let mut keys = key(g);
-            keys.retain(|(rule, _)| rule.stage() != drawloom_graph::Stage::Warning);
-            keys
-        };
-        assert_eq!(violations(&again), violations(&graph), "case {case}\n{text}");
+        if !has_equal_regions(graph.regions()) {
+            assert_eq!(violations(&again), violations(&graph), "case {case}\n{text}");
+        }
     }
+}
+
+/// The violations by name. Warnings are left out: JSON states facts and not indices, so it cannot say that the pieces of a
+/// Close are all there are (W3).
+fn violations(graph: &Graph) -> Vec<(Rule, Vec<String>)> {
+    let names = |d: &Diagnostic| d.nodes.iter().map(|n| graph.name(*n).into_owned()).collect();
+    graph.check().violations.iter().map(|d| (d.rule, names(d))).collect()
+}
+
+/// Whether two regions hold the same indices. Stated as facts, each in the other, that would be a cycle (RG2), so one of
+/// the two facts is not written.
+fn has_equal_regions(regions: &Regions) -> bool {
+    let inside = |a, b| regions.is_subregion(a, b);
+    regions.ids().any(|a| regions.ids().any(|b| a != b && inside(a, b) && inside(b, a)))
 }

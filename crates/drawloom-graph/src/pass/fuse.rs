@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::{BUDGET, accept};
 use super::edit::Edit;
-use super::inline::inline_in;
+use super::inline::{Ends, inline_in};
 use super::outline::{outline_in, require_convex};
 use super::refusal::{Refusal, RefusalKind, rechecked, require_node, require_valid};
 use super::sets::Sets;
@@ -45,9 +45,12 @@ pub fn fuse(graph: &Graph, first: NodeId, second: NodeId) -> Result<Graph, Refus
     }
     require_valid(graph)?;
     require_convex(graph, &[first, second])?;
-    let mut edit = Edit::new(graph);
-    contract(&mut edit, &[first, second])?;
-    rechecked(edit.finish(), &format!("fusing {} and {}", graph.name(first), graph.name(second)))
+    let attempt = |ends: Ends| {
+        let mut edit = Edit::new(graph);
+        contract(&mut edit, &[first, second], ends)?;
+        rechecked(edit.finish(), &format!("fusing {} and {}", graph.name(first), graph.name(second)))
+    };
+    attempt(Ends::Loose).or_else(|refusal| attempt(Ends::Closed).map_err(|_| refusal))
 }
 
 /// Fuses producers with consumers, until nothing more can be fused.
@@ -71,7 +74,7 @@ pub fn fuse_chains(graph: &Graph) -> Result<Graph, Refusal> {
 }
 
 /// Merges tasks into one call. The caller answers for validity.
-fn contract(edit: &mut Edit<'_>, tasks: &[NodeId]) -> Result<NodeId, Refusal> {
+fn contract(edit: &mut Edit<'_>, tasks: &[NodeId], ends: Ends) -> Result<NodeId, Refusal> {
     let names: Vec<String> = tasks.iter().map(|t| edit.name(*t).into_owned()).collect();
     let name = match &names[..] {
         [first, .., last] if names.len() > NAMES => format!("{first}+…+{last}"),
@@ -80,7 +83,7 @@ fn contract(edit: &mut Edit<'_>, tasks: &[NodeId]) -> Result<NodeId, Refusal> {
     let mut members = Vec::new();
     for &task in tasks {
         match edit.body(task) {
-            Some(body) if body.control == Control::Call => members.extend(inline_in(edit, task)?),
+            Some(body) if body.control == Control::Call => members.extend(inline_in(edit, task, ends)?),
             _ => members.push(task),
         }
     }
@@ -99,7 +102,7 @@ fn contract_all(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Option<Graph> {
     let mut edit = Edit::new(graph);
     for mut group in groups.into_values() {
         group.sort_by_key(|n| position[n.index()]);
-        contract(&mut edit, &group).ok()?;
+        contract(&mut edit, &group, Ends::Loose).ok()?;
     }
     Some(edit.finish())
 }

@@ -13,11 +13,12 @@
 //! Linear in the graph times the depth of the region tree, plus, for each region that lies in a declared one by its indices
 //! alone, the number of declared ones. Works on one level: calls inside the body stay calls.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::edit::{Edit, between};
 use super::outline::{order_ends, order_port};
 use super::refusal::{Refusal, RefusalKind, rechecked, require_node, require_valid};
+use super::trim::trim;
 use super::walk::{is_superseded, topological};
 use crate::graph::{Control, Edge, Graph, Label, NodeId, NodeKind};
 use crate::region::{RegionId, Regions};
@@ -26,13 +27,28 @@ use crate::region::{RegionId, Regions};
 pub fn inline(graph: &Graph, call: NodeId) -> Result<Graph, Refusal> {
     require_node(graph, call)?;
     require_valid(graph)?;
-    let mut edit = Edit::new(graph);
-    inline_in(&mut edit, call)?;
-    rechecked(edit.finish(), &format!("inlining {}", graph.name(call)))
+    let attempt = |ends: Ends| {
+        let mut edit = Edit::new(graph);
+        inline_in(&mut edit, call, ends)?;
+        rechecked(edit.finish(), &format!("inlining {}", graph.name(call)))
+    };
+    attempt(Ends::Loose).or_else(|refusal| match refusal.kind() {
+        RefusalKind::Breaks => attempt(Ends::Closed),
+        _ => Err(refusal),
+    })
+}
+
+/// What becomes of pieces that the body opens, reads and does not close.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// They stay as they are: right when nothing after the call touches their region.
+    Loose,
+    /// A Close collects them, so that whatever comes after the call comes after them.
+    Closed,
 }
 
 /// Replaces a call and returns the compute nodes that stand for it now. The caller answers for validity.
-pub(crate) fn inline_in(edit: &mut Edit<'_>, call: NodeId) -> Result<Vec<NodeId>, Refusal> {
+pub(crate) fn inline_in(edit: &mut Edit<'_>, call: NodeId, ends: Ends) -> Result<Vec<NodeId>, Refusal> {
     let name = edit.name(call).into_owned();
     let body = match edit.body(call) {
         Some(body) if body.control == Control::Call => body.clone(),
@@ -51,9 +67,17 @@ pub(crate) fn inline_in(edit: &mut Edit<'_>, call: NodeId) -> Result<Vec<NodeId>
         opens: Vec::new(),
         closes: Vec::new(),
         unchanged: Vec::new(),
+        rejoined: Vec::new(),
         call,
         name,
+        ends,
     };
+    let declared = |edges: &[Edge], end: fn(&Edge) -> NodeId| -> FxHashMap<RegionId, NodeId> {
+        edges.iter().filter_map(|e| Some((edit.region(end(e))?, end(e)))).collect()
+    };
+    let (taken, made) = (declared(&splice.takes, |e| e.from), declared(&splice.makes, |e| e.to));
+    let within = |region: RegionId, among: &FxHashMap<_, _>| container(edit.regions(), region, among).is_some();
+    trim(&mut splice.inner, |region| within(region, &taken), |region| within(region, &made));
     splice.match_inputs(edit)?;
     splice.match_outputs(edit)?;
     edit.remove_node(call);
@@ -78,6 +102,9 @@ struct Splice<'b> {
     closes: Vec<(NodeId, Vec<NodeId>)>,
     /// Outer versions that the body does not change.
     unchanged: Vec<NodeId>,
+    /// Outer versions that the body only reads, with the inner pieces that it leaves open.
+    rejoined: Vec<(NodeId, Vec<NodeId>)>,
+    ends: Ends,
 }
 
 impl Splice<'_> {
@@ -117,7 +144,7 @@ impl Splice<'_> {
         // What is only opened is the newest version of its region too, as long as nothing changed that.
         let mut opened: FxHashMap<RegionId, NodeId> = FxHashMap::default();
         for version in topological(self.inner.base()) {
-            let Some(region) = self.inner.region(version) else { continue };
+            let Some(region) = self.inner.region(version).filter(|_| !self.inner.is_gone(version)) else { continue };
             let mut makers = self.inner.takes(version).map(|e| self.inner.kind(e.from)).peekable();
             if makers.peek().is_none() || is_superseded(&self.inner, version, |_| true) {
                 continue;
@@ -128,6 +155,7 @@ impl Splice<'_> {
                 changed.push((version, region));
             }
         }
+        let left_open = self.left_open();
         let by_region: FxHashMap<RegionId, NodeId> =
             self.makes.iter().filter_map(|e| Some((edit.region(e.to)?, e.to))).collect();
         let mut parts: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
@@ -137,6 +165,7 @@ impl Splice<'_> {
             };
             parts.entry(by_region[&container]).or_default().push(version);
         }
+        self.collect_open(edit, &by_region, left_open, &mut parts);
         for made in self.makes.iter().map(|e| e.to) {
             match parts.remove(&made).as_deref() {
                 None => match edit.region(made).and_then(|region| opened.get(&region)) {
@@ -152,6 +181,45 @@ impl Splice<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The pieces that are read inside and not closed there, when they are to be closed.
+    fn left_open(&self) -> Vec<NodeId> {
+        let opened: FxHashSet<NodeId> = self.opens.iter().flat_map(|(_, parts)| parts.iter().copied()).collect();
+        let open = |version: &NodeId| {
+            let mut makers = self.inner.takes(*version).map(|e| self.inner.kind(e.from));
+            (opened.contains(version) || makers.next() == Some(NodeKind::Open))
+                && self.inner.makes(*version).next().is_some()
+                && !is_superseded(&self.inner, *version, |_| true)
+        };
+        if self.ends == Ends::Loose {
+            return Vec::new();
+        }
+        self.inner.nodes().filter(|n| self.inner.kind(*n) == NodeKind::Data).filter(open).collect()
+    }
+
+    /// Adds pieces that were left open to what closes their region, or to what is read of it.
+    fn collect_open(
+        &mut self,
+        edit: &Edit<'_>,
+        made: &FxHashMap<RegionId, NodeId>,
+        left_open: Vec<NodeId>,
+        parts: &mut FxHashMap<NodeId, Vec<NodeId>>,
+    ) {
+        let taken: FxHashMap<RegionId, NodeId> =
+            self.takes.iter().filter_map(|e| Some((edit.region(e.from)?, e.from))).collect();
+        let mut rejoined: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+        for version in left_open {
+            let Some(region) = self.inner.region(version) else { continue };
+            let within = container(edit.regions(), region, made);
+            if let Some(target) = within.map(|r| made[&r]).filter(|_| within != Some(region)) {
+                parts.entry(target).or_default().push(version);
+            } else if let Some(source) = container(edit.regions(), region, &taken).filter(|r| *r != region) {
+                rejoined.entry(taken[&source]).or_default().push(version);
+            }
+        }
+        self.rejoined = rejoined.into_iter().collect();
+        self.rejoined.sort_unstable();
     }
 
     /// Puts everything into the graph around the call, which is gone by now.
@@ -177,8 +245,8 @@ impl Splice<'_> {
             }
             self.ids.insert(node, id);
         }
-        for edge in self.inner.base().edges() {
-            let mut copy = between(*edge, self.ids[&edge.from], self.ids[&edge.to]);
+        for edge in self.inner.edges() {
+            let mut copy = between(edge, self.ids[&edge.from], self.ids[&edge.to]);
             if let Some(operator) = edge.operator() {
                 let operator = edit.operator(self.inner.base().operator_name(operator)).ok_or_else(|| {
                     Refusal::new(RefusalKind::TooLarge, format!("{} brings too many operators along", self.name))
@@ -188,6 +256,7 @@ impl Splice<'_> {
             edit.connect(copy);
         }
         self.open_and_close(edit, &mut compute);
+        self.rejoin(edit, &mut compute);
         self.merge_unchanged(edit)?;
         self.state_orders(edit);
         Ok(compute)
@@ -211,6 +280,30 @@ impl Splice<'_> {
             }
             parts.iter().for_each(|part| edit.connect(Edge::new(self.ids[part], close, Label::Read)));
             edit.connect(Edge::new(close, *made, Label::Write));
+        }
+    }
+
+    /// Closes pieces of versions that the body only reads. Whoever changes or opens such a version later takes the closed
+    /// one; those who only read it need not wait.
+    fn rejoin(&self, edit: &mut Edit<'_>, compute: &mut Vec<NodeId>) {
+        let inside: FxHashSet<NodeId> = compute.iter().copied().collect();
+        for (source, pieces) in &self.rejoined {
+            let later: Vec<Edge> = edit
+                .makes(*source)
+                .filter(|e| !inside.contains(&e.to))
+                .filter(|e| edit.kind(e.to) != NodeKind::Task || is_mutator(edit, e.to, edit.region(*source)))
+                .collect();
+            let close = edit.add_node(&format!("close {}", edit.name(*source)), NodeKind::Close, None, self.place);
+            let name = edit.name(*source).into_owned();
+            let whole = edit.add_node(&name, NodeKind::Data, edit.region(*source), self.place);
+            compute.push(close);
+            edit.connect(Edge::new(*source, close, Label::Read));
+            pieces.iter().for_each(|piece| edit.connect(Edge::new(self.ids[piece], close, Label::Read)));
+            edit.connect(Edge::new(close, whole, Label::Write));
+            for edge in later {
+                edit.disconnect(*source, edge.to);
+                edit.connect(between(edge, whole, edge.to));
+            }
         }
     }
 
@@ -241,7 +334,7 @@ impl Splice<'_> {
             let starts = edge.from == self.call;
             let (remembered, other) = if starts { (from, to) } else { (to, from) };
             let inner = remembered.filter(|i| *i < self.inner.base().nodes().len()).map(NodeId::from_index);
-            let inner = inner.filter(|n| self.inner.kind(*n).is_compute());
+            let inner = inner.filter(|n| self.inner.kind(*n).is_compute() && !self.inner.is_gone(*n));
             let ends = inner.as_ref().map_or(if starts { &lasts[..] } else { &firsts[..] }, std::slice::from_ref);
             for end in ends.iter().map(|n| self.ids[n]) {
                 let (from, to) = if starts { (end, edge.to) } else { (edge.from, end) };
@@ -265,6 +358,11 @@ impl Splice<'_> {
     fn misfit(&self, what: String) -> Refusal {
         Refusal::new(RefusalKind::Boundary, format!("{} {what}, as its nested graph asks", self.name))
     }
+}
+
+/// Whether a task makes a version of a region.
+fn is_mutator(edit: &Edit<'_>, task: NodeId, region: Option<RegionId>) -> bool {
+    edit.makes(task).any(|e| edit.region(e.to) == region)
 }
 
 /// The smallest of the given regions that contains a region: by the region tree, or else by indices.

@@ -55,6 +55,7 @@ mod reroll;
 mod sets;
 mod simplify;
 pub mod summary;
+mod trim;
 mod unroll;
 mod walk;
 

@@ -11,6 +11,8 @@
 //! canonical order of [`renumber`](super::renumber), up to rounding of costs, provided the graph had no such runs before.
 //! Looks into nested graphs, innermost first. Near-linear when few nested graphs are equal in size and different.
 
+use rustc_hash::FxHashMap;
+
 use super::accept::{BUDGET, accept};
 use super::edit::{Edit, between};
 use super::refusal::{Refusal, require_valid};
@@ -76,8 +78,9 @@ fn runs(edit: &Edit<'_>) -> Vec<Vec<NodeId>> {
     let mut follows = vec![false; edit.base().nodes().len()];
     let control: Vec<NodeId> =
         edit.base().bodies().map(|(n, _)| n).filter(|n| times(edit.body(*n)).is_some()).collect();
+    let mut peers = Peers::default();
     let next: Vec<(NodeId, NodeId)> =
-        control.iter().filter_map(|n| Some((*n, next(edit, *n).filter(|m| *m != *n)?))).collect();
+        control.iter().filter_map(|n| Some((*n, next(edit, *n, &mut peers).filter(|m| *m != *n)?))).collect();
     next.iter().for_each(|(_, after)| follows[after.index()] = true);
     let after = |node: NodeId| next.binary_search_by_key(&node, |(n, _)| *n).ok().map(|at| next[at].1);
     let mut found = Vec::new();
@@ -99,20 +102,42 @@ fn runs(edit: &Edit<'_>) -> Vec<Vec<NodeId>> {
     found
 }
 
+/// The compute nodes at a version, sorted: its makers or its takers. Kept, since many nodes ask for the same ones.
+#[derive(Default)]
+struct Peers(FxHashMap<(NodeId, bool), Vec<NodeId>>);
+
+/// How many later nodes at the same version are compared with a node.
+const NEAREST: usize = 8;
+
+impl Peers {
+    fn after(&mut self, edit: &Edit<'_>, node: NodeId) -> Vec<NodeId> {
+        let made = edit.makes(node).next().map(|e| (e.to, true));
+        let Some(key) = made.or_else(|| edit.takes(node).next().map(|e| (e.from, false))) else { return Vec::new() };
+        let peers = self.0.entry(key).or_insert_with(|| {
+            let mut all: Vec<NodeId> = match key {
+                (version, true) => edit.takes(version).map(|e| e.from).collect(),
+                (version, false) => edit.makes(version).map(|e| e.to).collect(),
+            };
+            all.sort_unstable();
+            all.dedup();
+            all
+        });
+        let at = peers.partition_point(|n| *n <= node);
+        peers[at..].iter().take(NEAREST).copied().collect()
+    }
+}
+
 /// The control node that is the next iteration after this one.
-fn next(edit: &Edit<'_>, node: NodeId) -> Option<NodeId> {
+fn next(edit: &Edit<'_>, node: NodeId, peers: &mut Peers) -> Option<NodeId> {
     let threads = Threads::new(edit, node);
-    let candidate = if threads.is_empty() {
-        // Nothing passes on: all iterations fold into one version, in any order.
-        let into = edit.makes(node).next()?.to;
-        let mut others: Vec<NodeId> = edit.takes(into).map(|e| e.from).filter(|n| *n > node).collect();
-        others.sort_unstable();
-        *others.first()?
+    let candidates = if threads.is_empty() {
+        // Nothing passes on: all iterations take the same, and fold into the same if into anything, in any order.
+        peers.after(edit, node)
     } else {
         let passed = edit.makes(node).map(|e| e.to).find(|v| threads.made(edit.region(*v)) == Some(*v))?;
-        edit.makes(passed).next()?.to
+        vec![edit.makes(passed).next()?.to]
     };
-    is_next(edit, node, candidate, &threads).then_some(candidate)
+    candidates.into_iter().find(|candidate| is_next(edit, node, *candidate, &threads))
 }
 
 fn is_next(edit: &Edit<'_>, first: NodeId, second: NodeId, threads: &Threads) -> bool {

@@ -1,8 +1,8 @@
 //! Consistency of stated facts: rule RG2.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::regions::{ABSTRACT, Fact, RegionId, Regions, SpaceId};
+use super::regions::{ABSTRACT, Fact, PartitionId, RegionId, Regions, SpaceId};
 
 /// A way in which stated facts contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,19 @@ impl Regions {
             }
             // Two disjoint ancestors meet first in a region with several parents, or are ancestors of each other.
             let above = self.ancestors(space);
+            let mut pieces: FxHashMap<PartitionId, SpaceId> = FxHashMap::default();
+            let clash = above.iter().find_map(|&x| {
+                let (partition, _) = self.piece_of(x)?;
+                let other = *pieces.entry(partition).or_insert(x);
+                (other != x && self.is_disjoint(partition)).then_some((other, x))
+            });
+            if let Some((x, y)) = clash {
+                let region = self.to_region(space);
+                // Pieces between regions need not be regions themselves; the region they hold stands for them then.
+                let [a, b] = [x, y].map(|s| self.find_region(s).unwrap_or(region));
+                found.push(Inconsistency::DisjointAncestors(region, a, b));
+                continue;
+            }
             let set: FxHashSet<SpaceId> = above.iter().copied().collect();
             'pairs: for &x in &above {
                 for &y in &self.spaces[x.index()].apart {
@@ -124,8 +137,11 @@ impl Regions {
     }
 
     fn to_region(&self, space: SpaceId) -> RegionId {
-        self.at(ABSTRACT, space)
-            .unwrap_or_else(|| self.ids().find(|r| self.space_of(*r) == space).expect("facts are stated about regions"))
+        self.find_region(space).expect("facts are stated about regions")
+    }
+
+    fn find_region(&self, space: SpaceId) -> Option<RegionId> {
+        self.at(ABSTRACT, space).or_else(|| self.ids().find(|r| self.space_of(*r) == space))
     }
 
     fn to_regions(&self, spaces: &[SpaceId]) -> Vec<RegionId> {

@@ -1,6 +1,5 @@
 //! Confirms a diagnostic from first principles: searches, edges and facts, and nothing of the check that made it.
-use drawloom_graph::{Because, Diagnostic, Fact, Graph, Inconsistency, NodeId, NodeKind, OrderStep, Rule, Witness};
-use drawloom_graph::{Label, Label::*};
+use drawloom_graph::{Label::*, *};
 
 /// Whether the finding is true of the graph, or of the one inside the control nodes that the diagnostic names.
 pub(crate) fn confirm(graph: &Graph, d: &Diagnostic) -> bool {
@@ -11,14 +10,17 @@ pub(crate) fn confirm(graph: &Graph, d: &Diagnostic) -> bool {
     graphs.iter().any(|g| d.nodes.iter().all(|n| n.index() < g.nodes().len()) && witnessed(g, d))
 }
 
-fn reaches(graph: &Graph, from: NodeId, to: NodeId) -> bool {
-    let mut seen = vec![from];
-    while let Some(e) =
-        graph.edges().iter().find(|e| e.label != HappensBefore && seen.contains(&e.from) && !seen.contains(&e.to))
-    {
-        seen.push(e.to);
+/// For each node, whether dataflow leads from the start to it, or, backwards, from it to the start.
+fn search(graph: &Graph, start: NodeId, backwards: bool) -> Vec<bool> {
+    let (mut seen, mut stack) = (vec![false; graph.nodes().len()], vec![start]);
+    while let Some(n) = stack.pop() {
+        if !std::mem::replace(&mut seen[n.index()], true) {
+            let ends = graph.edges().iter().filter(|e| e.label != HappensBefore);
+            let ends = ends.map(|e| if backwards { (e.to, e.from) } else { (e.from, e.to) });
+            stack.extend(ends.filter(|(at, _)| *at == n).map(|(_, next)| next));
+        }
     }
-    seen.contains(&to)
+    seen
 }
 
 fn edge(graph: &Graph, from: NodeId, to: NodeId, labels: &[Label]) -> bool {
@@ -26,35 +28,34 @@ fn edge(graph: &Graph, from: NodeId, to: NodeId, labels: &[Label]) -> bool {
 }
 
 fn alias(graph: &Graph, a: NodeId, b: NodeId) -> bool {
-    graph.regions().may_alias(graph.region(a).unwrap(), graph.region(b).unwrap())
+    graph.region(a).zip(graph.region(b)).is_some_and(|(a, b)| graph.regions().may_alias(a, b))
 }
 
 fn witnessed(graph: &Graph, d: &Diagnostic) -> bool {
     let (regions, n) = (graph.regions(), &d.nodes);
     let inside = |a, b| regions.is_subregion(a, b);
-    let apart = |a, b| regions.facts().iter().any(|f| [Fact::Disjoint(a, b), Fact::Disjoint(b, a)].contains(f));
-    let round = |len: usize, joined: &dyn Fn(usize, usize) -> bool| (0..len).all(|i| joined(i, (i + 1) % len));
+    let fact = |fact: Fact| regions.facts().contains(&fact);
+    let apart = |a, b| fact(Fact::Disjoint(a, b)) || fact(Fact::Disjoint(b, a));
+    let round = |len: usize, step: &dyn Fn(usize, usize) -> bool| len > 0 && (0..len).all(|i| step(i, (i + 1) % len));
     match &d.witness {
-        Witness::Cycle(c) => !c.is_empty() && round(c.len(), &|i, j| graph.edge(c[i]).to == graph.edge(c[j]).from),
+        Witness::Cycle(c) => round(c.len(), &|i, j| graph.edge(c[i]).to == graph.edge(c[j]).from),
         Witness::Unordered { first: a, second: b, common_ancestor, .. } => {
-            let both = |c: NodeId| reaches(graph, c, *a) && reaches(graph, c, *b);
-            let later = |c: NodeId| graph.node_ids().any(|o| o != c && both(o) && reaches(graph, c, o));
-            let nearest = common_ancestor.map_or(!graph.node_ids().any(both), |c| both(c) && !later(c));
-            alias(graph, *a, *b) && nearest && !both(*a) && !both(*b)
+            let (above_a, above_b) = (search(graph, *a, true), search(graph, *b, true));
+            let both = |c: &NodeId| above_a[c.index()] && above_b[c.index()];
+            let later = |c, o: &NodeId| c != *o && both(o) && search(graph, c, false)[o.index()];
+            let nearest = |c: NodeId| both(&c) && !graph.node_ids().any(|o| later(c, &o));
+            let nearest = common_ancestor.map_or(!graph.node_ids().any(|c| both(&c)), nearest);
+            alias(graph, *a, *b) && nearest && !both(a) && !both(b)
         }
         Witness::Overlap { .. } => {
             let label = if d.rule == Rule::W4 { Discard } else { Read };
             alias(graph, n[1], n[2]) && edge(graph, n[1], n[0], &[label]) && edge(graph, n[2], n[0], &[Read])
         }
         Witness::Facts(Inconsistency::Undeclared(r)) => !regions.is_declared(*r),
-        Witness::Facts(Inconsistency::Cycle(c)) => {
-            round(c.len(), &|i, j| regions.facts().contains(&Fact::Subregion(c[i], c[j])))
-        }
+        Witness::Facts(Inconsistency::Cycle(c)) => round(c.len(), &|i, j| fact(Fact::Subregion(c[i], c[j]))),
         Witness::Facts(Inconsistency::DisjointFromAncestor(r, a)) => apart(*r, *a) && inside(*r, *a),
         Witness::Facts(Inconsistency::DisjointAncestors(r, a, b)) => apart(*a, *b) && inside(*r, *a) && inside(*r, *b),
-        Witness::Order(s) => {
-            !s.is_empty() && round(s.len(), &|i, j| s[i].after == s[j].before && ordered(graph, &s[i]))
-        }
+        Witness::Order(s) => round(s.len(), &|i, j| s[i].after == s[j].before && ordered(graph, &s[i])),
         // Nothing but nodes and edges is claimed: the naive rules of the oracle look at those.
         _ => !d.nodes.is_empty(),
     }
@@ -72,7 +73,7 @@ pub(crate) fn ordered(graph: &Graph, step: &OrderStep) -> bool {
             }
             Because::Overwrites { reads: d, writes: w } => {
                 let ends = edge(graph, *d, step.before, &[Read]) && edge(graph, step.after, *w, &[Write, Reduce]);
-                ends && alias(graph, *d, *w) && !reaches(graph, *w, *d)
+                ends && alias(graph, *d, *w) && !search(graph, *w, false)[d.index()]
             }
             _ => false,
         }

@@ -33,16 +33,17 @@ pub enum JsonErrorKind {
 
 impl JsonError {
     pub(super) fn new(kind: JsonErrorKind, line: usize, column: usize, message: String) -> Self {
-        Self { kind, line, column, message }
+        // A parser that has read nothing yet reports column 0.
+        Self { kind, line: line.max(1), column: column.max(1), message }
     }
 
     /// The error of a parser that saw only a part of the text, moved to its place in the whole.
     pub(super) fn shifted(mut self, whole: &str, part_start: usize) -> Self {
         let (line, column) = position(whole.as_bytes(), part_start);
-        if self.line <= 1 {
+        if self.line == 1 {
             self.column += column - 1;
         }
-        self.line = self.line.max(1) + line - 1;
+        self.line += line - 1;
         self
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Member {
     union: Option<Arc<IndexSet>>,
     /// The indices that every region inside has. `None` when that is not known: the regions inside may have any.
     common: Option<Arc<IndexSet>>,
-    /// No region inside knows its own indices, so all of them overlap the same regions outside.
+    /// No region inside has indices of its own, so all of them overlap the same regions outside.
     blind: bool,
     /// How many regions are inside.
     size: usize,
@@ -53,9 +53,14 @@ pub(super) struct Groups<'a> {
     pub(super) inside: Vec<(usize, usize)>,
 }
 
+/// What is still to be compared.
 enum Task {
+    /// All regions inside a member with each other.
     Within(usize),
+    /// All regions inside one member with all inside another.
     Between(usize, usize),
+    /// One region, without what is inside it, with all regions inside a member.
+    Alone(usize, usize),
 }
 
 impl<'a> Groups<'a> {
@@ -136,7 +141,11 @@ impl<'a> Groups<'a> {
             todo.extend(self.members[member].children.iter().rev());
             // A group holds what is around it until it is replaced from below, so that its pieces can inherit it.
             let own = match self.members[member].what {
-                What::Region(space) => self.regions.spaces[space.index()].indices.clone(),
+                // An empty region overlaps nothing, and lies in all that its container lies in. Facts cannot say both, so
+                // it is taken for a region that may have any index of its container.
+                What::Region(space) => {
+                    self.regions.spaces[space.index()].indices.clone().filter(|indices| !indices.is_empty())
+                }
                 What::Group(..) => None,
             };
             self.members[member].blind = own.is_none();
@@ -196,7 +205,10 @@ impl<'a> Groups<'a> {
                         }
                     }
                 }
+                Task::Between(a, b) | Task::Alone(a, b) if self.apart(a, b) => self.disjoint.push((a, b)),
                 Task::Between(a, b) => self.compare(a, b, &mut todo),
+                Task::Alone(_, b) if self.members[b].blind => {}
+                Task::Alone(a, b) => todo.extend(self.members[b].children.iter().map(|c| Task::Alone(a, *c))),
             }
         }
         self.disjoint.sort_unstable_by_key(|(a, b)| (self.members[*a].rank, self.members[*b].rank));
@@ -207,27 +219,41 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn compare(&mut self, a: usize, b: usize, todo: &mut Vec<Task>) {
-        let (x, y) = (&self.members[a], &self.members[b]);
-        if let (Some(i), Some(j)) = (&x.union, &y.union)
-            && i.first_common(j).is_none()
-        {
-            self.disjoint.push((a, b));
-            return;
+    /// Whether no region inside one member shares an index with one inside the other.
+    fn apart(&self, a: usize, b: usize) -> bool {
+        match (&self.members[a].union, &self.members[b].union) {
+            (Some(i), Some(j)) => i.first_common(j).is_none(),
+            _ => false,
         }
+    }
+
+    /// Splits the comparison of two members that are not apart.
+    fn compare(&self, a: usize, b: usize, todo: &mut Vec<Task>) {
+        let (x, y) = (&self.members[a], &self.members[b]);
         // Members that all share an index overlap all the way down.
         let overlap = match (&x.common, &y.common) {
             (Some(i), Some(j)) => i.first_common(j).is_some(),
             (Some(i), None) | (None, Some(i)) => !i.is_empty(),
             (None, None) => true,
         };
-        let splits = |m: &Member| !m.blind && !m.children.is_empty();
-        if overlap || !(splits(x) || splits(y)) {
+        if overlap {
             return;
         }
-        if splits(x) && (!splits(y) || x.size >= y.size) {
+        let group = |m: &Member| matches!(m.what, What::Group(..)) && !m.blind;
+        let inner = |m: &Member| !m.blind && !m.children.is_empty();
+        let split = match (group(x), group(y)) {
+            (true, true) => x.size >= y.size,
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) => inner(x),
+        };
+        if split {
             todo.extend(x.children.iter().map(|c| Task::Between(*c, b)));
-        } else {
+            // A region overlaps the other member; it may still be apart from something in there.
+            if !group(x) && inner(y) {
+                todo.extend(y.children.iter().map(|c| Task::Alone(a, *c)));
+            }
+        } else if inner(y) {
             todo.extend(y.children.iter().map(|c| Task::Between(a, *c)));
         }
     }
@@ -235,7 +261,7 @@ impl<'a> Groups<'a> {
     /// Containment beyond the tree: regions whose indices all lie in a region of another partition.
     ///
     /// Facts cannot say that two regions are equal. Of regions with the same indices, a later one is stated to lie in an
-    /// earlier one. Nothing is stated about an empty region, which lies in everything and overlaps nothing.
+    /// earlier one.
     fn find_contained(&mut self, roots: &[usize]) {
         for at in 0..self.order.len() {
             let member = self.order[at];

@@ -14,8 +14,9 @@ use crate::region::RegionId;
 /// Writes a graph as one line of JSON, without a line end.
 ///
 /// Reading it back gives the same nodes, edges and bodies, and the same answers about which of their regions may alias and
-/// which contain which. Facts have no words for two things: of regions with equal indices the later one is written as a
-/// part of the earlier one, and a region without indices as a part of only what it was cut from.
+/// which contain which, but for two things that facts have no words for. Of regions with equal indices, the later one is
+/// written as a part of the earlier one. A region without any index is written as if it could have every index of what it
+/// was cut from.
 pub fn write(graph: &Graph) -> String {
     let mut used = Vec::new();
     collect_used(graph, &mut used);

@@ -13,10 +13,10 @@
 //! | file | concept |
 //! |---|---|
 //! | [`span`] | places in a text |
-//! | [`token`] | words |
+//! | `token` | words |
 //! | [`syntax`] | the syntax tree |
 //! | [`parse`](mod@parse) | from text to tree |
-//! | [`print`] | from tree to text: the formatter |
+//! | `print` | from tree to text: the formatter |
 //! | [`lower`](mod@lower) | from tree to graph |
 //! | [`spans`] | where in the text the parts of a graph were written |
 //! | [`write`](mod@write) | any graph as a text |

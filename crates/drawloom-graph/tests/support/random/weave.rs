@@ -235,7 +235,11 @@ fn perturb(rng: &mut Rng, sketch: &mut Sketch) {
         0 | 1 => _ = sketch.lines.remove(at),
         2 => sketch.lines[at].from = rng.usize(..nodes),
         3 => sketch.lines[at].to = rng.usize(..nodes),
-        4 => sketch.lines[at].label = Label::ALL[rng.usize(..6)],
+        4 => {
+            let line = &mut sketch.lines[at];
+            line.label = Label::ALL[rng.usize(..6)];
+            line.operator = line.operator.filter(|_| line.label == Label::Reduce);
+        }
         5 => {
             let line = sketch.lines[at].clone();
             sketch.lines.push(line);
