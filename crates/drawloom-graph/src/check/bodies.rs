@@ -1,13 +1,24 @@
 //! Nested graphs: each is checked on its own, and against what its control node declares (B1).
 
+use rustc_hash::FxHashSet;
+
 use super::{Findings, Options};
 use crate::build::Access;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
+use crate::graph::adjacency::Rows;
 use crate::graph::{Body, Graph, Label, NodeId};
 use crate::pass::summary::summarise_body;
 use crate::region::RegionId;
 
 pub(crate) fn check(graph: &Graph, options: &Options<'_>, findings: &mut Findings) {
+    if graph.bodies().next().is_none() {
+        return;
+    }
+    let n = graph.nodes().len();
+    let edges = [
+        Rows::new(n, graph.edges(), |_| true, |e| e.from.index() as u32),
+        Rows::new(n, graph.edges(), |_| true, |e| e.to.index() as u32),
+    ];
     for (node, body) in graph.bodies() {
         let mut valid = true;
         for inner in body.graphs() {
@@ -24,25 +35,24 @@ pub(crate) fn check(graph: &Graph, options: &Options<'_>, findings: &mut Finding
             }
         }
         if valid {
-            check_declared(graph, node, body, findings);
+            check_declared(graph, &edges, node, body, findings);
         }
     }
 }
 
 /// B1: every access of the body is covered by an access of the control node.
-fn check_declared(graph: &Graph, node: NodeId, body: &Body, findings: &mut Findings) {
-    let declared: Vec<(RegionId, Label)> = graph
-        .edges()
-        .iter()
-        .filter_map(|e| match (e.from == node, e.to == node) {
-            (true, _) => Some((graph.region(e.to)?, e.label)),
-            (_, true) => Some((graph.region(e.from)?, e.label)),
-            _ => None,
-        })
+fn check_declared(graph: &Graph, edges: &[Rows; 2], node: NodeId, body: &Body, findings: &mut Findings) {
+    let at = |end: usize| edges[end].row(node.index() as u32).iter().map(|e| graph.edge(*e));
+    let declared: FxHashSet<(RegionId, Label)> = at(0)
+        .map(|e| (e.to, e.label))
+        .chain(at(1).map(|e| (e.from, e.label)))
+        .filter_map(|(data, label)| Some((graph.region(data)?, label)))
         .collect();
     let regions = graph.regions();
+    // Mostly the region itself is declared; looking for a container among all is for the rest.
     let has = |region: RegionId, labels: &[Label]| {
-        declared.iter().any(|(r, l)| labels.contains(l) && regions.is_subregion(region, *r))
+        labels.iter().any(|l| declared.contains(&(region, *l)))
+            || declared.iter().any(|(r, l)| labels.contains(l) && regions.is_subregion(region, *r))
     };
     for (region, access) in summarise_body(body) {
         let (fine, verb) = match access {

@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::refusal::{Refusal, RefusalKind};
 use crate::graph::edge::MOST_OPERATORS;
@@ -33,6 +33,8 @@ pub(crate) struct Edit<'g> {
     bodies: BTreeMap<NodeId, Body>,
     costs: BTreeMap<NodeId, f64>,
     names: Option<FxHashSet<String>>,
+    /// For each name that was taken, the number to try next.
+    numbers: FxHashMap<String, u64>,
     /// Operators that the base does not have; their ids follow those of the base.
     operators: Vec<String>,
 }
@@ -61,6 +63,7 @@ impl<'g> Edit<'g> {
             bodies: BTreeMap::new(),
             costs: BTreeMap::new(),
             names: None,
+            numbers: FxHashMap::default(),
             operators: Vec::new(),
         };
         base.edges().iter().for_each(|edge| edit.connect(*edge));
@@ -292,13 +295,17 @@ impl<'g> Edit<'g> {
             self.names = Some(self.nodes().map(|n| self.name(n).into_owned()).collect());
         }
         let names = self.names.get_or_insert_default();
-        let mut name = wanted.to_owned();
-        let mut number = 2u64;
-        while !names.insert(name.clone()) {
-            name = format!("{wanted}#{number}");
-            number += 1;
+        if names.insert(wanted.to_owned()) {
+            return wanted.to_owned();
         }
-        name
+        let number = self.numbers.entry(wanted.to_owned()).or_insert(2);
+        loop {
+            let name = format!("{wanted}#{number}");
+            *number += 1;
+            if names.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 
     fn added(&self, node: NodeId) -> Option<&Added> {

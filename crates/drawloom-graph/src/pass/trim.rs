@@ -20,7 +20,7 @@ pub(crate) fn trim(inner: &mut Edit<'_>, takes: impl Fn(RegionId) -> bool, makes
     let order = topological(inner.base());
     let mut position = vec![0u32; order.len()];
     order.iter().enumerate().for_each(|(at, node)| position[node.index()] = at as u32);
-    drop_last_ties(inner, &order, &makes);
+    drop_last_ties(inner, &order, &takes, &makes);
     for &version in &order {
         let Some(region) = inner.region(version).filter(|_| !inner.is_gone(version)) else { continue };
         let makers: Vec<NodeId> = inner.takes(version).map(|e| e.from).collect();
@@ -36,12 +36,23 @@ pub(crate) fn trim(inner: &mut Edit<'_>, takes: impl Fn(RegionId) -> bool, makes
     }
 }
 
-/// Drops Closes and Opens at the end, whose versions nobody takes and the call does not make.
-fn drop_last_ties(inner: &mut Edit<'_>, order: &[NodeId], makes: &impl Fn(RegionId) -> bool) {
+/// Drops Closes at the end, whose versions nobody takes and the call does not make, and Opens there of what it does not
+/// even take.
+fn drop_last_ties(
+    inner: &mut Edit<'_>,
+    order: &[NodeId],
+    takes: &impl Fn(RegionId) -> bool,
+    makes: &impl Fn(RegionId) -> bool,
+) {
     for &version in order.iter().rev() {
         let Some(region) = inner.region(version) else { continue };
         let makers: Vec<NodeId> = inner.takes(version).map(|e| e.from).collect();
-        let tied = !makers.is_empty() && makers.iter().all(|n| inner.kind(*n) != NodeKind::Task);
+        let tied = !makers.is_empty()
+            && makers.iter().all(|n| match inner.kind(*n) {
+                NodeKind::Close => true,
+                NodeKind::Open => !takes(region),
+                _ => false,
+            });
         if makes(region) || !tied || inner.makes(version).next().is_some() {
             continue;
         }
