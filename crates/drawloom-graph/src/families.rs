@@ -48,13 +48,13 @@ fn stencil_over(mut regions: Regions, cells: SpaceId, leaves: &[SpaceId], steps:
         buffers.iter().map(|b| b.iter().map(|r| graph.add_data("", *r)).collect()).collect();
     for step in 0..steps as usize {
         let (from, to) = (step % 2, (step + 1) % 2);
-        for block in 0..n {
+        for (block, &region) in buffers[to].iter().enumerate() {
             let task = graph.add_compute("", NodeKind::Task);
-            for neighbour in block.saturating_sub(1)..(block + 2).min(n) {
-                graph.add_edge(Edge::new(current[from][neighbour], task, Label::Read));
+            for &near in &current[from][block.saturating_sub(1)..(block + 2).min(n)] {
+                graph.add_edge(Edge::new(near, task, Label::Read));
             }
             graph.add_edge(Edge::new(current[to][block], task, Label::Discard));
-            let made = graph.add_data("", buffers[to][block]);
+            let made = graph.add_data("", region);
             graph.add_edge(Edge::new(task, made, Label::Write));
             current[to][block] = made;
         }
@@ -134,10 +134,10 @@ pub fn program(blocks: u32, steps: u32) -> Builder {
     let mut builder = Builder::new(regions);
     for step in 0..steps as usize {
         let (from, to) = (&buffers[step % 2], &buffers[(step + 1) % 2]);
-        for block in 0..from.len() {
+        for (block, &target) in to.iter().enumerate() {
             let around = block.saturating_sub(1)..(block + 2).min(from.len());
             let mut arguments: Vec<_> = from[around].iter().map(|r| (*r, Access::Read)).collect();
-            arguments.push((to[block], Access::Write));
+            arguments.push((target, Access::Write));
             builder.call("step", &arguments).expect("blocks of one partition do not overlap");
         }
     }

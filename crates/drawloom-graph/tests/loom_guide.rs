@@ -12,7 +12,7 @@ fn the_examples_of_the_language_page_are_true() {
         let loaded = load("language.md", text.as_bytes()).unwrap_or_else(|e| panic!("{}", e.render(false)));
         let mut rules: Vec<&str> = loaded.findings.iter().map(|d| d.rule.code()).collect();
         rules.extend(loaded.graph.check().violations.iter().map(|d| d.rule.code()));
-        let expected: Vec<&str> = label.strip_prefix("fails=").into_iter().collect();
+        let expected: Vec<&str> = label.strip_prefix("fails:").into_iter().collect();
         assert_eq!(rules, expected, "{text}");
         examples += 1;
     }

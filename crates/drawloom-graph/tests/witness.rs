@@ -1,9 +1,30 @@
-//! The confirmation of witnesses can say no.
+//! Witnesses: every one is confirmed, and a cycle of S1 is a shortest one.
 
 mod support;
 
-use drawloom_graph::{Diagnostic, Witness};
-use support::{confirm::confirm, random};
+use drawloom_graph::{Diagnostic, Rule, Witness};
+use support::{confirm::confirm, proof, random};
+
+#[test]
+fn every_cycle_of_tasks_is_a_shortest_one() {
+    let mut compared = 0;
+    for case in 0..random::cases(6000) {
+        let graph = random::graph(&mut random::seeded("witness", case));
+        for d in graph.check().violations.iter().filter(|d| d.rule == Rule::S1) {
+            let Witness::Order(steps) = &d.witness else { panic!("case {case}: S1 is witnessed by an order") };
+            assert!(proof::uses_exact_rule(steps), "case {case}: dataflow alone makes no cycle");
+            assert_eq!(d.nodes, steps.iter().map(|s| s.before).collect::<Vec<_>>(), "case {case}");
+            if let Err(why) = proof::is_shortest(&graph, d) {
+                let longer =
+                    |g: &drawloom_graph::Graph| g.check().violations.iter().any(|d| proof::is_shortest(g, d).is_err());
+                let small = random::sketch::Sketch::from_graph(&graph).shrink(longer);
+                panic!("case {case}: {why}\nthe smallest graph that fails:\n{}", small.describe());
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "only {compared} witnesses were compared");
+}
 
 #[test]
 fn the_confirmation_refuses_witnesses_of_other_graphs() {

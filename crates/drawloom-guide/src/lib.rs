@@ -60,6 +60,7 @@ chapters! {
     ordering "ordering.md",
     building "building.md",
     passes "passes.md",
+    language "language.md",
     json "json.md",
     command_line "command-line.md",
     cost "cost.md",

@@ -275,7 +275,9 @@ impl Live {
     fn around(&self, group: Group, accept: impl Fn(Group) -> bool) -> Option<Group> {
         let mut above = Vec::new();
         self.covers.above(group, &mut above);
-        above.into_iter().skip(1).find(|g| self.frontier.at(*g).is_some() && accept(*g))
+        // Where a region has several parents, one further out may be met first; the innermost is the nearest.
+        let live = above.into_iter().skip(1).filter(|g| self.frontier.at(*g).is_some() && accept(*g));
+        live.reduce(|nearest, g| if self.covers.is_above(nearest, g) { g } else { nearest })
     }
 
     /// The regions strictly between two groups, outermost first, that are worth opening on the way.

@@ -13,6 +13,10 @@ use crate::graph::{EdgeId, Graph, NodeId};
 /// How many edges the search for a *shortest* cycle may look at. Beyond that it keeps the shortest found so far.
 const SEARCH: u64 = 50_000_000;
 
+/// In how large a tangle of tasks the exact rule is asked about every pair, so that the cycle shown is a shortest one.
+/// In larger tangles it is a shortest one among the orders that do not follow from others.
+const MOST_TASKS: usize = 500;
+
 /// One shortest cycle, as edges, for each strongly connected component among the nodes left over by a topological sort.
 pub(crate) fn shortest_dataflow_cycles(graph: &Graph, flow: &Flow, tangled: &[u32]) -> Vec<Vec<EdgeId>> {
     let mut edge_of: FxHashMap<(u32, u32), EdgeId> = FxHashMap::default();
@@ -47,12 +51,34 @@ pub(crate) fn shortest_order_cycles(ordered: &Ordered<'_>, orders: &Orders, tang
             if tasks.len() < 2 {
                 return None;
             }
-            let cycle = shortest(&members, after, is_task, &tasks)?;
+            let cycle = match tasks.len() <= MOST_TASKS {
+                true => {
+                    let exact = exact_orders(ordered, &tasks);
+                    let direct = |n: u32| {
+                        let data: &[u32] = if n < orders.nodes { flow.out.nodes(n) } else { &[] };
+                        let rule: &[u32] = exact.get(&n).map_or(&[], |later| later);
+                        data.iter().chain(rule).copied()
+                    };
+                    shortest(&members, direct, is_task, &tasks)?
+                }
+                false => shortest(&members, after, is_task, &tasks)?,
+            };
             Some(steps(ordered, &cycle, is_task))
         })
         .collect();
     cycles.sort_by_key(|c| c[0].before);
     cycles
+}
+
+/// For each of the tasks, those of them that rule E puts after it, pair by pair.
+///
+/// Gates leave out orders that follow from others, so a cycle through gates may be longer than the rule's shortest.
+fn exact_orders(ordered: &Ordered<'_>, tasks: &[u32]) -> FxHashMap<u32, Vec<u32>> {
+    let later = |before: u32| {
+        let others = tasks.iter().copied().filter(move |after| *after != before);
+        others.filter(|after| overwritten(ordered, before, *after).is_some()).collect()
+    };
+    tasks.iter().map(|&before| (before, later(before))).collect()
 }
 
 /// The components of the subgraph of the given nodes, each sorted, without single nodes that have no edge to themselves.

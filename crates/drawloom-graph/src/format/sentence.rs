@@ -229,7 +229,7 @@ impl<'g> Sentences<'g> {
         }
         let versions: Vec<NodeId> = path.iter().copied().filter(|n| !self.graph.kind(*n).is_compute()).collect();
         let told = labels.iter().all(|l| l.is_some_and(Label::is_dataflow)) && !versions.is_empty();
-        if !told || path.len() % 2 == 0 {
+        if !told || path.len().is_multiple_of(2) {
             let between: Vec<String> = path.iter().map(|n| self.version(*n)).collect();
             return format!("edges lead from one to the other: {}", between.join(", then "));
         }

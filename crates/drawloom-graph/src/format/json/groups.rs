@@ -207,7 +207,7 @@ impl<'a> Groups<'a> {
                 }
                 Task::Between(a, b) | Task::Alone(a, b) if self.apart(a, b) => self.disjoint.push((a, b)),
                 Task::Between(a, b) => self.compare(a, b, &mut todo),
-                Task::Alone(a, b) if self.members[b].blind => {}
+                Task::Alone(_, b) if self.members[b].blind => {}
                 Task::Alone(a, b) => todo.extend(self.members[b].children.iter().map(|c| Task::Alone(a, *c))),
             }
         }

@@ -18,6 +18,9 @@ pub(super) struct NodeTable {
     /// The slots found lately, by hash. Files mention a node several times within a short distance, and this part of the
     /// table fits the cache of a core.
     recent: Vec<u64>,
+    /// The node of an integer, plus one, where that has been found before. Most files with integer ids count their nodes,
+    /// and then this answers every look-up but the first.
+    integers: Vec<u32>,
 }
 
 /// How many slots found lately are kept.
@@ -32,7 +35,7 @@ pub(super) enum Entry {
 
 impl NodeTable {
     pub(super) fn new() -> Self {
-        Self { slots: vec![0; 16], len: 0, recent: Vec::new() }
+        Self { slots: vec![0; 16], len: 0, recent: Vec::new(), integers: Vec::new() }
     }
 
     /// Finds the node of a name, or enters the name as that of `next`.
@@ -63,6 +66,24 @@ impl NodeTable {
             self.grow();
         }
         Entry::New
+    }
+
+    /// The node of an integer, if it is remembered.
+    pub(super) fn integer(&self, integer: i64) -> Option<NodeId> {
+        let node = *self.integers.get(usize::try_from(integer).ok()?)?;
+        Some(NodeId::from_index(node.checked_sub(1)? as usize))
+    }
+
+    /// Remembers the node of an integer, unless the integer is so large that most of the list would be empty.
+    pub(super) fn remember_integer(&mut self, integer: i64, node: NodeId) {
+        let Ok(at) = usize::try_from(integer) else { return };
+        if at >= self.integers.len() {
+            if at > 8 * self.len + 1024 {
+                return;
+            }
+            self.integers.resize((at + 1).max(2 * self.integers.len()), 0);
+        }
+        self.integers[at] = node.index() as u32 + 1;
     }
 
     fn remember(&mut self, memory: usize, slot: u64) {

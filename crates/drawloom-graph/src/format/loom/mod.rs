@@ -13,13 +13,13 @@
 //! | file | concept |
 //! |---|---|
 //! | [`span`] | places in a text |
-//! | [`token`] | words |
+//! | `token` | words |
 //! | [`syntax`] | the syntax tree |
 //! | [`parse`](mod@parse) | from text to tree |
-//! | [`print`] | from tree to text: the formatter |
+//! | `print` | from tree to text: the formatter |
 //! | [`lower`](mod@lower) | from tree to graph |
 //! | [`spans`] | where in the text the parts of a graph were written |
-//! | [`write`] | any graph as a text |
+//! | [`write`](mod@write) | any graph as a text |
 //! | [`error`] | what can be wrong with a text |
 
 pub mod error;

@@ -2,9 +2,9 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | [`excerpt`] | lines of a source with remarks and edits in them |
-//! | [`places`] | where the things that a diagnostic is about were written |
-//! | [`repair`] | edits that follow from a diagnostic |
+//! | `excerpt` | lines of a source with remarks and edits in them |
+//! | `places` | where the things that a diagnostic is about were written |
+//! | `repair` | edits that follow from a diagnostic |
 
 mod excerpt;
 mod places;

@@ -162,10 +162,7 @@ fn concrete(rng: &mut Rng) -> Regions {
     cuts.extend(second.map(|s| s.expect("the partition lies in its space")));
     for cut in cuts {
         for colour in 0..regions.piece_count(cut) {
-            let piece = regions.piece(cut, colour);
-            if regions.indices(piece).is_none_or(|i| !i.is_empty()) {
-                regions.region(u, piece).expect("pieces of the field's own space");
-            }
+            regions.region(u, regions.piece(cut, colour)).expect("pieces of the field's own space");
         }
     }
     if rng.bool() {

@@ -124,8 +124,13 @@ pub(super) struct Draft<'de> {
 impl<'de> Draft<'de> {
     /// The node of an id, entered as undeclared when there is none.
     pub(super) fn endpoint(&mut self, id: Id<'de>) -> NodeId {
+        if let Id::Integer(integer) = id
+            && let Some(node) = self.nodes.integer(integer)
+        {
+            return node;
+        }
         let next = NodeId::from_index(self.graph.nodes().len());
-        id.with_text(|name| match self.nodes.entry(&self.graph, name, next) {
+        let node = id.with_text(|name| match self.nodes.entry(&self.graph, name, next) {
             Entry::Old(node) => node,
             Entry::New => {
                 self.graph.add_raw(name, NodeKind::Undeclared, None);
@@ -134,13 +139,21 @@ impl<'de> Draft<'de> {
                 }
                 next
             }
-        })
+        });
+        if let Id::Integer(integer) = id {
+            self.nodes.remember_integer(integer, node);
+        }
+        node
     }
 
     /// Enters the id of the node that will be added next. Returns whether the id is new.
     pub(super) fn declare(&mut self, id: &Id<'de>) -> bool {
         let next = NodeId::from_index(self.graph.nodes().len());
-        id.with_text(|name| matches!(self.nodes.entry(&self.graph, name, next), Entry::New))
+        let new = id.with_text(|name| matches!(self.nodes.entry(&self.graph, name, next), Entry::New));
+        if let (Id::Integer(integer), true) = (id, new) {
+            self.nodes.remember_integer(*integer, next);
+        }
+        new
     }
 
     pub(super) fn operator(&mut self, name: Cow<'de, str>) -> Option<OperatorId> {

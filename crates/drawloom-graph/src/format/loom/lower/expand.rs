@@ -96,6 +96,7 @@ impl<'f> Expansion<'f, '_> {
             if let Err(error) = self.statement(&item.statement) {
                 self.failed.insert(item.statement.span);
                 self.tables.errors.push(error);
+                self.tables.errors.excuse(&item.statement);
             }
         }
         self.tables.scope.leave(depth);

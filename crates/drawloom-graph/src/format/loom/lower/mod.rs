@@ -2,13 +2,13 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | [`limits`] | how large a text may make a graph |
-//! | [`scope`] | variables and integer expressions |
-//! | [`resolve`] | names to spaces, partitions and regions |
-//! | [`declare`] | declarations fill the table of regions |
-//! | [`expand`] | loops are unrolled into a list of calls |
-//! | [`program`] | the list of calls becomes a graph |
-//! | [`raw`] | `graph { … }` becomes a graph |
+//! | `limits` | how large a text may make a graph |
+//! | `scope` | variables and integer expressions |
+//! | `resolve` | names to spaces, partitions and regions |
+//! | `declare` | declarations fill the table of regions |
+//! | `expand` | loops are unrolled into a list of calls |
+//! | `program` | the list of calls becomes a graph |
+//! | `raw` | `graph { … }` becomes a graph |
 //!
 //! Regions come first: declarations and calls are walked once, and every region that a call names is entered in the
 //! table. Only then is the graph built, over a table that no longer changes and that nested graphs can share.
@@ -97,13 +97,32 @@ pub fn lower_within(file: &File, limits: Limits) -> Result<Lowered, Vec<SyntaxEr
 pub(crate) struct Errors {
     list: Vec<SyntaxError>,
     seen: rustc_hash::FxHashSet<(Code, Span)>,
+    /// Names whose declaration has a mistake.
+    excused: Vec<String>,
 }
 
 impl Errors {
     pub(crate) fn push(&mut self, error: SyntaxError) {
+        // A name is unknown when its declaration was refused; the mistake there is the one to tell.
+        if error.code == Code::UnknownName && self.excused.iter().any(|n| error.message.contains(&format!("`{n}`"))) {
+            return;
+        }
         if self.list.len() < MOST_ERRORS && self.seen.insert((error.code, error.span)) {
             self.list.push(error);
         }
+    }
+
+    /// Notes the names that a statement with a mistake would have declared.
+    pub(crate) fn excuse(&mut self, statement: &Statement) {
+        let names = match statement {
+            Statement::Let { name, .. }
+            | Statement::Space { name, .. }
+            | Statement::Map { name, .. }
+            | Statement::Partition { name, .. } => std::slice::from_ref(name),
+            Statement::Field { names, .. } | Statement::Region { names, .. } => names,
+            _ => &[],
+        };
+        self.excused.extend(names.iter().take(MOST_ERRORS).map(|n| n.value.clone()));
     }
 
     pub(crate) fn are_many(&self) -> bool {

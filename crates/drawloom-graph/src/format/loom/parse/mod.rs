@@ -2,11 +2,11 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | [`cursor`] | the words, what is expected next, comments |
-//! | [`statement`] | blocks and statements, and going on after a mistake |
-//! | [`declaration`] | spaces, fields, regions, maps and partitions |
-//! | [`raw`] | what stands inside `graph { … }` |
-//! | [`expression`] | names, numbers, paths and integer expressions |
+//! | `cursor` | the words, what is expected next, comments |
+//! | `statement` | blocks and statements, and going on after a mistake |
+//! | `declaration` | spaces, fields, regions, maps and partitions |
+//! | `raw` | what stands inside `graph { … }` |
+//! | `expression` | names, numbers, paths and integer expressions |
 
 mod cursor;
 mod declaration;
