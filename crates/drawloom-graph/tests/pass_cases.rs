@@ -364,6 +364,21 @@ fn a_repeat_of_nothing_disappears_and_one_of_too_much_is_refused() {
 }
 
 #[test]
+fn repeats_that_only_read_or_do_nothing_come_back_too() {
+    let (regions, ids) = disjoint(&["A"]);
+    let mut builder = Builder::new(regions);
+    let reads = |inner: &mut Builder| inner.call("look", &[(ids[0], Access::Read)]).map(drop_id);
+    let looks = builder.control("looks", Control::Repeat(3), reads).unwrap();
+    let idle = builder.control("idle", Control::Repeat(4), |_| Ok(())).unwrap();
+    let graph = reroll(&builder.finish()).unwrap();
+    for node in [looks, idle] {
+        assert_eq!(reroll(&unroll(&graph, node).unwrap()).unwrap(), graph);
+    }
+}
+
+fn drop_id(_: NodeId) {}
+
+#[test]
 fn different_calls_are_not_rolled_together() {
     let (graph, node) = repeated(2);
     let mut unrolled = unroll(&graph, node).unwrap();

@@ -50,7 +50,11 @@ fn outline_then_inline_is_the_identity_on_random_graphs() {
             }
         };
         assert!(outlined.check().is_valid());
-        assert_same_meaning(&graph, &outlined);
+        // Where reducers do not agree on what they fold into, the serial orders of one graph differ in what they leave.
+        if !graph.check().warnings.iter().any(|w| w.rule == Rule::W5) {
+            let same = std::panic::catch_unwind(|| assert_same_meaning(&graph, &outlined));
+            assert!(same.is_ok(), "case {case}: another meaning\n{}\nbecame\n{}", show(&graph), show(&outlined));
+        }
         let call = outlined.find("phase").expect("the call has the name it was given");
         assert_eq!(outlined.body(call).unwrap().control, Control::Call);
         let back = inline(&outlined, call).unwrap_or_else(|r| panic!("case {case}: {r}"));

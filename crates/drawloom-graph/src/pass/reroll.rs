@@ -30,9 +30,10 @@ fn reroll_at(graph: &Graph, depth: usize) -> Result<Graph, Refusal> {
     let mut edit = Edit::new(graph);
     in_bodies(&mut edit, depth, reroll_at)?;
     let mut current = edit.finish();
-    current = merge_nested(&current);
     let mut budget = BUDGET;
     loop {
+        // Calls of a repeat, rolled together, are a repeat of a repeat.
+        current = merge_nested(&current);
         let runs = runs(&Edit::new(&current));
         let rolled = accept(&runs, &mut budget, |runs| {
             let mut edit = Edit::new(&current);
@@ -102,21 +103,40 @@ fn runs(edit: &Edit<'_>) -> Vec<Vec<NodeId>> {
     found
 }
 
-/// The compute nodes at a version, sorted: its makers or its takers. Kept, since many nodes ask for the same ones.
+/// Control nodes that might be iterations of one repeat although nothing passes between them, sorted. Kept, since many
+/// nodes ask for the same ones.
 #[derive(Default)]
-struct Peers(FxHashMap<(NodeId, bool), Vec<NodeId>>);
+struct Peers(FxHashMap<Meeting, Vec<NodeId>>);
 
-/// How many later nodes at the same version are compared with a node.
+/// Where such nodes meet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Meeting {
+    /// They make this version.
+    Makers(NodeId),
+    /// They take this version, and make nothing.
+    Takers(NodeId),
+    /// They touch nothing at all.
+    Idle,
+}
+
+/// How many later nodes are compared with a node.
 const NEAREST: usize = 8;
 
 impl Peers {
     fn after(&mut self, edit: &Edit<'_>, node: NodeId) -> Vec<NodeId> {
-        let made = edit.makes(node).next().map(|e| (e.to, true));
-        let Some(key) = made.or_else(|| edit.takes(node).next().map(|e| (e.from, false))) else { return Vec::new() };
-        let peers = self.0.entry(key).or_insert_with(|| {
-            let mut all: Vec<NodeId> = match key {
-                (version, true) => edit.takes(version).map(|e| e.from).collect(),
-                (version, false) => edit.makes(version).map(|e| e.to).collect(),
+        let meeting = |node: NodeId| match (edit.makes(node).next(), edit.takes(node).next()) {
+            (Some(made), _) => Meeting::Makers(made.to),
+            (None, Some(taken)) => Meeting::Takers(taken.from),
+            (None, None) => Meeting::Idle,
+        };
+        let place = meeting(node);
+        let peers = self.0.entry(place).or_insert_with(|| {
+            let mut all: Vec<NodeId> = match place {
+                Meeting::Makers(version) => edit.takes(version).map(|e| e.from).collect(),
+                Meeting::Takers(version) => edit.makes(version).map(|e| e.to).collect(),
+                Meeting::Idle => {
+                    edit.base().bodies().map(|(n, _)| n).filter(|n| meeting(*n) == Meeting::Idle).collect()
+                }
             };
             all.sort_unstable();
             all.dedup();
