@@ -27,6 +27,7 @@ use std::sync::Arc;
 use super::arguments;
 use super::live::Live;
 use super::naming::Naming;
+use crate::check::structure;
 use crate::check::tally::Tally;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Body, Control, Edge, Graph, Label, NodeId, NodeKind};
@@ -70,6 +71,8 @@ pub struct Builder {
     naming: Naming,
     tally: Tally,
     passed: Vec<RegionId>,
+    /// Why no call can be built at all: the facts about the regions contradict each other (RG2).
+    refused: Option<Box<Diagnostic>>,
 }
 
 impl Builder {
@@ -80,9 +83,16 @@ impl Builder {
         if !regions.has_containers() {
             Arc::make_mut(&mut regions).add_containers();
         }
-        let declared = regions.ids().filter(|r| regions.is_declared(*r));
-        let covers = Arc::new(Covers::new(&regions, declared));
-        Self::with_covers(regions, covers)
+        let faults = regions.inconsistencies();
+        if faults.is_empty() {
+            let covers = Arc::new(Covers::new(&regions, regions.ids()));
+            return Self::with_covers(regions, covers);
+        }
+        // Every call will be refused, so nothing asks about aliasing.
+        let covers = Arc::new(Covers::new(&regions, []));
+        let mut builder = Self::with_covers(regions, covers);
+        builder.refused = structure::fact_faults(&builder.graph, faults).into_iter().next().map(Box::new);
+        builder
     }
 
     fn with_covers(regions: Arc<Regions>, covers: Arc<Covers>) -> Self {
@@ -92,6 +102,7 @@ impl Builder {
             live: Live::new(covers),
             graph: Graph::new(regions),
             passed: Vec::new(),
+            refused: None,
         }
     }
 
@@ -103,11 +114,15 @@ impl Builder {
     /// Appends a task call. Its node is named `name`, or `name#2` and so on when the name is taken.
     ///
     /// The call is refused, and nothing changes, with P1 when arguments overlap and one of them is not only read, with P2
-    /// when regions may alias and no region contains them, and with WF4 for an operator that is not commutative.
+    /// when regions may alias and no region contains them, with WF4 for an operator that is not commutative, and with RG2
+    /// when the facts about the regions contradict each other.
     ///
     /// # Panics
-    /// When a region is not from the table of this builder, or is not declared.
+    /// When a region is not from the table of this builder.
     pub fn call(&mut self, name: &str, arguments: &[(RegionId, Access<'_>)]) -> Result<NodeId, Box<Diagnostic>> {
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
         self.passed.clear();
         self.passed.extend(arguments.iter().map(|a| a.0));
         let may_overlap = self.tally.any_overlap(&self.live.covers, &self.passed);

@@ -29,7 +29,7 @@ pub(crate) mod history;
 mod pairs;
 pub(crate) mod reach;
 pub(crate) mod serial;
-mod structure;
+pub(crate) mod structure;
 pub(crate) mod tally;
 pub(crate) mod wellformed;
 
@@ -95,7 +95,7 @@ pub(crate) fn run<'g>(
         }
         false => Cow::Borrowed(graph),
     };
-    structure::check_facts(graph, faults, findings);
+    structure::fact_faults(graph, faults).into_iter().for_each(|fault| findings.push(fault));
     let graph: &Graph = &acyclic;
     let in_use = graph.nodes().iter().filter_map(|n| n.region()).filter(|r| graph.regions().is_declared(*r));
     let covers = Covers::new(graph.regions(), in_use);

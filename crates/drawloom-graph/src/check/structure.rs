@@ -21,10 +21,10 @@ pub(crate) struct Local<'a> {
     pub(crate) covers: &'a Covers,
 }
 
-/// Reports contradictions among the stated facts (RG2).
-pub(crate) fn check_facts(graph: &Graph, found: Vec<Inconsistency>, findings: &mut Findings) {
+/// Contradictions among the stated facts, as violations of RG2.
+pub(crate) fn fact_faults(graph: &Graph, found: Vec<Inconsistency>) -> Vec<Diagnostic> {
     let sentences = Sentences::new(graph);
-    for inconsistency in found {
+    let tell = |inconsistency: Inconsistency| {
         let (regions, repair) = match &inconsistency {
             Inconsistency::Undeclared(r) => (vec![*r], "declare the region, or correct the name"),
             Inconsistency::Cycle(cycle) => (cycle.clone(), "drop one of these subregion facts"),
@@ -33,13 +33,12 @@ pub(crate) fn check_facts(graph: &Graph, found: Vec<Inconsistency>, findings: &m
                 (vec![*r, *a, *b], "drop the disjointness, or let the region lie in only one of the two")
             }
         };
-        findings.push(
-            Diagnostic::new(Rule::RG2, sentences.inconsistency(&inconsistency))
-                .with_regions(regions)
-                .because(Witness::Facts(inconsistency.clone()))
-                .repair(repair),
-        );
-    }
+        Diagnostic::new(Rule::RG2, sentences.inconsistency(&inconsistency))
+            .with_regions(regions)
+            .because(Witness::Facts(inconsistency))
+            .repair(repair)
+    };
+    found.into_iter().map(tell).collect()
 }
 
 /// Checks every rule that concerns one node and its neighbours.

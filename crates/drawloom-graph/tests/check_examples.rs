@@ -51,3 +51,16 @@ fn a_reader_of_the_old_version_is_ordered_before_the_next_writer() {
     assert_eq!(order.happens_before, [(x, c)]);
     assert_eq!(order.tasks, [x, c]);
 }
+
+#[test]
+fn a_builder_over_contradictory_facts_refuses_every_call() {
+    let mut regions = Regions::new();
+    let [a, b, c] = ["A", "B", "C"].map(|n| regions.abstract_region(n).unwrap());
+    regions.add_subregion(a, b);
+    regions.add_subregion(b, c);
+    regions.add_subregion(c, a);
+    let mut builder = drawloom_graph::Builder::new(regions);
+    let refused = builder.call("t", &[(a, drawloom_graph::Access::Read)]).unwrap_err();
+    assert_eq!(refused.rule, Rule::RG2);
+    assert_eq!(refused.message, "A is a subregion of B, which is a subregion of C, which is a subregion of A");
+}
