@@ -77,7 +77,7 @@ pub fn fuse_chains(graph: &Graph) -> Result<Graph, Refusal> {
 fn contract(edit: &mut Edit<'_>, tasks: &[NodeId], ends: Ends) -> Result<NodeId, Refusal> {
     let names: Vec<String> = tasks.iter().map(|t| edit.name(*t).into_owned()).collect();
     let name = match &names[..] {
-        [first, .., last] if names.len() > NAMES => format!("{first}+…+{last}"),
+        [first, .., last] if names.len() > NAMES => format!("{first}+...+{last}"),
         all => all.join("+"),
     };
     let mut members = Vec::new();

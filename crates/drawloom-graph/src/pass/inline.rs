@@ -6,6 +6,9 @@
 //! or parts of it after it, a Close makes the version outside from what the call took and from the parts. A version that
 //! the call makes and nothing inside changes is the one it took.
 //!
+//! Pieces that the body opens, reads and leaves open stay so when nothing after the call touches their region. Otherwise a
+//! Close collects them, so that what comes after the call comes after their readers.
+//!
 //! Nodes keep the names they have inside, with `#2` and so on where that name is taken, and stand in the place of the
 //! call. A HappensBefore edge at the call goes to the inner node its port remembers, or to every node that nothing inside
 //! comes before, or after.

@@ -18,7 +18,8 @@
 //!
 //! Passes that look into nested graphs follow them 64 levels deep and leave the rest as it is. The other files: `edit` is a
 //! graph that is being changed, `accept` chooses the steps that keep a graph valid, `walk` has topological orders and nested
-//! graphs, `coverage` answers whether some regions hold all of another, `sets` are disjoint sets.
+//! graphs, `trim` drops ties to regions that a call does not declare, `coverage` answers whether some regions hold all of
+//! another, `sets` are disjoint sets.
 //!
 //! ```
 //! use drawloom_graph::pass::{Liveness, eliminate_dead, fuse_chains, inline};
