@@ -118,9 +118,7 @@ impl Regions {
         if self.spaces[c.index()].root != self.spaces[p.index()].root {
             return None;
         }
-        // A declared piece has no indices of its own, and lies in the nearest space around it that has.
-        let outer = self.indices(p)?;
-        let inner = self.ancestors(c).into_iter().find_map(|s| self.indices(s))?;
+        let (inner, outer) = (self.indices(c)?, self.indices(p)?);
         outer.contains_set(inner).then_some(Containment::Indices)
     }
 
