@@ -37,6 +37,7 @@ pub(crate) fn report(graph: &Graph, flow: &Flow, topology: &Topology, found: Vec
             Diagnostic::new(Rule::RF2, format!("{name_a} and {name_b} may alias, and no dataflow orders them: {why}"))
                 .at([NodeId(a), NodeId(b)])
                 .with_regions([ra, rb]);
+        let otherwise = if ra == rb { "" } else { "otherwise " };
         if ra != rb {
             diagnostic = diagnostic.repair(format!(
                 "if they share no data, state that {} and {} are disjoint",
@@ -46,10 +47,10 @@ pub(crate) fn report(graph: &Graph, flow: &Flow, topology: &Topology, found: Vec
         }
         diagnostic = diagnostic.repair(match flow.into.nodes(b).first() {
             Some(&maker) => format!(
-                "otherwise let {} take {name_a}, or a version made from it, so that {name_b} comes after it",
+                "{otherwise}let {} take {name_a}, or a version made from it, so that {name_b} comes after it",
                 graph.name(NodeId(maker))
             ),
-            None => format!("otherwise let a task or Close make {name_b} from {name_a}"),
+            None => format!("{otherwise}let a task or Close make {name_b} from {name_a}"),
         });
         findings.push(diagnostic.because(Witness::Unordered {
             first: NodeId(a),
