@@ -64,3 +64,20 @@ fn a_builder_over_contradictory_facts_refuses_every_call() {
     assert_eq!(refused.rule, Rule::RG2);
     assert_eq!(refused.message, "A is a subregion of B, which is a subregion of C, which is a subregion of A");
 }
+
+#[test]
+fn regions_without_facts_all_alias_and_are_not_compared_pair_by_pair() {
+    let mut regions = Regions::new();
+    let ids: Vec<_> = (0..20_000).map(|i| regions.abstract_region(format!("r{i}")).unwrap()).collect();
+    let mut g = Graph::new(regions);
+    for &region in &ids {
+        let task = g.add_compute("", NodeKind::Task);
+        let [old, new] = [(); 2].map(|()| g.add_data("", region));
+        g.connect(old, task, Label::Read);
+        g.connect(task, new, Label::Write);
+    }
+    let report = g.check();
+    assert!(report.violations.iter().all(|d| d.rule == Rule::RF2));
+    assert_eq!(report.violations.len(), 1000, "as many as are listed of one rule");
+    assert!(report.unlisted > 10_000, "nearly every version is unordered with the one before it: {}", report.unlisted);
+}

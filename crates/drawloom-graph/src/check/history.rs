@@ -6,6 +6,8 @@
 //! region around it, so the live versions of the pieces are retired. Each live version is entered and retired once, which
 //! makes the number of questions linear for graphs whose pieces pass through Open and Close.
 //!
+//! Regions that alias exactly the same others (all regions, when no facts are stated) share one live version.
+//!
 //! The cost of other graphs is the number of pairs (version, live version of an aliasing region), each a reachability
 //! question (see [`super::reach`]).
 
@@ -26,13 +28,21 @@ pub(crate) struct Frontier {
     busy: Vec<bool>,
     /// The children whose subtrees became busy; may hold stale and repeated entries.
     busy_children: Vec<Vec<Group>>,
+    /// The group that holds the live version of a class of regions.
+    live_of_class: Vec<Group>,
     todo: Vec<Group>,
 }
 
 impl Frontier {
     pub(crate) fn new(covers: &Covers) -> Self {
         let n = covers.group_count();
-        Self { live: vec![NONE; n], busy: vec![false; n], busy_children: vec![Vec::new(); n], todo: Vec::new() }
+        Self {
+            live: vec![NONE; n],
+            busy: vec![false; n],
+            busy_children: vec![Vec::new(); n],
+            live_of_class: vec![NONE; covers.class_count()],
+            todo: Vec::new(),
+        }
     }
 
     /// Collects the live versions in a subtree.
@@ -45,12 +55,14 @@ impl Frontier {
 
     /// Collects the live versions in a subtree, but for the one at its top.
     pub(crate) fn strictly_below(&mut self, group: Group, out: &mut Vec<u32>) {
-        self.todo.extend_from_slice(&self.busy_children[group as usize]);
+        self.todo.push(group);
         while let Some(g) = self.todo.pop() {
-            if !self.busy[g as usize] {
-                continue;
+            if g != group {
+                out.extend(self.at(g));
             }
-            out.extend(self.at(g));
+            // Stale entries are dropped when they are met, so that they cost nothing the next time.
+            let busy = &self.busy;
+            self.busy_children[g as usize].retain(|c| busy[*c as usize]);
             self.todo.extend_from_slice(&self.busy_children[g as usize]);
         }
     }
@@ -117,6 +129,20 @@ impl Frontier {
         (self.live[group as usize] != NONE).then_some(self.live[group as usize])
     }
 
+    /// Makes a version live, and retires the live version of a region that aliases exactly the same others: whatever would
+    /// have to be asked about that one has to be asked about this one.
+    fn enter_for_class(&mut self, covers: &Covers, region: RegionId, version: u32) {
+        let group = covers.group(region);
+        let before = std::mem::replace(&mut self.live_of_class[covers.class(region) as usize], group);
+        if before != NONE && before != group {
+            self.live[before as usize] = NONE;
+            let busy = &self.busy;
+            self.busy_children[before as usize].retain(|c| busy[*c as usize]);
+            self.busy[before as usize] = !self.busy_children[before as usize].is_empty();
+        }
+        self.enter(covers, group, version);
+    }
+
     /// Makes a version live, and retires everything below it.
     pub(crate) fn enter(&mut self, covers: &Covers, group: Group, version: u32) {
         if !self.busy_children[group as usize].is_empty() {
@@ -173,7 +199,7 @@ pub(crate) fn unordered(
             reach.retain_unreaching(&mut sources, version);
             pairs.extend(sources.iter().map(|&s| (s, version)));
         }
-        frontier.enter(covers, covers.group(region), version);
+        frontier.enter_for_class(covers, region, version);
     }
     pairs.extend(reach.sweep(progress));
     pairs.sort_unstable_by_key(|&(a, b)| (topology.position(b), topology.position(a)));

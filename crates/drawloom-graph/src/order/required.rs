@@ -1,8 +1,8 @@
 //! The orders that rule E adds to the dataflow, as a short list of pairs of tasks.
 //!
 //! Listing the rule literally would pair every reader with every later mutator. Most pairs follow from others. Let D be a
-//! version of region r, m the earliest later mutation that may alias r, and V the first version at or after m of r itself
-//! or of a region that contains r. Everything that aliases r aliases the region of V, so m reaches V (or is V), and V
+//! version of region r, m the earliest later mutation that may alias r, and V the first version at or after m of r itself,
+//! of a region that contains r, or of one that aliases exactly what r aliases. Everything that aliases r aliases the region of V, so m reaches V (or is V), and V
 //! reaches every aliasing version behind it. A reader of D that runs before the mutators up to V therefore runs before all
 //! later writers too, and only the mutators up to V need to be listed.
 //!
@@ -46,7 +46,7 @@ pub(crate) fn required(ordered: &Ordered<'_>, most: usize) -> Option<Vec<(u32, u
                 mutators.extend(flow.task_mutators(m.version));
                 mutators.len() <= room
             };
-            let around = past.around(group, first);
+            let around = past.around(region, first);
             later.up_to(cover, around.any, &mut collect);
             later_strays.up_to(cover, around.read, &mut collect);
             mutators.sort_unstable();
@@ -60,7 +60,7 @@ pub(crate) fn required(ordered: &Ordered<'_>, most: usize) -> Option<Vec<(u32, u
                 );
             }
         }
-        past.enter(group, at, readers.iter().any(|x| !flow.out.labels(*x).contains(&Label::Reduce)));
+        past.enter(region, at, readers.iter().any(|x| !flow.out.labels(*x).contains(&Label::Reduce)));
         if flow.task_mutators(version).next().is_some() {
             later.enter(group, Mutation { position: at, version });
             if stray.as_ref().is_some_and(|s| s[version as usize]) {
@@ -79,7 +79,7 @@ fn follows(ordered: &Ordered<'_>, before: u32, after: u32) -> bool {
     flow.into.degree(after) <= 16 && flow.mutated(before).any(|v| flow.into.nodes(after).contains(&v))
 }
 
-/// The positions of versions later than the current point, by group.
+/// The positions of versions later than the current point, by class of regions.
 struct Past<'a> {
     covers: &'a Covers,
     /// Latest first.
@@ -97,28 +97,30 @@ struct Around {
 
 impl<'a> Past<'a> {
     fn new(covers: &'a Covers) -> Self {
-        let n = covers.group_count();
+        let n = covers.class_count();
         Self { covers, any: vec![Vec::new(); n], read: vec![Vec::new(); n], above: Vec::new() }
     }
 
-    fn enter(&mut self, group: Group, position: u32, is_read: bool) {
-        self.any[group as usize].push(position);
+    fn enter(&mut self, region: RegionId, position: u32, is_read: bool) {
+        let class = self.covers.class(region) as usize;
+        self.any[class].push(position);
         if is_read {
-            self.read[group as usize].push(position);
+            self.read[class].push(position);
         }
     }
 
-    /// The first versions at or after a position of the group's region or of one that contains it.
-    fn around(&mut self, group: Group, position: u32) -> Around {
+    /// The first versions at or after a position of a region, of one that contains it, or of one of the same class.
+    fn around(&mut self, region: RegionId, position: u32) -> Around {
         let first = |list: &[u32]| {
             let behind = list.partition_point(|p| *p >= position);
             if behind == 0 { u32::MAX } else { list[behind - 1] }
         };
         let mut around = Around { any: u32::MAX, read: u32::MAX };
-        self.covers.above(group, &mut self.above);
-        for &g in &self.above {
-            around.any = around.any.min(first(&self.any[g as usize]));
-            around.read = around.read.min(first(&self.read[g as usize]));
+        self.covers.above(self.covers.group(region), &mut self.above);
+        for region in self.above.iter().filter_map(|g| self.covers.region(*g)) {
+            let class = self.covers.class(region) as usize;
+            around.any = around.any.min(first(&self.any[class]));
+            around.read = around.read.min(first(&self.read[class]));
         }
         around
     }

@@ -18,7 +18,7 @@ mod run_index;
 mod tests;
 mod walk;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::forest::{Forest, Node};
 use self::walk::Walk;
@@ -28,7 +28,7 @@ use super::regions::{RegionId, Regions};
 pub(crate) type Group = u32;
 
 /// One part of a cover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     pub(crate) group: Group,
     /// The whole subtree, and not only the node itself.
@@ -50,6 +50,9 @@ pub(crate) struct Covers {
     contested: Vec<bool>,
     region: Vec<Option<RegionId>>,
     universe: Option<Group>,
+    /// For each region in use, the number of its class: regions with the same cover.
+    class_of: Vec<u32>,
+    class_count: usize,
 }
 
 /// Lists of lists in one allocation.
@@ -89,6 +92,7 @@ impl Covers {
             parents.close();
         }
         let leaves = forest.children.iter().map(Vec::is_empty).collect();
+        let (class_of, class_count) = classes(&forest, &covers, &cover_of);
         let contested = (0..forest.nodes.len()).map(|g| forest.is_contested(regions, g)).collect();
         let universe = forest.ids.get(&Node::Universe).copied();
         Self {
@@ -100,6 +104,8 @@ impl Covers {
             contested,
             region: forest.region,
             universe,
+            class_of,
+            class_count,
         }
     }
 
@@ -111,6 +117,16 @@ impl Covers {
     /// The group that is a region's own tree node.
     pub(crate) fn group(&self, region: RegionId) -> Group {
         self.group_of[region.index()]
+    }
+
+    /// The class of a region: two regions of one class alias each other, and alias the same others.
+    pub(crate) fn class(&self, region: RegionId) -> u32 {
+        self.class_of[region.index()]
+    }
+
+    /// How many classes there are.
+    pub(crate) fn class_count(&self) -> usize {
+        self.class_count
     }
 
     /// Whether the region was among those in use.
@@ -196,4 +212,22 @@ impl Covers {
     pub(crate) fn cover(&self, region: RegionId) -> &[Part] {
         self.covers.get(self.cover_of[region.index()] as usize)
     }
+}
+
+/// Numbers the different covers. A cover that names its region's own group is like no other.
+fn classes(forest: &Forest, covers: &Lists<Part>, cover_of: &[u32]) -> (Vec<u32>, usize) {
+    let mut class_of = vec![NONE; cover_of.len()];
+    let mut shared: FxHashMap<&[Part], u32> = FxHashMap::default();
+    let mut count = 0;
+    for (region, &at) in cover_of.iter().enumerate().filter(|(_, at)| **at != NONE) {
+        let cover = covers.get(at as usize);
+        let own = forest.group_of[region];
+        let class = match cover.iter().any(|p| p.group == own) {
+            true => count,
+            false => *shared.entry(cover).or_insert(count),
+        };
+        class_of[region] = class;
+        count += u32::from(class == count);
+    }
+    (class_of, count as usize)
 }
