@@ -64,7 +64,7 @@ pub struct Frame<'v> {
 
 /// The part that a worker has in a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
+pub(crate) struct Member {
     /// The number of this worker in the team.
     pub rank: u32,
     /// How many workers the team has.

@@ -163,7 +163,9 @@ impl<T: Send + Sync + 'static> Region for Csr<T> {
 }
 
 fn parts<T>(place: Place<'_>) -> ((usize, usize), &Pattern, *mut T, usize) {
-    let Shape::Rows { first, len, rows, pattern } = &place.piece.shape else { unreachable!("sparse matrices have rows") };
+    let Shape::Rows { first, len, rows, pattern } = &place.piece.shape else {
+        unreachable!("sparse matrices have rows")
+    };
     let first = if place.compact { 0 } else { *first };
     ((rows.start, rows.end), pattern, place.base.cast::<T>().wrapping_add(first), *len)
 }

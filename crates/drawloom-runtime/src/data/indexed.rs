@@ -177,7 +177,8 @@ impl<'v, T> IndexedMut<'v, T> {
 
     /// All elements with their numbers, by number.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        self.runs_mut().flat_map(|(first, run)| run.iter_mut().enumerate().map(move |(i, element)| (first + i, element)))
+        self.runs_mut()
+            .flat_map(|(first, run)| run.iter_mut().enumerate().map(move |(i, element)| (first + i, element)))
     }
 }
 

@@ -76,7 +76,10 @@ impl ElementType {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Cut {
     Blocks(usize),
-    Halos { blocks: usize, width: u64 },
+    Halos {
+        blocks: usize,
+        width: u64,
+    },
     Tiles(usize, usize),
     Grid(Vec<usize>),
     /// Cuts given by lists are new each time.

@@ -66,8 +66,7 @@ impl<T: Send + Sync + 'static> Vector<T> {
         let number = self.block_count(count)?;
         let piece = self.handle.piece();
         let cut = |_, _: &_| Ok(Pieces::equal(number));
-        let partition =
-            self.handle.tree().partition(piece, Cut::Blocks(count), cut, true, |_, set| line_of(set))?;
+        let partition = self.handle.tree().partition(piece, Cut::Blocks(count), cut, true, |_, set| line_of(set))?;
         Ok(Parts::new(&self.handle.root, partition))
     }
 
@@ -85,9 +84,10 @@ impl<T: Send + Sync + 'static> Vector<T> {
             .map(|block| {
                 let indices = &block.handle.piece().indices;
                 match (indices.first(), indices.last()) {
-                    (Some(first), Some(last)) => {
-                        IndexSet::range(first.saturating_sub(width).max(start), (last + 1).saturating_add(width).min(end))
-                    }
+                    (Some(first), Some(last)) => IndexSet::range(
+                        first.saturating_sub(width).max(start),
+                        (last + 1).saturating_add(width).min(end),
+                    ),
                     _ => IndexSet::empty(),
                 }
             })
@@ -106,7 +106,12 @@ impl<T: Send + Sync + 'static> Vector<T> {
         if colours.len() != self.len() {
             return Err(Error::new(
                 ErrorKind::Partition,
-                format!("region `{}` has {} elements, and {} colours were given", self.name(), self.len(), colours.len()),
+                format!(
+                    "region `{}` has {} elements, and {} colours were given",
+                    self.name(),
+                    self.len(),
+                    colours.len()
+                ),
             ));
         }
         let piece = self.handle.piece();

@@ -346,11 +346,7 @@ fn group_of(mode: Mode) -> Option<Group> {
     }
 }
 
-fn folds_of<'a>(
-    args: &[Arg],
-    folds: &'a [(Arc<dyn Folds>, bool)],
-    arg: Arg,
-) -> Option<&'a (Arc<dyn Folds>, bool)> {
+fn folds_of<'a>(args: &[Arg], folds: &'a [(Arc<dyn Folds>, bool)], arg: Arg) -> Option<&'a (Arc<dyn Folds>, bool)> {
     if arg.mode() != Mode::Reduce {
         return None;
     }
@@ -361,9 +357,10 @@ fn folds_of<'a>(
 fn share_a_tree(args: &[Arg]) -> bool {
     match args {
         [a, b] => std::ptr::eq(a.piece().tree(), b.piece().tree()),
-        _ if args.len() <= 16 => args.iter().enumerate().any(|(i, a)| {
-            args[..i].iter().any(|b| std::ptr::eq(a.piece().tree(), b.piece().tree()))
-        }),
+        _ if args.len() <= 16 => args
+            .iter()
+            .enumerate()
+            .any(|(i, a)| args[..i].iter().any(|b| std::ptr::eq(a.piece().tree(), b.piece().tree()))),
         _ => true,
     }
 }

@@ -70,7 +70,10 @@ const fn fits<F>() -> bool {
 
 /// # Safety
 /// The payload holds an `F`, which is moved out.
-unsafe fn call_once<F: FnOnce(&mut Frame<'_>) -> BodyResult>(payload: *mut Payload, frame: &mut Frame<'_>) -> BodyResult {
+unsafe fn call_once<F: FnOnce(&mut Frame<'_>) -> BodyResult>(
+    payload: *mut Payload,
+    frame: &mut Frame<'_>,
+) -> BodyResult {
     // SAFETY: promised by the caller.
     let body = unsafe { payload.cast::<F>().read() };
     body(frame)
@@ -85,7 +88,10 @@ unsafe fn drop_in_place<F>(payload: *mut Payload) {
 
 /// # Safety
 /// The payload holds the address of a boxed `F`, which is moved out.
-unsafe fn call_boxed<F: FnOnce(&mut Frame<'_>) -> BodyResult>(payload: *mut Payload, frame: &mut Frame<'_>) -> BodyResult {
+unsafe fn call_boxed<F: FnOnce(&mut Frame<'_>) -> BodyResult>(
+    payload: *mut Payload,
+    frame: &mut Frame<'_>,
+) -> BodyResult {
     // SAFETY: promised by the caller.
     let body = unsafe { Box::from_raw(payload.cast::<*mut F>().read()) };
     body(frame)

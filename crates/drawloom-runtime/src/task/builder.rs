@@ -12,13 +12,11 @@ use super::future::{Future, Pending};
 use super::record::TaskId;
 use super::spec::Spec;
 use crate::access::reduction::folds;
-use crate::access::{
-    Access, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write,
-};
+use crate::access::{Access, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write};
 use crate::context::Context;
 use crate::core::Core;
-use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::data::region::Region;
+use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::error::ErrorKind;
 use crate::sync::Arc;
 use crate::team::Bounds;

@@ -92,9 +92,10 @@ impl<T: 'static> Future<T> {
             self.core.note_waited(self.id);
             return Ok(value);
         }
-        Err(self.core.failure_of(self.id).unwrap_or_else(|| {
-            Error::new(ErrorKind::ShutDown, "the task was dropped without having run")
-        }))
+        Err(self
+            .core
+            .failure_of(self.id)
+            .unwrap_or_else(|| Error::new(ErrorKind::ShutDown, "the task was dropped without having run")))
     }
 }
 

@@ -208,7 +208,8 @@ impl Record {
             }
             later.links[edge.link()].store(word as u32, Ordering::Relaxed);
             // Release: pairs with `close`, which must see the link and everything written into the later record.
-            match self.word.compare_exchange_weak(word, pack(generation, edge.0), Ordering::Release, Ordering::Acquire) {
+            match self.word.compare_exchange_weak(word, pack(generation, edge.0), Ordering::Release, Ordering::Acquire)
+            {
                 Ok(_) => return true,
                 Err(now) => word = now,
             }

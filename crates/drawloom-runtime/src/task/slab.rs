@@ -151,8 +151,7 @@ fn wait_timeout<'a, T>(
     guard: crate::sync::MutexGuard<'a, T>,
     patience: std::time::Duration,
 ) -> (crate::sync::MutexGuard<'a, T>, bool) {
-    let (guard, result) =
-        condition.wait_timeout(guard, patience).unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (guard, result) = condition.wait_timeout(guard, patience).unwrap_or_else(std::sync::PoisonError::into_inner);
     (guard, result.timed_out())
 }
 
