@@ -52,6 +52,10 @@ impl StdError for Error {
 
 impl From<io::Error> for Error {
     fn from(source: io::Error) -> Self {
-        Self { kind: ErrorKind::Io, message: format!("the trace cannot be read: {source}"), source: Some(source) }
+        Self {
+            kind: ErrorKind::Io,
+            message: format!("the trace cannot be read or written: {source}"),
+            source: Some(source),
+        }
     }
 }

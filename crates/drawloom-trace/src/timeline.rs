@@ -45,7 +45,8 @@ pub struct Execution {
     pub start: u64,
     /// When it ended; the end of the trace when that is unknown.
     pub end: u64,
-    /// Nanoseconds between the two in which the same worker ran other tasks: children that this one waited for.
+    /// Nanoseconds between the two in which the same worker ran other tasks, children that this one waited for, or was
+    /// idle.
     pub nested: u64,
     /// How it ended.
     pub outcome: Outcome,
@@ -57,7 +58,7 @@ impl Execution {
         self.end.saturating_sub(self.start)
     }
 
-    /// Nanoseconds from start to end without what the same worker ran in between.
+    /// Nanoseconds from start to end without what the same worker ran in between, and without waiting.
     pub fn own(&self) -> u64 {
         self.duration().saturating_sub(self.nested)
     }
@@ -74,6 +75,13 @@ pub struct Idle {
     pub start: u64,
     /// When it ended.
     pub end: u64,
+}
+
+impl Idle {
+    /// Nanoseconds from start to end.
+    pub fn duration(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
 }
 
 /// What the events say about one task.
@@ -126,6 +134,11 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// Nanoseconds from the first event to the last.
+    pub fn duration(&self) -> u64 {
+        self.end.saturating_sub(self.begin)
+    }
+
     /// Puts the events of a trace together. Its events must be sorted by time.
     pub fn new(trace: &Trace) -> Self {
         let mut timeline = Self {
@@ -177,6 +190,9 @@ impl Timeline {
                 });
             }
             EventKind::End | EventKind::Failed | EventKind::Cancelled => {
+                if event.kind != EventKind::Cancelled {
+                    self.end_idle(worker, event);
+                }
                 let Some(open) = opened.get_mut(&(event.worker, event.task)).and_then(Vec::pop) else {
                     if event.kind != EventKind::Cancelled {
                         self.unmatched.push(*event);
@@ -196,7 +212,8 @@ impl Timeline {
                 let innermost = worker.open.last() == Some(&open);
                 while worker.open.pop_if(|&mut top| self.executions[top].outcome != Outcome::Unknown).is_some() {}
                 if let (true, Some(&outer)) = (innermost, worker.open.last()) {
-                    self.executions[outer].nested += duration;
+                    let nested = &mut self.executions[outer].nested;
+                    *nested = nested.saturating_add(duration);
                 }
             }
             EventKind::Idle => {
@@ -211,6 +228,10 @@ impl Timeline {
     fn end_idle(&mut self, worker: &mut Worker, event: &Event) {
         if let Some((start, reason)) = worker.idle.take() {
             self.idles.push(Idle { worker: event.worker, reason, start, end: event.time });
+            if let Some(&waiting) = worker.open.last() {
+                let nested = &mut self.executions[waiting].nested;
+                *nested = nested.saturating_add(event.time.saturating_sub(start));
+            }
         }
     }
 

@@ -187,7 +187,7 @@ impl Granted {
                 runs.push((start, end));
             }
         }
-        (!runs.is_empty()).then(|| Touch { runs, ..*touch })
+        (!runs.is_empty()).then_some(Touch { runs, ..*touch })
     }
 }
 
