@@ -5,7 +5,7 @@
 //! where it was submitted and how long it had been ready; its colour follows from its name.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use crate::event::{EventKind, NO_WORKER, Phase};
 use crate::json::{micros, quoted};
@@ -18,7 +18,8 @@ const IDLE: u32 = 2;
 const PHASES: u32 = 3;
 
 /// Writes a trace as one JSON object, an event on each line. The events of the trace must be sorted by time.
-pub fn write(trace: &Trace, mut out: impl Write) -> io::Result<()> {
+pub fn write(trace: &Trace, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
     let timeline = Timeline::new(trace);
     let mut lines = Lines { out: &mut out, any: false };
     write!(lines.out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"recorder\":\"drawloom\"")?;
@@ -38,7 +39,8 @@ pub fn write(trace: &Trace, mut out: impl Write) -> io::Result<()> {
     }
     phases(trace, timeline.end, &mut lines)?;
     moments(trace, &mut lines)?;
-    out.write_all(b"\n]}\n")
+    out.write_all(b"\n]}\n")?;
+    out.flush()
 }
 
 /// Lines of the array of events, with commas between.

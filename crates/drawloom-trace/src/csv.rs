@@ -4,14 +4,15 @@
 //! or a line break stands in quotes. What is not known is an empty field. Times are nanoseconds since the trace began.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use crate::event::{EventKind, IdleReason, Phase};
 use crate::record::Trace;
 use crate::timeline::{Outcome, Timeline};
 
 /// Writes one line for each task, by number. A task with several executions has their first worker, start and last end.
-pub fn write_tasks(trace: &Trace, mut out: impl Write) -> io::Result<()> {
+pub fn write_tasks(trace: &Trace, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
     let header = "number,name,worker,worker_name,submit_ns,ready_ns,start_ns,end_ns,busy_ns,executions,outcome,parent,\
                   sequence,context,priority,internal,accesses,file,line";
     write!(out, "{header}\r\n")?;
@@ -41,11 +42,12 @@ pub fn write_tasks(trace: &Trace, mut out: impl Write) -> io::Result<()> {
         ];
         write!(out, "{}\r\n", line.join(","))?;
     }
-    Ok(())
+    out.flush()
 }
 
 /// Writes one line for each event, by time.
-pub fn write_events(trace: &Trace, mut out: impl Write) -> io::Result<()> {
+pub fn write_events(trace: &Trace, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
     write!(out, "time_ns,kind,task,task_name,worker,worker_name,value,meaning\r\n")?;
     for event in &trace.events {
         let task_name = event.task().and_then(|task| trace.task(task)).map_or("", |task| &task.name);
@@ -67,7 +69,7 @@ pub fn write_events(trace: &Trace, mut out: impl Write) -> io::Result<()> {
         ];
         write!(out, "{}\r\n", line.join(","))?;
     }
-    Ok(())
+    out.flush()
 }
 
 fn number(number: Option<impl ToString>) -> String {

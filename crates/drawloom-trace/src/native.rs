@@ -14,7 +14,7 @@
 //! be worse than an error. Keys that a reader does not know are skipped. The last line counts the others, so that a file
 //! that was cut short is noticed.
 
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, BufWriter, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,8 @@ impl Counts {
 }
 
 /// Writes a trace.
-pub fn write(trace: &Trace, mut out: impl Write) -> Result<(), Error> {
+pub fn write(trace: &Trace, out: impl Write) -> Result<(), Error> {
+    let mut out = BufWriter::new(out);
     line(&mut out, &Header { drawloom_trace: VERSION, machine: trace.machine.clone() })?;
     trace.workers.iter().try_for_each(|worker| line(&mut out, &LineOf::Worker(worker)))?;
     trace.regions.iter().try_for_each(|region| line(&mut out, &LineOf::Region(region)))?;

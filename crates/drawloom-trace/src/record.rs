@@ -152,15 +152,15 @@ pub enum AccessMode {
 }
 
 impl AccessMode {
-    /// What a task with this access does, in words that stand before the name of a region.
+    /// What a task with this access does, in words: `reads`, `reduces (sum)`.
     pub fn verb(&self) -> String {
         match self {
             Self::Read => "reads".to_owned(),
             Self::Write => "writes".to_owned(),
             Self::Update => "updates".to_owned(),
-            Self::Reduce(operator) => format!("reduces ({operator}) into"),
-            Self::Commute => "commutes on".to_owned(),
-            Self::Scratch => "scratches".to_owned(),
+            Self::Reduce(operator) => format!("reduces ({operator})"),
+            Self::Commute => "commutes".to_owned(),
+            Self::Scratch => "uses as scratch space".to_owned(),
         }
     }
 }

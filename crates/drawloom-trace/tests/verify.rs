@@ -420,6 +420,27 @@ fn swapping_the_times_of_two_conflicting_tasks_is_found_with_names_and_an_index(
 }
 
 #[test]
+fn each_rule_says_what_happened_in_a_sentence() {
+    let commuting = vec![AccessRecord { region: 0, mode: AccessMode::Commute, runs: vec![(2, 5)] }];
+    let mut tasks = [0, 1, 2].map(|number| TaskRecord::new(number, format!("t{number}"))).to_vec();
+    tasks[0].accesses = commuting.clone();
+    tasks[1].accesses = commuting;
+    tasks[1].after.push(0);
+    tasks[2].parent = Some(1);
+    let slots = [(0, 3, 9), (0, 5, 12), (1, 4, 6)].map(|(worker, start, end)| Some(Slot { worker, start, end }));
+    let report = verify(&trace(tasks, &slots)).unwrap();
+    let sentences: Vec<String> = report.violations.iter().map(ToString::to_string).collect();
+    let expected = [
+        "task 1 \"t1\" started at 5 ns on cpu 0, which ran task 0 \"t0\" until 9 ns, and is not nested in it",
+        "task 1 \"t1\" started at 5 ns, before task 0 \"t0\" was complete at 9 ns, and was told to run after it",
+        "task 2 \"t2\" started at 4 ns, before task 1 \"t1\" that spawned it",
+        "task 1 \"t1\" started at 5 ns, before task 0 \"t0\" was complete at 9 ns; at index 2 of region \"u\" task 0 \
+         commutes and task 1 commutes",
+    ];
+    assert_eq!(sentences, expected);
+}
+
+#[test]
 fn a_conflict_of_children_beyond_what_their_parents_declared_is_found() {
     let child = |number, parent, mode| TaskRecord {
         parent: Some(parent),

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
 
 use super::binding;
 use super::cpus::{CpuId, CpuSet};
+use super::files::{Disk, Files};
 use super::quota::{self, Quota};
 use super::sysfs::Sysfs;
 
@@ -77,28 +77,28 @@ impl Topology {
     /// topology on a thread that nobody bound.
     pub fn detect() -> Self {
         match binding::current_mask() {
-            Ok(allowed) if !allowed.is_empty() => Self::read(Path::new("/"), allowed, true),
+            Ok(allowed) if !allowed.is_empty() => Self::read(&Disk::here(), allowed, true),
             // Not Linux, or a sandbox that does not let us ask.
             _ => {
                 let count = std::thread::available_parallelism().map_or(1, |count| count.get());
                 let count = u32::try_from(count).unwrap_or(1);
-                Self::read(Path::new("/"), (0..count).map(CpuId).collect(), false)
+                Self::read(&Disk::here(), (0..count).map(CpuId).collect(), false)
             }
         }
     }
 
-    /// The machine that the files under a folder describe, of which a process may use these processors.
-    fn read(root: &Path, allowed: CpuSet, bindable: bool) -> Self {
-        let files = Sysfs::new(root);
-        let mut nodes = files.nodes();
-        let cpus = files.cpus(&allowed, &nodes);
+    /// The machine that files describe, of which a process may use these processors.
+    fn read(files: &impl Files, allowed: CpuSet, bindable: bool) -> Self {
+        let devices = Sysfs::new(files);
+        let mut nodes = devices.nodes();
+        let cpus = devices.cpus(&allowed, &nodes);
         if nodes.is_empty() {
             nodes.push(MemoryNode { number: 0, cpus: allowed.clone(), bytes: None, distances: Vec::new() });
         }
         for node in &mut nodes {
             node.cpus = cpus.iter().filter(|cpu| cpu.node == node.number).map(|cpu| cpu.id).collect();
         }
-        Self { cpus, allowed, nodes, quota: quota::read(root), bindable }
+        Self { cpus, allowed, nodes, quota: quota::read(files), bindable }
     }
 
     /// The processors that this process may use, ascending. There is at least one.

@@ -6,14 +6,16 @@
 //! | [`machine`] | the topology itself: detection, placing workers, distances, whom to steal from |
 //! | [`sysfs`] | what Linux says under `/sys/devices/system` |
 //! | [`quota`] | how much of the processors the control group lets the process have |
+//! | [`files`] | where those texts come from |
 //! | [`binding`] | the calls that read and set the affinity of a thread; the only `unsafe` code here |
 //!
-//! Everything that reads files takes the folder that stands for `/`, so that machines of any size can be described by a
-//! folder in a test. Whatever is missing or makes no sense falls back to the plainest assumption: every processor is a core
-//! of its own, they share nothing, and there is one memory node.
+//! Everything that reads files asks for their texts by path, so that machines of any size can be described in a test.
+//! Whatever is missing or makes no sense falls back to the plainest assumption: every processor is a core of its own, they
+//! share nothing, and there is one memory node.
 
 mod binding;
 mod cpus;
+mod files;
 mod machine;
 mod quota;
 mod sysfs;

@@ -3,8 +3,9 @@
 //! Linux limits groups of processes to a quota in each period, in two versions of the interface. A group's limit holds for
 //! everything below it, so the least of all ancestors counts.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use super::files::Files;
 
 /// A limit on processor time: so many microseconds, of all processors together, in each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +47,10 @@ impl Quota {
     }
 }
 
-/// The quota of this process, from the files under a folder that stands for `/`.
-pub(super) fn read(root: &Path) -> Option<Quota> {
-    let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    let mounts = root.join("sys/fs/cgroup");
+/// The quota of this process, as files say.
+pub(super) fn read(files: &impl Files) -> Option<Quota> {
+    let groups = files.text("proc/self/cgroup")?;
+    let mounts = Path::new("sys/fs/cgroup");
     let mut lowest: Option<Quota> = None;
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -59,9 +60,9 @@ pub(super) fn read(root: &Path) -> Option<Quota> {
             Path::new(group).components().filter(|part| matches!(part, Component::Normal(_))).collect();
         let found = group.ancestors().flat_map(|folder| {
             if controllers.is_empty() {
-                ["", "unified"].map(|mount| version_2(&mounts.join(mount).join(folder)))
+                ["", "unified"].map(|mount| version_2(files, &mounts.join(mount).join(folder)))
             } else if controllers.split(',').any(|controller| controller == "cpu") {
-                ["cpu", controllers].map(|mount| version_1(&mounts.join(mount).join(folder)))
+                ["cpu", controllers].map(|mount| version_1(files, &mounts.join(mount).join(folder)))
             } else {
                 [None; 2]
             }
@@ -71,46 +72,45 @@ pub(super) fn read(root: &Path) -> Option<Quota> {
     lowest
 }
 
-fn version_2(folder: &Path) -> Option<Quota> {
-    Quota::parse_max(&fs::read_to_string(folder.join("cpu.max")).ok()?)
+fn version_2(files: &impl Files, folder: &Path) -> Option<Quota> {
+    Quota::parse_max(&files.text(folder.join("cpu.max").to_str()?)?)
 }
 
-fn version_1(folder: &Path) -> Option<Quota> {
-    let [micros, period] =
-        ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(|file| fs::read_to_string(folder.join(file)).ok());
-    Quota::parse(&micros?, &period?)
+fn version_1(files: &impl Files, folder: &Path) -> Option<Quota> {
+    let text = |file: &str| files.text(folder.join(file).to_str()?);
+    Quota::parse(&text("cpu.cfs_quota_us")?, &text("cpu.cfs_period_us")?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::sysfs::tests::Tree;
+    use super::super::files::tests::Tree;
     use super::{Quota, read};
 
     #[test]
     fn the_lowest_quota_of_all_ancestors_counts() {
-        let tree = Tree::new("quota-v2");
+        let mut tree = Tree::default();
         tree.write("proc/self/cgroup", "0::/user/app\n");
-        assert_eq!(read(tree.root()), None);
+        assert_eq!(read(&tree), None);
         tree.write("sys/fs/cgroup/user/app/cpu.max", "max 100000\n");
-        assert_eq!(read(tree.root()), None);
+        assert_eq!(read(&tree), None);
         tree.write("sys/fs/cgroup/user/cpu.max", "250000 100000\n");
-        let quota = read(tree.root()).unwrap();
+        let quota = read(&tree).unwrap();
         assert_eq!((quota, quota.whole_cpus(), quota.cpus()), (Quota { micros: 250_000, period: 100_000 }, 3, 2.5));
         tree.write("sys/fs/cgroup/cpu.max", "60000 20000\n");
-        assert_eq!(read(tree.root()).unwrap().whole_cpus(), 3);
+        assert_eq!(read(&tree).unwrap().whole_cpus(), 3);
         tree.write("sys/fs/cgroup/user/app/cpu.max", "1000 100000\n");
-        assert_eq!(read(tree.root()).unwrap().whole_cpus(), 1);
+        assert_eq!(read(&tree).unwrap().whole_cpus(), 1);
     }
 
     #[test]
     fn the_older_interface_is_understood_and_a_path_never_leaves_the_mount() {
-        let tree = Tree::new("quota-v1");
+        let mut tree = Tree::default();
         tree.write("proc/self/cgroup", "2:memory:/a\n1:cpu,cpuacct:/../../a\nnonsense\n0::/\n");
         tree.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
         tree.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
-        assert_eq!(read(tree.root()), None);
+        assert_eq!(read(&tree), None);
         tree.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "400000\n");
-        assert_eq!(read(tree.root()).unwrap().whole_cpus(), 4);
+        assert_eq!(read(&tree).unwrap().whole_cpus(), 4);
     }
 
     #[test]

@@ -3,28 +3,26 @@
 //! Groups of processors, such as those that share a cache, have no number of their own that is unique on a machine, so a
 //! group is named by its first processor, whether or not this process may use that one.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use super::cpus::{CpuId, CpuSet};
+use super::files::Files;
 use super::machine::{Cpu, MemoryNode};
 
 /// The deepest kind of cache that is looked for, and then some: level, kind and size each have an index of their own.
 const CACHES: u32 = 10;
 
 /// The files of a machine.
-pub(super) struct Sysfs {
-    devices: PathBuf,
+pub(super) struct Sysfs<'a, F> {
+    files: &'a F,
 }
 
-impl Sysfs {
-    /// The files under a folder that stands for `/`.
-    pub(super) fn new(root: &Path) -> Self {
-        Self { devices: root.join("sys/devices/system") }
+impl<'a, F: Files> Sysfs<'a, F> {
+    /// What these files say.
+    pub(super) fn new(files: &'a F) -> Self {
+        Self { files }
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        fs::read_to_string(self.devices.join(path)).ok()
+        self.files.text(&format!("sys/devices/system/{path}"))
     }
 
     fn number(&self, path: &str) -> Option<u32> {
@@ -113,46 +111,10 @@ fn total_memory(text: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::fs;
-    use std::path::{Path, PathBuf};
-
+mod tests {
     use super::super::cpus::CpuSet;
+    use super::super::files::tests::Tree;
     use super::{Sysfs, total_memory};
-
-    /// A folder that stands for `/`, removed at the end of the test.
-    pub(in crate::topology) struct Tree {
-        root: PathBuf,
-    }
-
-    impl Tree {
-        /// Names differ between tests, and processes between runs.
-        pub(in crate::topology) fn new(name: &str) -> Self {
-            let root = std::env::temp_dir().join(format!("drawloom-topology-{name}-{}", std::process::id()));
-            fs::create_dir_all(&root).unwrap();
-            Self { root }
-        }
-
-        pub(in crate::topology) fn root(&self) -> &Path {
-            &self.root
-        }
-
-        pub(in crate::topology) fn write(&self, path: &str, text: &str) {
-            let path = self.root.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-
-        pub(in crate::topology) fn device(&self, path: &str, text: impl ToString) {
-            self.write(&format!("sys/devices/system/{path}"), &format!("{}\n", text.to_string()));
-        }
-    }
-
-    impl Drop for Tree {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.root);
-        }
-    }
 
     #[test]
     fn the_memory_of_a_node_is_its_total() {
@@ -166,8 +128,8 @@ pub(super) mod tests {
 
     #[test]
     fn without_any_files_every_processor_stands_alone() {
-        let tree = Tree::new("bare");
-        let files = Sysfs::new(tree.root());
+        let tree = Tree::default();
+        let files = Sysfs::new(&tree);
         assert!(files.nodes().is_empty());
         let cpus = files.cpus(&CpuSet::parse("2,5").unwrap(), &[]);
         let shared: Vec<_> =
@@ -177,14 +139,14 @@ pub(super) mod tests {
 
     #[test]
     fn files_that_make_no_sense_are_as_if_they_were_missing() {
-        let tree = Tree::new("nonsense");
+        let mut tree = Tree::default();
         tree.device("node/online", "0-");
         tree.device("cpu/cpu0/topology/core_cpus_list", "7-9");
         tree.device("cpu/cpu0/topology/physical_package_id", "-1");
         tree.device("cpu/cpu0/cache/index0/level", 2);
         tree.device("cpu/cpu0/cache/index0/shared_cpu_list", "1-3");
         tree.device("cpu/cpu0/cache/index1/level", 3);
-        let cpu = Sysfs::new(tree.root()).cpus(&CpuSet::parse("0").unwrap(), &[])[0];
+        let cpu = Sysfs::new(&tree).cpus(&CpuSet::parse("0").unwrap(), &[])[0];
         assert_eq!((cpu.core.0, cpu.level_2, cpu.level_3, cpu.package), (0, None, None, 0));
     }
 }

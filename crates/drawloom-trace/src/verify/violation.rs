@@ -95,19 +95,16 @@ impl fmt::Display for Violation {
         }
         write!(f, "{task} started at {time} ns")?;
         let Some(other) = &self.other else { return Ok(()) };
-        match self.rule {
-            Rule::Worker => write!(f, " on {worker} inside of {other}")?,
-            Rule::Parent => return write!(f, ", before {other} that spawned it"),
-            _ => write!(f, ", before {other}")?,
+        match (self.rule, self.other_complete) {
+            (Rule::Parent, _) => write!(f, ", before {other} that spawned it")?,
+            (Rule::Worker, Some(end)) => {
+                write!(f, " on {worker}, which ran {other} until {end} ns, and is not nested in it")?;
+            }
+            (_, Some(complete)) => write!(f, ", before {other} was complete at {complete} ns")?,
+            (_, None) => write!(f, ", before {other}, which never was complete")?,
         }
-        match self.other_complete {
-            Some(complete) => write!(f, " was complete at {complete} ns")?,
-            None => write!(f, " was complete, which it never was")?,
-        }
-        match self.rule {
-            Rule::After => write!(f, ", and was told to run after it")?,
-            Rule::Worker => write!(f, ", which is none of its ancestors or ended before it")?,
-            _ => {}
+        if self.rule == Rule::After {
+            write!(f, ", and was told to run after it")?;
         }
         if let (Some((region, index)), Some((first, second))) = (&self.place, &self.verbs) {
             write!(

@@ -1,7 +1,7 @@
-//! Machines of any size, described by folders; and the one that the tests run on.
+//! Machines of any size, described by files in memory; and the one that the tests run on.
 
 use super::super::cpus::{CpuId, CpuSet};
-use super::super::sysfs::tests::Tree;
+use super::super::files::tests::Tree;
 use super::{Distance, Topology};
 
 /// The shape of a machine, each number within one of the one before.
@@ -30,7 +30,7 @@ impl Shape {
         runs.collect::<Vec<_>>().join(",")
     }
 
-    fn write(self, tree: &Tree) {
+    fn write(self, tree: &mut Tree) {
         let (per_node, nodes) = (self.clusters * self.cores, self.packages * self.nodes);
         for cpu in 0..self.cores() * self.threads {
             let core = cpu % self.cores();
@@ -60,17 +60,17 @@ impl Shape {
     }
 }
 
-fn machine(name: &str, shape: Shape, allowed: &str) -> Topology {
-    let tree = Tree::new(name);
-    shape.write(&tree);
-    Topology::read(tree.root(), CpuSet::parse(allowed).unwrap(), true)
+fn machine(shape: Shape, allowed: &str) -> Topology {
+    let mut tree = Tree::default();
+    shape.write(&mut tree);
+    Topology::read(&tree, CpuSet::parse(allowed).unwrap(), true)
 }
 
 const SERVER: Shape = Shape { packages: 2, nodes: 2, clusters: 2, cores: 4, threads: 2 };
 
 #[test]
 fn distances_follow_what_processors_share() {
-    let topology = machine("distances", SERVER, "0-63");
+    let topology = machine(SERVER, "0-63");
     let expected = [
         (0, Distance::Same),
         (32, Distance::Core),
@@ -95,21 +95,21 @@ fn distances_follow_what_processors_share() {
 
 #[test]
 fn a_shared_cache_of_the_second_level_is_nearer_than_one_of_the_third() {
-    let tree = Tree::new("clusters");
+    let mut tree = Tree::default();
     for cpu in 0..4 {
         for (index, level, list) in [(0, 2, if cpu < 2 { "0-1" } else { "2-3" }), (1, 3, "0-3")] {
             tree.device(&format!("cpu/cpu{cpu}/cache/index{index}/level"), level);
             tree.device(&format!("cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"), list);
         }
     }
-    let topology = Topology::read(tree.root(), CpuSet::parse("0-3").unwrap(), true);
+    let topology = Topology::read(&tree, CpuSet::parse("0-3").unwrap(), true);
     let distances = [1, 2, 3].map(|other| topology.distance(CpuId(0), CpuId(other)));
     assert_eq!(distances, [Distance::Level2, Distance::Level3, Distance::Level3]);
 }
 
 #[test]
 fn workers_get_cores_of_their_own_before_second_threads() {
-    let topology = machine("placement", SERVER, "0-1,33-34,62");
+    let topology = machine(SERVER, "0-1,33-34,62");
     let numbers = |workers| topology.placement(workers).iter().map(|cpu| cpu.map(|cpu| cpu.0)).collect::<Vec<_>>();
     assert_eq!(numbers(3), [Some(0), Some(1), Some(34)]);
     // 62 is the second thread of a core of which the process may not use the first; 33 shares its core with 1.
@@ -119,7 +119,7 @@ fn workers_get_cores_of_their_own_before_second_threads() {
 
 #[test]
 fn victims_are_all_others_nearest_first() {
-    let topology = machine("victims", SERVER, "0-63");
+    let topology = machine(SERVER, "0-63");
     let places = topology.placement(66);
     let victims = topology.victims(&places);
     for (worker, victims) in victims.iter().enumerate() {
@@ -144,18 +144,18 @@ fn victims_are_all_others_nearest_first() {
 
 #[test]
 fn a_machine_with_more_than_a_thousand_processors_is_read() {
-    let shape = Shape { packages: 4, nodes: 1, clusters: 13, cores: 10, threads: 2 };
-    let topology = machine("large", shape, "0-1039");
-    assert_eq!(topology.cpus().len(), 1040);
-    assert_eq!(topology.distance(CpuId(519), CpuId(1039)), Distance::Core);
-    assert_eq!(topology.distance(CpuId(1030), CpuId(519)), Distance::Level3);
-    let places = topology.placement(1040);
-    assert_eq!((places[0], places[519], places[520]), (Some(CpuId(0)), Some(CpuId(519)), Some(CpuId(520))));
+    let shape = Shape { packages: 4, nodes: 1, clusters: 16, cores: 20, threads: 2 };
+    let topology = machine(shape, "0-2559");
+    assert_eq!(topology.cpus().len(), 2560);
+    assert_eq!(topology.distance(CpuId(1279), CpuId(2559)), Distance::Core);
+    assert_eq!(topology.distance(CpuId(2540), CpuId(1279)), Distance::Level3);
+    let places = topology.placement(2560);
+    assert_eq!((places[0], places[1279], places[1280]), (Some(CpuId(0)), Some(CpuId(1279)), Some(CpuId(1280))));
 }
 
 #[test]
 fn only_allowed_processors_appear() {
-    let topology = machine("mask", SERVER, "5,37,60");
+    let topology = machine(SERVER, "5,37,60");
     assert_eq!(topology.cpus().iter().map(|cpu| cpu.id.0).collect::<Vec<_>>(), [5, 37, 60]);
     assert_eq!(topology.nodes().iter().map(|node| node.cpus.to_string()).collect::<Vec<_>>(), ["5,37", "", "", "60"]);
     let error = topology.bind_current_thread(CpuId(6)).unwrap_err();
@@ -165,21 +165,20 @@ fn only_allowed_processors_appear() {
 
 #[test]
 fn a_quota_limits_the_suggested_workers_and_nothing_else() {
-    let tree = Tree::new("limited");
-    SERVER.write(&tree);
+    let mut tree = Tree::default();
+    SERVER.write(&mut tree);
     tree.write("proc/self/cgroup", "0::/\n");
     tree.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
-    let topology = Topology::read(tree.root(), CpuSet::parse("0-63").unwrap(), true);
+    let topology = Topology::read(&tree, CpuSet::parse("0-63").unwrap(), true);
     assert_eq!((topology.suggested_workers(), topology.cpus().len()), (2, 64));
     assert_eq!(topology.quota().unwrap().cpus(), 1.5);
-    let free = machine("unlimited", SERVER, "0-2");
+    let free = machine(SERVER, "0-2");
     assert_eq!((free.quota(), free.suggested_workers()), (None, 3));
 }
 
 #[test]
 fn where_nothing_can_be_bound_that_is_an_error_and_unbinding_is_none() {
-    let tree = Tree::new("unbindable");
-    let topology = Topology::read(tree.root(), CpuSet::parse("0").unwrap(), false);
+    let topology = Topology::read(&Tree::default(), CpuSet::parse("0").unwrap(), false);
     let error = topology.bind_current_thread(CpuId(0)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
     topology.unbind_current_thread().unwrap();
