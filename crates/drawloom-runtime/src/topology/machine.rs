@@ -77,7 +77,12 @@ impl Topology {
     /// topology on a thread that nobody bound.
     pub fn detect() -> Self {
         match binding::current_mask() {
-            Ok(allowed) if !allowed.is_empty() => Self::read(&Disk::here(), allowed, true),
+            Ok(allowed) if !allowed.is_empty() => {
+                let topology = Self::read(&Disk::here(), allowed, true);
+                #[cfg(feature = "hwloc")]
+                let topology = topology.ask_hwloc();
+                topology
+            }
             // Not Linux, or a sandbox that does not let us ask.
             _ => {
                 let count = std::thread::available_parallelism().map_or(1, |count| count.get());
@@ -90,15 +95,30 @@ impl Topology {
     /// The machine that files describe, of which a process may use these processors.
     fn read(files: &impl Files, allowed: CpuSet, bindable: bool) -> Self {
         let devices = Sysfs::new(files);
-        let mut nodes = devices.nodes();
+        let nodes = devices.nodes();
         let cpus = devices.cpus(&allowed, &nodes);
+        Self::new(cpus, nodes, allowed, quota::read(files), bindable)
+    }
+
+    fn new(cpus: Vec<Cpu>, mut nodes: Vec<MemoryNode>, allowed: CpuSet, quota: Option<Quota>, bindable: bool) -> Self {
         if nodes.is_empty() {
-            nodes.push(MemoryNode { number: 0, cpus: allowed.clone(), bytes: None, distances: Vec::new() });
+            nodes.push(MemoryNode { number: 0, cpus: CpuSet::default(), bytes: None, distances: Vec::new() });
         }
         for node in &mut nodes {
             node.cpus = cpus.iter().filter(|cpu| cpu.node == node.number).map(|cpu| cpu.id).collect();
         }
-        Self { cpus, allowed, nodes, quota: quota::read(files), bindable }
+        Self { cpus, allowed, nodes, quota, bindable }
+    }
+
+    /// What hwloc says of this machine, with the distances of the files, which come from the same firmware table.
+    #[cfg(feature = "hwloc")]
+    fn ask_hwloc(self) -> Self {
+        let Some((cpus, mut nodes)) = super::hwloc::describe_here(&self.allowed) else { return self };
+        for node in &mut nodes {
+            let same = self.nodes.iter().find(|same| same.number == node.number);
+            node.distances = same.map_or_else(Vec::new, |same| same.distances.clone());
+        }
+        Self::new(cpus, nodes, self.allowed, self.quota, self.bindable)
     }
 
     /// The processors that this process may use, ascending. There is at least one.

@@ -5,6 +5,7 @@
 //! | [`cpus`] | processors by number, and sets of them as the system writes them |
 //! | [`machine`] | the topology itself: detection, placing workers, distances, whom to steal from |
 //! | [`sysfs`] | what Linux says under `/sys/devices/system` |
+//! | `hwloc` | the same from hwloc, with the cargo feature `hwloc` |
 //! | [`quota`] | how much of the processors the control group lets the process have |
 //! | [`files`] | where those texts come from |
 //! | [`binding`] | the calls that read and set the affinity of a thread; the only `unsafe` code here |
@@ -16,6 +17,8 @@
 mod binding;
 mod cpus;
 mod files;
+#[cfg(feature = "hwloc")]
+mod hwloc;
 mod machine;
 mod quota;
 mod sysfs;

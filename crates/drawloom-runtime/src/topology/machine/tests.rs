@@ -139,7 +139,7 @@ fn victims_are_all_others_nearest_first() {
     nodes.dedup();
     assert_eq!(nodes, [Some(0), Some(1), Some(3), Some(2), None]);
     assert_eq!(topology.victims(&[]), Vec::<Vec<usize>>::new());
-    assert_eq!(topology.victims(&[None]), [[]]);
+    assert_eq!(topology.victims(&[None]), [Vec::<usize>::new()]);
 }
 
 #[test]
