@@ -111,13 +111,13 @@ struct place {
     long row, column;
 };
 
-static void submit(const struct tiles *tiles, struct starpu_codelet *codelet, long priority, const struct place *places)
+static void submit(const struct tiles *tiles, struct starpu_codelet *codelet, int priority, const struct place *places)
 {
     struct starpu_task *task = starpu_task_create();
     if (task == NULL)
         fail("starpu_task_create: no memory");
     task->cl = codelet;
-    task->priority = (int)priority;
+    task->priority = priority;
     for (int i = 0; i < codelet->nbuffers; i++)
         task->handles[i] = tiles->handles[places[i].row * tiles->side + places[i].column];
     require(starpu_task_submit(task), "starpu_task_submit");

@@ -64,13 +64,21 @@ impl Workshop {
         })
     }
 
+    /// The compiler. `CC` may name one with arguments, such as `ccache gcc`.
+    fn compiler(&self) -> Command {
+        let mut words = self.compiler.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or("cc"));
+        command.args(words);
+        command
+    }
+
     fn no_compiler(&self, program: Program) -> String {
         skipped(program, format_args!("no C compiler `{}` (Debian: gcc libc6-dev)", self.compiler))
     }
 
     fn compile(&self, program: Program, flags: &[&str], linking: &[String]) -> Result<PathBuf, Failure> {
         let executable = self.folder.join(program.source).with_extension("exe");
-        let mut command = Command::new(&self.compiler);
+        let mut command = self.compiler();
         command.current_dir(&self.folder).args(["-O2", "-std=gnu11"]).args(flags);
         // Libraries come after what uses them.
         command.arg(program.source).arg("-o").arg(&executable).args(linking);
@@ -109,7 +117,7 @@ impl Workshop {
     /// OpenMP comes with the compiler or not at all; the smallest program tells.
     fn try_openmp(&self, program: Program) -> Result<Vec<String>, String> {
         let flag = "-fopenmp";
-        let mut command = Command::new(&self.compiler);
+        let mut command = self.compiler();
         command.current_dir(&self.folder).args([flag, "openmp_probe.c", "-o", "openmp_probe.exe"]);
         match output(&mut command, BUILD_LIMIT) {
             Ok(_) => Ok(vec![flag.to_owned()]),
