@@ -4,6 +4,7 @@
 
 int main(int argc, char **argv)
 {
+    limit_life();
     if (argc != 4)
         fail("usage: openblas_potrf N THREADS REPETITIONS");
     long n = integer(argv[1], "N", 1, LARGEST_N);

@@ -33,6 +33,7 @@ static double run_once(struct bench *bench)
 
 int main(int argc, char **argv)
 {
+    limit_life();
     struct metg_arguments arguments = metg_arguments(argc, argv);
     struct bench *bench = arguments.bench;
     omp_set_dynamic(0);

@@ -87,6 +87,7 @@ static struct spent run_once(enum pattern pattern, long tasks)
 
 int main(int argc, char **argv)
 {
+    limit_life();
     if (argc != 5)
         fail("usage: openmp_tasks PATTERN WORKERS TASKS REPETITIONS");
     enum pattern pattern = pattern_named(argv[1]);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Not every program uses every function of a header. */
 #define PEER_UNUSED __attribute__((unused))
@@ -24,6 +25,13 @@ PEER_UNUSED __attribute__((noreturn, format(printf, 1, 2))) static void fail(con
     va_end(arguments);
     fputc('\n', stderr);
     exit(1);
+}
+
+/* Ends the program after ten minutes, whatever happens: one that hangs and whose parent is gone would keep cores busy for
+ * ever. The first thing that every program does. */
+PEER_UNUSED static void limit_life(void)
+{
+    alarm(600);
 }
 
 PEER_UNUSED static double seconds_now(void)

@@ -148,6 +148,7 @@ static long submit_all(const struct tiles *tiles)
 
 int main(int argc, char **argv)
 {
+    limit_life();
     if (argc != 5)
         fail("usage: starpu_cholesky N TILE WORKERS REPETITIONS");
     long n = integer(argv[1], "N", 1, LARGEST_N), tile = integer(argv[2], "TILE", 1, n);

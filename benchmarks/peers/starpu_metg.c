@@ -52,6 +52,7 @@ static double run_once(starpu_data_handle_t *handles)
 
 int main(int argc, char **argv)
 {
+    limit_life();
     struct metg_arguments arguments = metg_arguments(argc, argv);
     bench = arguments.bench;
     start_starpu(arguments.workers);

@@ -237,6 +237,7 @@ static void measure_memory(long workers, long tasks)
 
 int main(int argc, char **argv)
 {
+    limit_life();
     if (argc != 5)
         fail("usage: starpu_tasks PATTERN|startup|idle|memory WORKERS TASKS REPETITIONS");
     long workers = integer(argv[2], "WORKERS", 1, 1024);
