@@ -191,10 +191,13 @@ fn measurement(line: &str) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+
     use super::super::programs::{
-        OPENBLAS_POTRF, OPENMP_METG, OPENMP_TASKS, STARPU_CHOLESKY, STARPU_METG, STARPU_TASKS,
+        OPENBLAS_POTRF, OPENMP_METG, OPENMP_TASKS, Program, STARPU_CHOLESKY, STARPU_METG, STARPU_TASKS,
     };
-    use super::{Workshop, measurement};
+    use super::{BUILD_LIMIT, Workshop, measurement, output};
 
     #[test]
     fn every_program_compiles_without_a_warning_where_its_libraries_are_installed() {
@@ -222,6 +225,72 @@ mod tests {
             "starpu: `drawloom-no-such-finder`, which finds starpu-1.3, is not installed (Debian: pkg-config libstarpu-dev); \
              skipped"
         );
+    }
+
+    /// Prints the pattern, step and point of every task with its inputs, for graphs of width 5 and 10 steps.
+    const INPUTS: &str = r#"
+        #include "taskbench.h"
+        int main(void) {
+            for (int shape = 0; shape < SHAPES; shape++) {
+                struct bench *bench = new_bench(shape, 5, 10);
+                for (long step = 0; step < 10; step++)
+                    for (long point = 0; point < width_at(shape, 5, step); point++) {
+                        struct point *task = &bench->points[step * 5 + point];
+                        printf("%s %ld %ld:", shape_names[shape], step, point);
+                        for (int i = 0; i < task->inputs; i++)
+                            printf(" %ld", task->input[i]);
+                        printf("\n");
+                    }
+            }
+            return 0;
+        }"#;
+
+    #[test]
+    fn the_inputs_of_tasks_are_those_of_task_bench() {
+        let workshop = Workshop::open().unwrap();
+        fs::write(workshop.folder.join("inputs.c"), INPUTS).unwrap();
+        let program = Program { peer: "inputs", source: "inputs.c", libraries: &[] };
+        let built = match workshop.build(program, &["-Wall", "-Wextra", "-Werror"]) {
+            Ok(built) => built,
+            Err(note) => {
+                assert!(!note.contains("does not compile"), "{note}");
+                return println!("{note}");
+            }
+        };
+        let text = output(&mut Command::new(built), BUILD_LIMIT).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for expected in [
+            "trivial 9 4:",
+            "stencil_1d 0 2:",
+            "stencil_1d 1 0: 0 1",
+            "stencil_1d 9 2: 1 2 3",
+            // Three kinds of row, which reach 1, 2 and 4 points far.
+            "fft 4 2: 1 2 3",
+            "fft 5 2: 0 2 4",
+            "fft 6 0: 0 4",
+            "fft 6 1: 1",
+            "tree 1 1: 0",
+            "tree 3 4: 2",
+            "nearest 2 4: 3 4",
+            // Thirds of the width apart, and one point further in every other row.
+            "spread 2 0: 0 1 3",
+            "spread 3 0: 0 2 4",
+            "spread 3 4: 4 1 3",
+        ] {
+            assert!(lines.contains(&expected), "{expected} is not in\n{text}");
+        }
+        let random = lines.iter().filter_map(|line| line.strip_prefix("random_nearest "));
+        let mut others = 0;
+        for (line, at) in random.clone().zip(0..) {
+            let (_, inputs) = line.split_once(':').unwrap();
+            let inputs: Vec<i32> = inputs.split_whitespace().map(|input| input.parse().unwrap()).collect();
+            let (step, point) = (at / 5, at % 5);
+            assert!(inputs.iter().all(|input| (input - point).abs() <= 1), "{line}");
+            assert_eq!(inputs.contains(&point), step > 0, "{line}");
+            others += inputs.len().saturating_sub(1);
+        }
+        assert_eq!(random.count(), 50);
+        assert!((1..72).contains(&others), "some of the 72 possible neighbours, and not all: {others}");
     }
 
     #[cfg(unix)]
