@@ -246,7 +246,7 @@ mod tests {
         }"#;
 
     #[test]
-    fn the_inputs_of_tasks_are_those_of_task_bench() {
+    fn inputs_are_those_of_the_patterns() {
         let workshop = Workshop::open().unwrap();
         fs::write(workshop.folder.join("inputs.c"), INPUTS).unwrap();
         let program = Program { peer: "inputs", source: "inputs.c", libraries: &[] };
@@ -271,11 +271,12 @@ mod tests {
             "fft 6 1: 1",
             "tree 1 1: 0",
             "tree 3 4: 2",
+            "tree 4 3: 1",
             "nearest 2 4: 3 4",
             // Thirds of the width apart, and one point further in every other row.
             "spread 2 0: 0 1 3",
             "spread 3 0: 0 2 4",
-            "spread 3 4: 4 1 3",
+            "spread 3 4: 1 3 4",
         ] {
             assert!(lines.contains(&expected), "{expected} is not in\n{text}");
         }
