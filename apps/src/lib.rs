@@ -1,1 +1,4 @@
 //! Programs written with drawloom.
+#![deny(unsafe_code)]
+
+pub mod cholesky;
