@@ -4,21 +4,24 @@
 //! subtracted, and is then solved or factored. That is one pass over the panel, and since columns are contiguous the
 //! finished part and the panel are two disjoint slices.
 //!
-//! Products with many terms are cut so that what a panel rereads stays in the caches: [`DEPTH`] terms by [`HEIGHT`]
-//! rows of A in the second-level cache, and a packed copy of the panel's part of B in the first. Packing matters there
-//! because the columns of a large tile lie a power of two apart and fall into few sets of the cache.
+//! Products with many terms are cut so that what is reread stays in the caches: [`DEPTH`] terms by [`HEIGHT`] rows of A
+//! in the second-level cache, and a panel's part of B in the first (Goto, van de Geijn: Anatomy of high-performance
+//! matrix multiplication, 2008). Both are packed, because the columns of a large tile lie a power of two apart: they
+//! fall into few sets of the cache, and each on another page. A small tile fits as it is, and packing would cost more
+//! than it saves.
 
 use super::micro::{Operands, WIDEST};
+use super::scratch;
 use super::table::{Level, Table};
 use super::view::{View, ViewMut};
 use std::fmt;
 
 /// Products with more terms than this go through packed panels.
-const DIRECT: usize = 80;
-/// Terms of a product taken at once.
-const DEPTH: usize = 256;
-/// Rows taken at once: `DEPTH * HEIGHT` elements are 512 KiB.
-const HEIGHT: usize = 256;
+const DIRECT: usize = 128;
+/// Terms of a product taken at once: what the microkernel goes through, 24 rows of A and 8 of B, is 32 KiB.
+const DEPTH: usize = 128;
+/// Rows taken at once, a multiple of every level's block of rows: `DEPTH * HEIGHT` elements are 384 KiB.
+const HEIGHT: usize = 384;
 /// Columns that are factored or solved without going through packed panels.
 const COLUMNS: usize = 64;
 
@@ -167,32 +170,52 @@ impl Kernels {
         b: View<'_>,
         mut c: ViewMut<'_>,
     ) {
-        if depth <= DIRECT && matches!(part, Whole) {
-            (self.table.update)(Operands::update(rows, columns, depth, a, b, c));
-            return;
-        }
-        if depth <= DIRECT {
-            for (column, width) in self.panels(columns) {
-                let top = part.top(column);
-                let (a, b) = (a.from(top, 0), b.from(column, 0));
-                (self.table.update)(Operands::update(rows - top, width, depth, a, b, c.from(top, column)));
+        match part {
+            _ if depth > DIRECT => scratch::with(DEPTH * HEIGHT, |packed| {
+                self.subtract_packed(part, rows, columns, depth, a, b, c, packed);
+            }),
+            Whole => (self.table.update)(Operands::update(rows, columns, depth, a, b, c)),
+            Lower => {
+                for (column, width) in self.panels(columns) {
+                    let (a, b) = (a.from(column, 0), b.from(column, 0));
+                    (self.table.update)(Operands::update(rows - column, width, depth, a, b, c.from(column, column)));
+                }
             }
-            return;
         }
-        let mut packed = [0.0; DEPTH * WIDEST];
+    }
+
+    /// The same by way of packed copies of A and B.
+    #[allow(clippy::too_many_arguments)]
+    fn subtract_packed(
+        self,
+        part: Part,
+        rows: usize,
+        columns: usize,
+        depth: usize,
+        a: View<'_>,
+        b: View<'_>,
+        mut c: ViewMut<'_>,
+        packed_a: &mut [f64],
+    ) {
+        let mut packed_b = [0.0; DEPTH * WIDEST];
+        let height = self.table.height;
         for term in (0..depth).step_by(DEPTH) {
             let depth = DEPTH.min(depth - term);
             for top in (0..rows).step_by(HEIGHT) {
                 let bottom = rows.min(top + HEIGHT);
+                for (row, packed) in (top..bottom).step_by(height).zip(packed_a.chunks_mut(height * depth)) {
+                    pack(a.from(row, term), height.min(bottom - row), depth, packed);
+                }
                 for (column, width) in self.panels(columns) {
-                    let top = top.max(part.top(column));
-                    if top >= bottom {
-                        break;
+                    pack(b.from(column, term), width, depth, &mut packed_b);
+                    let b = View::new(&packed_b, width);
+                    for (row, packed) in (top..bottom).step_by(height).zip(packed_a.chunks(height * depth)) {
+                        let rows = height.min(bottom - row);
+                        if part.wants(row + rows, column) {
+                            let a = View::new(packed, rows);
+                            (self.table.update)(Operands::update(rows, width, depth, a, b, c.from(row, column)));
+                        }
                     }
-                    pack(b.from(column, term), width, depth, &mut packed);
-                    let b = View::new(&packed, width);
-                    let a = a.from(top, term);
-                    (self.table.update)(Operands::update(bottom - top, width, depth, a, b, c.from(top, column)));
                 }
             }
         }
@@ -229,18 +252,33 @@ enum Part {
 use Part::{Lower, Whole};
 
 impl Part {
-    /// The first row wanted of a panel that starts at `column`.
-    fn top(self, column: usize) -> usize {
-        match self {
-            Whole => 0,
-            Lower => column,
+    /// Whether anything is wanted of the rows before `bottom` in columns from `column` on.
+    fn wants(self, bottom: usize, column: usize) -> bool {
+        matches!(self, Whole) || bottom > column
+    }
+}
+
+/// Copies `rows` rows of `depth` columns so that they lie without gaps.
+fn pack(from: View<'_>, rows: usize, depth: usize, packed: &mut [f64]) {
+    // The sizes of whole blocks are constants to the compiler: a column is then a few moves and not a call.
+    match rows {
+        24 => pack_columns::<24>(from, depth, packed),
+        12 => pack_columns::<12>(from, depth, packed),
+        8 => pack_columns::<8>(from, depth, packed),
+        6 => pack_columns::<6>(from, depth, packed),
+        4 => pack_columns::<4>(from, depth, packed),
+        _ => {
+            for (column, packed) in packed.chunks_exact_mut(rows).enumerate().take(depth) {
+                packed.copy_from_slice(from.column(column, rows));
+            }
         }
     }
 }
 
-fn pack(b: View<'_>, width: usize, depth: usize, packed: &mut [f64]) {
-    for (term, packed) in packed.chunks_exact_mut(width).enumerate().take(depth) {
-        packed.copy_from_slice(b.column(term, width));
+fn pack_columns<const ROWS: usize>(from: View<'_>, depth: usize, packed: &mut [f64]) {
+    let (packed, _) = packed.as_chunks_mut::<ROWS>();
+    for (column, packed) in packed.iter_mut().enumerate().take(depth) {
+        packed.copy_from_slice(from.column(column, ROWS));
     }
 }
 

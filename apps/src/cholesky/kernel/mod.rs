@@ -8,6 +8,7 @@
 //! | [`lanes`] | the vectors of each instruction set |
 //! | [`micro`] | the block of registers through which nearly all operations go |
 //! | [`table`] | one table of functions for each instruction set, chosen at run time |
+//! | [`scratch`] | memory to pack large tiles into |
 //! | [`blocked`] | the four operations, made of panels |
 //!
 //! `unsafe` code is confined to `lanes`, `micro` and `table`.
@@ -17,6 +18,7 @@ mod blocked;
 mod lanes;
 #[allow(unsafe_code)]
 mod micro;
+mod scratch;
 #[allow(unsafe_code)]
 mod table;
 mod view;

@@ -53,7 +53,9 @@ pub(super) type Diagonal = [[f64; WIDEST]; WIDEST];
 /// What a level has to offer.
 pub(super) struct Table {
     pub(super) level: Level,
-    /// The widest panel, a power of two.
+    /// Rows of the microkernel's largest block: three vectors.
+    pub(super) height: usize,
+    /// Its columns, a power of two.
     pub(super) width: usize,
     pub(super) update: fn(Operands<'_>),
     pub(super) solve: fn(Operands<'_>),
@@ -62,6 +64,7 @@ pub(super) struct Table {
 
 static PORTABLE: Table = Table {
     level: Level::Portable,
+    height: 3 * Portable::LANES,
     width: Portable::WIDTH,
     // SAFETY: the portable vectors need no instructions beyond the target's own.
     update: |operands| unsafe { micro::run::<Portable, false>(operands) },
@@ -104,6 +107,7 @@ mod x86 {
 
             pub(super) static $table: Table = Table {
                 level: $level,
+                height: 3 * <$vector>::LANES,
                 width: <$vector>::WIDTH,
                 // SAFETY: this table is handed out by `Level::table` only, after the processor was asked.
                 update: |operands| unsafe { $module::update(operands) },
