@@ -1,6 +1,7 @@
 //! The tile kernels against their definitions, at every level this processor has.
 
-use drawloom_apps::cholesky::{Kernels, Layout, Level, NotPositive, Order, Spd, TiledMatrix, max_error};
+use drawloom_apps::Level;
+use drawloom_apps::cholesky::{Kernels, Layout, NotPositive, Order, Spd, TiledMatrix, max_error};
 
 /// Sizes around every edge of the kernels: less than a vector, between block sizes, and past the packing thresholds.
 fn sizes() -> impl Iterator<Item = usize> {

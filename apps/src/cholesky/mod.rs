@@ -27,6 +27,6 @@ mod layout;
 mod matrix;
 
 pub use check::max_error;
-pub use kernel::{Kernels, Level, NotPositive};
+pub use kernel::{Kernels, NotPositive};
 pub use layout::{Layout, LayoutError, Operation, Order};
 pub use matrix::{Spd, TiledMatrix};

@@ -12,8 +12,9 @@
 
 use super::micro::{Operands, WIDEST};
 use super::scratch;
-use super::table::{Level, Table};
+use super::table::{self, Table};
 use super::view::{View, ViewMut};
+use crate::Level;
 use std::fmt;
 
 /// Products with more terms than this go through packed panels.
@@ -59,13 +60,13 @@ pub struct Kernels {
 impl Kernels {
     /// The fastest this processor has.
     pub fn detect() -> Kernels {
-        let table = Level::ALL.iter().rev().find_map(|level| level.table());
-        Kernels { table: table.expect("a broken invariant of the tile kernels: the portable level is always there") }
+        let best = Level::ALL.into_iter().rev().find_map(Kernels::at);
+        best.expect("a broken invariant of the tile kernels: the portable level is always there")
     }
 
     /// A certain level, if this processor has it.
     pub fn at(level: Level) -> Option<Kernels> {
-        level.table().map(|table| Kernels { table })
+        table::of(level).map(|table| Kernels { table })
     }
 
     /// The level in use.
@@ -144,7 +145,7 @@ impl Kernels {
             // The block on the diagonal is copied out: below it, its columns are written while it is read.
             let mut diagonal = [[0.0; WIDEST]; WIDEST];
             for (j, block) in diagonal.iter_mut().enumerate().take(width) {
-                block[..width].copy_from_slice(&panel.from(column, 0).column(j, width));
+                block[..width].copy_from_slice(panel.from(column, 0).column(j, width));
             }
             (self.table.factor)(width, &mut diagonal).map_err(|pivot| column + pivot)?;
             for (j, block) in diagonal.iter().enumerate().take(width) {

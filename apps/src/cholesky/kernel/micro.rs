@@ -255,15 +255,14 @@ unsafe fn solve_column<V: Lanes, const M: usize, const N: usize, const J: usize>
 pub(super) unsafe fn factor<V: Lanes>(width: usize, block: &mut [[f64; WIDEST]; WIDEST]) -> Result<(), usize> {
     for j in 0..width.min(WIDEST) {
         let pivot = block[j][j];
-        // The negation refuses a pivot that is not a number as well.
-        if !(pivot > 0.0) || pivot == f64::INFINITY {
+        if pivot <= 0.0 || !pivot.is_finite() {
             return Err(j);
         }
         let root = pivot.sqrt();
         let inverse = 1.0 / root;
         block[j][j] = root;
-        for i in j + 1..WIDEST {
-            block[j][i] *= inverse;
+        for element in &mut block[j][j + 1..] {
+            *element *= inverse;
         }
         let solved = block[j];
         for (later, column) in block.iter_mut().enumerate().skip(j + 1) {

@@ -24,4 +24,3 @@ mod table;
 mod view;
 
 pub use blocked::{Kernels, NotPositive};
-pub use table::Level;

@@ -1,50 +1,23 @@
-//! The levels: which instructions are used, found once, then called through a table.
+//! One table of functions for each level of instructions, found once, then called through.
 //!
-//! The functions of a table are safe to call because the only way to a table is [`Level::table`], which asks the
-//! processor first.
+//! The functions of a table are safe to call because the only way to a table is [`of`], which asks the processor
+//! first.
 
 use super::lanes::{Lanes, Portable};
 use super::micro::{self, Operands, WIDEST};
+use crate::Level;
 
-/// A set of instructions the kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Level {
-    /// What every processor of the target has.
-    Portable,
-    /// AVX2 and FMA: vectors of four.
-    Avx2,
-    /// AVX-512F: vectors of eight.
-    Avx512,
-}
-
-impl Level {
-    /// Every level, slowest first.
-    pub const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
-
-    /// The name in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Portable => "portable",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
-        }
-    }
-
-    /// The functions of this level, if this processor has its instructions.
-    pub(super) fn table(self) -> Option<&'static Table> {
-        match self {
-            Level::Portable => Some(&PORTABLE),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(&x86::AVX2),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => {
-                (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx2")).then_some(&x86::AVX512)
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => None,
-        }
-    }
+/// The functions of a level, if this processor has its instructions.
+pub(super) fn of(level: Level) -> Option<&'static Table> {
+    level.is_available().then_some(match level {
+        Level::Portable => &PORTABLE,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => &x86::AVX2,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => &x86::AVX512,
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Avx2 | Level::Avx512 => &PORTABLE,
+    })
 }
 
 /// A block on the diagonal, by columns.
@@ -80,7 +53,7 @@ mod x86 {
     use super::*;
 
     /// Makes the functions of a level and its table. They are instantiations of generic code under the level's features,
-    /// and the table is private to this file, so that they run only where `Level::table` found the features.
+    /// and the table is private to this file, so that they run only where `of` found the features.
     macro_rules! level {
         ($table:ident, $module:ident, $vector:ty, $level:expr, $features:literal) => {
             mod $module {
@@ -109,7 +82,7 @@ mod x86 {
                 level: $level,
                 height: 3 * <$vector>::LANES,
                 width: <$vector>::WIDTH,
-                // SAFETY: this table is handed out by `Level::table` only, after the processor was asked.
+                // SAFETY: this table is handed out by `of` only, after the processor was asked.
                 update: |operands| unsafe { $module::update(operands) },
                 // SAFETY: as above.
                 solve: |operands| unsafe { $module::solve(operands) },
