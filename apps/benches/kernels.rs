@@ -51,6 +51,9 @@ fn tiles(kernels: Kernels) {
     }
 }
 
+/// A product of tiles.
+type Multiply<'a> = &'a dyn Fn(&[f64], &[f64], &mut [f64], usize);
+
 /// The product on tiles that have to come from far: each call uses three others of 64 MiB.
 fn cold() {
     println!("gemm on tiles out of the caches");
@@ -60,7 +63,7 @@ fn cold() {
         let mut pool: Vec<Tile> = (0..(8 << 20) / (nb * nb)).map(|_| Tile::new(nb)).collect();
         let calls = pool.len() / 3;
         let work = 2.0 * (nb as f64).powi(3) * calls as f64;
-        let mut all = |multiply: &dyn Fn(&[f64], &[f64], &mut [f64], usize)| {
+        let mut all = |multiply: Multiply<'_>| {
             best(1, work, || {
                 for tiles in pool.chunks_exact_mut(3) {
                     let [a, b, c] = tiles else { continue };

@@ -231,7 +231,7 @@ impl Kernels {
             if left == 0 {
                 return None;
             }
-            let width = widest.min(1 << left.ilog2());
+            let width = if left >= widest { widest } else { 1 << left.ilog2() };
             next += width;
             Some((next - width, width))
         })
@@ -264,7 +264,6 @@ fn pack(from: View<'_>, rows: usize, depth: usize, packed: &mut [f64]) {
     // The sizes of whole blocks are constants to the compiler: a column is then a few moves and not a call.
     match rows {
         24 => pack_columns::<24>(from, depth, packed),
-        12 => pack_columns::<12>(from, depth, packed),
         8 => pack_columns::<8>(from, depth, packed),
         6 => pack_columns::<6>(from, depth, packed),
         4 => pack_columns::<4>(from, depth, packed),

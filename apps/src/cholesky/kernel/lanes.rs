@@ -10,7 +10,10 @@
 pub(super) trait Lanes: Copy {
     /// How many elements it has.
     const LANES: usize;
-    /// How many columns of three vectors the registers have room for: 8 or 4.
+    /// The largest block that the registers have room for, beside the operands of the next product: vectors of rows, 2
+    /// or 3.
+    const VECTORS: usize;
+    /// Its columns: 4, 6 or 8.
     const WIDTH: usize;
     /// Which elements of a vector take part.
     type Mask: Copy;
@@ -75,6 +78,7 @@ const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 
 impl Lanes for Portable {
     const LANES: usize = 2;
+    const VECTORS: usize = 3;
     const WIDTH: usize = 4;
     type Mask = usize;
 
@@ -159,7 +163,9 @@ mod x86 {
     // memory is readable or writable as that function's own contract says; unaligned forms are used throughout.
     impl Lanes for Avx2 {
         const LANES: usize = 4;
-        const WIDTH: usize = 4;
+        // Three by four needs all sixteen registers, and the compiler then keeps one sum in memory.
+        const VECTORS: usize = 2;
+        const WIDTH: usize = 6;
         type Mask = __m256i;
 
         #[inline(always)]
@@ -228,6 +234,7 @@ mod x86 {
 
     impl Lanes for Avx512 {
         const LANES: usize = 8;
+        const VECTORS: usize = 3;
         const WIDTH: usize = 8;
         type Mask = __mmask8;
 

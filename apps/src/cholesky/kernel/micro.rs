@@ -3,7 +3,7 @@
 //! C is `rows` by `N`, A is `rows` by `depth`, B is `N` by `depth`, all column-major: `C -= A * B^T`. For each of the
 //! `depth` steps one column of A is loaded as vectors and each element of B's column is spread over a vector, so both are
 //! read in the order they lie in memory and a tile needs no packing. Up to three vectors of rows by `N` columns are in
-//! registers: 24 by 8 with AVX-512, 12 by 4 with AVX2, as many as hide the latency of the multiply-add.
+//! registers: 24 by 8 with AVX-512, 8 by 6 with AVX2, more than enough to hide the latency of the multiply-add.
 //!
 //! A *solve* continues in the registers: it divides the block by a triangle, `C := C * T^-T`, before it is stored.
 //!
@@ -83,9 +83,8 @@ pub(super) unsafe fn run<V: Lanes, const SOLVE: bool>(mut operands: Operands<'_>
     let mut done = 0;
     while done < vectors {
         let take = match vectors - done {
-            1 => 1,
-            2 | 4 => 2,
-            _ => 3,
+            4 => 2,
+            left => left.min(V::VECTORS),
         };
         let row = done * V::LANES;
         let last = done + take == vectors;
@@ -96,15 +95,15 @@ pub(super) unsafe fn run<V: Lanes, const SOLVE: bool>(mut operands: Operands<'_>
                 let mask = V::mask(partial);
                 match take {
                     1 => across::<V, 1, true, SOLVE>(&mut operands, row, mask),
-                    2 => across::<V, 2, true, SOLVE>(&mut operands, row, mask),
-                    _ => across::<V, 3, true, SOLVE>(&mut operands, row, mask),
+                    3 if V::VECTORS == 3 => across::<V, 3, true, SOLVE>(&mut operands, row, mask),
+                    _ => across::<V, 2, true, SOLVE>(&mut operands, row, mask),
                 }
             } else {
                 let mask = V::mask(V::LANES);
                 match take {
                     1 => across::<V, 1, false, SOLVE>(&mut operands, row, mask),
-                    2 => across::<V, 2, false, SOLVE>(&mut operands, row, mask),
-                    _ => across::<V, 3, false, SOLVE>(&mut operands, row, mask),
+                    3 if V::VECTORS == 3 => across::<V, 3, false, SOLVE>(&mut operands, row, mask),
+                    _ => across::<V, 2, false, SOLVE>(&mut operands, row, mask),
                 }
             }
         }
@@ -129,6 +128,12 @@ unsafe fn across<V: Lanes, const M: usize, const PARTIAL: bool, const SOLVE: boo
             while column + 8 <= operands.columns {
                 block::<V, M, 8, PARTIAL, SOLVE>(operands, row, column, mask);
                 column += 8;
+            }
+        }
+        if V::WIDTH == 6 {
+            while column + 6 <= operands.columns {
+                block::<V, M, 6, PARTIAL, SOLVE>(operands, row, column, mask);
+                column += 6;
             }
         }
         while column + 4 <= operands.columns {

@@ -26,9 +26,9 @@ pub(super) type Diagonal = [[f64; WIDEST]; WIDEST];
 /// What a level has to offer.
 pub(super) struct Table {
     pub(super) level: Level,
-    /// Rows of the microkernel's largest block: three vectors.
+    /// Rows of the microkernel's largest block.
     pub(super) height: usize,
-    /// Its columns, a power of two.
+    /// Its columns.
     pub(super) width: usize,
     pub(super) update: fn(Operands<'_>),
     pub(super) solve: fn(Operands<'_>),
@@ -37,7 +37,7 @@ pub(super) struct Table {
 
 static PORTABLE: Table = Table {
     level: Level::Portable,
-    height: 3 * Portable::LANES,
+    height: Portable::VECTORS * Portable::LANES,
     width: Portable::WIDTH,
     // SAFETY: the portable vectors need no instructions beyond the target's own.
     update: |operands| unsafe { micro::run::<Portable, false>(operands) },
@@ -80,7 +80,7 @@ mod x86 {
 
             pub(super) static $table: Table = Table {
                 level: $level,
-                height: 3 * <$vector>::LANES,
+                height: <$vector>::VECTORS * <$vector>::LANES,
                 width: <$vector>::WIDTH,
                 // SAFETY: this table is handed out by `of` only, after the processor was asked.
                 update: |operands| unsafe { $module::update(operands) },
@@ -90,7 +90,7 @@ mod x86 {
                 factor: |width, block| unsafe { $module::factor(width, block) },
             };
 
-            const _: () = assert!(<$vector>::WIDTH <= WIDEST && <$vector>::WIDTH.is_power_of_two());
+            const _: () = assert!(<$vector>::WIDTH <= WIDEST);
         };
     }
 
