@@ -1,2 +1,56 @@
 //! The engine: tasks over regions on every core, ordered by what they declare.
+//!
+//! ```
+//! use drawloom_runtime::{Loom, Region};
+//!
+//! let loom = Loom::new()?; // every core this process may use
+//! let a = loom.vector("a", vec![1.0_f64; 1000]);
+//! let b = loom.vector("b", vec![0.0_f64; 1000]);
+//! for (a, b) in a.blocks(16)?.zip(b.blocks(16)?) {
+//!     loom.task("scale").read(&a).write(&b).run(|a, b| {
+//!         for (b, a) in b.iter_mut().zip(a) {
+//!             *b = 2.0 * a;
+//!         }
+//!     });
+//! }
+//! let sum: f64 = loom.task("sum").read(&b).returns(|b| b.iter().sum()).wait()?;
+//! assert_eq!(sum, 2000.0);
+//! # Ok::<(), drawloom_runtime::Error>(())
+//! ```
 #![deny(unsafe_code)]
+
+pub mod access;
+mod commute;
+pub mod context;
+mod core;
+pub mod data;
+mod error;
+mod failure;
+#[allow(unsafe_code)]
+mod loom;
+mod order;
+pub mod policy;
+mod sync;
+pub mod task;
+pub mod team;
+pub mod topology;
+mod wait;
+mod worker;
+
+pub use access::{Max, Min, Operator, Product, Sum};
+pub use context::Context;
+pub use data::array::Array;
+pub use data::csr::{Csr, Pattern};
+pub use data::element::Portable;
+pub use data::guard::{ReadGuard, WriteGuard};
+pub use data::indexed::Indexed;
+pub use data::matrix::Matrix;
+pub use data::partition::Parts;
+pub use data::region::Region;
+pub use data::value::Value;
+pub use data::vector::Vector;
+pub use error::{Error, ErrorKind, Result, TaskOrigin};
+pub use loom::{Loom, LoomBuilder};
+pub use policy::{Policy, WorkerId};
+pub use task::builder::Task;
+pub use task::future::Future;

@@ -1,0 +1,97 @@
+//! One argument of a task, in one word: the address of a piece, and in its low bits the mode.
+
+use crate::data::piece::Piece;
+
+/// How a task uses an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    Read = 0,
+    Write = 1,
+    Update = 2,
+    Reduce = 3,
+    Commute = 4,
+    LendRead = 5,
+    LendUpdate = 6,
+    LendWrite = 7,
+}
+
+impl Mode {
+    /// Whether the task may change the elements.
+    pub(crate) fn mutates(self) -> bool {
+        !matches!(self, Mode::Read | Mode::LendRead)
+    }
+
+    /// Whether the task makes use of what the elements hold.
+    pub(crate) fn reads(self) -> bool {
+        !matches!(self, Mode::Write | Mode::LendWrite)
+    }
+
+    /// Whether children may use the argument.
+    pub(crate) fn lends(self) -> bool {
+        matches!(self, Mode::LendRead | Mode::LendUpdate | Mode::LendWrite)
+    }
+
+    /// The word used in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Mode::Read | Mode::LendRead => "read",
+            Mode::Write | Mode::LendWrite => "write",
+            Mode::Update | Mode::LendUpdate => "update",
+            Mode::Reduce => "reduce",
+            Mode::Commute => "commute",
+        }
+    }
+
+    fn from_bits(bits: usize) -> Self {
+        match bits {
+            0 => Mode::Read,
+            1 => Mode::Write,
+            2 => Mode::Update,
+            3 => Mode::Reduce,
+            4 => Mode::Commute,
+            5 => Mode::LendRead,
+            6 => Mode::LendUpdate,
+            _ => Mode::LendWrite,
+        }
+    }
+}
+
+/// A piece and what a task does with it.
+#[derive(Clone, Copy)]
+pub(crate) struct Arg(*const Piece);
+
+const MODE: usize = 7;
+const UNORDERED: usize = 8;
+
+// SAFETY: pieces are `Sync`, and live until every task that has them as arguments is complete.
+unsafe impl Send for Arg {}
+// SAFETY: as above.
+unsafe impl Sync for Arg {}
+
+impl Arg {
+    pub(crate) const NONE: Arg = Arg(std::ptr::null());
+
+    pub(crate) fn new(piece: &Piece, mode: Mode) -> Self {
+        Self((&raw const *piece).map_addr(|a| a | mode as usize))
+    }
+
+    /// The same argument, left out of the order of tasks.
+    pub(crate) fn unordered(self) -> Self {
+        Self(self.0.map_addr(|a| a | UNORDERED))
+    }
+
+    pub(crate) fn mode(self) -> Mode {
+        Mode::from_bits(self.0.addr() & MODE)
+    }
+
+    pub(crate) fn is_ordered(self) -> bool {
+        self.0.addr() & UNORDERED == 0
+    }
+
+    pub(crate) fn piece<'a>(self) -> &'a Piece {
+        // SAFETY: arguments are made from pieces that a handle keeps alive until the task is submitted; from then on the
+        // order of tasks does, as the task that frees the region comes after all others.
+        unsafe { &*self.0.map_addr(|a| a & !(MODE | UNORDERED)) }
+    }
+}

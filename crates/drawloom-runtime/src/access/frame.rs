@@ -1,0 +1,173 @@
+//! What the body of a task runs in: its arguments, resolved to addresses.
+
+use std::alloc::Layout;
+
+use super::arg::Arg;
+use super::reduction::{Accumulator, Reduction};
+use crate::data::piece::Piece;
+use crate::sync::Arc;
+
+/// Memory for scratch arguments, which a worker uses again and again.
+#[derive(Default)]
+pub struct Scratchpad {
+    /// Words of 64 bytes, so that every element type is aligned.
+    blocks: Vec<Block>,
+    used: usize,
+}
+
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Block([std::mem::MaybeUninit<u8>; 64]);
+
+impl Scratchpad {
+    /// Makes room for the scratch arguments of one task. Allocates only when a task needs more than any task before it.
+    pub(crate) fn reserve(&mut self, layouts: &[Layout]) {
+        self.used = 0;
+        let blocks = layouts.iter().map(|l| l.size().div_ceil(64)).sum();
+        if self.blocks.len() < blocks {
+            self.blocks.resize(blocks, Block([std::mem::MaybeUninit::uninit(); 64]));
+        }
+    }
+
+    /// The next scratch buffer. It is disjoint from all others since `reserve`.
+    fn take(&mut self, layout: Layout) -> *mut u8 {
+        assert!(layout.align() <= 64, "scratch elements are aligned to at most 64 bytes");
+        let start = self.used;
+        self.used += layout.size().div_ceil(64);
+        self.blocks[start..self.used].as_mut_ptr().cast()
+    }
+}
+
+/// A contribution that a running task fills.
+pub(crate) struct Contribution {
+    pub(crate) reduction: Arc<Reduction>,
+    pub(crate) number: u32,
+    pub(crate) accumulator: Accumulator,
+}
+
+/// What the body of a task runs in.
+pub struct Frame<'v> {
+    args: &'v [Arg],
+    next: usize,
+    /// For `read_all` and `update_all`, how many arguments each of them has, in order.
+    counts: &'v [u32],
+    next_count: usize,
+    contributions: &'v mut [Contribution],
+    next_contribution: usize,
+    scratch: &'v mut Scratchpad,
+    layouts: &'v [Layout],
+    next_layout: usize,
+    /// Where arguments are: in this process, or in the memory of another node.
+    pub(crate) bases: Option<&'v [*mut u8]>,
+    pub(crate) member: Member,
+}
+
+/// The part that a worker has in a team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// The number of this worker in the team.
+    pub rank: u32,
+    /// How many workers the team has.
+    pub size: u32,
+}
+
+/// Where the elements of an argument are.
+#[derive(Clone, Copy)]
+pub struct Place<'v> {
+    pub(crate) piece: &'v Piece,
+    pub(crate) base: *mut u8,
+    /// Whether only the elements of the piece are there, one after the other, instead of the whole region.
+    pub(crate) compact: bool,
+}
+
+impl<'v> Frame<'v> {
+    pub(crate) fn new(
+        args: &'v [Arg],
+        counts: &'v [u32],
+        contributions: &'v mut [Contribution],
+        scratch: &'v mut Scratchpad,
+        layouts: &'v [Layout],
+    ) -> Self {
+        scratch.reserve(layouts);
+        Self {
+            args,
+            next: 0,
+            counts,
+            next_count: 0,
+            contributions,
+            next_contribution: 0,
+            scratch,
+            layouts,
+            next_layout: 0,
+            bases: None,
+            member: Member { rank: 0, size: 1 },
+        }
+    }
+
+    /// The place of the next argument.
+    #[inline]
+    pub(crate) fn place(&mut self) -> Place<'v> {
+        let index = self.next;
+        self.next += 1;
+        self.place_at(index)
+    }
+
+    #[inline]
+    fn place_at(&self, index: usize) -> Place<'v> {
+        let piece = self.args[index].piece();
+        let base = match self.bases {
+            None => piece.tree().base(),
+            Some(bases) => bases[index],
+        };
+        Place { piece, base, compact: false }
+    }
+
+    /// The places of the arguments of the next `read_all` or `update_all`.
+    pub(crate) fn places(&mut self) -> Places<'v> {
+        let count = self.counts[self.next_count] as usize;
+        self.next_count += 1;
+        let first = self.next;
+        self.next += count;
+        Places { args: &self.args[first..self.next], bases: self.bases.map(|b| &b[first..first + count]) }
+    }
+
+    /// The place of the accumulator for the next argument, which is reduced into.
+    pub(crate) fn accumulator(&mut self) -> Place<'v> {
+        let piece = self.args[self.next].piece();
+        self.next += 1;
+        let contribution = &mut self.contributions[self.next_contribution];
+        self.next_contribution += 1;
+        let base = contribution.reduction.folds.address(&mut contribution.accumulator);
+        Place { piece, base, compact: true }
+    }
+
+    /// The next scratch buffer.
+    pub(crate) fn scratch(&mut self) -> (*mut u8, Layout) {
+        let layout = self.layouts[self.next_layout];
+        self.next_layout += 1;
+        (self.scratch.take(layout), layout)
+    }
+
+    pub(crate) fn skip(&mut self) {
+        self.next += 1;
+    }
+}
+
+/// The places of a list of arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct Places<'v> {
+    args: &'v [Arg],
+    bases: Option<&'v [*mut u8]>,
+}
+
+impl<'v> Places<'v> {
+    pub(crate) fn len(&self) -> usize {
+        self.args.len()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Place<'v> {
+        let piece = self.args[index].piece();
+        let base = self.bases.map_or_else(|| piece.tree().base(), |bases| bases[index]);
+        Place { piece, base, compact: false }
+    }
+}

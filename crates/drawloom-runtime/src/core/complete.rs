@@ -1,0 +1,143 @@
+//! Completing tasks: what waited for them goes on.
+
+use super::{Core, KEEP, Local};
+use crate::order::scope::Scope;
+use crate::policy::Ready;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::task::extras::Extras;
+use crate::task::record::{Kind, Record, TaskId, flag};
+
+impl Core {
+    /// Ends a task's own part. It is complete once its children are, too.
+    #[inline]
+    pub(super) fn end(&self, local: &mut Local, index: u32, record: &Record) {
+        // Nobody can add to `open` any more, so seeing one means that nobody else will count down.
+        // Acquire: pairs with the counting down by children.
+        if record.open.load(Ordering::Acquire) == 1 || record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.complete(local, index);
+        }
+    }
+
+    /// Completes a task, and everything that is complete with it. Tasks that become ready are added to `local.ready`.
+    pub(crate) fn complete(&self, local: &mut Local, index: u32) {
+        let mut stack = std::mem::take(&mut local.stack);
+        stack.push(index);
+        while let Some(index) = stack.pop() {
+            self.complete_one(local, index, &mut stack);
+        }
+        local.stack = stack;
+        if local.freed.len() >= KEEP || local.worker.is_none() {
+            self.slab.give_back(&mut local.freed);
+        }
+    }
+
+    #[inline]
+    fn complete_one(&self, local: &mut Local, index: u32, stack: &mut Vec<u32>) {
+        let record = self.slab.get(index);
+        let id = TaskId::new(index, record.generation());
+        let flags = record.flags.load(Ordering::Relaxed);
+        // SAFETY: the thread that completes a task is the only one that has it.
+        let (kind, context) = unsafe { (*record.kind.get(), *record.context.get()) };
+        if flags & flag::COMMUTES != 0 {
+            for freed in self.arbiter.release(self.parts(record).0) {
+                // SAFETY: the task acquired its data, and nobody else has it.
+                let (context, priority) = unsafe {
+                    let record = self.slab.get(freed.index());
+                    (*record.context.get(), *record.priority.get())
+                };
+                local.ready.push((context, Ready::task(freed, priority)));
+            }
+        }
+        // SAFETY: as above; the parts are moved out, so that they are dropped before the record is used again.
+        let (scope, extras) = unsafe {
+            let description = (*record.description.get()).assume_init_mut();
+            (description.scope, description.extras.take())
+        };
+        let failed = flags & flag::FAILED != 0;
+        let mut edge = record.close();
+        if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
+            self.waiters.wake(id);
+        }
+        while let Some(at) = edge {
+            let holder = self.slab.get(at.record());
+            edge = holder.next_edge(at.link());
+            // SAFETY: written before the edge was published, and not changed until it is counted down.
+            let (extension, binding, ending) = unsafe {
+                let bit = 1 << at.link();
+                let extension = *holder.kind.get() == Kind::Extension;
+                (extension, *holder.binding.get() & bit != 0, *holder.ending.get() & bit != 0)
+            };
+            let later = if extension { self.owner(holder) } else { at.record() };
+            let record = self.slab.get(later);
+            if ending {
+                if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    stack.push(later);
+                }
+                continue;
+            }
+            if failed && binding {
+                self.failures.cancel_for(TaskId::new(later, record.generation()), id);
+                record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+            }
+            // AcqRel: the one who reaches zero sees what all earlier tasks did.
+            if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.make_ready(later, stack, &mut local.ready);
+            }
+        }
+        if let Some(extras) = extras {
+            self.drop_extras(local, scope, *extras);
+        }
+        if kind == Kind::Task {
+            self.context(context).count_completed(local.worker);
+        }
+        // SAFETY: a scope lives until its parent is complete, which is after this child.
+        if let Some(scope) = unsafe { scope.as_ref() } {
+            let parent = scope.parent;
+            self.waiters.wake(parent);
+            if self.slab.get(parent.index()).open.fetch_sub(1, Ordering::AcqRel) == 1 {
+                stack.push(parent.index());
+            }
+        }
+        local.freed.push(index);
+    }
+
+    #[cold]
+    fn drop_extras(&self, local: &mut Local, scope: *const Scope, extras: Extras) {
+        for extension in extras.extensions {
+            let record = self.slab.get(extension);
+            // SAFETY: all edges were counted down, so nobody looks at the extension any more.
+            unsafe { (*record.description.get()).assume_init_mut().extras.take() };
+            record.close();
+            local.freed.push(extension);
+        }
+        if let Some(inside) = extras.inside {
+            // SAFETY: the scope of a task lives at least as long as the task.
+            if let Some(outer) = unsafe { scope.as_ref() } {
+                outer.leave(inside.id);
+            }
+            if let Some(trees) = inside.end() {
+                lock(&self.scopes).remove(&inside.id.0);
+                for tree in trees {
+                    // SAFETY: no handle is left, and all tasks of the scope that the region belongs to are complete.
+                    drop(unsafe { Box::from_raw(tree.as_ptr()) });
+                }
+            }
+        }
+        if let Some(tree) = extras.frees {
+            // SAFETY: no handle is left, and all tasks that use the region are complete: this one came after them.
+            drop(unsafe { Box::from_raw(tree.as_ptr()) });
+        }
+    }
+
+    fn owner(&self, extension: &Record) -> u32 {
+        // SAFETY: written before any of its edges was published, and kept until the owner is complete.
+        let description = unsafe { (*extension.description.get()).assume_init_ref() };
+        description.extras.as_ref().expect("an extension knows its owner").owner
+    }
+
+    /// Gives kept records back, so that a submitter that waits for room sees them.
+    pub(crate) fn flush(&self, local: &mut Local) {
+        self.slab.give_back(&mut local.freed);
+    }
+}

@@ -1,0 +1,139 @@
+//! What the runtime makes itself: regions, scopes, and tasks that fold and free.
+
+use std::mem::MaybeUninit;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::Weak;
+
+use super::{Core, Running};
+use crate::access::{Arg, Frame, Mode};
+use crate::data::piece::Shape;
+use crate::data::tree::{Buffer, ElementType, Root, Tree};
+use crate::order::history::Weaver;
+use crate::order::scope::{Scope, ScopeId};
+use crate::order::slot::OpenReduction;
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, lock};
+use crate::task::body::{self, Body};
+use crate::task::name::Name;
+use crate::task::record::{Kind, PAYLOAD, TaskId, flag};
+use crate::task::spec::Spec;
+
+impl Core {
+    /// The scope of the children of a running task. Counts one child.
+    pub(super) fn scope_inside<'a>(&self, running: &'a Running<'_>) -> &'a Scope {
+        let record = running.record;
+        record.open.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the calling thread runs the task, so nobody else touches its description.
+        let description = unsafe { (*record.description.get()).assume_init_mut() };
+        // SAFETY: as above.
+        let lent: Vec<Arg> = match &description.extras {
+            Some(extras) if extras.inside.is_some() => Vec::new(),
+            _ => self.parts(record).0.iter().copied().filter(|a| a.mode().lends()).collect(),
+        };
+        // SAFETY: as above.
+        let description = unsafe { (*record.description.get()).assume_init_mut() };
+        let outer = description.scope;
+        let inside = description.extras.get_or_insert_with(Box::default).inside.get_or_insert_with(|| {
+            let id = ScopeId(self.next_scope.fetch_add(1, Ordering::Relaxed));
+            let scope = Scope::new(id, running.id, self.origin(record), lent);
+            // SAFETY: the scope of a task lives at least as long as the task.
+            if let Some(outer) = unsafe { outer.as_ref() } {
+                outer.enter(Arc::clone(&scope));
+            }
+            scope
+        });
+        // SAFETY: the scope lives until the parent is complete, which is after the calling thread leaves its body.
+        unsafe { &*Arc::as_ptr(inside) }
+    }
+
+    /// Starts the submission of a task that the runtime makes itself.
+    fn begin_internal(&self, name: &'static str, scope: ScopeId, context: u32, args: &[Arg], body: Body) -> TaskId {
+        let (index, record) = self.take_record(false);
+        let id = TaskId::new(index, record.generation());
+        let mut spec = Spec::new(Name::literal(name), Location::caller(), context);
+        for &arg in args {
+            spec.push(arg);
+        }
+        self.context(context).count_submitted();
+        let inside = self.running().filter(|_| scope != ScopeId::OUTERMOST).map(|r| self.scope_inside(r));
+        self.describe(record, Kind::Task, &mut spec, body.table, inside, body.payload);
+        record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);
+        id
+    }
+
+    /// Makes a region.
+    pub(crate) fn make_tree(
+        self: &Arc<Self>,
+        name: String,
+        element: ElementType,
+        buffer: Buffer,
+        shape: Shape,
+        initialised: bool,
+    ) -> Arc<Root> {
+        let number = self.next_tree.fetch_add(1, Ordering::Relaxed);
+        let owner = self.running().map_or(ScopeId::OUTERMOST, |r| {
+            let scope = self.scope_inside(r);
+            // Creating a region adds no child.
+            r.record.open.fetch_sub(1, Ordering::Relaxed);
+            lock(&self.scopes).entry(scope.id.0).or_insert_with(|| Arc::downgrade(&scope.shared()));
+            scope.id
+        });
+        let tree = Tree::new(number, name, element, buffer, shape, initialised, owner);
+        Arc::new(Root { core: Arc::clone(self), tree: NonNull::from(Box::leak(tree)) })
+    }
+
+    /// Frees a region once every task on it is complete.
+    pub(crate) fn release_tree(&self, tree: NonNull<Tree>) {
+        // SAFETY: the tree is freed at the end of what is started here.
+        let owner = unsafe { tree.as_ref() }.owner;
+        if owner != ScopeId::OUTERMOST && self.leave_to_scope(owner, tree) {
+            return;
+        }
+        let (index, record) = self.take_record(false);
+        let id = TaskId::new(index, record.generation());
+        let mut spec = Spec::new(Name::literal("release"), Location::caller(), 0);
+        // SAFETY: as above.
+        let arg = Arg::new(unsafe { &tree.as_ref().root }, Mode::LendWrite);
+        spec.extras().frees = Some(tree);
+        let payload = [MaybeUninit::uninit(); PAYLOAD];
+        self.describe(record, Kind::Sync, &mut spec, &body::NOTHING, None, payload);
+        let mut waits = Vec::new();
+        // Nothing can be refused: the access is a single one, and does not read.
+        let _ = self.order(id, 0, None, &[arg], None, &mut waits);
+        self.finish_submission(id, &waits, &[]);
+    }
+
+    /// Leaves a region that was created in a task to be freed when that task is complete. False when it is already.
+    fn leave_to_scope(&self, owner: ScopeId, tree: NonNull<Tree>) -> bool {
+        let scopes = lock(&self.scopes);
+        scopes.get(&owner.0).and_then(Weak::upgrade).is_some_and(|scope| scope.keep(tree))
+    }
+}
+
+impl Weaver for Core {
+    fn sync_point(&self, tasks: &[TaskId]) -> TaskId {
+        self.make_sync_point(tasks)
+    }
+
+    fn is_complete(&self, task: TaskId) -> bool {
+        Core::is_complete(self, task)
+    }
+
+    fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId {
+        let reduction = Arc::clone(&open.reduction);
+        let body = body::once(move |_: &mut Frame<'_>| {
+            if let Some(sum) = reduction.finish() {
+                let piece = arg.piece();
+                // SAFETY: the fold task has exclusive access to the piece, whose elements have the reduction's type.
+                unsafe { reduction.folds.apply(piece, piece.tree().base(), &sum) };
+            }
+            Ok(())
+        });
+        self.begin_internal("fold", scope, open.context, &[arg], body)
+    }
+
+    fn finish_fold(&self, fold: TaskId, waits: &[TaskId]) {
+        self.finish_submission(fold, waits, &[]);
+    }
+}

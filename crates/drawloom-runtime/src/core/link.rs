@@ -1,0 +1,167 @@
+//! Edges between tasks.
+
+use std::mem::MaybeUninit;
+use std::panic::Location;
+
+use super::{Core, Local};
+use crate::access::Arg;
+use crate::sync::atomic::Ordering;
+use crate::task::body;
+use crate::task::extras::Extras;
+use crate::task::name::Name;
+use crate::task::record::{ARGS, Description, EDGES, EdgeId, Kind, PAYLOAD, Record, TaskId, flag};
+use crate::task::spec::Spec;
+
+impl Core {
+    /// Makes a task wait for others, and lets it go. Until now it could not become ready.
+    #[inline]
+    pub(crate) fn finish_submission(&self, id: TaskId, waits: &[TaskId], after: &[TaskId]) {
+        let record = self.slab.get(id.index());
+        let ends_with = self.begin_ends_with(id, record);
+        let count = (waits.len() + after.len()) as u32;
+        if count == 0 && !ends_with {
+            record.pending.store(0, Ordering::Relaxed);
+            self.dispatch_one(id.index());
+            return;
+        }
+        // One more, so that the task is not ready before all edges are there.
+        record.pending.store(count + 1, Ordering::Relaxed);
+        let mut done = 1;
+        let mut link = 0;
+        for &earlier in waits {
+            done += u32::from(!self.link(id, &mut link, earlier, false));
+        }
+        for &earlier in after {
+            if !self.link(id, &mut link, earlier, true) {
+                done += 1;
+                if self.failures.failed(earlier) {
+                    self.failures.cancel_for(id, earlier);
+                    record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+                }
+            }
+        }
+        if ends_with {
+            self.link_ends(id, record, &mut link);
+        }
+        // AcqRel: the one who reaches zero sees everything written by those who counted down before.
+        if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
+            self.dispatch_one(id.index());
+        }
+    }
+
+    /// Adds an edge from an earlier task. False when that one is complete already.
+    #[inline]
+    fn link(&self, id: TaskId, link: &mut usize, earlier: TaskId, binding: bool) -> bool {
+        let record = self.slab.get(id.index());
+        let (holder, slot) = self.edge_slot(id, *link);
+        *link += 1;
+        let later = if holder == id.index() { record } else { self.slab.get(holder) };
+        if binding {
+            // SAFETY: the edge is not published yet, so nobody reads this bit.
+            unsafe { *later.binding.get() |= 1 << slot };
+        }
+        let linked = self.slab.get(earlier.index()).link(earlier.generation(), EdgeId::new(holder, slot), later);
+        if !linked {
+            *link -= 1;
+            // SAFETY: as above.
+            unsafe { *later.binding.get() &= !(1 << slot) };
+        }
+        linked
+    }
+
+    /// The record and the link in it that hold a task's edge with a number.
+    #[inline]
+    fn edge_slot(&self, id: TaskId, number: usize) -> (u32, usize) {
+        if number < EDGES {
+            return (id.index(), number);
+        }
+        self.extension(id, number)
+    }
+
+    #[cold]
+    fn extension(&self, id: TaskId, number: usize) -> (u32, usize) {
+        let record = self.slab.get(id.index());
+        // SAFETY: this thread is submitting the task, which cannot become ready yet.
+        let description = unsafe { (*record.description.get()).assume_init_mut() };
+        let extras = description.extras.get_or_insert_with(Box::default);
+        let nth = (number - EDGES) / EDGES;
+        if nth == extras.extensions.len() {
+            let (index, extension) = self.take_record(false);
+            // SAFETY: just taken from the pool.
+            unsafe {
+                *extension.kind.get() = Kind::Extension;
+                *extension.binding.get() = 0;
+                *extension.ending.get() = 0;
+                (*extension.description.get()).write(Description {
+                    name: description.name,
+                    location: description.location,
+                    table: &body::NOTHING,
+                    scope: std::ptr::null(),
+                    extras: Some(Box::new(Extras { owner: id.index(), ..Extras::default() })),
+                    args: [Arg::NONE; ARGS],
+                    payload: [MaybeUninit::uninit(); PAYLOAD],
+                });
+            }
+            extras.extensions.push(index);
+        }
+        (extras.extensions[nth], number % EDGES)
+    }
+
+    /// Counts the tasks that this one must end with, before it can end.
+    fn begin_ends_with(&self, _: TaskId, record: &Record) -> bool {
+        // SAFETY: this thread is submitting the task.
+        let description = unsafe { (*record.description.get()).assume_init_ref() };
+        let Some(extras) = &description.extras else { return false };
+        let count = extras.ends_with.len() as u32;
+        record.open.fetch_add(count, Ordering::Relaxed);
+        count > 0
+    }
+
+    #[cold]
+    fn link_ends(&self, id: TaskId, record: &Record, link: &mut usize) {
+        // SAFETY: this thread is submitting the task, which cannot run yet, as `pending` counts one more.
+        let ends: Vec<TaskId> = unsafe { (*record.description.get()).assume_init_ref() }
+            .extras
+            .as_ref()
+            .map_or_else(Vec::new, |e| e.ends_with.clone());
+        for earlier in ends {
+            let (holder, slot) = self.edge_slot(id, *link);
+            let later = self.slab.get(holder);
+            // SAFETY: the edge is not published yet.
+            unsafe { *later.ending.get() |= 1 << slot };
+            if self.slab.get(earlier.index()).link(earlier.generation(), EdgeId::new(holder, slot), later) {
+                *link += 1;
+            } else {
+                // SAFETY: the edge was not published.
+                unsafe { *later.ending.get() &= !(1 << slot) };
+                record.open.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// One task that stands for several: complete when all of them are. None when they are complete already.
+    pub(super) fn make_sync_point(&self, tasks: &[TaskId]) -> TaskId {
+        match tasks {
+            [] => return TaskId::NONE,
+            [only] => return *only,
+            _ => {}
+        }
+        let (index, record) = self.take_record(false);
+        let id = TaskId::new(index, record.generation());
+        let mut spec = Spec::new(Name::literal("sync"), Location::caller(), 0);
+        let payload = [MaybeUninit::uninit(); PAYLOAD];
+        self.describe(record, Kind::Sync, &mut spec, &body::NOTHING, None, payload);
+        record.pending.store(tasks.len() as u32 + 1, Ordering::Relaxed);
+        let (mut done, mut link) = (1, 0);
+        for &task in tasks {
+            done += u32::from(!self.link(id, &mut link, task, false));
+        }
+        if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
+            let mut local = Local::new(None);
+            self.complete(&mut local, index);
+            self.hand_out(&mut local);
+            return TaskId::NONE;
+        }
+        id
+    }
+}

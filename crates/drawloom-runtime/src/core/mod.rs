@@ -1,0 +1,290 @@
+//! The engine's heart: tasks are submitted, ordered, made ready, run, and completed.
+//!
+//! Everything here is reached from handles (`Loom`, regions, futures) and from workers. The steps of a task's life, in
+//! order:
+//!
+//! | file | step |
+//! |---|---|
+//! | this one | [`Core::submit`]: a record is taken and filled in, and the task gets its place in the order |
+//! | [`link`] | [`Core::finish_submission`]: edges are added from the tasks it must wait for |
+//! | [`ready`] | [`Core::make_ready`]: nothing is left to wait for |
+//! | [`execute`] | [`Core::execute`]: a worker runs the body |
+//! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
+//! | [`waiting`] | someone outside waits for it |
+//! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
+
+#![allow(unsafe_code)]
+
+mod complete;
+mod execute;
+mod internal;
+mod link;
+mod ready;
+mod waiting;
+
+use std::cell::Cell;
+use std::sync::Weak;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+
+use crate::access::{Arg, Mode, Scratchpad};
+use crate::commute::Arbiter;
+use crate::context::ContextState;
+use crate::error::{Error, ErrorKind, Result, TaskOrigin};
+use crate::failure::Failures;
+use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
+use crate::order::scope::{Scope, ScopeId};
+use crate::policy::{Ready, WorkerId};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::grow::Grow;
+use crate::sync::{Mutex, lock};
+use crate::task::body::{self, Body};
+use crate::task::extras::Extras;
+use crate::task::name::Names;
+use crate::task::record::{ARGS, Description, Kind, Record, TaskId, flag};
+use crate::task::slab::Slab;
+use crate::task::spec::Spec;
+use crate::wait::Waiters;
+use crate::worker::Workers;
+
+/// Everything that belongs to one runtime. The alignment keeps the count of references off everybody's cache lines.
+#[repr(align(128))]
+pub struct Core {
+    pub(crate) slab: Slab,
+    pub(crate) names: Names,
+    outermost: Mutex<History>,
+    pub(crate) contexts: Grow<ContextState>,
+    pub(crate) workers: Workers,
+    pub(crate) waiters: Waiters,
+    pub(crate) failures: Failures,
+    arbiter: Arbiter,
+    next_scope: AtomicU64,
+    /// Scopes in which regions were created.
+    scopes: Mutex<FxHashMap<u64, Weak<Scope>>>,
+    next_tree: AtomicU64,
+    /// Whether tasks run on the submitting thread, in program order.
+    serial: Option<Mutex<()>>,
+    /// Whether nothing may be submitted any more.
+    pub(crate) closed: AtomicBool,
+}
+
+/// What a thread that runs tasks carries along.
+pub(crate) struct Local {
+    pub(crate) worker: Option<WorkerId>,
+    /// Tasks that became ready and were not handed out yet.
+    pub(crate) ready: Vec<(u32, Ready)>,
+    /// Records that can be used again.
+    freed: Vec<u32>,
+    /// One for each level of nesting, as a task that waits for its children keeps its own.
+    scratchpads: Vec<Scratchpad>,
+    /// Tasks that are complete and not yet taken care of.
+    stack: Vec<u32>,
+}
+
+impl Local {
+    pub(crate) fn new(worker: Option<WorkerId>) -> Self {
+        Self { worker, ready: Vec::new(), freed: Vec::new(), scratchpads: Vec::new(), stack: Vec::new() }
+    }
+}
+
+/// The task that a thread is running.
+pub(crate) struct Running<'a> {
+    core: *const Core,
+    pub(crate) id: TaskId,
+    record: &'a Record,
+    pub(crate) local: *mut Local,
+}
+
+thread_local! {
+    static RUNNING: Cell<*const Running<'static>> = const { Cell::new(std::ptr::null()) };
+    static WAITS: Cell<Vec<TaskId>> = const { Cell::new(Vec::new()) };
+}
+
+/// How many freed records a thread keeps before it gives them back.
+const KEEP: usize = 64;
+
+impl Core {
+    pub(crate) fn new(limit: u32, workers: Workers, serial: bool) -> Self {
+        Self {
+            slab: Slab::new(limit),
+            names: Names::default(),
+            outermost: Mutex::new(History::new(ScopeId::OUTERMOST)),
+            contexts: Grow::new(),
+            workers,
+            waiters: Waiters::default(),
+            failures: Failures::default(),
+            arbiter: Arbiter::default(),
+            next_scope: AtomicU64::new(1),
+            scopes: Mutex::default(),
+            next_tree: AtomicU64::new(0),
+            serial: serial.then(|| Mutex::new(())),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn is_complete(&self, id: TaskId) -> bool {
+        id.is_none() || self.slab.is_complete(id)
+    }
+
+    fn context(&self, index: u32) -> &ContextState {
+        self.contexts.get(index as usize).expect("contexts are never removed from the list")
+    }
+
+    /// The task of this runtime that the calling thread is running.
+    #[inline]
+    pub(crate) fn running(&self) -> Option<&Running<'_>> {
+        // SAFETY: the pointer is set by `execute` for as long as the task runs on this thread, and is null otherwise. The
+        // shortened lifetime is that of the record, which lives as long as the core.
+        let running = unsafe { RUNNING.get().cast::<Running<'_>>().as_ref() }?;
+        std::ptr::eq(running.core, self).then_some(running)
+    }
+
+    /// Submits a task.
+    #[inline]
+    pub(crate) fn submit(&self, mut spec: Spec, body: Body) -> TaskId {
+        let running = self.running();
+        let (index, record) = self.take_record(running.is_none());
+        let id = TaskId::new(index, record.generation());
+        let scope = running.map(|r| self.scope_inside(r));
+        let context = self.context(spec.context);
+        context.count_submitted();
+        self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
+        let mut waits = WAITS.take();
+        waits.clear();
+        let (args, mut extras) = self.parts(record);
+        let after = extras.as_mut().map_or_else(Vec::new, |e| std::mem::take(&mut e.after));
+        let mut refused = spec.refused.take();
+        // A task that is refused keeps its place in the order: what it should have written is spoiled from there on.
+        if !args.is_empty()
+            && let Err(refusal) = self.order(id, spec.context, scope, args, extras, &mut waits)
+        {
+            if refusal.kind == ErrorKind::NotLent {
+                // SAFETY: this thread is submitting the task. What it was not lent is not its own to spoil.
+                unsafe { *record.arg_count.get() = 0 };
+            }
+            refused.get_or_insert_with(|| Error::of_task(refusal.kind, spec.origin(), refusal.message));
+        }
+        if self.closed.load(Ordering::Relaxed) && refused.is_none() {
+            let message = "cannot be submitted: the runtime was shut down";
+            refused = Some(Error::of_task(ErrorKind::ShutDown, spec.origin(), message));
+        }
+        if let Some(error) = refused {
+            self.failures.refuse(id, error);
+            record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+        }
+        self.finish_submission(id, &waits, &after);
+        WAITS.set(waits);
+        id
+    }
+
+    /// A free record. Waits for one when `patient`.
+    #[inline]
+    fn take_record(&self, patient: bool) -> (u32, &Record) {
+        loop {
+            if let Some(index) = self.slab.take(patient) {
+                return (index, self.slab.get(index));
+            }
+            let stalled = self.slab.wait_for_room(|| self.is_stopped(), Duration::from_millis(100));
+            if stalled && self.workers.are_idle() && self.is_stuck() {
+                // Waiting could last for ever: go beyond the limit instead, and let whoever waits report it.
+                let index = self.slab.take(false).expect("an impatient request is always met");
+                return (index, self.slab.get(index));
+            }
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether no task is ready anywhere.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.contexts.iter().all(|c| c.policy.is_empty())
+    }
+
+    /// Fills in a record, before anyone else can see the task.
+    #[inline]
+    fn describe(
+        &self,
+        record: &Record,
+        kind: Kind,
+        spec: &mut Spec,
+        table: &'static body::BodyTable,
+        scope: Option<&Scope>,
+        payload: body::Payload,
+    ) {
+        record.open.store(1, Ordering::Relaxed);
+        let mut flags = 0;
+        if kind == Kind::Task && spec.args().iter().any(|a| a.mode() == Mode::Commute) {
+            flags |= flag::COMMUTES;
+        }
+        record.flags.store(flags, Ordering::Relaxed);
+        // SAFETY: the record was taken from the pool by this thread, and its id is not known to anyone yet.
+        unsafe {
+            *record.kind.get() = kind;
+            *record.binding.get() = 0;
+            *record.ending.get() = 0;
+            *record.context.get() = spec.context;
+            *record.priority.get() = spec.priority;
+            *record.arg_count.get() = spec.count();
+            (*record.description.get()).write(Description {
+                name: spec.name,
+                location: spec.location,
+                table,
+                scope: scope.map_or(std::ptr::null(), std::ptr::from_ref),
+                extras: spec.extras.take(),
+                args: spec.in_place(),
+                payload,
+            });
+        }
+    }
+
+    /// The arguments and rare parts of a task.
+    fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
+        // SAFETY: only the thread that submits, runs or completes the task calls this, one after the other.
+        let description = unsafe { (*record.description.get()).assume_init_mut() };
+        // SAFETY: as above.
+        let count = unsafe { *record.arg_count.get() } as usize;
+        let extras = description.extras.as_deref_mut();
+        match extras {
+            Some(extras) if count > ARGS => {
+                // SAFETY: the list of arguments is not changed any more; the borrow of the other parts does not touch it.
+                let args = unsafe { std::slice::from_raw_parts(extras.args.as_ptr(), count) };
+                (args, Some(extras))
+            }
+            extras => (&description.args[..count], extras),
+        }
+    }
+
+    pub(crate) fn origin(&self, record: &Record) -> TaskOrigin {
+        // SAFETY: as in `parts`.
+        let description = unsafe { (*record.description.get()).assume_init_ref() };
+        TaskOrigin { name: description.name.as_str().to_owned(), location: description.location }
+    }
+
+    fn order(
+        &self,
+        id: TaskId,
+        context: u32,
+        scope: Option<&Scope>,
+        args: &[Arg],
+        extras: Option<&mut Extras>,
+        waits: &mut Vec<TaskId>,
+    ) -> Result<(), Refusal> {
+        let history = match scope {
+            None => &self.outermost,
+            Some(scope) => {
+                refuse_not_lent(scope, args)?;
+                &scope.history
+            }
+        };
+        let (folds, joined) = match extras {
+            Some(extras) => (extras.folds.as_slice(), &mut extras.joined),
+            None => (&[][..], &mut Vec::new()),
+        };
+        let mut history = lock(history);
+        let missing = refuse_missing(args);
+        history.order(self, id, context, args, folds, waits, joined).and(missing)
+    }
+}

@@ -1,0 +1,102 @@
+//! Access from outside of tasks.
+//!
+//! A guard is a task that the application runs itself: it is ordered like any other, starts when it is its turn, and ends
+//! when the guard is dropped.
+
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+
+use crate::access::frame::Place;
+use crate::access::{Arg, Mode};
+use crate::error::Result;
+use crate::task::record::TaskId;
+
+use super::region::Region;
+use super::value::Value;
+use super::vector::Vector;
+
+/// Access to read a region. Tasks that change it wait until the guard is dropped.
+pub struct ReadGuard<R: Region>(Held<R>);
+/// Access to change a region. Tasks that touch it wait until the guard is dropped.
+pub struct WriteGuard<R: Region>(Held<R>);
+
+struct Held<R: Region> {
+    region: R,
+    task: TaskId,
+}
+
+impl<R: Region> Held<R> {
+    fn take(region: &R, mode: Mode, location: &'static Location<'static>) -> Result<Self> {
+        let handle = region.handle();
+        let task = handle.root.core.hold(Arg::new(handle.piece(), mode), location)?;
+        Ok(Self { region: region.clone(), task })
+    }
+
+    fn place(&self) -> Place<'_> {
+        let piece = self.region.handle().piece();
+        Place { piece, base: piece.tree().base(), compact: false }
+    }
+}
+
+impl<R: Region> Drop for Held<R> {
+    fn drop(&mut self) {
+        self.region.handle().root.core.let_go(self.task);
+    }
+}
+
+impl<R: Region> ReadGuard<R> {
+    #[track_caller]
+    pub(crate) fn take(region: &R) -> Result<Self> {
+        Held::take(region, Mode::Read, Location::caller()).map(Self)
+    }
+
+    /// The data.
+    pub fn view(&self) -> R::Ref<'_> {
+        // SAFETY: the guard stands for a task that was granted read access, and lives as long as the view.
+        unsafe { R::view(self.0.place()) }
+    }
+}
+
+impl<R: Region> WriteGuard<R> {
+    #[track_caller]
+    pub(crate) fn take(region: &R) -> Result<Self> {
+        Held::take(region, Mode::Update, Location::caller()).map(Self)
+    }
+
+    /// The data, to read.
+    pub fn view(&self) -> R::Ref<'_> {
+        // SAFETY: the guard stands for a task that has the region for itself, and is borrowed as long as the view lives.
+        unsafe { R::view(self.0.place()) }
+    }
+
+    /// The data, to change.
+    pub fn view_mut(&mut self) -> R::Mut<'_> {
+        // SAFETY: the guard stands for a task that has the region for itself, and is borrowed mutably as long as the view
+        // lives.
+        unsafe { R::view_mut(self.0.place()) }
+    }
+}
+
+macro_rules! derefs {
+    ($kind:ident => $target:ty) => {
+        impl<T: Send + Sync + 'static> Deref for ReadGuard<$kind<T>> {
+            type Target = $target;
+            fn deref(&self) -> &$target {
+                self.view()
+            }
+        }
+        impl<T: Send + Sync + 'static> Deref for WriteGuard<$kind<T>> {
+            type Target = $target;
+            fn deref(&self) -> &$target {
+                self.view()
+            }
+        }
+        impl<T: Send + Sync + 'static> DerefMut for WriteGuard<$kind<T>> {
+            fn deref_mut(&mut self) -> &mut $target {
+                self.view_mut()
+            }
+        }
+    };
+}
+derefs! { Vector => [T] }
+derefs! { Value => T }

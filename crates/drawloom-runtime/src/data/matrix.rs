@@ -1,0 +1,153 @@
+//! Matrices with a leading dimension, stored by columns as in LAPACK.
+
+use drawloom_graph::region::Run;
+use drawloom_graph::{IndexSet, Pieces};
+
+use crate::access::frame::Place;
+use crate::error::{Error, ErrorKind, Result};
+
+use super::partition::Parts;
+use super::piece::Shape;
+use super::region::{Handle, Region, kind_of_region};
+use super::strided::{MatrixMut, MatrixRef};
+use super::tree::Cut;
+
+kind_of_region! {
+    /// A matrix stored by columns, or a tile of one.
+    Matrix
+}
+
+impl<T: Send + Sync + 'static> Region for Matrix<T> {
+    type Ref<'v> = MatrixRef<'v, T>;
+    type Mut<'v> = MatrixMut<'v, T>;
+
+    fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    fn from_handle(handle: Handle) -> Self {
+        Self { handle, element: std::marker::PhantomData }
+    }
+
+    #[inline]
+    unsafe fn view<'v>(place: Place<'v>) -> MatrixRef<'v, T> {
+        // SAFETY: promised by the caller.
+        unsafe { MatrixRef::new(place) }
+    }
+
+    #[inline]
+    unsafe fn view_mut<'v>(place: Place<'v>) -> MatrixMut<'v, T> {
+        // SAFETY: promised by the caller.
+        unsafe { MatrixMut::new(place) }
+    }
+}
+
+/// The shape of a whole matrix, if the data fits it.
+pub(crate) fn matrix_shape(name: &str, rows: usize, columns: usize, leading: usize, len: usize) -> Result<Shape> {
+    let refuse = |message| Err(Error::new(ErrorKind::Shape, format!("matrix `{name}`: {message}")));
+    if leading < rows {
+        return refuse(format!("its leading dimension {leading} is less than its {rows} rows"));
+    }
+    if leading.checked_mul(columns) != Some(len) {
+        return refuse(format!("{columns} columns of {leading} elements do not make {len} elements"));
+    }
+    Ok(Shape::Strided { first: 0, extents: Box::new([rows, columns]), strides: Box::new([1, leading]) })
+}
+
+/// The indices of the elements of a strided piece, along runs of stride one.
+pub(crate) fn indices_of(first: usize, extents: &[usize], strides: &[usize]) -> IndexSet {
+    if extents.contains(&0) {
+        return IndexSet::empty();
+    }
+    let along = (0..strides.len()).find(|&i| strides[i] == 1).filter(|_| !extents.is_empty());
+    let run = along.map_or(1, |i| extents[i]) as u64;
+    let others: Vec<usize> = (0..extents.len()).filter(|&i| Some(i) != along).collect();
+    let count: usize = others.iter().map(|&i| extents[i]).product();
+    let mut at = vec![0; others.len()];
+    let runs = (0..count).map(|_| {
+        let start = first + others.iter().zip(&at).map(|(&i, n)| n * strides[i]).sum::<usize>();
+        for (place, &dimension) in at.iter_mut().zip(&others) {
+            *place += 1;
+            if *place < extents[dimension] {
+                break;
+            }
+            *place = 0;
+        }
+        Run { start: start as u64, end: start as u64 + run }
+    });
+    IndexSet::from_runs(runs.collect::<Vec<_>>())
+}
+
+/// The tiles of a strided piece: shapes with their indices, the first dimension fastest.
+pub(crate) fn tiles_of(shape: &Shape, tile: &[usize]) -> Vec<Shape> {
+    let Shape::Strided { first, extents, strides } = shape else { unreachable!("only strided pieces have tiles") };
+    let counts: Vec<usize> = extents.iter().zip(tile).map(|(e, t)| e.div_ceil(*t)).collect();
+    let total: usize = counts.iter().product();
+    (0..total)
+        .map(|number| {
+            let mut rest = number;
+            let (mut start, mut part) = (*first, Vec::with_capacity(tile.len()));
+            for i in 0..tile.len() {
+                let at = (rest % counts[i]) * tile[i];
+                rest /= counts[i];
+                start += at * strides[i];
+                part.push(tile[i].min(extents[i] - at));
+            }
+            Shape::Strided { first: start, extents: part.into(), strides: strides.clone() }
+        })
+        .collect()
+}
+
+/// Cuts a strided piece into tiles.
+pub(crate) fn cut_into_tiles<R: Region>(handle: &Handle, tile: &[usize], cut: Cut) -> Result<Parts<R>> {
+    if tile.contains(&0) {
+        return Err(Error::new(
+            ErrorKind::Partition,
+            format!("region `{}` cannot be cut into tiles of extents {tile:?}", handle.piece().name()),
+        ));
+    }
+    let piece = handle.piece();
+    let shapes = tiles_of(&piece.shape, tile);
+    let sets = shapes.iter().map(|shape| {
+        let Shape::Strided { first, extents, strides } = shape else { unreachable!("tiles are strided") };
+        indices_of(*first, extents, strides)
+    });
+    let sets: Vec<IndexSet> = sets.collect();
+    // A whole region may have unused elements between its columns, which no tile holds.
+    let pieces = |_, _: &_| Ok(Pieces::lists(sets));
+    let partition = handle.tree().partition(piece, cut, pieces, false, |colour, _| shapes[colour].clone())?;
+    Ok(Parts::new(&handle.root, partition))
+}
+
+impl<T: Send + Sync + 'static> Matrix<T> {
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.extents()[0]
+    }
+
+    /// How many columns it has.
+    pub fn columns(&self) -> usize {
+        self.extents()[1]
+    }
+
+    fn extents(&self) -> &[usize] {
+        match &self.handle.piece().shape {
+            Shape::Strided { extents, .. } => extents,
+            _ => unreachable!("matrices are strided"),
+        }
+    }
+
+    /// Cuts the matrix into tiles of the given size, those at the end possibly smaller; down the columns first. The same
+    /// call gives the same tiles again.
+    ///
+    /// # Errors
+    /// When the tile has no rows or no columns.
+    pub fn tiles(&self, rows: usize, columns: usize) -> Result<Parts<Matrix<T>>> {
+        cut_into_tiles(&self.handle, &[rows, columns], Cut::Tiles(rows, columns))
+    }
+
+    /// How many tiles of the given size the matrix has down, and across.
+    pub fn tile_counts(&self, rows: usize, columns: usize) -> (usize, usize) {
+        (self.rows().div_ceil(rows.max(1)), self.columns().div_ceil(columns.max(1)))
+    }
+}

@@ -1,0 +1,331 @@
+//! One region: its storage, its partitions, and what is known about its contents.
+//!
+//! A tree lives from the creation of a region until the last handle is gone *and* every task that was submitted before then
+//! is complete. Tasks therefore point to trees and pieces without counting references: the last handle submits a task that
+//! frees the tree, and that task comes after all others by the same rules of order.
+
+use std::any::TypeId;
+use std::ptr::NonNull;
+
+use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, SpaceId};
+
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::order::scope::ScopeId;
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex, lock};
+
+use super::piece::{Piece, RunIndex, Shape};
+
+/// The storage of a region in the memory of this process, as the parts of a `Vec`.
+pub(crate) struct Buffer {
+    pub(crate) base: *mut u8,
+    len: usize,
+    capacity: usize,
+    release: unsafe fn(*mut u8, usize, usize),
+}
+
+impl Buffer {
+    pub(crate) fn new<T>(data: Vec<T>) -> Self {
+        let mut data = std::mem::ManuallyDrop::new(data);
+        Self { base: data.as_mut_ptr().cast(), len: data.len(), capacity: data.capacity(), release: release::<T> }
+    }
+
+    /// Takes the elements out again.
+    ///
+    /// # Safety
+    /// `T` is the type given to `new`, and nobody has access to the elements.
+    pub(crate) unsafe fn take<T>(&mut self) -> Vec<T> {
+        // SAFETY: the parts are those of a `Vec<T>`, and the buffer is left empty.
+        let data = unsafe { Vec::from_raw_parts(self.base.cast(), self.len, self.capacity) };
+        *self = Buffer::new(Vec::<T>::new());
+        data
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the parts are those given to `new`, and this is the only owner.
+        unsafe { (self.release)(self.base, self.len, self.capacity) }
+    }
+}
+
+/// # Safety
+/// The arguments are the parts of a `Vec<T>` that nobody else owns.
+unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
+    // SAFETY: promised by the caller.
+    drop(unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) });
+}
+
+/// What the elements of a region are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ElementType {
+    pub(crate) id: TypeId,
+    pub(crate) size: usize,
+    /// Whether elements may be copied byte by byte, also to other memories.
+    pub(crate) portable: bool,
+}
+
+impl ElementType {
+    pub(crate) fn of<T: 'static>(portable: bool) -> Self {
+        Self { id: TypeId::of::<T>(), size: size_of::<T>(), portable }
+    }
+}
+
+/// How a partition is found again: asking for the same cut of the same piece gives the same partition.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Cut {
+    Blocks(usize),
+    Halos {
+        blocks: usize,
+        width: u64,
+    },
+    Tiles(usize, usize),
+    Grid(Vec<usize>),
+    /// Cuts given by lists are new each time.
+    Listed(u32),
+}
+
+/// A list of pieces of one piece.
+pub(crate) struct Partition {
+    pub(crate) of: *const Piece,
+    pub(crate) cut: Cut,
+    pub(crate) pieces: Box<[Piece]>,
+    pub(crate) disjoint: bool,
+    pub(crate) index: RunIndex,
+}
+
+/// The part of a tree that grows when partitions are made.
+pub(crate) struct Partitions {
+    /// Names, index sets, disjointness and coverage: the region tree of the graph crate.
+    pub(crate) regions: Regions,
+    // Boxed, because pieces are pointed to.
+    #[allow(clippy::vec_box)]
+    pub(crate) list: Vec<Box<Partition>>,
+    listed: u32,
+}
+
+/// One region with everything that belongs to it.
+pub(crate) struct Tree {
+    pub(crate) number: u64,
+    pub(crate) name: String,
+    pub(crate) element: ElementType,
+    pub(crate) len: u64,
+    /// The scope in which the region was created: only tasks of that scope, and tasks it was lent to, may use it.
+    pub(crate) owner: ScopeId,
+    base: std::cell::UnsafeCell<Buffer>,
+    /// Where the elements are, in the memory of this process. Null while they are only elsewhere.
+    pub(crate) root: Box<Piece>,
+    pub(crate) partitions: Mutex<Partitions>,
+    /// Goes up with each partition, so that lists of overlapping pieces are made anew.
+    pub(crate) generation: AtomicU32,
+    /// Goes up with each change to any part, in submission order.
+    pub(crate) changes: AtomicU64,
+    /// Whether `missing` is not empty.
+    pub(crate) has_missing: AtomicBool,
+    /// What has never been written, in submission order.
+    pub(crate) missing: Mutex<IndexSet>,
+    /// Whether `spoiled` is not empty.
+    pub(crate) has_spoiled: AtomicBool,
+    /// What a failed task should have written, with its failure.
+    pub(crate) spoiled: Mutex<Vec<(IndexSet, Error)>>,
+}
+
+// SAFETY: the buffer is reached only through views, which tasks and guards hold as their accesses were ordered; everything
+// else is behind locks and atomics, or immutable.
+unsafe impl Send for Tree {}
+// SAFETY: as above.
+unsafe impl Sync for Tree {}
+
+impl Tree {
+    pub(crate) fn new(
+        number: u64,
+        name: String,
+        element: ElementType,
+        buffer: Buffer,
+        shape: Shape,
+        initialised: bool,
+        owner: ScopeId,
+    ) -> Box<Self> {
+        let len = buffer.len as u64;
+        let mut regions = Regions::new();
+        let space = regions.space(name.clone(), len).expect("the first space of a table has no rival");
+        regions.field(name.clone(), space).expect("the first field of a table has no rival");
+        let all = Arc::new(IndexSet::range(0, len));
+        let missing = if initialised { IndexSet::empty() } else { IndexSet::range(0, len) };
+        let mut tree = Box::new(Self {
+            number,
+            name,
+            element,
+            len,
+            owner,
+            base: std::cell::UnsafeCell::new(buffer),
+            root: Box::new(Piece::new(shape, Arc::clone(&all), space, None)),
+            partitions: Mutex::new(Partitions { regions, list: Vec::new(), listed: 0 }),
+            generation: AtomicU32::new(0),
+            changes: AtomicU64::new(1),
+            has_missing: AtomicBool::new(!missing.is_empty()),
+            missing: Mutex::new(missing),
+            has_spoiled: AtomicBool::new(false),
+            spoiled: Mutex::new(Vec::new()),
+        });
+        let pointer = NonNull::from(&*tree);
+        tree.root.adopt(pointer);
+        tree
+    }
+
+    /// Where the elements are in the memory of this process.
+    #[inline]
+    pub(crate) fn base(&self) -> *mut u8 {
+        // SAFETY: the pointer inside changes only in `buffer_mut`, whose caller has exclusive access to the whole region.
+        unsafe { (*self.base.get()).base }
+    }
+
+    /// The storage itself.
+    ///
+    /// # Safety
+    /// The caller has exclusive access to the whole region.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn buffer_mut(&self) -> &mut Buffer {
+        // SAFETY: promised by the caller.
+        unsafe { &mut *self.base.get() }
+    }
+
+    /// Finds or makes a partition of a piece. `shapes` says where each piece lies, given its indices.
+    pub(crate) fn partition(
+        &self,
+        of: &Piece,
+        cut: Cut,
+        pieces: impl FnOnce(SpaceId, &Regions) -> Result<Pieces<'static>>,
+        must_cover: bool,
+        shapes: impl Fn(usize, &IndexSet) -> Shape,
+    ) -> Result<NonNull<Partition>> {
+        let mut partitions = lock(&self.partitions);
+        let Partitions { regions, list, listed } = &mut *partitions;
+        if let Some(found) = list.iter().find(|p| std::ptr::eq(p.of, of) && p.cut == cut) {
+            return Ok(NonNull::from(&**found));
+        }
+        let name = match &cut {
+            Cut::Blocks(n) => format!("blocks{n}"),
+            Cut::Halos { blocks, width } => format!("halos{blocks}w{width}"),
+            Cut::Tiles(rows, columns) => format!("tiles{rows}x{columns}"),
+            Cut::Grid(tiles) => format!("grid{}", tiles.iter().map(|t| t.to_string()).collect::<Vec<_>>().join("x")),
+            Cut::Listed(_) => {
+                *listed += 1;
+                format!("pieces{listed}")
+            }
+        };
+        let cut = if let Cut::Listed(_) = cut { Cut::Listed(*listed) } else { cut };
+        let refuse = |message: String| Error::new(ErrorKind::Partition, message);
+        let pieces = pieces(of.space, regions)?;
+        let id = regions
+            .partition(name.clone(), of.space, pieces)
+            .map_err(|e| refuse(format!("region `{}` cannot be cut: {e}", self.name)))?;
+        let coverage = regions.coverage(id);
+        if must_cover && let Some(index) = coverage.missing {
+            return Err(refuse(format!(
+                "the pieces of region `{}` miss index {index}; use `subsets` for pieces that need not cover it all",
+                self.name
+            )));
+        }
+        let partition = self.adopt(of, cut, id, regions, coverage.disjoint, shapes);
+        let pointer = NonNull::from(&*partition);
+        list.push(partition);
+        // Release: pairs with `Piece::aliases`, which must find the new pieces once it sees the new number.
+        self.generation.fetch_add(1, Ordering::Release);
+        Ok(pointer)
+    }
+
+    fn adopt(
+        &self,
+        of: &Piece,
+        cut: Cut,
+        id: PartitionId,
+        regions: &Regions,
+        disjoint: bool,
+        shapes: impl Fn(usize, &IndexSet) -> Shape,
+    ) -> Box<Partition> {
+        let pieces: Box<[Piece]> = (0..regions.piece_count(id))
+            .map(|colour| {
+                let space = regions.piece(id, colour);
+                let indices = regions.indices(space).expect("pieces made from indices have them");
+                let shape = shapes(colour as usize, indices);
+                Piece::new(shape, Arc::new(indices.clone()), space, Some(colour))
+            })
+            .collect();
+        let index = RunIndex::new(pieces.iter().map(|p| &*p.indices));
+        let mut partition = Box::new(Partition { of, cut, pieces, disjoint, index });
+        let pointer = NonNull::from(&*partition);
+        for piece in &mut partition.pieces {
+            piece.adopt(NonNull::from(self));
+            piece.partition = pointer.as_ptr();
+        }
+        partition
+    }
+
+    /// What a piece is called in messages: `u`, or `u.blocks4[1]`.
+    pub(crate) fn piece_name(&self, piece: &Piece) -> String {
+        lock(&self.partitions).regions.space_name(piece.space)
+    }
+
+    /// The failure that spoiled some of these indices.
+    pub(crate) fn spoiled(&self, indices: &IndexSet) -> Option<Error> {
+        if !self.has_spoiled.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.spoiled).iter().find(|(set, _)| set.first_common(indices).is_some()).map(|(_, e)| e.clone())
+    }
+
+    /// Notes that a failed task did not write these indices properly.
+    pub(crate) fn spoil(&self, indices: &IndexSet, error: &Error) {
+        if indices.is_empty() {
+            return;
+        }
+        let mut spoiled = lock(&self.spoiled);
+        mend(&mut spoiled, indices);
+        spoiled.push((indices.clone(), error.clone()));
+        // Release: pairs with `spoiled`; tasks that come after are also ordered by the queues.
+        self.has_spoiled.store(true, Ordering::Release);
+    }
+
+    /// Notes that these indices hold proper values again.
+    pub(crate) fn heal(&self, indices: &IndexSet) {
+        if !self.has_spoiled.load(Ordering::Acquire) {
+            return;
+        }
+        let mut spoiled = lock(&self.spoiled);
+        mend(&mut spoiled, indices);
+        self.has_spoiled.store(!spoiled.is_empty(), Ordering::Release);
+    }
+}
+
+fn mend(spoiled: &mut Vec<(IndexSet, Error)>, indices: &IndexSet) {
+    for (set, _) in spoiled.iter_mut() {
+        *set = set.difference(indices);
+    }
+    spoiled.retain(|(set, _)| !set.is_empty());
+}
+
+/// What all handles of one region share. When the last one goes, the region is given up.
+pub(crate) struct Root {
+    pub(crate) core: Arc<Core>,
+    pub(crate) tree: NonNull<Tree>,
+}
+
+// SAFETY: trees are `Sync`, and live at least as long as this.
+unsafe impl Send for Root {}
+// SAFETY: as above.
+unsafe impl Sync for Root {}
+
+impl Root {
+    pub(crate) fn tree(&self) -> &Tree {
+        // SAFETY: the tree is freed by a task that this object submits when it is dropped.
+        unsafe { self.tree.as_ref() }
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        self.core.release_tree(self.tree);
+    }
+}

@@ -1,0 +1,399 @@
+//! The slots of a scope, and the tasks that a new one must wait for.
+//!
+//! A new access to a piece looks at the slot of the piece, and at the slots of all pieces that overlap it. The number of
+//! edges stays linear in the number of accesses: a list of several tasks that more than one later task must wait for is
+//! first gathered into one synchronisation point, which stands for all of them.
+
+use rustc_hash::FxHashMap;
+
+use crate::access::reduction::{Folds, Reduction};
+use crate::access::{Arg, Mode};
+use crate::data::piece::Piece;
+use crate::error::ErrorKind;
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, lock};
+use crate::task::record::TaskId;
+
+use super::scope::{Scope, ScopeId};
+use super::slot::{Group, OpenReduction, Slot};
+
+/// Readers of a piece that overlaps more others than this wait for one point that stands for all writers.
+const MANY: usize = 8;
+
+/// Why a task cannot be ordered.
+pub(crate) struct Refusal {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+}
+
+/// What makes tasks and edges of what a history decides: the engine, or a plan that is being made.
+pub(crate) trait Weaver {
+    /// One task that stands for several: complete when all of them are. None when they are complete already.
+    fn sync_point(&self, tasks: &[TaskId]) -> TaskId;
+    /// Whether nobody needs to wait for a task any more.
+    fn is_complete(&self, task: TaskId) -> bool;
+    /// Starts the submission of the task that folds a reduction into its piece.
+    fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId;
+    /// Makes that task wait for others, and lets it go.
+    fn finish_fold(&self, fold: TaskId, waits: &[TaskId]);
+}
+
+/// A place in a reduction.
+pub(crate) struct Joined {
+    pub(crate) reduction: Arc<Reduction>,
+    pub(crate) number: u32,
+}
+
+/// What the tasks of a scope did, piece by piece.
+pub(crate) struct History {
+    scope: ScopeId,
+    /// Slots of the pieces that tasks of an inner scope touched. Those of the outermost scope are in the pieces.
+    slots: FxHashMap<*const Piece, Slot>,
+    mark: u64,
+}
+
+// SAFETY: the pointers are addresses of pieces, which are `Sync` and outlive the scope's tasks.
+unsafe impl Send for History {}
+
+impl History {
+    pub(crate) fn new(scope: ScopeId) -> Self {
+        Self { scope, slots: FxHashMap::default(), mark: 0 }
+    }
+
+    fn slot(&mut self, piece: &Piece) -> &mut Slot {
+        if self.scope == ScopeId::OUTERMOST {
+            // SAFETY: the slot in a piece belongs to the history of the outermost scope, which is borrowed mutably. There
+            // is one such history per runtime, and a piece belongs to one runtime.
+            unsafe { &mut *piece.slot.get() }
+        } else {
+            self.slots.entry(piece).or_default()
+        }
+    }
+
+    /// Orders a task after those it must wait for, which are added to `waits`, and remembers it.
+    ///
+    /// `folds` are the operators of the arguments that are reduced into, in order, each with whether its contributions are
+    /// folded in the canonical order; the places in those reductions are added to `joined`.
+    #[inline]
+    pub(crate) fn order<W: Weaver>(
+        &mut self,
+        weaver: &W,
+        task: TaskId,
+        context: u32,
+        args: &[Arg],
+        folds: &[(Arc<dyn Folds>, bool)],
+        waits: &mut Vec<TaskId>,
+        joined: &mut Vec<Joined>,
+    ) -> Result<(), Refusal> {
+        // Also a task that is refused is remembered: those after it must find that it did not write.
+        let refused = if args.len() > 1 { self.refuse_overlap(args) } else { Ok(()) };
+        // First everything is looked at, then everything is changed: the arguments of one task do not wait for each other.
+        for &arg in args.iter().filter(|a| a.is_ordered()) {
+            self.settle_reductions(weaver, arg, folds_of(args, folds, arg));
+        }
+        for &arg in args.iter().filter(|a| a.is_ordered()) {
+            self.look(weaver, arg, waits);
+        }
+        for &arg in args.iter().filter(|a| a.is_ordered()) {
+            if arg.mode() == Mode::Reduce {
+                let (folds, ordered) = folds_of(args, folds, arg).expect("each reduction has an operator");
+                joined.push(self.contribute(task, context, arg.piece(), folds, *ordered));
+            } else {
+                self.remember(weaver, task, arg);
+            }
+        }
+        refused
+    }
+
+    /// The tasks that an access must wait for.
+    #[inline]
+    fn look<W: Weaver>(&mut self, weaver: &W, arg: Arg, waits: &mut Vec<TaskId>) {
+        let Some(group) = group_of(arg.mode()) else { return };
+        let piece = arg.piece();
+        self.look_at(weaver, piece, group, true, waits);
+        let aliases = piece.aliases();
+        if aliases.is_empty() {
+            return;
+        }
+        if group != Group::Readers || aliases.len() <= MANY {
+            for alias in aliases {
+                self.look_at(weaver, alias.piece(), group, alias.inside, waits);
+            }
+            return;
+        }
+        let changes = piece.tree().changes.load(Ordering::Relaxed);
+        let (gathered, at) = self.slot(piece).gathered;
+        if at != changes {
+            let mut all = Vec::new();
+            for alias in aliases {
+                self.look_at(weaver, alias.piece(), group, alias.inside, &mut all);
+            }
+            let point = weaver.sync_point(&all);
+            self.slot(piece).gathered = (point, changes);
+            wait_for(waits, point);
+        } else {
+            wait_for(waits, gathered);
+        }
+    }
+
+    /// What an access of kind `group` must wait for on account of one slot. `replaces` says that the slot's piece lies in
+    /// that of the access.
+    #[inline]
+    fn look_at<W: Weaver>(&mut self, weaver: &W, piece: &Piece, group: Group, replaces: bool, waits: &mut Vec<TaskId>) {
+        let slot = self.slot(piece);
+        if slot.is_empty() {
+            return;
+        }
+        if slot.group.mixes_with(group) {
+            wait_for(waits, slot.last);
+            return;
+        }
+        if slot.members.len() > 1 && !(replaces && group == Group::Exclusive) {
+            // Others will have to wait for the same tasks.
+            let point = weaver.sync_point(&slot.members);
+            slot.members.clear();
+            if point.is_none() {
+                slot.clear();
+                return;
+            }
+            slot.members.push(point);
+        }
+        for &member in &slot.members {
+            wait_for(waits, member);
+        }
+    }
+
+    /// Puts an access into the slots.
+    #[inline]
+    fn remember<W: Weaver>(&mut self, weaver: &W, task: TaskId, arg: Arg) {
+        let Some(group) = group_of(arg.mode()) else { return };
+        let piece = arg.piece();
+        let slot = self.slot(piece);
+        if slot.group.mixes_with(group) {
+            slot.join(task, |id| weaver.is_complete(id));
+        } else {
+            // Unless the new access is exclusive, `look` left at most one member.
+            let last = match slot.members[..] {
+                [only] if group != Group::Exclusive => only,
+                _ => TaskId::NONE,
+            };
+            slot.start(group, last, task);
+        }
+        if group == Group::Readers {
+            return;
+        }
+        let tree = piece.tree();
+        tree.changes.store(tree.changes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if group == Group::Exclusive {
+            for alias in piece.aliases() {
+                let slot = self.slot(alias.piece());
+                if slot.is_empty() {
+                    continue;
+                }
+                if alias.inside {
+                    slot.clear();
+                } else {
+                    slot.overwrite(piece, alias.shared, alias.piece().indices.len());
+                }
+            }
+        }
+    }
+
+    /// Closes open reductions into a piece and what overlaps it, unless the access contributes to them.
+    #[inline]
+    fn settle_reductions<W: Weaver>(&mut self, weaver: &W, arg: Arg, folds: Option<&(Arc<dyn Folds>, bool)>) {
+        let piece = arg.piece();
+        let stays = |slot: &Slot| match (&slot.reduction, folds) {
+            (None, _) => true,
+            (Some(open), Some((folds, ordered))) => {
+                open.reduction.folds.name() == folds.name() && open.reduction.ordered == *ordered
+            }
+            _ => false,
+        };
+        if !stays(self.slot(piece)) {
+            self.close_reduction(weaver, piece);
+        }
+        for alias in piece.aliases() {
+            if !stays(self.slot(alias.piece())) {
+                self.close_reduction(weaver, alias.piece());
+            }
+        }
+    }
+
+    /// Submits the task that folds a reduction into its piece.
+    #[cold]
+    fn close_reduction<W: Weaver>(&mut self, weaver: &W, piece: &Piece) {
+        let Some(open) = self.slot(piece).reduction.take() else { return };
+        let arg = Arg::new(piece, Mode::Update);
+        let fold = weaver.begin_fold(self.scope, &open, arg);
+        let mut waits = open.members;
+        // Nothing can be refused: what was contributed to is there, and one argument overlaps no other.
+        let _ = self.order(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
+        weaver.finish_fold(fold, &waits);
+    }
+
+    fn contribute(
+        &mut self,
+        task: TaskId,
+        context: u32,
+        piece: &Piece,
+        folds: &Arc<dyn Folds>,
+        ordered: bool,
+    ) -> Joined {
+        let open = self.slot(piece).reduction.get_or_insert_with(|| {
+            Box::new(OpenReduction {
+                reduction: Arc::new(Reduction::new(Arc::clone(folds), ordered)),
+                members: Vec::new(),
+                count: 0,
+                context,
+            })
+        });
+        open.members.push(task);
+        open.count += 1;
+        let tree = piece.tree();
+        tree.changes.store(tree.changes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Joined { reduction: Arc::clone(&open.reduction), number: open.count - 1 }
+    }
+
+    /// Refuses arguments that overlap when one of them is not only read.
+    fn refuse_overlap(&mut self, args: &[Arg]) -> Result<(), Refusal> {
+        if args.iter().all(|a| !a.mode().mutates()) || !share_a_tree(args) {
+            return Ok(());
+        }
+        self.mark += 1;
+        let mark = self.mark;
+        for (i, arg) in args.iter().enumerate().filter(|(_, a)| !a.piece().indices.is_empty()) {
+            let slot = self.slot(arg.piece());
+            if slot.mark == mark {
+                let first = args[..i].iter().find(|a| std::ptr::eq(a.piece(), arg.piece())).expect("it was marked");
+                if first.mode().mutates() || arg.mode().mutates() {
+                    return Err(overlap(*first, *arg));
+                }
+            }
+            slot.mark = mark;
+        }
+        for arg in args.iter().filter(|a| a.mode().mutates()) {
+            for alias in arg.piece().aliases() {
+                if self.slot(alias.piece()).mark == mark {
+                    let other = args.iter().find(|a| std::ptr::eq(a.piece(), alias.piece())).expect("it was marked");
+                    return Err(overlap(*arg, *other));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses to read what was never written, and notes what is written.
+pub(crate) fn refuse_missing(args: &[Arg]) -> Result<(), Refusal> {
+    for arg in args {
+        let tree = arg.piece().tree();
+        if tree.has_missing.load(Ordering::Relaxed)
+            && arg.mode().reads()
+            && let Some(index) = lock(&tree.missing).first_common(&arg.piece().indices)
+        {
+            return Err(Refusal {
+                kind: ErrorKind::Uninitialised,
+                message: format!(
+                    "cannot {} region `{}`: its element {index} was never written",
+                    arg.mode().name(),
+                    arg.piece().name()
+                ),
+            });
+        }
+    }
+    for arg in args.iter().filter(|a| a.mode().mutates()) {
+        let tree = arg.piece().tree();
+        if tree.has_missing.load(Ordering::Relaxed) {
+            let mut missing = lock(&tree.missing);
+            *missing = missing.difference(&arg.piece().indices);
+            tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what a child touches without its parent having lent it.
+pub(crate) fn refuse_not_lent(scope: &Scope, args: &[Arg]) -> Result<(), Refusal> {
+    for arg in args {
+        let (piece, mode) = (arg.piece(), arg.mode());
+        if piece.tree().owner == scope.id {
+            continue;
+        }
+        let covers = |lent: &&Arg| {
+            let whole = lent.piece();
+            std::ptr::eq(whole.tree(), piece.tree())
+                && (std::ptr::eq(whole, piece) || whole.indices.contains_set(&piece.indices))
+        };
+        let lent = scope.lent.iter().find(covers);
+        let message = match lent {
+            Some(lent) if !mode.mutates() || lent.mode().mutates() => continue,
+            Some(_) => format!(
+                "cannot {} region `{}`: its parent, {}, lent it to be read only",
+                mode.name(),
+                piece.name(),
+                scope.origin
+            ),
+            None => format!(
+                "cannot {} region `{}`: its parent, {}, did not lend it",
+                mode.name(),
+                piece.name(),
+                scope.origin
+            ),
+        };
+        return Err(Refusal { kind: ErrorKind::NotLent, message });
+    }
+    Ok(())
+}
+
+/// The kind of group that an access belongs to. Contributions to reductions belong to none.
+fn group_of(mode: Mode) -> Option<Group> {
+    match mode {
+        Mode::Read | Mode::LendRead => Some(Group::Readers),
+        Mode::Commute => Some(Group::Commuters),
+        Mode::Reduce => None,
+        _ => Some(Group::Exclusive),
+    }
+}
+
+fn folds_of<'a>(args: &[Arg], folds: &'a [(Arc<dyn Folds>, bool)], arg: Arg) -> Option<&'a (Arc<dyn Folds>, bool)> {
+    if arg.mode() != Mode::Reduce {
+        return None;
+    }
+    let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
+    reduced.zip(folds).find(|(a, _)| std::ptr::eq(a.piece(), arg.piece())).map(|(_, folds)| folds)
+}
+
+fn share_a_tree(args: &[Arg]) -> bool {
+    match args {
+        [a, b] => std::ptr::eq(a.piece().tree(), b.piece().tree()),
+        _ if args.len() <= 16 => args
+            .iter()
+            .enumerate()
+            .any(|(i, a)| args[..i].iter().any(|b| std::ptr::eq(a.piece().tree(), b.piece().tree()))),
+        _ => true,
+    }
+}
+
+fn overlap(a: Arg, b: Arg) -> Refusal {
+    let (first, second) = (a.piece(), b.piece());
+    let shared = first.indices.first_common(&second.indices).unwrap_or(0);
+    Refusal {
+        kind: ErrorKind::Overlap,
+        message: format!(
+            "cannot {} region `{}` and {} region `{}`: they share element {shared}",
+            a.mode().name(),
+            first.name(),
+            b.mode().name(),
+            second.name()
+        ),
+    }
+}
+
+#[inline]
+fn wait_for(waits: &mut Vec<TaskId>, task: TaskId) {
+    // Looking back a little catches most repetitions; the rest does no harm.
+    if !task.is_none() && !waits[waits.len().saturating_sub(8)..].contains(&task) {
+        waits.push(task);
+    }
+}

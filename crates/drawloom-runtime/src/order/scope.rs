@@ -1,0 +1,109 @@
+//! Where tasks are submitted: outside of all tasks, or in one.
+//!
+//! A task that submits tasks is their parent. Children are ordered among themselves only: their parent has been granted
+//! everything they may touch, so they need no order against tasks outside of the family. A parent is complete when its body
+//! has returned and all its children are complete.
+
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::Weak;
+
+use crate::access::Arg;
+use crate::data::tree::Tree;
+use crate::error::TaskOrigin;
+use crate::sync::{Arc, Mutex, lock};
+use crate::task::record::TaskId;
+
+use super::history::History;
+
+/// The name of a scope. The outermost one is zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ScopeId(pub(crate) u64);
+
+impl ScopeId {
+    pub(crate) const OUTERMOST: ScopeId = ScopeId(0);
+}
+
+/// The inside of a task that has children.
+pub(crate) struct Scope {
+    pub(crate) id: ScopeId,
+    pub(crate) parent: TaskId,
+    pub(crate) origin: TaskOrigin,
+    /// What the parent lends to its children.
+    pub(crate) lent: Vec<Arg>,
+    pub(crate) history: Mutex<History>,
+    /// Children that are ready. A ticket for each of them is in a policy's queues; who comes first takes a child.
+    ready: Mutex<VecDeque<TaskId>>,
+    /// Scopes of children, so that a waiting parent finds grandchildren too.
+    inner: Mutex<Vec<Arc<Scope>>>,
+    /// Regions created here whose last handle is gone; none once the scope has ended.
+    garbage: Mutex<Option<Vec<NonNull<Tree>>>>,
+    itself: Weak<Scope>,
+}
+
+// SAFETY: the pointers are to trees, which are `Sync`.
+unsafe impl Send for Scope {}
+// SAFETY: as above; everything that changes is behind locks.
+unsafe impl Sync for Scope {}
+
+impl Scope {
+    pub(crate) fn new(id: ScopeId, parent: TaskId, origin: TaskOrigin, lent: Vec<Arg>) -> Arc<Self> {
+        Arc::new_cyclic(|itself| Self {
+            id,
+            parent,
+            origin,
+            lent,
+            history: Mutex::new(History::new(id)),
+            ready: Mutex::new(VecDeque::new()),
+            inner: Mutex::new(Vec::new()),
+            garbage: Mutex::new(Some(Vec::new())),
+            itself: itself.clone(),
+        })
+    }
+
+    /// A counted reference to this scope.
+    pub(crate) fn shared(&self) -> Arc<Scope> {
+        self.itself.upgrade().expect("a scope that is in use is counted")
+    }
+
+    /// Keeps a region until the scope ends. False when it has ended.
+    pub(crate) fn keep(&self, tree: NonNull<Tree>) -> bool {
+        let mut garbage = lock(&self.garbage);
+        garbage.as_mut().map(|list| list.push(tree)).is_some()
+    }
+
+    /// Ends the scope, and returns the regions that were left to it.
+    pub(crate) fn end(&self) -> Option<Vec<NonNull<Tree>>> {
+        lock(&self.garbage).take()
+    }
+
+    /// Whether some task of the family is ready, as far as one can see.
+    pub(crate) fn has_ready(&self) -> bool {
+        !lock(&self.ready).is_empty() || lock(&self.inner).clone().iter().any(|scope| scope.has_ready())
+    }
+
+    pub(crate) fn push(&self, task: TaskId) {
+        lock(&self.ready).push_back(task);
+    }
+
+    /// The next child that is ready.
+    pub(crate) fn pop(&self) -> Option<TaskId> {
+        lock(&self.ready).pop_front()
+    }
+
+    /// The next task of the family that is ready: a child, or a child of a child.
+    pub(crate) fn pop_family(&self) -> Option<TaskId> {
+        self.pop().or_else(|| {
+            let inner = lock(&self.inner).clone();
+            inner.iter().find_map(|scope| scope.pop_family())
+        })
+    }
+
+    pub(crate) fn enter(&self, inner: Arc<Scope>) {
+        lock(&self.inner).push(inner);
+    }
+
+    pub(crate) fn leave(&self, id: ScopeId) {
+        lock(&self.inner).retain(|scope| scope.id != id);
+    }
+}

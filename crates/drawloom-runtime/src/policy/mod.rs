@@ -1,0 +1,75 @@
+//! Which ready task runs next, and where.
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`queue`] | reusable pieces: queues with a published length |
+//! | [`stealing`] | a queue for each worker, and stealing from the nearest (the default) |
+//! | [`central`] | one queue for all: by arrival, or by priority |
+
+pub mod central;
+pub mod queue;
+pub mod stealing;
+
+use crate::task::record::TaskId;
+
+/// The number of a worker in its runtime.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WorkerId(pub(crate) u32);
+
+impl WorkerId {
+    /// The number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A task that may run now.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    pub(crate) what: u64,
+    pub(crate) run: u32,
+    pub(crate) priority: i32,
+}
+
+impl Ready {
+    pub(crate) const DYNAMIC: u32 = u32::MAX;
+
+    pub(crate) fn task(id: TaskId, priority: i32) -> Self {
+        Self { what: id.bits(), run: Self::DYNAMIC, priority }
+    }
+
+    /// Tasks with a higher priority should start first.
+    pub fn priority(&self) -> i32 {
+        self.priority
+    }
+}
+
+/// Decides which ready task runs next on which worker.
+///
+/// One instance serves one context. All methods may be called by several threads at once, and none of them may block.
+/// Every task that is pushed must be popped exactly once. The workers are those of the context at the time: see
+/// [`Policy::set_workers`].
+pub trait Policy: Send + Sync {
+    /// Takes a task that became ready: on a worker, or outside of all workers.
+    fn push(&self, task: Ready, by: Option<WorkerId>);
+
+    /// The task that a worker should run next.
+    fn pop(&self, worker: WorkerId) -> Option<Ready>;
+
+    /// How many tasks wait here, at least roughly; exactly zero when there are none.
+    fn len(&self) -> usize;
+
+    /// Whether no tasks wait here.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The context has other workers now. No worker of the context pushes or pops meanwhile. Tasks that wait at workers
+    /// that left must stay reachable.
+    fn set_workers(&self, workers: &[WorkerId]);
+
+    /// Whether a worker may go on with a task that its own last task made ready, without asking.
+    fn follows_on(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,172 @@
+//! Reusable pieces of policies: queues with a published length.
+//!
+//! A queue is a lock around a deque. An uncontended lock costs about as much as the fence that a lock-free deque needs when
+//! its owner pops, and allows any order, batches and priorities.
+
+use std::cmp::Ordering as Compare;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, lock};
+
+use super::Ready;
+
+/// A double-ended queue whose length can be seen without locking.
+#[derive(Default)]
+pub struct Queue {
+    len: AtomicUsize,
+    tasks: Mutex<VecDeque<Ready>>,
+}
+
+impl Queue {
+    /// Adds a task at the back.
+    #[inline]
+    pub fn push_back(&self, task: Ready) {
+        let mut tasks = lock(&self.tasks);
+        tasks.push_back(task);
+        self.publish(&tasks);
+    }
+
+    /// Takes the task at the back: the one that was added last.
+    #[inline]
+    pub fn pop_back(&self) -> Option<Ready> {
+        self.take(VecDeque::pop_back)
+    }
+
+    /// Takes the task at the front: the one that was added first.
+    #[inline]
+    pub fn pop_front(&self) -> Option<Ready> {
+        self.take(VecDeque::pop_front)
+    }
+
+    #[inline]
+    fn take(&self, f: impl FnOnce(&mut VecDeque<Ready>) -> Option<Ready>) -> Option<Ready> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut tasks = lock(&self.tasks);
+        let task = f(&mut tasks);
+        self.publish(&tasks);
+        task
+    }
+
+    /// Takes one task from the front to run, and moves up to `most` more, at most half of what is left, to another queue,
+    /// so that its owner, who takes from the back, finds them in the same order.
+    pub fn take_some(&self, most: usize, other: &Queue) -> Option<Ready> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut batch: [Option<Ready>; 32] = [None; 32];
+        let mut count = 0;
+        let first = {
+            let mut tasks = lock(&self.tasks);
+            let first = tasks.pop_front();
+            let share = (tasks.len() / 2).min(most).min(batch.len());
+            while count < share {
+                batch[count] = tasks.pop_front();
+                count += 1;
+            }
+            self.publish(&tasks);
+            first
+        };
+        if count > 0 {
+            let mut tasks = lock(&other.tasks);
+            tasks.extend(batch[..count].iter().rev().flatten());
+            other.publish(&tasks);
+        }
+        first
+    }
+
+    /// Moves everything to the front of another queue.
+    pub fn drain_into(&self, other: &Queue) {
+        let moved = std::mem::take(&mut *lock(&self.tasks));
+        self.len.store(0, Ordering::Release);
+        let mut tasks = lock(&other.tasks);
+        for task in moved.into_iter().rev() {
+            tasks.push_front(task);
+        }
+        other.publish(&tasks);
+    }
+
+    /// How many tasks there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // Acquire: pairs with `publish`; who sees a task will find it, or that someone else took it.
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    fn publish(&self, tasks: &VecDeque<Ready>) {
+        self.len.store(tasks.len(), Ordering::Release);
+    }
+}
+
+/// A queue that gives out the highest priority first, and equal ones in the order of arrival.
+#[derive(Default)]
+pub struct PriorityQueue {
+    len: AtomicUsize,
+    tasks: Mutex<Heap>,
+}
+
+#[derive(Default)]
+struct Heap {
+    tasks: BinaryHeap<Ranked>,
+    arrived: u64,
+}
+
+struct Ranked(Ready, u64);
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Compare {
+        self.0.priority.cmp(&other.0.priority).then(other.1.cmp(&self.1))
+    }
+}
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Compare> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Compare::Equal
+    }
+}
+impl Eq for Ranked {}
+
+impl PriorityQueue {
+    /// Adds a task.
+    pub fn push(&self, task: Ready) {
+        let mut heap = lock(&self.tasks);
+        heap.arrived += 1;
+        let arrived = heap.arrived;
+        heap.tasks.push(Ranked(task, arrived));
+        self.len.store(heap.tasks.len(), Ordering::Release);
+    }
+
+    /// Takes the task with the highest priority.
+    pub fn pop(&self) -> Option<Ready> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut heap = lock(&self.tasks);
+        let task = heap.tasks.pop();
+        self.len.store(heap.tasks.len(), Ordering::Release);
+        task.map(|ranked| ranked.0)
+    }
+
+    /// How many tasks there are.
+    pub fn len(&self) -> usize {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

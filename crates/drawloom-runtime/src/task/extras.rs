@@ -1,0 +1,45 @@
+//! What only some tasks need: kept apart, so that the records of all others stay small.
+
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+use crate::access::Arg;
+use crate::access::reduction::Folds;
+use crate::data::tree::Tree;
+use crate::order::history::Joined;
+use crate::order::scope::Scope;
+use crate::sync::Arc;
+use crate::team::Bounds;
+
+use super::record::TaskId;
+
+/// The rare parts of a task.
+#[derive(Default)]
+pub(crate) struct Extras {
+    /// All arguments, when there are more than a record holds in place.
+    pub(crate) args: Vec<Arg>,
+    /// How many arguments each `read_all` and `update_all` has.
+    pub(crate) counts: Vec<u32>,
+    /// Operators of the arguments that are reduced into, and whether their order is the canonical one.
+    pub(crate) folds: Vec<(Arc<dyn Folds>, bool)>,
+    /// The places in those reductions.
+    pub(crate) joined: Vec<Joined>,
+    /// Scratch buffers.
+    pub(crate) scratch: Vec<Layout>,
+    /// Tasks to come after.
+    pub(crate) after: Vec<TaskId>,
+    /// Tasks to be complete together with.
+    pub(crate) ends_with: Vec<TaskId>,
+    /// How often the task may be tried again.
+    pub(crate) retries: u32,
+    /// How many workers the task needs at once.
+    pub(crate) team: Option<Bounds>,
+    /// The scope of the task's children.
+    pub(crate) inside: Option<Arc<Scope>>,
+    /// A region to free when the task is complete.
+    pub(crate) frees: Option<NonNull<Tree>>,
+    /// For an extension, the record that it belongs to.
+    pub(crate) owner: u32,
+    /// Records that hold further edges of this task.
+    pub(crate) extensions: Vec<u32>,
+}

@@ -1,0 +1,160 @@
+//! The result of a task, and waiting for it.
+
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::task::{Poll, Waker};
+
+use super::record::TaskId;
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::sync::{Arc, Mutex, lock};
+
+/// Something that completes: what `after` and `ends_with` take.
+pub trait Pending {
+    /// The task.
+    #[doc(hidden)]
+    fn id(&self) -> TaskId;
+    #[doc(hidden)]
+    fn belongs_to(&self, core: &Arc<Core>) -> bool;
+}
+
+/// The result of a task that may not have run yet. Dropping it does not stop the task.
+pub struct Future<T> {
+    core: Arc<Core>,
+    id: TaskId,
+    /// Where the value will be; tasks without one need no place for it.
+    cell: Option<Arc<Cell<T>>>,
+}
+
+/// Where a task puts its value.
+pub(crate) struct Cell<T>(Mutex<Option<T>>);
+
+/// The task's end of a future.
+pub(crate) struct Promise<T>(Arc<Cell<T>>);
+
+impl<T> Promise<T> {
+    pub(crate) fn set(&self, value: T) {
+        *lock(&self.0.0) = Some(value);
+    }
+}
+
+impl Future<()> {
+    #[inline]
+    pub(crate) fn without_value(core: Arc<Core>, id: TaskId) -> Self {
+        Self { core, id, cell: None }
+    }
+}
+
+impl<T: 'static> Future<T> {
+    pub(crate) fn new(core: Arc<Core>) -> (Self, Promise<T>) {
+        // Allocates: a value needs a place that outlives both the task and the caller.
+        let cell = Arc::new(Cell(Mutex::new(None)));
+        (Self { core, id: TaskId::NONE, cell: Some(Arc::clone(&cell)) }, Promise(cell))
+    }
+
+    pub(crate) fn of_task(mut self, id: TaskId) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Waits until the task is complete, and returns its value.
+    ///
+    /// Inside of a task this works for the task's own children, and runs only those while it waits.
+    ///
+    /// # Errors
+    /// When the task failed or was cancelled, inside of another task than its parent, and when it could never complete.
+    pub fn wait(self) -> Result<T> {
+        self.core.wait_for(self.id)?;
+        self.take()
+    }
+
+    /// The value, if the task is complete.
+    ///
+    /// # Errors
+    /// When the task failed or was cancelled.
+    pub fn try_get(self) -> Result<T, TryGet<T>> {
+        if self.is_complete() { self.take().map_err(TryGet::Failed) } else { Err(TryGet::NotYet(self)) }
+    }
+
+    /// Whether the task is complete.
+    pub fn is_complete(&self) -> bool {
+        self.core.is_complete(self.id)
+    }
+
+    fn take(self) -> Result<T> {
+        let Some(cell) = &self.cell else {
+            self.core.failure_of(self.id).map_or(Ok(()), Err)?;
+            // SAFETY-free conversion: futures without a cell are `Future<()>` only.
+            let unit: Box<dyn std::any::Any> = Box::new(());
+            return Ok(*unit.downcast::<T>().expect("a future without a place for its value has none"));
+        };
+        if let Some(value) = lock(&cell.0).take() {
+            self.core.note_waited(self.id);
+            return Ok(value);
+        }
+        Err(self
+            .core
+            .failure_of(self.id)
+            .unwrap_or_else(|| Error::new(ErrorKind::ShutDown, "the task was dropped without having run")))
+    }
+}
+
+/// Why [`Future::try_get`] has no value.
+pub enum TryGet<T> {
+    /// The task is not complete; here is its future again.
+    NotYet(Future<T>),
+    /// The task failed or was cancelled.
+    Failed(Error),
+}
+
+impl<T> std::fmt::Debug for TryGet<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TryGet::NotYet(_) => f.write_str("NotYet"),
+            TryGet::Failed(e) => write!(f, "Failed({e:?})"),
+        }
+    }
+}
+
+impl<T> Pending for Future<T> {
+    fn id(&self) -> TaskId {
+        self.id
+    }
+
+    fn belongs_to(&self, core: &Arc<Core>) -> bool {
+        Arc::ptr_eq(&self.core, core)
+    }
+}
+
+impl<T> std::fmt::Debug for Future<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Future({:?})", self.id)
+    }
+}
+
+impl<T: 'static> IntoFuture for Future<T> {
+    type Output = Result<T>;
+    type IntoFuture = Awaited<T>;
+
+    fn into_future(self) -> Awaited<T> {
+        Awaited(Some(self))
+    }
+}
+
+/// A [`Future`] as one of the language, for `.await` on any executor.
+pub struct Awaited<T>(Option<Future<T>>);
+
+impl<T: 'static> std::future::Future for Awaited<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<Result<T>> {
+        let future = self.0.as_ref().expect("a future is not polled after it is complete");
+        let waker: &Waker = context.waker();
+        if future.core.register_waker(future.id, waker) {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.0.take().expect("it was there above").take())
+    }
+}
+
+impl<T> Unpin for Awaited<T> {}

@@ -1,0 +1,250 @@
+//! The record of a task: three cache lines that hold everything about a task from submission to completion.
+//!
+//! Records live in a [slab](super::slab) and are used again and again. A [`TaskId`] is the number of a record and the
+//! record's *generation*, which goes up each time a task completes. So an id names one task for ever, and "is that task
+//! complete?" is a comparison with the record's present generation.
+//!
+//! # Edges
+//!
+//! An edge says "this task starts after that one", and is stored with the task that starts later: its record holds up to
+//! [`EDGES`] links, and an edge is named by the number of the record and of the link. The earlier task holds the head of a
+//! list that runs through those links. The head and the generation share one atomic word, so that one compare-and-swap
+//! adds an edge to a task, or finds that the task is complete already and needs none.
+//!
+//! # Who may touch what, when
+//!
+//! | field | submitting thread | others |
+//! |---|---|---|
+//! | `word` | adds edges by compare-and-swap | add edges; the completing thread swaps it once |
+//! | `links[k]` | writes before publishing edge k | the thread that completes the earlier task reads, then counts `pending` down |
+//! | `pending` | adds before publishing edges | counted down by completing threads; who reaches zero makes the task ready |
+//! | `open` | starts at one | children and "ends with" add while the body runs; who reaches zero completes the task |
+//! | `claimed` | | whoever takes the task out of a queue |
+//! | description, arguments, payload | writes before the task can be ready | only the thread that runs or completes it |
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::panic::Location;
+
+use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use super::body::BodyTable;
+use super::extras::Extras;
+use super::name::Name;
+use crate::access::Arg;
+use crate::order::scope::Scope;
+
+/// The links of one record. Tasks that wait for more use further records as extensions.
+pub(crate) const EDGES: usize = 6;
+/// The arguments that a record holds in place.
+pub(crate) const ARGS: usize = 4;
+/// Words of a task's closure that a record holds in place.
+pub(crate) const PAYLOAD: usize = 6;
+
+const NO_EDGE: u32 = u32::MAX;
+
+/// The name of a task, for ever: a record and a generation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskId(u64);
+
+impl TaskId {
+    /// The name of no task. Generations start at one, so no task has it.
+    pub(crate) const NONE: TaskId = TaskId(0);
+
+    pub(crate) fn new(index: u32, generation: u32) -> Self {
+        Self(u64::from(generation) << 32 | u64::from(index))
+    }
+
+    /// The number of the record.
+    pub(crate) fn index(self) -> u32 {
+        self.0 as u32
+    }
+
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+}
+
+impl std::fmt::Debug for TaskId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TaskId({}.{})", self.index(), self.generation())
+    }
+}
+
+/// One link of one record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EdgeId(u32);
+
+impl EdgeId {
+    pub(crate) fn new(record: u32, link: usize) -> Self {
+        Self(record * 8 + link as u32)
+    }
+
+    pub(crate) fn record(self) -> u32 {
+        self.0 / 8
+    }
+
+    pub(crate) fn link(self) -> usize {
+        (self.0 % 8) as usize
+    }
+}
+
+/// What a record is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Nothing: it is in the pool.
+    Free,
+    /// A task with a body.
+    Task,
+    /// A task without a body, which completes as soon as it is ready: one point that stands for many tasks.
+    Sync,
+    /// A task that someone outside completes: the time during which a host guard is held.
+    Held,
+    /// More links for another task.
+    Extension,
+}
+
+/// Bits of [`Record::flags`].
+pub(crate) mod flag {
+    /// Someone waits for the completion of this task.
+    pub(crate) const WAITED: u8 = 1;
+    /// The task must not run: something that it was told to come after has failed.
+    pub(crate) const CANCELLED: u8 = 2;
+    /// The task failed, or did not run.
+    pub(crate) const FAILED: u8 = 4;
+    /// The task takes part in a commute group, and must acquire before it is ready.
+    pub(crate) const COMMUTES: u8 = 8;
+    /// Made by the runtime itself.
+    pub(crate) const INTERNAL: u8 = 16;
+    /// A team task.
+    pub(crate) const TEAM: u8 = 32;
+}
+
+/// What is written once, before the task can be ready.
+pub(crate) struct Description {
+    pub(crate) name: Name,
+    pub(crate) location: &'static Location<'static>,
+    pub(crate) table: &'static BodyTable,
+    /// The scope in which the task was submitted, or null for the outermost.
+    pub(crate) scope: *const Scope,
+    pub(crate) extras: Option<Box<Extras>>,
+    pub(crate) args: [Arg; ARGS],
+    pub(crate) payload: [MaybeUninit<u64>; PAYLOAD],
+}
+
+/// A task, from submission to completion.
+#[repr(C, align(64))]
+pub(crate) struct Record {
+    word: AtomicU64,
+    pub(crate) pending: AtomicU32,
+    pub(crate) open: AtomicU32,
+    links: [AtomicU32; EDGES],
+    pub(crate) flags: AtomicU8,
+    pub(crate) kind: UnsafeCell<Kind>,
+    /// Bit k: the task fails when the task that edge k comes from has failed (an explicit order).
+    pub(crate) binding: UnsafeCell<u8>,
+    /// Bit k: edge k delays the end of this task, not its start.
+    pub(crate) ending: UnsafeCell<u8>,
+    pub(crate) context: UnsafeCell<u32>,
+    pub(crate) priority: UnsafeCell<i32>,
+    pub(crate) arg_count: UnsafeCell<u32>,
+    /// The generation whose task was taken to be run. A child can be found in two places, and must run once.
+    claimed: AtomicU32,
+    pub(crate) description: UnsafeCell<MaybeUninit<Description>>,
+}
+
+// SAFETY: the fields in cells are written by one thread and read by others only as the table in the module's documentation
+// says; every hand-over goes through `pending`, `open` or a ready queue, which order the accesses. The payload is a closure
+// that is `Send`, and arguments point to pieces, which are `Sync`.
+unsafe impl Sync for Record {}
+// SAFETY: as above; records never move once they are in a slab.
+unsafe impl Send for Record {}
+
+impl Record {
+    pub(crate) fn new() -> Self {
+        Self {
+            word: AtomicU64::new(pack(1, NO_EDGE)),
+            pending: AtomicU32::new(0),
+            open: AtomicU32::new(0),
+            links: std::array::from_fn(|_| AtomicU32::new(NO_EDGE)),
+            flags: AtomicU8::new(0),
+            kind: UnsafeCell::new(Kind::Free),
+            binding: UnsafeCell::new(0),
+            ending: UnsafeCell::new(0),
+            context: UnsafeCell::new(0),
+            priority: UnsafeCell::new(0),
+            arg_count: UnsafeCell::new(0),
+            claimed: AtomicU32::new(0),
+            description: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// The generation of the task that this record holds now, or will hold next.
+    pub(crate) fn generation(&self) -> u32 {
+        // Acquire: pairs with `close`. Who finds a task complete also sees everything that the task did.
+        (self.word.load(Ordering::Acquire) >> 32) as u32
+    }
+
+    /// Adds an edge from this task, if `generation` is still the present one: if the task is not complete.
+    pub(crate) fn link(&self, generation: u32, edge: EdgeId, later: &Record) -> bool {
+        // Acquire: when the task turns out to be complete, its effects must be visible, as no edge will carry them.
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            if (word >> 32) as u32 != generation {
+                return false;
+            }
+            later.links[edge.link()].store(word as u32, Ordering::Relaxed);
+            // Release: pairs with `close`, which must see the link and everything written into the later record.
+            match self.word.compare_exchange_weak(word, pack(generation, edge.0), Ordering::Release, Ordering::Acquire)
+            {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Completes the task: no edge can be added any more, and its id names something past. Returns the first edge.
+    pub(crate) fn close(&self) -> Option<EdgeId> {
+        let generation = self.generation();
+        // A record whose generation is used up is never used again; see `Slab::give_back`.
+        let next = generation.wrapping_add(1);
+        // AcqRel: acquires the links published by `link`, and releases this task's effects to `link` and `generation`.
+        // SeqCst: and is in one order with the flag WAITED, see `wait`.
+        let word = self.word.swap(pack(next, NO_EDGE), Ordering::SeqCst);
+        edge(word as u32)
+    }
+
+    /// Takes a task to run it, if nobody did before. Stale ids are refused too: their generation was claimed long ago.
+    pub(crate) fn claim(&self, generation: u32) -> bool {
+        // AcqRel: the claims of one record are in one order; what the task needs was handed over by the queue it was in.
+        let claim = |claimed: u32| (claimed < generation).then_some(generation);
+        self.claimed.fetch_update(Ordering::AcqRel, Ordering::Acquire, claim).is_ok()
+    }
+
+    /// The edge that follows one of this record's links in the list of the earlier task. Must be read before `pending` is
+    /// counted down for the edge, as the record may be used again right after.
+    pub(crate) fn next_edge(&self, link: usize) -> Option<EdgeId> {
+        edge(self.links[link].load(Ordering::Relaxed))
+    }
+}
+
+fn pack(generation: u32, head: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(head)
+}
+
+fn edge(bits: u32) -> Option<EdgeId> {
+    (bits != NO_EDGE).then_some(EdgeId(bits))
+}

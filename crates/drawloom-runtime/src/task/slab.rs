@@ -1,0 +1,200 @@
+//! Where records live: chunks that double in size and never move, and a pool of the free ones.
+//!
+//! The pool is also the throttle. A runtime may have a bounded number of tasks in flight; a thread that submits when all
+//! records are taken waits until some come back. A task that submits never waits: for it, the slab grows.
+
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::{Condvar, Mutex, lock};
+
+use super::record::{Record, TaskId};
+
+const FIRST: u32 = 256;
+const CHUNKS: usize = 21;
+
+/// All records of a runtime.
+pub(crate) struct Slab {
+    chunks: [AtomicPtr<Record>; CHUNKS],
+    pool: Mutex<Pool>,
+    returned: Condvar,
+}
+
+struct Pool {
+    free: Vec<u32>,
+    /// How many records exist.
+    made: u32,
+    /// How many chunks exist.
+    chunks: usize,
+    /// How many may exist before submitters wait.
+    limit: u32,
+    /// How many submitters wait.
+    waiting: u32,
+}
+
+impl Slab {
+    pub(crate) fn new(limit: u32) -> Self {
+        Self {
+            chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
+            pool: Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 }),
+            returned: Condvar::new(),
+        }
+    }
+
+    /// The record with a number.
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> &Record {
+        let (chunk, offset) = place(index);
+        // Acquire: pairs with `grow`.
+        let chunk = self.chunks[chunk].load(Ordering::Acquire);
+        debug_assert!(!chunk.is_null());
+        // SAFETY: numbers are only made by `grow`, after the chunk was published; chunks live as long as the slab, and
+        // `place` stays within the chunk's length.
+        unsafe { &*chunk.add(offset) }
+    }
+
+    /// Whether a task is complete.
+    pub(crate) fn is_complete(&self, id: TaskId) -> bool {
+        self.get(id.index()).generation() != id.generation()
+    }
+
+    /// A free record, or none when the limit is reached and `patient` is true.
+    #[inline]
+    pub(crate) fn take(&self, patient: bool) -> Option<u32> {
+        let mut pool = lock(&self.pool);
+        if let Some(index) = pool.free.pop() {
+            return Some(index);
+        }
+        if patient && pool.made >= pool.limit {
+            return None;
+        }
+        self.grow(&mut pool);
+        pool.free.pop()
+    }
+
+    /// Waits until records came back, or until someone calls [`Slab::wake`].
+    pub(crate) fn wait_for_room(&self, give_up: impl Fn() -> bool, patience: std::time::Duration) -> bool {
+        let mut pool = lock(&self.pool);
+        pool.waiting += 1;
+        let mut timed_out = false;
+        while pool.free.is_empty() && !give_up() && !timed_out {
+            (pool, timed_out) = wait_timeout(&self.returned, pool, patience);
+        }
+        pool.waiting -= 1;
+        timed_out
+    }
+
+    /// Takes records back.
+    pub(crate) fn give_back(&self, indices: &mut Vec<u32>) {
+        if indices.is_empty() {
+            return;
+        }
+        // A record whose generations are used up is left out: its ids must stay past for ever.
+        indices.retain(|&i| self.get(i).generation() != u32::MAX);
+        let mut pool = lock(&self.pool);
+        pool.free.append(indices);
+        if pool.waiting > 0 {
+            self.returned.notify_all();
+        }
+    }
+
+    /// Wakes submitters that wait for room, so that they ask again whether to give up.
+    pub(crate) fn wake(&self) {
+        let _pool = lock(&self.pool);
+        self.returned.notify_all();
+    }
+
+    /// How many records exist, and how many of them are free.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let pool = lock(&self.pool);
+        (pool.made as usize, pool.free.len())
+    }
+
+    #[cold]
+    fn grow(&self, pool: &mut Pool) {
+        let chunk = pool.chunks;
+        assert!(chunk < CHUNKS, "more than {} tasks in flight", u32::MAX / 8);
+        let len = FIRST << chunk;
+        let records: Box<[Record]> = (0..len).map(|_| Record::new()).collect();
+        // Release: pairs with `get`.
+        self.chunks[chunk].store(Box::into_raw(records).cast(), Ordering::Release);
+        pool.free.extend((pool.made..pool.made + len).rev());
+        pool.made += len;
+        pool.chunks += 1;
+    }
+}
+
+impl Drop for Slab {
+    fn drop(&mut self) {
+        for (chunk, pointer) in self.chunks.iter_mut().enumerate() {
+            let pointer = *atomic_mut(pointer);
+            if !pointer.is_null() {
+                let records = std::ptr::slice_from_raw_parts_mut(pointer, (FIRST << chunk) as usize);
+                // SAFETY: the pointer and length are those of the box made in `grow`, and nobody else has access.
+                drop(unsafe { Box::from_raw(records) });
+            }
+        }
+    }
+}
+
+#[cfg(not(any(loom, feature = "shuttle")))]
+fn atomic_mut<T>(pointer: &mut AtomicPtr<T>) -> &mut *mut T {
+    pointer.get_mut()
+}
+
+#[cfg(any(loom, feature = "shuttle"))]
+fn atomic_mut<T>(pointer: &mut AtomicPtr<T>) -> Box<*mut T> {
+    Box::new(pointer.load(Ordering::Acquire))
+}
+
+#[cfg(not(loom))]
+fn wait_timeout<'a, T>(
+    condition: &Condvar,
+    guard: crate::sync::MutexGuard<'a, T>,
+    patience: std::time::Duration,
+) -> (crate::sync::MutexGuard<'a, T>, bool) {
+    let (guard, result) = condition.wait_timeout(guard, patience).unwrap_or_else(std::sync::PoisonError::into_inner);
+    (guard, result.timed_out())
+}
+
+#[cfg(loom)]
+fn wait_timeout<'a, T>(
+    condition: &Condvar,
+    guard: crate::sync::MutexGuard<'a, T>,
+    _: std::time::Duration,
+) -> (crate::sync::MutexGuard<'a, T>, bool) {
+    (condition.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner), false)
+}
+
+/// The chunk of a record, and its place there.
+#[inline]
+fn place(index: u32) -> (usize, usize) {
+    let from_first = index + FIRST;
+    let chunk = (FIRST.leading_zeros() - from_first.leading_zeros()) as usize;
+    (chunk, (from_first - (FIRST << chunk)) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_its_own_place() {
+        let mut expected = (0, 0);
+        for index in 0..100_000 {
+            assert_eq!(place(index), expected);
+            expected.1 += 1;
+            if expected.1 == (FIRST as usize) << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_patient_submitter_gets_no_record_beyond_the_limit() {
+        let slab = Slab::new(256);
+        let taken: Vec<u32> = (0..256).map(|_| slab.take(true).unwrap()).collect();
+        assert_eq!(slab.take(true), None);
+        assert!(slab.take(false).is_some(), "a task that submits never waits");
+        slab.give_back(&mut taken.clone());
+        assert!(slab.take(true).is_some());
+    }
+}

@@ -1,0 +1,98 @@
+//! A task that is being described.
+
+use std::panic::Location;
+
+use crate::access::{Arg, Mode};
+use crate::core::Core;
+use crate::data::region::Region;
+use crate::error::{Error, ErrorKind, TaskOrigin};
+use crate::sync::Arc;
+
+use super::extras::Extras;
+use super::name::Name;
+use super::record::ARGS;
+
+/// A task that is being described.
+pub(crate) struct Spec {
+    pub(crate) name: Name,
+    pub(crate) location: &'static Location<'static>,
+    pub(crate) context: u32,
+    pub(crate) priority: i32,
+    args: [Arg; ARGS],
+    count: u32,
+    pub(crate) extras: Option<Box<Extras>>,
+    /// Why the task must be refused, as far as the description shows.
+    pub(crate) refused: Option<Error>,
+}
+
+impl Spec {
+    #[inline]
+    pub(crate) fn new(name: Name, location: &'static Location<'static>, context: u32) -> Self {
+        Self { name, location, context, priority: 0, args: [Arg::NONE; ARGS], count: 0, extras: None, refused: None }
+    }
+
+    pub(crate) fn origin(&self) -> TaskOrigin {
+        TaskOrigin { name: self.name.as_str().to_owned(), location: self.location }
+    }
+
+    /// Adds an argument.
+    #[inline]
+    pub(crate) fn add<R: Region>(&mut self, core: &Arc<Core>, region: &R, mode: Mode) {
+        let handle = region.handle();
+        if !Arc::ptr_eq(&handle.root.core, core) {
+            self.refuse_foreign(&region.name());
+            return;
+        }
+        let arg = Arg::new(handle.piece(), mode);
+        self.push(if region.is_ordered() { arg } else { arg.unordered() });
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, arg: Arg) {
+        let at = self.count as usize;
+        if at < ARGS {
+            self.args[at] = arg;
+        } else {
+            let args = self.args;
+            let list = &mut self.extras().args;
+            if list.is_empty() {
+                list.extend_from_slice(&args);
+            }
+            list.push(arg);
+        }
+        self.count += 1;
+    }
+
+    #[cold]
+    fn refuse_foreign(&mut self, region: &str) {
+        let message = format!("cannot use region `{region}`: it belongs to another runtime");
+        let origin = self.origin();
+        self.refused.get_or_insert_with(|| Error::of_task(ErrorKind::Foreign, origin, message));
+    }
+
+    pub(crate) fn refuse(&mut self, kind: ErrorKind, message: String) {
+        let origin = self.origin();
+        self.refused.get_or_insert_with(|| Error::of_task(kind, origin, message));
+    }
+
+    /// All arguments, in the order in which they were declared.
+    #[inline]
+    pub(crate) fn args(&self) -> &[Arg] {
+        match &self.extras {
+            Some(extras) if self.count as usize > ARGS => &extras.args,
+            _ => &self.args[..self.count as usize],
+        }
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(crate) fn in_place(&self) -> [Arg; ARGS] {
+        self.args
+    }
+
+    pub(crate) fn extras(&mut self) -> &mut Extras {
+        self.extras.get_or_insert_with(Box::default)
+    }
+}

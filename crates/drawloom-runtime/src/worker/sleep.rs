@@ -1,0 +1,108 @@
+//! Who looks for work, who sleeps, and whom to wake.
+//!
+//! A worker without work *looks* for some time, then *sleeps*. A thread that makes a task ready wakes a sleeper only when
+//! nobody is looking: who looks will find the task. The last one who looks and finds something wakes another one, as there
+//! may be more.
+//!
+//! # The race between the last look and the push
+//!
+//! A worker that is about to sleep counts itself as sleeping, stops counting as looking, and then looks once more. A thread
+//! that pushes first pushes, then reads both counts. All four are sequentially consistent, so either the pusher sees the
+//! sleeper and wakes it, or the sleeper's last look finds the task.
+
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::sync::{Mutex, Padded, lock, thread};
+
+/// Who looks for work, and who sleeps.
+pub(crate) struct Sleep {
+    looking: Padded<AtomicUsize>,
+    sleeping: Padded<AtomicUsize>,
+    sleepers: Mutex<Vec<Sleeper>>,
+    woken: Vec<AtomicBool>,
+}
+
+struct Sleeper {
+    worker: usize,
+    thread: thread::Thread,
+}
+
+impl Sleep {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            looking: Padded::default(),
+            sleeping: Padded::default(),
+            sleepers: Mutex::new(Vec::new()),
+            woken: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+        }
+    }
+
+    pub(crate) fn sleeping(&self) -> usize {
+        self.sleeping.load(Ordering::SeqCst)
+    }
+
+    /// A worker begins to look.
+    pub(crate) fn begin_looking(&self) {
+        self.looking.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A worker found something. True when nobody else is looking, and another one should be woken if there is more.
+    pub(crate) fn found(&self) -> bool {
+        self.looking.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
+    /// A task became ready.
+    #[inline]
+    pub(crate) fn notify(&self) {
+        fence(Ordering::SeqCst);
+        if self.looking.load(Ordering::SeqCst) == 0 && self.sleeping.load(Ordering::SeqCst) > 0 {
+            self.wake_one();
+        }
+    }
+
+    #[cold]
+    pub(crate) fn wake_one(&self) {
+        let mut sleepers = lock(&self.sleepers);
+        if let Some(sleeper) = sleepers.pop() {
+            self.rouse(sleeper);
+        }
+    }
+
+    pub(crate) fn wake_all(&self) {
+        let mut sleepers = lock(&self.sleepers);
+        for sleeper in sleepers.drain(..) {
+            self.rouse(sleeper);
+        }
+    }
+
+    /// Wakes a sleeper, who counts as looking from now on, so that nobody else is woken for the same task.
+    fn rouse(&self, sleeper: Sleeper) {
+        self.looking.fetch_add(1, Ordering::SeqCst);
+        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        self.woken[sleeper.worker].store(true, Ordering::Release);
+        sleeper.thread.unpark();
+    }
+
+    /// A worker that is looking sleeps, unless `look` finds something at the last moment. Afterwards it is looking again.
+    pub(crate) fn sleep<T>(&self, worker: usize, look: impl FnOnce() -> Option<T>) -> Option<T> {
+        // Release: nobody wakes this worker before it is in the list below.
+        self.woken[worker].store(false, Ordering::Release);
+        lock(&self.sleepers).push(Sleeper { worker, thread: thread::current() });
+        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        self.looking.fetch_sub(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if let Some(found) = look() {
+            let mut sleepers = lock(&self.sleepers);
+            if let Some(at) = sleepers.iter().position(|s| s.worker == worker) {
+                sleepers.swap_remove(at);
+                self.looking.fetch_add(1, Ordering::SeqCst);
+                self.sleeping.fetch_sub(1, Ordering::SeqCst);
+            }
+            return Some(found);
+        }
+        // Acquire: pairs with `rouse`. A thread may be unparked for other reasons.
+        while !self.woken[worker].load(Ordering::Acquire) {
+            thread::park();
+        }
+        None
+    }
+}
