@@ -89,7 +89,11 @@ fn tail(data: &[f64], start: usize) -> &[f64] {
 }
 
 fn holds(len: usize, stride: usize, rows: usize, columns: usize) -> bool {
-    rows == 0 || columns == 0 || (rows <= stride && (columns - 1) * stride + rows <= len)
+    if rows == 0 || columns == 0 {
+        return true;
+    }
+    let end = (columns - 1).checked_mul(stride).and_then(|start| start.checked_add(rows));
+    rows <= stride && end.is_some_and(|end| end <= len)
 }
 
 #[cfg(test)]
@@ -105,6 +109,7 @@ mod tests {
         assert!(view.holds(4, 2));
         assert!(!view.holds(5, 1), "a column runs into the next");
         assert!(view.holds(100, 0) && view.holds(0, 100));
+        assert!(!view.holds(1, usize::MAX), "no overflow");
     }
 
     #[test]
