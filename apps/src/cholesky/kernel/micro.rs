@@ -3,7 +3,7 @@
 //! C is `rows` by `N`, A is `rows` by `depth`, B is `N` by `depth`, all column-major: `C -= A * B^T`. For each of the
 //! `depth` steps one column of A is loaded as vectors and each element of B's column is spread over a vector, so both are
 //! read in the order they lie in memory and a tile needs no packing. Up to three vectors of rows by `N` columns are in
-//! registers: 24 by 8 with AVX-512, 8 by 6 with AVX2, more than enough to hide the latency of the multiply-add.
+//! registers: 24 by 8 or 16 by 12 with AVX-512, 8 by 6 with AVX2, more than enough to hide the latency of the multiply-add.
 //!
 //! A *solve* continues in the registers: it divides the block by a triangle, `C := C * T^-T`, before it is stored.
 //!
@@ -13,7 +13,7 @@
 use super::lanes::Lanes;
 use super::view::{View, ViewMut};
 
-/// The widest block of any level.
+/// The widest panel of any level, which is the widest block that is solved or factored.
 pub(super) const WIDEST: usize = 8;
 
 /// Where the operands of one update or solve lie. Made by [`Operands::update`] and [`Operands::solve`], which check that every
@@ -124,6 +124,13 @@ unsafe fn across<V: Lanes, const M: usize, const PARTIAL: bool, const SOLVE: boo
     let mut column = 0;
     // SAFETY: the instructions and the rows by the caller; `column` and the width stay within `columns`.
     unsafe {
+        if V::WIDTH == 8 && M == 2 && !SOLVE {
+            // Two vectors leave registers for twelve columns. Sixteen are eight and eight, without a narrow rest.
+            while column + 12 <= operands.columns && operands.columns - column != 16 {
+                block::<V, M, 12, PARTIAL, SOLVE>(operands, row, column, mask);
+                column += 12;
+            }
+        }
         if V::WIDTH == 8 {
             while column + 8 <= operands.columns {
                 block::<V, M, 8, PARTIAL, SOLVE>(operands, row, column, mask);
