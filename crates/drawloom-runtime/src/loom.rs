@@ -13,7 +13,9 @@ use crate::data::region::{Handle, Region};
 use crate::data::tree::{Buffer, ElementType};
 use crate::data::value::Value;
 use crate::data::vector::Vector;
+use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::MemoryId;
 use crate::plan::Capture;
 use crate::policy::central::{Eager, Prio};
 use crate::policy::stealing::Stealing;
@@ -40,8 +42,8 @@ struct Owner {
 }
 
 /// How a runtime is made. See [`Loom::builder`].
-#[derive(Clone, Debug)]
 pub struct LoomBuilder {
+    devices: Vec<Box<dyn Device>>,
     workers: Option<usize>,
     serial: bool,
     policy: String,
@@ -65,7 +67,7 @@ impl Loom {
 
     /// A runtime with settings.
     pub fn builder() -> LoomBuilder {
-        LoomBuilder { workers: None, serial: false, policy: "lws".to_owned(), in_flight: 16_384 }
+        LoomBuilder { devices: Vec::new(), workers: None, serial: false, policy: "lws".to_owned(), in_flight: 16_384 }
     }
 
     fn core(&self) -> &Arc<Core> {
@@ -225,6 +227,13 @@ impl LoomBuilder {
         self
     }
 
+    /// Adds a device, with a worker of its own that drives it.
+    #[must_use]
+    pub fn device(mut self, device: impl Device + 'static) -> Self {
+        self.devices.push(Box::new(device));
+        self
+    }
+
     /// How many tasks may be in flight before a thread that submits waits.
     #[must_use]
     pub fn in_flight(mut self, tasks: u32) -> Self {
@@ -242,7 +251,9 @@ impl LoomBuilder {
         if count == 0 && !self.serial {
             return Err(Error::new(ErrorKind::Setting, "a runtime needs at least one worker"));
         }
-        let core = Arc::new(Core::new(self.in_flight.max(1), Workers::new(count), self.serial));
+        let mut devices = Devices::default();
+        let nodes: Vec<MemoryId> = self.devices.iter().map(|device| devices.add(&**device)).collect();
+        let core = Arc::new(Core::new(self.in_flight.max(1), Workers::new(count), devices, self.serial));
         let policy: Box<dyn crate::policy::Policy> = match self.policy.as_str() {
             "lws" | "ws" => Box::new(Stealing::round_robin(count)),
             "eager" => Box::new(Eager::default()),
@@ -261,6 +272,14 @@ impl LoomBuilder {
                 .map_err(|e| Error::new(ErrorKind::System, format!("cannot start a worker: {e}")))?;
             lock(&owner.threads).push(thread);
         }
+        for ((device, node), number) in self.devices.into_iter().zip(nodes).zip(count as u32..) {
+            let core = Arc::clone(&core);
+            let thread = thread::Builder::new()
+                .name(format!("drawloom-{}-{number}", device.kind()))
+                .spawn(move || device::cycle::run(&core, node, device))
+                .map_err(|e| Error::new(ErrorKind::System, format!("cannot start the worker of a device: {e}")))?;
+            lock(&owner.threads).push(thread);
+        }
         Ok(Loom { owner: Arc::new(owner) })
     }
 }
@@ -273,6 +292,7 @@ impl Drop for Owner {
             let _ = core.wait_all();
         }
         core.workers.stop();
+        core.devices.wake();
         let this = thread::current().id();
         for thread in lock(&self.threads).drain(..) {
             if thread.thread().id() != this {

@@ -55,7 +55,7 @@ impl Core {
 
     /// Why a task must not run.
     #[inline]
-    fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
+    pub(super) fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             return Some(self.failures.reason(id, self.origin(record)));
         }
@@ -75,6 +75,14 @@ impl Core {
         args: &[Arg],
         extras: Option<&mut Extras>,
     ) -> Option<Error> {
+        if let Err(error) = self.make_proper_here(args) {
+            // SAFETY: the task has not run, and will not.
+            unsafe {
+                let description = (*record.description.get()).assume_init_mut();
+                (description.table.drop)(&mut description.payload);
+            }
+            return Some(Error::of_task(error.kind(), self.origin(record), error.message()));
+        }
         let mut scratch = local.scratchpads.pop().unwrap_or_default();
         let mut contributions: Vec<Contribution> = Vec::new();
         let (counts, layouts): (&[u32], &[_]) = match extras {
@@ -125,7 +133,7 @@ impl Core {
 
     /// Notes a failure: what the task should have written is spoiled.
     #[cold]
-    fn fail(&self, id: TaskId, record: &Record, args: &[Arg], error: Error) {
+    pub(super) fn fail(&self, id: TaskId, record: &Record, args: &[Arg], error: Error) {
         record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
         for arg in args.iter().filter(|a| a.mode().mutates()) {
             arg.piece().tree().spoil(&arg.piece().indices, error.because().unwrap_or(&error));

@@ -11,12 +11,14 @@
 //! | [`execute`] | [`Core::execute`]: a worker runs the body |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
+//! | [`devices`] | a device runs it |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
 
 #![allow(unsafe_code)]
 
 mod complete;
+mod devices;
 mod execute;
 mod internal;
 mod link;
@@ -35,6 +37,7 @@ use rustc_hash::FxHashMap;
 use crate::access::{Arg, Mode, Scratchpad};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
+use crate::device::queue::Devices;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
@@ -61,6 +64,7 @@ pub struct Core {
     outermost: Mutex<History>,
     pub(crate) contexts: Grow<ContextState>,
     pub(crate) workers: Workers,
+    pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
     arbiter: Arbiter,
@@ -120,13 +124,14 @@ thread_local! {
 const KEEP: usize = 64;
 
 impl Core {
-    pub(crate) fn new(limit: u32, workers: Workers, serial: bool) -> Self {
+    pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool) -> Self {
         Self {
             slab: Slab::new(limit),
             names: Names::default(),
             outermost: Mutex::new(History::new(ScopeId::OUTERMOST)),
             contexts: Grow::new(),
             workers,
+            devices,
             waiters: Waiters::default(),
             failures: Failures::default(),
             arbiter: Arbiter::default(),
@@ -171,6 +176,11 @@ impl Core {
         let context = self.context(spec.context);
         context.count_submitted();
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
+        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0
+            && let Some(message) = Core::refuse_host_only(self.parts(record).0)
+        {
+            spec.refuse(ErrorKind::Setting, message);
+        }
         let mut waits = WAITS.take();
         waits.clear();
         let (args, mut extras) = self.parts(record);
@@ -240,6 +250,9 @@ impl Core {
         if kind == Kind::Task && spec.args().iter().any(|a| a.mode() == Mode::Commute) {
             flags |= flag::COMMUTES;
         }
+        if spec.extras.as_ref().is_some_and(|e| e.device.is_some()) {
+            flags |= flag::DEVICE;
+        }
         record.flags.store(flags, Ordering::Relaxed);
         // SAFETY: the record was taken from the pool by this thread, and its id is not known to anyone yet.
         unsafe {
@@ -262,7 +275,7 @@ impl Core {
     }
 
     /// The arguments and rare parts of a task.
-    fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
+    pub(super) fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
         // SAFETY: only the thread that submits, runs or completes the task calls this, one after the other.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.

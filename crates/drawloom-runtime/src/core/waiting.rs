@@ -40,6 +40,10 @@ impl Core {
         }
         self.finish_submission(id, &waits, &[]);
         self.waiters.wait(self, id, |core| core.slab.get(index).pending.load(Ordering::Acquire) == 0)?;
+        if let Err(error) = self.make_proper_here(&[arg]) {
+            self.let_go(id);
+            return Err(error);
+        }
         if arg.mode().reads()
             && let Some(because) = piece.tree().spoiled(&piece.indices)
         {
