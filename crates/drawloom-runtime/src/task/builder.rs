@@ -241,7 +241,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// The task starts after another one is complete, and is cancelled when that one fails.
-    pub fn after(mut self, task: &impl Pending) -> Self {
+    pub fn after(mut self, task: &'a impl Pending) -> Self {
         if let Some(id) = self.own(task) {
             self.spec.extras().after.push(id);
         }

@@ -99,6 +99,15 @@ impl<T: 'static> Future<T> {
     }
 }
 
+impl<T> Drop for Future<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.core.failures.any() {
+            self.core.forget(self.id);
+        }
+    }
+}
+
 /// Why [`Future::try_get`] has no value.
 pub enum TryGet<T> {
     /// The task is not complete; here is its future again.
