@@ -78,6 +78,8 @@ pub enum ErrorKind {
     Context,
     /// A team that is larger than any context, or has no size at all.
     Team,
+    /// A task that cannot be retried, because what it changes cannot be restored. Use plain elements, and lend nothing.
+    Retry,
     /// A captured program that cannot be made into a plan. The message holds the diagnostics.
     Plan,
     /// The operating system refused.

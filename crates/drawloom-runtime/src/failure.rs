@@ -88,6 +88,11 @@ impl Failures {
         lock(&self.state).refusals.insert(task, reason);
     }
 
+    /// Why a task that has not run yet will not.
+    pub(crate) fn refusal(&self, task: TaskId) -> Option<Error> {
+        lock(&self.state).refusals.get(&task).cloned()
+    }
+
     /// A task must not run because an earlier one failed for a reason.
     pub(crate) fn cancel_for(&self, task: TaskId, reason: &Error) {
         lock(&self.state).refusals.entry(task).or_insert_with(|| reason.root().clone());
@@ -254,9 +259,7 @@ impl State {
     fn add_cancelled(&mut self, because: &Error, origin: &TaskOrigin) {
         let number = because.number();
         // A cancellation by the application is a failure only once it hit a task.
-        if !self.homes.contains_key(&number)
-            && self.cancels.iter().any(|c| c.error.number() == number)
-        {
+        if !self.homes.contains_key(&number) && self.cancels.iter().any(|c| c.error.number() == number) {
             self.add_root(TaskId::NONE, because.clone());
         }
         let Some(home) = self.homes.get(&number) else { return };
@@ -275,7 +278,8 @@ impl State {
         }
         let mut errors = list.roots.into_iter().map(Root::into_error);
         let Some(first) = errors.next() else {
-            let message = format!("{} tasks failed; only the first failures were kept, and those were reported", list.more);
+            let message =
+                format!("{} tasks failed; only the first failures were kept, and those were reported", list.more);
             return (list.more > 0).then(|| Error::new(ErrorKind::Failed, message));
         };
         let others: Vec<Error> = errors.collect();

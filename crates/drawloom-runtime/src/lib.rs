@@ -29,11 +29,16 @@ mod failure;
 #[allow(unsafe_code)]
 mod loom;
 mod order;
+pub mod plan;
 pub mod policy;
+mod progress;
+mod stall;
+mod stats;
 mod sync;
 pub mod task;
 pub mod team;
 pub mod topology;
+mod trace;
 mod wait;
 mod worker;
 
@@ -51,6 +56,8 @@ pub use data::value::Value;
 pub use data::vector::Vector;
 pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
+pub use plan::{Capture, Plan};
 pub use policy::{Policy, WorkerId};
+pub use stats::{Stats, WorkerStats};
 pub use task::builder::Task;
 pub use task::future::Future;

@@ -54,7 +54,24 @@ impl Drop for Buffer {
 /// The arguments are the parts of a `Vec<T>` that nobody else owns.
 unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     // SAFETY: promised by the caller.
-    drop(unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) });
+    let elements = unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) };
+    if !std::mem::needs_drop::<T>() {
+        return;
+    }
+    // One by one: a second destructor that panics while the first one unwinds would end the process.
+    let mut panicked = None;
+    for element in elements {
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(element)));
+        match dropped {
+            Err(panic) if panicked.is_none() => panicked = Some(panic),
+            // What a panic carries may panic when it is dropped, too.
+            Err(panic) => std::mem::forget(panic),
+            Ok(()) => {}
+        }
+    }
+    if let Some(panic) = panicked {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 /// What the elements of a region are.
@@ -88,6 +105,7 @@ pub(crate) enum Cut {
 
 /// A list of pieces of one piece.
 pub(crate) struct Partition {
+    pub(crate) name: String,
     pub(crate) of: *const Piece,
     pub(crate) cut: Cut,
     pub(crate) pieces: Box<[Piece]>,
@@ -228,7 +246,7 @@ impl Tree {
                 self.name
             )));
         }
-        let partition = self.adopt(of, cut, id, regions, coverage.disjoint, shapes);
+        let partition = self.adopt(name, of, cut, id, regions, coverage.disjoint, shapes);
         let pointer = NonNull::from(&*partition);
         list.push(partition);
         // Release: pairs with `Piece::aliases`, which must find the new pieces once it sees the new number.
@@ -236,8 +254,10 @@ impl Tree {
         Ok(pointer)
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn adopt(
         &self,
+        name: String,
         of: &Piece,
         cut: Cut,
         id: PartitionId,
@@ -254,7 +274,7 @@ impl Tree {
             })
             .collect();
         let index = RunIndex::new(pieces.iter().map(|p| &*p.indices));
-        let mut partition = Box::new(Partition { of, cut, pieces, disjoint, index });
+        let mut partition = Box::new(Partition { name, of, cut, pieces, disjoint, index });
         let pointer = NonNull::from(&*partition);
         for piece in &mut partition.pieces {
             piece.adopt(NonNull::from(self));

@@ -89,7 +89,6 @@ impl<T: 'static> Future<T> {
             return Ok(*unit.downcast::<T>().expect("a future without a place for its value has none"));
         };
         if let Some(value) = lock(&cell.0).take() {
-            self.core.note_waited(self.id);
             return Ok(value);
         }
         Err(self

@@ -102,7 +102,7 @@ impl EdgeId {
 }
 
 /// What a record is used for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// Nothing: it is in the pool.
@@ -117,6 +117,18 @@ pub(crate) enum Kind {
     Extension,
 }
 
+impl Kind {
+    pub(crate) fn from_number(number: u8) -> Self {
+        match number {
+            0 => Kind::Free,
+            1 => Kind::Task,
+            2 => Kind::Sync,
+            3 => Kind::Held,
+            _ => Kind::Extension,
+        }
+    }
+}
+
 /// Bits of [`Record::flags`].
 pub(crate) mod flag {
     /// Someone waits for the completion of this task.
@@ -129,10 +141,12 @@ pub(crate) mod flag {
     pub(crate) const COMMUTES: u8 = 8;
     /// Made by the runtime itself.
     pub(crate) const INTERNAL: u8 = 16;
+    /// A run of a plan.
+    pub(crate) const RUN: u8 = 64;
     /// A team task.
     pub(crate) const TEAM: u8 = 32;
     /// A child of the task failed.
-    pub(crate) const CHILD_FAILED: u8 = 64;
+    pub(crate) const CHILD_FAILED: u8 = 128;
 }
 
 /// What is written once, before the task can be ready.
