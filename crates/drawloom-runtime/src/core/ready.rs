@@ -2,7 +2,7 @@
 
 use super::{Core, Local};
 use crate::policy::{Ready, WorkerId};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
 use crate::task::record::{Kind, TaskId, flag};
 
@@ -23,6 +23,7 @@ impl Core {
             let id = TaskId::new(index, record.generation());
             self.context(context).policy.push(Ready::task(id, priority), None);
             self.workers.notify();
+            self.drain_stopped();
             return;
         }
         let mut local = Local::new(self.worker_in(context));
@@ -70,6 +71,13 @@ impl Core {
             }
             Kind::Sync => stack.push(index),
             Kind::Held => {
+                // In one order with a thread that gave the guard up; see `finish_hold`.
+                fence(Ordering::SeqCst);
+                let generation = record.generation();
+                if record.forgotten.load(Ordering::SeqCst) == generation && record.claim(generation) {
+                    stack.push(index);
+                    return;
+                }
                 if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
                     self.waiters.wake(TaskId::new(index, record.generation()));
                 }
@@ -84,10 +92,14 @@ impl Core {
             self.run_serially(local);
             return;
         }
+        if local.ready.is_empty() {
+            return;
+        }
         for (context, ready) in local.ready.drain(..) {
             self.context(context).policy.push(ready, local.worker);
             self.workers.notify();
         }
+        self.drain_stopped();
     }
 
     /// The task that a worker goes on with, after others that became ready were handed out.

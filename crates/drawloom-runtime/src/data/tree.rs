@@ -55,7 +55,24 @@ impl Drop for Buffer {
 /// The arguments are the parts of a `Vec<T>` that nobody else owns.
 unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     // SAFETY: promised by the caller.
-    drop(unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) });
+    let elements = unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) };
+    if !std::mem::needs_drop::<T>() {
+        return;
+    }
+    // One by one: a second destructor that panics while the first one unwinds would end the process.
+    let mut panicked = None;
+    for element in elements {
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(element)));
+        match dropped {
+            Err(panic) if panicked.is_none() => panicked = Some(panic),
+            // What a panic carries may panic when it is dropped, too.
+            Err(panic) => std::mem::forget(panic),
+            Ok(()) => {}
+        }
+    }
+    if let Some(panic) = panicked {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 /// What the elements of a region are.

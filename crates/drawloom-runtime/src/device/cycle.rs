@@ -23,6 +23,7 @@ pub(crate) fn run(core: &Core, node: MemoryId, mut device: Box<dyn Device>) {
             Some(task) => {
                 run_task(core, &mut local, &mut *device, &memory, node, broken.as_ref(), task);
                 core.hand_out(&mut local);
+                core.devices.finished(kind);
                 core.flush(&mut local);
                 core.waiters.note_quiet();
             }

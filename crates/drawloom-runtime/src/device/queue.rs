@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Device;
 use crate::memory::{Memory, MemoryId};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, lock};
 use crate::task::record::TaskId;
 
@@ -19,6 +20,8 @@ pub(crate) struct Devices {
 struct KindQueue {
     kind: String,
     tasks: Mutex<VecDeque<TaskId>>,
+    /// Tasks that were pushed and are not complete: in the queue, or on a device.
+    unfinished: AtomicUsize,
     arrived: Condvar,
 }
 
@@ -27,7 +30,7 @@ impl Devices {
     pub(crate) fn add(&mut self, device: &dyn Device) -> MemoryId {
         if self.find(device.kind()).is_none() {
             let kind = device.kind().to_owned();
-            self.kinds.push(KindQueue { kind, tasks: Mutex::default(), arrived: Condvar::new() });
+            self.kinds.push(KindQueue { kind, tasks: Mutex::default(), unfinished: AtomicUsize::new(0), arrived: Condvar::new() });
         }
         self.memories.push(device.memory());
         MemoryId(self.memories.len() as u32)
@@ -48,12 +51,23 @@ impl Devices {
 
     pub(crate) fn push(&self, kind: u32, task: TaskId) {
         let queue = &self.kinds[kind as usize];
+        queue.unfinished.fetch_add(1, Ordering::SeqCst);
         lock(&queue.tasks).push_back(task);
         queue.arrived.notify_one();
     }
 
     pub(crate) fn pop(&self, kind: u32) -> Option<TaskId> {
         lock(&self.kinds[kind as usize].tasks).pop_front()
+    }
+
+    /// A task that was popped is complete.
+    pub(crate) fn finished(&self, kind: u32) {
+        self.kinds[kind as usize].unfinished.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether no task waits for a device or is on one.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.kinds.iter().all(|kind| kind.unfinished.load(Ordering::SeqCst) == 0)
     }
 
     /// Sleeps until a task of a kind arrives, or for some time.

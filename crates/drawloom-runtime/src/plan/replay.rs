@@ -332,7 +332,8 @@ impl PlanState {
 
     fn finish(&self, core: &Core, local: &mut Local) {
         let trouble = std::mem::take(&mut *lock(&self.trouble));
-        let error = trouble.first.map(|error| error.with_cancelled(trouble.cancelled));
+        let count = trouble.cancelled.len() as u64;
+        let error = trouble.first.map(|error| error.with_cancelled(trouble.cancelled, count));
         core.end_run(local, self.run(), error);
     }
 
