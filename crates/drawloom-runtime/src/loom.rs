@@ -88,7 +88,7 @@ impl Loom {
         }
     }
 
-    fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.owner.core
     }
 
