@@ -138,7 +138,8 @@ impl Error {
 
     pub(crate) fn with_cancelled(mut self, cancelled: Vec<TaskOrigin>, count: u64) -> Self {
         let inner = Arc::make_mut(&mut self.0);
-        (inner.cancelled, inner.cancelled_count) = (cancelled, count);
+        inner.cancelled.extend(cancelled);
+        inner.cancelled_count += count;
         self
     }
 

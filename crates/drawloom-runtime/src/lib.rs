@@ -24,10 +24,12 @@ mod commute;
 pub mod context;
 mod core;
 pub mod data;
+pub mod device;
 mod error;
 mod failure;
 #[allow(unsafe_code)]
 mod loom;
+pub mod memory;
 mod order;
 pub mod plan;
 pub mod policy;

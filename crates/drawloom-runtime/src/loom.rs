@@ -16,7 +16,9 @@ use crate::data::region::{Handle, Region};
 use crate::data::tree::{Buffer, ElementType};
 use crate::data::value::Value;
 use crate::data::vector::Vector;
+use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::MemoryId;
 use crate::plan::Capture;
 use crate::policy::central::{Eager, Prio};
 use crate::policy::stealing::Stealing;
@@ -49,8 +51,8 @@ struct Owner {
 }
 
 /// How a runtime is made. See [`Loom::builder`].
-#[derive(Clone, Debug)]
 pub struct LoomBuilder {
+    devices: Vec<Box<dyn Device>>,
     workers: Option<usize>,
     serial: bool,
     policy: String,
@@ -78,6 +80,7 @@ impl Loom {
     /// A runtime with settings.
     pub fn builder() -> LoomBuilder {
         LoomBuilder {
+            devices: Vec::new(),
             workers: None,
             serial: false,
             policy: "lws".to_owned(),
@@ -305,6 +308,13 @@ impl LoomBuilder {
         self
     }
 
+    /// Adds a device, with a worker of its own that drives it.
+    #[must_use]
+    pub fn device(mut self, device: impl Device + 'static) -> Self {
+        self.devices.push(Box::new(device));
+        self
+    }
+
     /// How many tasks may be in flight before a thread that submits waits.
     #[must_use]
     pub fn in_flight(mut self, tasks: u32) -> Self {
@@ -353,8 +363,11 @@ impl LoomBuilder {
         if count == 0 && !self.serial {
             return Err(Error::new(ErrorKind::Setting, "a runtime needs at least one worker"));
         }
+        let mut devices = Devices::default();
+        let nodes: Vec<MemoryId> = self.devices.iter().map(|device| devices.add(&**device)).collect();
         let output = Output::from_environment()?;
-        let core = Arc::new(Core::new(self.in_flight.max(1), Workers::new(count), self.serial, self.patience));
+        let workers = Workers::new(count);
+        let core = Arc::new(Core::new(self.in_flight.max(1), workers, devices, self.serial, self.patience));
         let policy: Box<dyn crate::policy::Policy> = match self.policy.as_str() {
             "lws" | "ws" => Box::new(Stealing::round_robin(count)),
             "eager" => Box::new(Eager::default()),
@@ -381,6 +394,14 @@ impl LoomBuilder {
                 .map_err(|e| Error::new(ErrorKind::System, format!("cannot start a worker: {e}")))?;
             lock(&owner.threads).push(thread);
         }
+        for ((device, node), number) in self.devices.into_iter().zip(nodes).zip(count as u32..) {
+            let core = Arc::clone(&core);
+            let thread = thread::Builder::new()
+                .name(format!("drawloom-{}-{number}", device.kind()))
+                .spawn(move || device::cycle::run(&core, node, device))
+                .map_err(|e| Error::new(ErrorKind::System, format!("cannot start the worker of a device: {e}")))?;
+            lock(&owner.threads).push(thread);
+        }
         Ok(Loom { owner: Arc::new(owner) })
     }
 }
@@ -396,6 +417,7 @@ impl Owner {
 /// Ends the workers of a runtime.
 fn end(core: &Core, threads: Vec<thread::JoinHandle<()>>) {
     core.workers.stop();
+    core.devices.wake();
     for thread in threads {
         // A worker does not panic: whatever the user's code does is caught.
         let _ = thread.join();

@@ -67,7 +67,7 @@ impl Core {
 
     /// Why a task must not run.
     #[inline]
-    fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
+    pub(super) fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             // SAFETY: the context of a task that is about to run does not change.
             let context = unsafe { *record.context.get() };
@@ -82,6 +82,13 @@ impl Core {
     /// Runs a body once, and says why it failed, if it did.
     #[inline]
     pub(super) fn attempt(&self, local: &mut Local, id: TaskId, record: &Record, args: &[Arg]) -> Result<(), Error> {
+        if let Err(error) = self.make_proper_here(args) {
+            // SAFETY: only this thread has the task. A body that can run again is dropped by who tries it again.
+            if !unsafe { (*record.description.get()).assume_init_ref() }.table.again {
+                self.drop_body(record);
+            }
+            return Err(Error::of_task(error.kind(), self.origin(record), error.message()));
+        }
         let mut scratch = local.take_scratch();
         let running = Running { core: self, id, record, local, node: None };
         let before = RUNNING.replace((&raw const running).cast());

@@ -12,6 +12,7 @@
 //! | [`retry`] | a body that failed is tried again |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
+//! | [`devices`] | a device runs it |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
 //! | [`stop`] | tasks are cancelled, and the runtime ends |
@@ -20,6 +21,7 @@
 #![allow(unsafe_code)]
 
 mod complete;
+mod devices;
 mod execute;
 mod internal;
 mod link;
@@ -42,6 +44,7 @@ use rustc_hash::FxHashMap;
 use crate::access::{Arg, Mode, Scratchpad};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
+use crate::device::queue::Devices;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
@@ -70,6 +73,7 @@ pub struct Core {
     outermost: Mutex<History>,
     pub(crate) contexts: Grow<ContextState>,
     pub(crate) workers: Workers,
+    pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
     pub(crate) stalls: Stalls,
@@ -136,7 +140,7 @@ thread_local! {
 const KEEP: usize = 64;
 
 impl Core {
-    pub(crate) fn new(limit: u32, workers: Workers, serial: bool, patience: Duration) -> Self {
+    pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
         Self {
             stalls: Stalls::new(patience),
             tracer: Tracer::new(workers.count),
@@ -145,6 +149,7 @@ impl Core {
             outermost: Mutex::new(History::new(ScopeId::OUTERMOST)),
             contexts: Grow::new(),
             workers,
+            devices,
             waiters: Waiters::default(),
             failures: Failures::default(),
             arbiter: Arbiter::default(),
@@ -192,6 +197,11 @@ impl Core {
         let context = self.context(spec.context);
         context.count_submitted();
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
+        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0
+            && let Some(message) = Core::refuse_host_only(self.parts(record).0)
+        {
+            spec.refuse(ErrorKind::Setting, message);
+        }
         let mut waits = WAITS.take();
         waits.clear();
         let (args, mut extras) = self.parts(record);
@@ -274,6 +284,9 @@ impl Core {
         if kind == Kind::Task && spec.args().iter().any(|a| a.mode() == Mode::Commute) {
             flags |= flag::COMMUTES;
         }
+        if spec.extras.as_ref().is_some_and(|e| e.device.is_some()) {
+            flags |= flag::DEVICE;
+        }
         record.flags.store(flags, Ordering::Relaxed);
         peek::set_kind(record, kind);
         peek::set_context(record, spec.context);
@@ -296,7 +309,7 @@ impl Core {
     }
 
     /// The arguments and rare parts of a task.
-    fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
+    pub(super) fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
         // SAFETY: only the thread that submits, runs or completes the task calls this, one after the other.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.

@@ -67,7 +67,8 @@ impl Core {
             return self.running().is_some() || turn.try_lock().is_ok();
         }
         let served = |(index, _): &(usize, &ContextState)| self.service(*index as u32) == Service::Workers;
-        self.workers.sleep.sleeping() + waiting >= self.workers.count
+        self.devices.are_idle()
+            && self.workers.sleep.sleeping() + waiting >= self.workers.count
             && self.contexts.iter().enumerate().filter(served).all(|(_, c)| c.policy.is_empty())
     }
 

@@ -16,7 +16,9 @@ impl Core {
             let scope = (*record.description.get()).assume_init_ref().scope;
             (*record.kind.get(), *record.context.get(), *record.priority.get(), scope)
         };
-        let plain = kind == Kind::Task && scope.is_null() && record.flags.load(Ordering::Relaxed) & flag::COMMUTES == 0;
+        let plain = kind == Kind::Task
+            && scope.is_null()
+            && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0;
         if plain && self.serial.is_none() {
             let id = TaskId::new(index, record.generation());
             self.context(context).policy.push(Ready::task(id, priority), None);
@@ -51,6 +53,11 @@ impl Core {
             Kind::Task => {
                 let id = TaskId::new(index, record.generation());
                 if flags & flag::COMMUTES != 0 && !self.arbiter.acquire(id, self.parts(record).0) {
+                    return;
+                }
+                if flags & flag::DEVICE != 0 && self.serial.is_none() {
+                    let device = self.parts(record).1.and_then(|e| e.device);
+                    self.devices.push(device.expect("a device task names its device"), id);
                     return;
                 }
                 // SAFETY: as above.

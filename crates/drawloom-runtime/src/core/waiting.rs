@@ -31,6 +31,10 @@ impl Core {
             return Err(Error::new(refusal.kind, refusal.message));
         }
         self.finish_hold(id, record, &waits)?;
+        if let Err(error) = self.make_proper_here(&[arg]) {
+            self.let_go(id);
+            return Err(error);
+        }
         if arg.mode().reads()
             && let Some(because) = piece.tree().spoiled(&piece.indices)
         {

@@ -11,6 +11,7 @@ use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, SpaceId};
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::replicate::Replicates;
 use crate::order::scope::ScopeId;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, lock};
@@ -135,6 +136,8 @@ pub(crate) struct Tree {
     /// Where the elements are, in the memory of this process. Null while they are only elsewhere.
     pub(crate) root: Box<Piece>,
     pub(crate) partitions: Mutex<Partitions>,
+    /// Copies of the elements in other memories.
+    pub(crate) replicates: Replicates,
     /// Goes up with each partition, so that lists of overlapping pieces are made anew.
     pub(crate) generation: AtomicU32,
     /// Goes up with each change to any part, in submission order.
@@ -180,6 +183,7 @@ impl Tree {
             base: std::cell::UnsafeCell::new(buffer),
             root: Box::new(Piece::new(shape, Arc::clone(&all), space, None)),
             partitions: Mutex::new(Partitions { regions, list: Vec::new(), listed: 0 }),
+            replicates: Replicates::default(),
             generation: AtomicU32::new(0),
             changes: AtomicU64::new(1),
             has_missing: AtomicBool::new(!missing.is_empty()),

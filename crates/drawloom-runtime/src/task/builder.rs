@@ -260,6 +260,21 @@ impl<'a, A> Task<'a, A> {
         self
     }
 
+    /// The task runs on a device of the given kind, in the memory of that device. The serial engine runs its body instead.
+    pub fn on_device(mut self, kind: &str) -> Self {
+        match self.core.device_kind(kind) {
+            Ok(number) => self.spec.extras().device = number,
+            Err(e) => self.spec.refuse(e.kind(), e.message().to_owned()),
+        }
+        self
+    }
+
+    /// What a device runs in the place of the body: a compiled kernel, for example. The device knows its type.
+    pub fn implementation(mut self, implementation: impl std::any::Any + Send + Sync) -> Self {
+        self.spec.extras().implementation = Some(Arc::new(implementation));
+        self
+    }
+
     /// The task starts after another one is complete, and is cancelled when that one fails.
     pub fn after(mut self, task: &'a impl Pending) -> Self {
         if let Some(id) = self.own(task) {

@@ -143,6 +143,8 @@ pub(crate) mod flag {
     pub(crate) const INTERNAL: u8 = 16;
     /// A run of a plan.
     pub(crate) const RUN: u8 = 64;
+    /// A task that a device runs.
+    pub(crate) const DEVICE: u8 = 128;
     /// A team task.
     pub(crate) const TEAM: u8 = 32;
     /// A child of the task failed.
