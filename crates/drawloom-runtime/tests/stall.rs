@@ -255,3 +255,48 @@ fn a_lock_held_across_a_wait_is_not_taken_again_by_the_same_thread() {
         assert_eq!(*lock.lock().unwrap(), 200);
     }
 }
+
+#[test]
+fn waits_that_end_are_never_taken_for_stalls() {
+    // Every kind of wait from several threads at once, none of which waits while it holds something. With endless
+    // patience only a stall that is certain would be reported, and there is none.
+    for builder in builders() {
+        let loom = builder.in_flight(256).patience(FOR_EVER).build().unwrap();
+        let regions: Vec<_> = (0..3).map(|i| loom.vector(format!("r{i}"), vec![0_u64; 8])).collect();
+        std::thread::scope(|scope| {
+            for seed in 0..4 {
+                let (loom, regions) = (loom.clone(), &regions);
+                scope.spawn(move || {
+                    let mut random = fastrand::Rng::with_seed(seed);
+                    for _ in 0..300 {
+                        let region = &regions[random.usize(..3)];
+                        let block = region.blocks(2).unwrap().nth(random.usize(..2)).unwrap();
+                        match random.u32(..8) {
+                            0 => loom.wait_all().unwrap(),
+                            1 => region.wait().unwrap(),
+                            2 => block.write().unwrap()[0] += 1,
+                            3 => assert_eq!(region.read().unwrap().len(), 8),
+                            4 => loom.task("one").update(&block).run(|b| b[0] += 1).wait().unwrap(),
+                            5 => {
+                                let (inner, lent) = (loom.clone(), block.clone());
+                                let parent = loom.task("parent").lend(&block).run(move |_| {
+                                    inner.task("child").update(&lent).run(|b| b[0] += 1).wait().unwrap();
+                                });
+                                parent.wait().unwrap();
+                            }
+                            6 => {
+                                loom.task("mix").commute(&block).run(|b| b[0] += 1);
+                            }
+                            _ => {
+                                for _ in 0..50 {
+                                    loom.task("many").update(&block).run(|b| b[0] += 1);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        loom.wait_all().unwrap();
+    }
+}
