@@ -30,7 +30,12 @@ impl Devices {
     pub(crate) fn add(&mut self, device: &dyn Device) -> MemoryId {
         if self.find(device.kind()).is_none() {
             let kind = device.kind().to_owned();
-            self.kinds.push(KindQueue { kind, tasks: Mutex::default(), unfinished: AtomicUsize::new(0), arrived: Condvar::new() });
+            self.kinds.push(KindQueue {
+                kind,
+                tasks: Mutex::default(),
+                unfinished: AtomicUsize::new(0),
+                arrived: Condvar::new(),
+            });
         }
         self.memories.push(device.memory());
         MemoryId(self.memories.len() as u32)
