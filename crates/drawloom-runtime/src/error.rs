@@ -86,8 +86,9 @@ impl Error {
         Self::build(ErrorKind::Cancelled, "did not run".into(), Some(task), Some(because), Vec::new())
     }
 
-    pub(crate) fn with_cancelled(&self, cancelled: Vec<TaskOrigin>) -> Self {
-        let Inner { kind, message, task, because, .. } = &*self.0;
+    pub(crate) fn with_cancelled(&self, more: Vec<TaskOrigin>) -> Self {
+        let Inner { kind, message, task, because, cancelled } = &*self.0;
+        let cancelled = cancelled.iter().cloned().chain(more).collect();
         Self::build(*kind, message.clone(), task.clone(), because.clone(), cancelled)
     }
 

@@ -29,6 +29,11 @@ impl Failures {
         lock(&self.0).refusals.insert(task, reason);
     }
 
+    /// Why a task that has not run yet will not.
+    pub(crate) fn refusal(&self, task: TaskId) -> Option<Error> {
+        lock(&self.0).refusals.get(&task).cloned()
+    }
+
     /// A task must not run because an earlier one failed.
     pub(crate) fn cancel_for(&self, task: TaskId, earlier: TaskId) {
         let mut state = lock(&self.0);

@@ -29,6 +29,7 @@ mod failure;
 #[allow(unsafe_code)]
 mod loom;
 mod order;
+pub mod plan;
 pub mod policy;
 mod sync;
 pub mod task;
@@ -51,6 +52,7 @@ pub use data::value::Value;
 pub use data::vector::Vector;
 pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
+pub use plan::{Capture, Plan};
 pub use policy::{Policy, WorkerId};
 pub use task::builder::Task;
 pub use task::future::Future;

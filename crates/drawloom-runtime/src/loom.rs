@@ -14,6 +14,7 @@ use crate::data::tree::{Buffer, ElementType};
 use crate::data::value::Value;
 use crate::data::vector::Vector;
 use crate::error::{Error, ErrorKind, Result};
+use crate::plan::Capture;
 use crate::policy::central::{Eager, Prio};
 use crate::policy::stealing::Stealing;
 use crate::sync::atomic::Ordering;
@@ -77,6 +78,13 @@ impl Loom {
     pub fn task(&self, name: impl Into<Label>) -> Task<'_> {
         let core = self.core();
         Task::new(core, Spec::new(core.names.intern(name.into()), Location::caller(), 0), Submit)
+    }
+
+    /// Records tasks instead of running them, to make a plan that can be run many times.
+    #[track_caller]
+    pub fn capture(&self, name: impl Into<Label>) -> Capture {
+        let core = self.core();
+        Capture::new(Arc::clone(core), core.names.intern(name.into()), Location::caller())
     }
 
     /// Waits until every task that was submitted is complete.

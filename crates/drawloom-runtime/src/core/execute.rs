@@ -6,7 +6,7 @@ use super::{Core, Local, RUNNING, Running};
 use crate::access::frame::Contribution;
 use crate::access::{Arg, Frame, Mode};
 use crate::error::{Error, ErrorKind};
-use crate::policy::Ready;
+use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
 use crate::task::extras::Extras;
 use crate::task::record::{Record, TaskId, flag};
@@ -15,7 +15,10 @@ impl Core {
     /// Runs a task that was taken from a queue, unless someone else took it from another.
     #[inline]
     pub(crate) fn run_ready(&self, local: &mut Local, ready: Ready) {
-        let id = TaskId::from_bits(ready.what);
+        let ReadyKind::Task(id) = ready.kind() else {
+            self.run_plan(local, ready);
+            return;
+        };
         let record = self.slab.get(id.index());
         if record.claim(id.generation()) {
             self.execute(local, id, record);
@@ -38,6 +41,8 @@ impl Core {
             None => self.run_body(local, id, record, args, extras),
         };
         match failed {
+            // The nodes of a plan take care of their own data.
+            None if record.flags.load(Ordering::Relaxed) & flag::RUN != 0 => {}
             None => {
                 for arg in args.iter().filter(|a| a.mode().mutates()) {
                     arg.piece().tree().heal(&arg.piece().indices);
@@ -81,10 +86,12 @@ impl Core {
             }
             None => (&[], &[]),
         };
-        let running = Running { core: self, id, record, local };
+        let places: Vec<*mut u8> =
+            contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
+        let running = Running { core: self, id, record, local, node: None };
         let before = RUNNING.replace((&raw const running).cast());
         let result = {
-            let mut frame = Frame::new(args, counts, &mut contributions, &mut scratch, layouts);
+            let mut frame = Frame::new(args, counts, &places, &mut scratch, layouts);
             // SAFETY: only this thread has the task; the payload is the one that belongs to the table.
             let (call, payload) = unsafe {
                 let description = (*record.description.get()).assume_init_mut();
@@ -127,7 +134,7 @@ impl Core {
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&'static str>()
         .map(|s| (*s).to_owned())

@@ -10,6 +10,7 @@
 //! | [`ready`] | [`Core::make_ready`]: nothing is left to wait for |
 //! | [`execute`] | [`Core::execute`]: a worker runs the body |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
+//! | [`runs`] | a plan is run: many nodes in the place of one body |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
 
@@ -20,7 +21,10 @@ mod execute;
 mod internal;
 mod link;
 mod ready;
+mod runs;
 mod waiting;
+
+pub(crate) use execute::panic_text;
 
 use std::cell::Cell;
 use std::sync::Weak;
@@ -35,6 +39,7 @@ use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
 use crate::order::scope::{Scope, ScopeId};
+use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::grow::Grow;
@@ -83,6 +88,14 @@ pub(crate) struct Local {
 }
 
 impl Local {
+    pub(crate) fn take_scratch(&mut self) -> Scratchpad {
+        self.scratchpads.pop().unwrap_or_default()
+    }
+
+    pub(crate) fn give_scratch(&mut self, scratch: Scratchpad) {
+        self.scratchpads.push(scratch);
+    }
+
     pub(crate) fn new(worker: Option<WorkerId>) -> Self {
         Self { worker, ready: Vec::new(), freed: Vec::new(), scratchpads: Vec::new(), stack: Vec::new() }
     }
@@ -94,6 +107,8 @@ pub(crate) struct Running<'a> {
     pub(crate) id: TaskId,
     record: &'a Record,
     pub(crate) local: *mut Local,
+    /// For a node of a plan: which one. The record is then that of the run.
+    pub(crate) node: Option<&'a At<'a>>,
 }
 
 thread_local! {
@@ -146,7 +161,13 @@ impl Core {
         let running = self.running();
         let (index, record) = self.take_record(running.is_none());
         let id = TaskId::new(index, record.generation());
-        let scope = running.map(|r| self.scope_inside(r));
+        let node = running.and_then(|r| r.node);
+        let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));
+        if let Some(node) = node {
+            let message = format!("cannot be submitted by {}, which belongs to a plan", node.origin());
+            spec.refuse(ErrorKind::Plan, message);
+            spec.forget_args();
+        }
         let context = self.context(spec.context);
         context.count_submitted();
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);

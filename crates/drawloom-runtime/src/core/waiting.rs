@@ -63,6 +63,8 @@ impl Core {
         }
         match self.running() {
             None => self.waiters.wait(self, id, |core| core.is_complete(id)),
+            // A task that was refused is told so at once, whoever asks.
+            Some(_) if self.failures.refusal(id).is_some() => self.failures.refusal(id).map_or(Ok(()), Err),
             Some(running) => self.wait_for_child(running, id),
         }
     }

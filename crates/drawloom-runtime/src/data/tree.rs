@@ -88,6 +88,7 @@ pub(crate) enum Cut {
 
 /// A list of pieces of one piece.
 pub(crate) struct Partition {
+    pub(crate) name: String,
     pub(crate) of: *const Piece,
     pub(crate) cut: Cut,
     pub(crate) pieces: Box<[Piece]>,
@@ -228,7 +229,7 @@ impl Tree {
                 self.name
             )));
         }
-        let partition = self.adopt(of, cut, id, regions, coverage.disjoint, shapes);
+        let partition = self.adopt(name, of, cut, id, regions, coverage.disjoint, shapes);
         let pointer = NonNull::from(&*partition);
         list.push(partition);
         // Release: pairs with `Piece::aliases`, which must find the new pieces once it sees the new number.
@@ -236,8 +237,10 @@ impl Tree {
         Ok(pointer)
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn adopt(
         &self,
+        name: String,
         of: &Piece,
         cut: Cut,
         id: PartitionId,
@@ -254,7 +257,7 @@ impl Tree {
             })
             .collect();
         let index = RunIndex::new(pieces.iter().map(|p| &*p.indices));
-        let mut partition = Box::new(Partition { of, cut, pieces, disjoint, index });
+        let mut partition = Box::new(Partition { name, of, cut, pieces, disjoint, index });
         let pointer = NonNull::from(&*partition);
         for piece in &mut partition.pieces {
             piece.adopt(NonNull::from(self));

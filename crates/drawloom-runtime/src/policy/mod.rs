@@ -10,6 +10,7 @@ pub mod central;
 pub mod queue;
 pub mod stealing;
 
+use crate::plan::replay::PlanState;
 use crate::task::record::TaskId;
 
 /// The number of a worker in its runtime.
@@ -26,22 +27,52 @@ impl WorkerId {
 /// A task that may run now.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    pub(crate) what: u64,
-    pub(crate) run: u32,
+    /// The task, or the address of the plan.
+    what: u64,
+    /// The node of the plan, or what else it is.
+    run: u32,
     pub(crate) priority: i32,
 }
 
 impl Ready {
-    pub(crate) const DYNAMIC: u32 = u32::MAX;
+    const TASK: u32 = u32::MAX;
+    const SHARE: u32 = u32::MAX - 1;
 
     pub(crate) fn task(id: TaskId, priority: i32) -> Self {
-        Self { what: id.bits(), run: Self::DYNAMIC, priority }
+        Self { what: id.bits(), run: Self::TASK, priority }
+    }
+
+    /// A node of a plan.
+    pub(crate) fn node(plan: &PlanState, node: u32, priority: i32) -> Self {
+        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run: node, priority }
+    }
+
+    /// A share of the nodes that a plan starts with.
+    pub(crate) fn share(plan: &PlanState) -> Self {
+        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run: Self::SHARE, priority: i32::MAX }
+    }
+
+    /// What is ready.
+    pub(crate) fn kind(&self) -> ReadyKind {
+        let plan = || std::ptr::with_exposed_provenance(self.what as usize);
+        match self.run {
+            Self::TASK => ReadyKind::Task(TaskId::from_bits(self.what)),
+            Self::SHARE => ReadyKind::Share(plan()),
+            node => ReadyKind::Node(plan(), node),
+        }
     }
 
     /// Tasks with a higher priority should start first.
     pub fn priority(&self) -> i32 {
         self.priority
     }
+}
+
+/// What is ready. The plan of a node lives until the run is complete, which is after all its nodes.
+pub(crate) enum ReadyKind {
+    Task(TaskId),
+    Node(*const PlanState, u32),
+    Share(*const PlanState),
 }
 
 /// Decides which ready task runs next on which worker.

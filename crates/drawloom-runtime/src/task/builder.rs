@@ -16,6 +16,7 @@ use crate::access::{Access, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce
 use crate::context::Context;
 use crate::core::Core;
 use crate::data::region::Region;
+use crate::data::tree::Root;
 use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::error::ErrorKind;
 use crate::sync::Arc;
@@ -36,6 +37,19 @@ pub struct Task<'a, A = (), S = Submit> {
 /// The task is submitted to the runtime.
 #[derive(Clone, Copy, Debug)]
 pub struct Submit;
+
+/// Where a task goes.
+pub trait Sink: Copy {
+    /// Notes a region that the task uses.
+    #[doc(hidden)]
+    fn keep(&self, root: &Arc<Root>);
+}
+
+impl Sink for Submit {
+    /// The borrow of the region keeps it until the task is submitted; then the order of tasks does.
+    #[inline]
+    fn keep(&self, _: &Arc<Root>) {}
+}
 
 /// A list of accesses that can be longer by one.
 pub trait Append<X> {
@@ -69,12 +83,13 @@ impl<'a, S> Task<'a, (), S> {
 }
 
 /// What a task does with data, however it is run.
-impl<'a, A, S> Task<'a, A, S> {
+impl<'a, A, S: Sink> Task<'a, A, S> {
     #[inline]
     fn with<X, R: Region>(mut self, region: &'a R, mode: Mode) -> Task<'a, A::List, S>
     where
         A: Append<X>,
     {
+        self.sink.keep(&region.handle().root);
         self.spec.add(self.core, region, mode);
         self.typed()
     }
@@ -190,6 +205,7 @@ impl<'a, A, S> Task<'a, A, S> {
     fn list<R: Region>(&mut self, regions: &'a [R], mode: Mode) {
         self.spec.extras().counts.push(regions.len() as u32);
         for region in regions {
+            self.sink.keep(&region.handle().root);
             self.spec.add(self.core, region, mode);
         }
     }
@@ -198,6 +214,10 @@ impl<'a, A, S> Task<'a, A, S> {
     pub fn priority(mut self, priority: i32) -> Self {
         self.spec.priority = priority;
         self
+    }
+
+    pub(crate) fn spec_mut(&mut self) -> &mut Spec {
+        &mut self.spec
     }
 
     pub(crate) fn into_parts(self) -> (Spec, S) {

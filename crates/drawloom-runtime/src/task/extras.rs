@@ -28,6 +28,8 @@ pub(crate) struct Extras {
     pub(crate) scratch: Vec<Layout>,
     /// Tasks to come after.
     pub(crate) after: Vec<TaskId>,
+    /// Recorded tasks to come after.
+    pub(crate) steps: Vec<u32>,
     /// Tasks to be complete together with.
     pub(crate) ends_with: Vec<TaskId>,
     /// How often the task may be tried again.

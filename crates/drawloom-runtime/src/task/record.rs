@@ -129,6 +129,8 @@ pub(crate) mod flag {
     pub(crate) const COMMUTES: u8 = 8;
     /// Made by the runtime itself.
     pub(crate) const INTERNAL: u8 = 16;
+    /// A run of a plan.
+    pub(crate) const RUN: u8 = 64;
     /// A team task.
     pub(crate) const TEAM: u8 = 32;
 }

@@ -84,6 +84,11 @@ impl Spec {
         }
     }
 
+    /// Leaves all arguments out, for a task that will not run and has no business with them.
+    pub(crate) fn forget_args(&mut self) {
+        self.count = 0;
+    }
+
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
