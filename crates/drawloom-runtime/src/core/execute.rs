@@ -100,6 +100,7 @@ impl Core {
             // SAFETY: the payload belongs to the table, and is used once.
             catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) }))
         };
+        self.settle_children(&running);
         RUNNING.set(before);
         local.scratchpads.push(scratch);
         match result {

@@ -76,9 +76,7 @@ impl Run {
             (Any::Line(v), Cut::Colours(colours)) => {
                 self.listed(path, cut, number, || v.by_colour(colours).unwrap().collect())
             }
-            (Any::Line(v), Cut::Lists(lists)) => {
-                self.listed(path, cut, number, || v.subsets(lists).unwrap().collect())
-            }
+            (Any::Line(v), Cut::Lists(lists)) => self.listed(path, cut, number, || v.subsets(lists).unwrap().collect()),
             (Any::Floats(v), Cut::Blocks(n)) => Any::Floats(nth(v.blocks(*n), number)),
             (Any::Matrix(m), Cut::Tiles(rows, columns)) => Any::Matrix(nth(m.tiles(*rows, *columns), number)),
             (Any::Array(a), Cut::Grid(tile)) => Any::Array(nth(a.tiles(*tile), number)),
@@ -225,7 +223,10 @@ impl Body {
                     cells.each(&mut |k, x| assert_eq!(*x, 0, "element {k} of an accumulator of t{}", task.id));
                 }
                 (Mode::Sum, Slot::Floats(cells)) => {
-                    assert!(cells.iter().all(|x| x.to_bits() == (-0.0_f64).to_bits()), "accumulators start with nothing");
+                    assert!(
+                        cells.iter().all(|x| x.to_bits() == (-0.0_f64).to_bits()),
+                        "accumulators start with nothing"
+                    );
                 }
                 _ => {}
             }

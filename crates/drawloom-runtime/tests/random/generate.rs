@@ -179,7 +179,9 @@ impl Generator {
         }
         self.arrange(&mut args);
         let has_special = args.iter().any(|(_, mode)| mode.is_special());
-        args.retain(|(piece, mode)| mode.is_special() || forms::in_lists(has_special, *mode, form(&self.regions, piece)));
+        args.retain(|(piece, mode)| {
+            mode.is_special() || forms::in_lists(has_special, *mode, form(&self.regions, piece))
+        });
         if args.len() > 1 && args[1].1.is_special() {
             let [first, second] = [0, 1].map(|i| (args[i].1, form(&self.regions, &args[i].0)));
             if !forms::has_pair(first, second) {

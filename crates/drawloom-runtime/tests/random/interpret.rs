@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, elements, float_addition, initial, mix};
+use crate::program::{
+    Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, elements, float_addition, initial, mix,
+};
 
 /// How a task, or an access from outside, ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

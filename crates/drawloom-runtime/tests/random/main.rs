@@ -12,7 +12,9 @@ mod generate;
 mod interpret;
 mod program;
 
-use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use drawloom_runtime::Loom;
 
@@ -145,16 +147,55 @@ fn difference(found: &Meaning, expected: &Meaning, exact: bool) -> Option<String
     None
 }
 
+/// Says which program hangs, and ends the process: a test that hangs says nothing.
+struct Watchdog {
+    now: Arc<Mutex<(String, Instant)>>,
+    done: Option<Sender<()>>,
+}
+
+impl Watchdog {
+    /// How long one program may take on one engine. They take milliseconds.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    fn new() -> Self {
+        let now = Arc::new(Mutex::new((String::new(), Instant::now())));
+        let (done, ended) = std::sync::mpsc::channel::<()>();
+        let seen = Arc::clone(&now);
+        std::thread::spawn(move || {
+            while ended.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                let (what, since) = &*seen.lock().unwrap();
+                if since.elapsed() > Self::PATIENCE {
+                    eprintln!("does not end: {what}");
+                    std::process::abort();
+                }
+            }
+        });
+        Self { now, done: Some(done) }
+    }
+
+    fn begin(&self, what: String) {
+        *self.now.lock().unwrap() = (what, Instant::now());
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.done.take();
+    }
+}
+
 /// Tries programs, each on the serial engine and on some others in turn.
 fn try_programs(failures: bool, usual: u64, engines_each: usize) {
     let engines = engines();
     let only: Option<u64> = std::env::var("DRAWLOOM_SEED").ok().and_then(|n| n.parse().ok());
     let seeds = only.map_or(0..cases(usual), |seed| seed..seed + 1);
+    let watchdog = Watchdog::new();
     let mut rng = fastrand::Rng::with_seed(1);
     for seed in seeds {
         let program = generate(seed, failures);
         let expected = interpret(&program);
         let check = |name: &str, loom: &Loom, expected: &Meaning, exact: bool| {
+            watchdog.begin(format!("seed {seed} on {name}\n{program}"));
             let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(loom, &program, expected)));
             let found = run.unwrap_or_else(|_| panic!("seed {seed} on {name}\n{program}"));
             if let Some(difference) = difference(&found, expected, exact) {

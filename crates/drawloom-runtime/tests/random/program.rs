@@ -8,14 +8,27 @@ use std::fmt;
 /// What a region is.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    Vector { len: usize, contents: bool },
-    Matrix { rows: usize, columns: usize, leading: usize },
-    Array { extents: [usize; 3] },
+    Vector {
+        len: usize,
+        contents: bool,
+    },
+    Matrix {
+        rows: usize,
+        columns: usize,
+        leading: usize,
+    },
+    Array {
+        extents: [usize; 3],
+    },
     /// Where each row starts, and the end.
-    Csr { starts: Vec<usize> },
+    Csr {
+        starts: Vec<usize>,
+    },
     Value,
     /// A vector of floating-point numbers, which tasks only reduce into and write.
-    Floats { len: usize },
+    Floats {
+        len: usize,
+    },
 }
 
 impl Kind {
@@ -139,7 +152,11 @@ pub(crate) enum Op {
     WaitFor(Piece),
     WaitAll,
     /// In a task: makes a region of its own, has a child change it and another one read it.
-    Local { id: Id, len: usize, blocks: usize },
+    Local {
+        id: Id,
+        len: usize,
+        blocks: usize,
+    },
 }
 
 /// A whole program: each stream is submitted by a thread of its own.
@@ -199,7 +216,11 @@ pub(crate) enum Layout {
     /// Neighbours, or listed elements in ascending order.
     Line(Vec<usize>),
     Scattered(Vec<usize>),
-    Grid { first: usize, extents: Vec<usize>, strides: Vec<usize> },
+    Grid {
+        first: usize,
+        extents: Vec<usize>,
+        strides: Vec<usize>,
+    },
     Rows(usize, usize, Vec<usize>),
 }
 
@@ -255,7 +276,9 @@ pub(crate) enum Form {
 /// The kind of handle that a piece has.
 pub(crate) fn form(regions: &[Kind], piece: &Piece) -> Form {
     match &regions[piece.region] {
-        Kind::Vector { .. } if matches!(piece.cuts.last(), Some((Cut::Colours(_) | Cut::Lists(_), _))) => Form::Scattered,
+        Kind::Vector { .. } if matches!(piece.cuts.last(), Some((Cut::Colours(_) | Cut::Lists(_), _))) => {
+            Form::Scattered
+        }
         Kind::Vector { .. } => Form::Line,
         Kind::Matrix { .. } => Form::Matrix,
         Kind::Array { .. } => Form::Array,
@@ -312,10 +335,7 @@ fn tiles(layout: &Layout, tile: &[usize]) -> Vec<Layout> {
     let mut corners = vec![Vec::new()];
     for (extent, size) in extents.iter().zip(tile).rev() {
         let steps = || (0..*extent).step_by(*size);
-        corners = corners
-            .iter()
-            .flat_map(|rest| steps().map(move |at| [&[at], &rest[..]].concat()))
-            .collect();
+        corners = corners.iter().flat_map(|rest| steps().map(move |at| [&[at], &rest[..]].concat())).collect();
     }
     corners
         .iter()
