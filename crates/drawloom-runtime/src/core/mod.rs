@@ -341,7 +341,10 @@ impl Core {
         waits: &mut Vec<TaskId>,
     ) -> Result<(), Refusal> {
         let history = match scope {
-            None => &self.outermost,
+            None => {
+                self.refuse_inner(args)?;
+                &self.outermost
+            }
             Some(scope) => {
                 refuse_not_lent(scope, args)?;
                 &scope.history
