@@ -11,6 +11,7 @@ use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, SpaceId};
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::replicate::Replicates;
 use crate::order::scope::ScopeId;
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Arc, Mutex, lock};
@@ -55,7 +56,24 @@ impl Drop for Buffer {
 /// The arguments are the parts of a `Vec<T>` that nobody else owns.
 unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     // SAFETY: promised by the caller.
-    drop(unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) });
+    let elements = unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) };
+    if !std::mem::needs_drop::<T>() {
+        return;
+    }
+    // One by one: a second destructor that panics while the first one unwinds would end the process.
+    let mut panicked = None;
+    for element in elements {
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(element)));
+        match dropped {
+            Err(panic) if panicked.is_none() => panicked = Some(panic),
+            // What a panic carries may panic when it is dropped, too.
+            Err(panic) => std::mem::forget(panic),
+            Ok(()) => {}
+        }
+    }
+    if let Some(panic) = panicked {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 /// What the elements of a region are.
@@ -119,6 +137,8 @@ pub(crate) struct Tree {
     /// Where the elements are, in the memory of this process. Null while they are only elsewhere.
     pub(crate) root: Box<Piece>,
     pub(crate) partitions: Mutex<Partitions>,
+    /// Copies of the elements in other memories.
+    pub(crate) replicates: Replicates,
     /// Goes up with each partition, so that lists of overlapping pieces are made anew.
     pub(crate) generation: AtomicU32,
     /// Whether `missing` is not empty.
@@ -168,6 +188,7 @@ impl Tree {
             base: std::cell::UnsafeCell::new(buffer),
             root: Box::new(Piece::new(shape, Arc::clone(&all), space, None)),
             partitions: Mutex::new(Partitions { regions, list: Vec::new(), listed: 0 }),
+            replicates: Replicates::default(),
             generation: AtomicU32::new(0),
             has_missing: AtomicBool::new(!missing.is_empty()),
             missing: Mutex::new(missing),

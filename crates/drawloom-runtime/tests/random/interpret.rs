@@ -102,14 +102,11 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Why a piece cannot be used.
+    /// Whether a piece cannot be seen.
     fn bad(&self, piece: &Piece) -> Option<Outcome> {
         let contents = &self.meaning.regions[piece.region];
-        let list = self.elements(piece);
-        if list.iter().any(|&i| contents.missing[i]) {
-            return Some(Outcome::Uninitialised);
-        }
-        list.iter().any(|&i| contents.spoiled[i]).then_some(Outcome::Cancelled)
+        let bad = |&i: &usize| contents.missing[i] || contents.spoiled[i];
+        self.elements(piece).iter().any(bad).then_some(Outcome::Cancelled)
     }
 
     fn task(&mut self, task: &TaskOf) -> Outcome {

@@ -155,7 +155,7 @@ struct Watchdog {
 
 impl Watchdog {
     /// How long one program may take on one engine. They take milliseconds.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn new() -> Self {
         let now = Arc::new(Mutex::new((String::new(), Instant::now())));
