@@ -91,7 +91,7 @@ impl Loom {
         }
     }
 
-    fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.owner.core
     }
 

@@ -147,7 +147,7 @@ impl Core {
 
     /// The failure of a task whose body returned an error.
     #[cold]
-    fn error_of(&self, record: &Record, error: BodyError) -> Error {
+    pub(super) fn error_of(&self, record: &Record, error: BodyError) -> Error {
         let origin = self.origin(record);
         match error.downcast::<Error>() {
             // A task that the runtime made itself has no failures of its own.
@@ -194,9 +194,8 @@ impl Core {
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         let scope = unsafe { (*record.description.get()).assume_init_ref().scope.as_ref() };
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
-        if !cancelled && !parent.is_none() {
-            // Relaxed: the parent looks when its last child has counted down.
-            self.slab.get(parent.index()).flags.fetch_or(flag::CHILD_FAILED, Ordering::Relaxed);
+        if let Some(scope) = scope.filter(|_| !cancelled) {
+            scope.note_failure();
         }
         self.failures.note(id, parent, error, flags & flag::INTERNAL == 0);
     }
