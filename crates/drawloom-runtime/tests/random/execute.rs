@@ -171,13 +171,20 @@ fn nth<R: Region>(parts: Result<Parts<R>, Error>, number: usize) -> R {
 pub(crate) struct Scope {
     futures: HashMap<Id, Future<u64>>,
     pub(crate) outcomes: BTreeMap<Id, Outcome>,
+    pub(crate) errors: BTreeMap<Id, String>,
 }
 
 impl Scope {
     /// Waits for a task, once.
     pub(crate) fn wait(&mut self, id: Id) -> Outcome {
         if let Some(future) = self.futures.remove(&id) {
-            let outcome = future.wait().map_or_else(Into::into, Outcome::Value);
+            let outcome = future.wait().map_or_else(
+                |error| {
+                    self.errors.insert(id, error.to_string());
+                    error.into()
+                },
+                Outcome::Value,
+            );
             self.outcomes.insert(id, outcome);
         }
         self.outcomes[&id]

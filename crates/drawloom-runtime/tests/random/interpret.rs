@@ -41,6 +41,8 @@ pub(crate) struct Meaning {
     pub(crate) regions: Vec<Contents>,
     /// How the tasks ended, those submitted in tasks included, by their name.
     pub(crate) tasks: BTreeMap<Id, Outcome>,
+    /// What the failures said, for messages.
+    pub(crate) errors: BTreeMap<Id, String>,
     /// What was seen from outside of tasks, by stream and step.
     pub(crate) looks: BTreeMap<(usize, usize), Outcome>,
 }

@@ -51,7 +51,7 @@ fn execute(loom: &Loom, program: &Program, expected: &Meaning) -> Meaning {
         let mut scope = Scope::default();
         let looks = run.ops(ops, &mut 0, &mut scope);
         scope.wait_for_rest();
-        (looks, scope.outcomes)
+        (looks, scope.outcomes, scope.errors)
     };
     let results: Vec<_> = match &program.streams[..] {
         [only] => vec![stream(&run, only)],
@@ -60,9 +60,10 @@ fn execute(loom: &Loom, program: &Program, expected: &Meaning) -> Meaning {
             handles.into_iter().map(|h| h.join().unwrap()).collect()
         }),
     };
-    for (number, (looks, outcomes)) in results.into_iter().enumerate() {
+    for (number, (looks, outcomes, errors)) in results.into_iter().enumerate() {
         meaning.looks.extend(looks.into_iter().map(|(step, outcome)| ((number, step), outcome)));
         meaning.tasks.extend(outcomes);
+        meaning.errors.extend(errors);
     }
     // Failures that nobody asked for come back one by one.
     for _ in 0..=expected.tasks.len() {
@@ -107,7 +108,10 @@ fn difference(found: &Meaning, expected: &Meaning) -> Option<String> {
         let missing = expected.tasks.iter().find(differs);
         let other = found.tasks.iter().find(|(id, _)| !expected.tasks.contains_key(id));
         return Some(match (missing, other) {
-            (Some((id, outcome)), _) => format!("t{id} ended with {:?}, not {outcome:?}", found.tasks.get(id)),
+            (Some((id, outcome)), _) => {
+                let (found, said) = (found.tasks.get(id), found.errors.get(id));
+                format!("t{id} ended with {found:?}, not {outcome:?}: {said:?}")
+            }
             (_, other) => format!("tasks ended that should not have run: {other:?}"),
         });
     }
@@ -165,7 +169,7 @@ impl Drop for Watchdog {
 fn try_programs(failures: bool, usual: u64, engines_each: usize) {
     let engines = engines();
     let only: Option<u64> = std::env::var("DRAWLOOM_SEED").ok().and_then(|n| n.parse().ok());
-    let seeds = only.map_or(0..cases(usual), |seed| seed..seed + 1);
+    let seeds: Vec<u64> = only.map_or((0..cases(usual)).collect(), |seed| vec![seed; cases(1) as usize]);
     let watchdog = Watchdog::new();
     let mut rng = fastrand::Rng::with_seed(1);
     for seed in seeds {
