@@ -93,6 +93,7 @@ impl Core {
         let running = Running { core: self, id, record, local, node: None };
         let before = RUNNING.replace((&raw const running).cast());
         let result = catch_unwind(AssertUnwindSafe(|| self.run_in_frame(record, args, &mut scratch)));
+        self.settle_children(&running);
         RUNNING.set(before);
         local.give_scratch(scratch);
         let contributions = match result {

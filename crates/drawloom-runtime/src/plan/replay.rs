@@ -52,7 +52,7 @@ pub(crate) struct PlanState {
     addresses: Vec<Vec<*mut u8>>,
     trouble: Mutex<Trouble>,
     /// Updated by each run, so that runs of one plan follow each other.
-    turn: crate::data::value::Value<u8>,
+    _turn: crate::data::value::Value<u8>,
 }
 
 /// What went wrong in a run.
@@ -100,7 +100,7 @@ impl Plan {
             accumulators: UnsafeCell::new(accumulators),
             addresses,
             trouble: Mutex::default(),
-            turn,
+            _turn: turn,
             pattern,
             bound,
         };

@@ -15,8 +15,7 @@ use crate::access::reduction::folds;
 use crate::access::{Access, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write};
 use crate::context::Context;
 use crate::core::Core;
-use crate::data::region::Region;
-use crate::data::tree::Root;
+use crate::data::region::{Handle, Region};
 use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::error::ErrorKind;
 use crate::sync::Arc;
@@ -42,13 +41,13 @@ pub struct Submit;
 pub trait Sink: Copy {
     /// Notes a region that the task uses.
     #[doc(hidden)]
-    fn keep(&self, root: &Arc<Root>);
+    fn keep(&self, handle: &Handle);
 }
 
 impl Sink for Submit {
     /// The borrow of the region keeps it until the task is submitted; then the order of tasks does.
     #[inline]
-    fn keep(&self, _: &Arc<Root>) {}
+    fn keep(&self, _: &Handle) {}
 }
 
 /// A list of accesses that can be longer by one.
@@ -89,7 +88,7 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     where
         A: Append<X>,
     {
-        self.sink.keep(&region.handle().root);
+        self.sink.keep(region.handle());
         self.spec.add(self.core, region, mode);
         self.typed()
     }
@@ -205,7 +204,7 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     fn list<R: Region>(&mut self, regions: &'a [R], mode: Mode) {
         self.spec.extras().counts.push(regions.len() as u32);
         for region in regions {
-            self.sink.keep(&region.handle().root);
+            self.sink.keep(region.handle());
             self.spec.add(self.core, region, mode);
         }
     }
