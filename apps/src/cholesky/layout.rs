@@ -1,8 +1,8 @@
 //! How a matrix is cut into tiles, and the operations that factor it.
 //!
-//! Only the lower triangle of tiles is stored, column of tiles after column of tiles. When the tile size does not divide
-//! the matrix, the last row of tiles is filled up with the identity: the factor of a matrix with an identity in its
-//! corner is the factor of the matrix with the same identity, so every tile stays square and every task alike.
+//! Only the lower triangle of tiles is stored, column of tiles after column of tiles. When the tile size does not
+//! divide the matrix, the last row of tiles is filled up with the identity: the factor of a matrix with an identity in
+//! its corner is the factor of the matrix with the same identity, so every tile stays square and every task alike.
 
 use super::kernel::{Kernels, NotPositive};
 use std::fmt;
@@ -95,7 +95,8 @@ impl Layout {
         self.tile * self.tile
     }
 
-    /// Where tile (`row`, `column`) comes among the stored ones: the first column from the diagonal down, then the next.
+    /// Where tile (`row`, `column`) comes among the stored ones: the first column from the diagonal down, then the
+    /// next.
     ///
     /// # Panics
     /// When the tile is not in the lower triangle.

@@ -9,8 +9,8 @@ const ALIGNMENT: usize = 64;
 /// A random symmetric matrix with elements between -1/2 and 1/2, plus n on the diagonal.
 ///
 /// It is positive definite because the diagonal dominates, and well conditioned: no eigenvalue is further than n/2 from
-/// n. Each element is a function of the seed and its place, so any part can be made alone and none need be kept to check
-/// a result.
+/// n. Each element is a function of the seed and its place, so any part can be made alone and none need be kept to
+/// check a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spd {
     layout: Layout,

@@ -2,8 +2,8 @@
 //!
 //! A point is a run with tasks of one size. Its *granularity* is the time a worker has for a task, `wall * workers /
 //! tasks`; its *efficiency* is the rate it reached as a share of the reference, the serial loop's best rate times the
-//! number of workers. METG(50%) is the granularity at which the efficiency falls to one half. One reference is shared by
-//! all systems, so that a slow one does not look better for it.
+//! number of workers. METG(50%) is the granularity at which the efficiency falls to one half. One reference is shared
+//! by all systems, so that a slow one does not look better for it.
 
 use super::compute::flops;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! Task Bench: how small may a task be before a runtime costs more than the work?
 //!
 //! After Slaughter and others, *Task Bench: a parameterized benchmark for evaluating parallel runtime performance*, SC
-//! 2020. A graph has a width and a number of steps; in each step every point runs one task, which depends on some points
-//! of the step before ([`Graph`]). Each task runs the same compute-bound kernel ([`Compute`]). When the kernel is made
-//! smaller and smaller, the share of the processor's speed that is left falls; METG(50%) is the task granularity at
-//! which it falls to one half ([`metg`]).
+//! 2020. A graph has a width and a number of steps; in each step every point runs one task, which depends on some
+//! points of the step before ([`Graph`]). Each task runs the same compute-bound kernel ([`Compute`]). When the kernel
+//! is made smaller and smaller, the share of the processor's speed that is left falls; METG(50%) is the task
+//! granularity at which it falls to one half ([`metg`]).
 //!
 //! Each task checks that its inputs are those of the step before and leaves a stamp for the next ([`Stamp`]), so a
 //! runtime that runs a task too early is caught.

@@ -2,8 +2,8 @@
 //!
 //! As in Task Bench's `core`, with its defaults: radix 3, a period of 3 steps for the patterns that change from step to
 //! step, and a quarter of the neighbours in the random one. Two things differ. A dependency that Task Bench would list
-//! twice is listed once, which lets `spread` run at widths below 9. And the random pattern's choice comes from a hash of
-//! our own, so its graphs have the same distribution but not the same edges.
+//! twice is listed once, which lets `spread` run at widths below 9. And the random pattern's choice comes from a hash
+//! of our own, so its graphs have the same distribution but not the same edges.
 
 use std::fmt;
 use std::str::FromStr;

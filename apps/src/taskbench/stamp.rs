@@ -1,9 +1,9 @@
 //! What a task leaves behind, and how the next one checks it.
 //!
-//! Each point has [`FIELDS`] cells that take turns: a task of step s writes the cell `s % FIELDS` of its point and reads
-//! the other cell of the points it depends on. One cell would not do, because a neighbour of the same step may still
-//! have to read it. With two, a task that runs before one of its inputs, or after an input was overwritten, finds the
-//! wrong stamp.
+//! Each point has [`FIELDS`] cells that take turns: a task of step s writes the cell `s % FIELDS` of its point and
+//! reads the other cell of the points it depends on. One cell would not do, because a neighbour of the same step may
+//! still have to read it. With two, a task that runs before one of its inputs, or after an input was overwritten, finds
+//! the wrong stamp.
 
 use super::compute::Compute;
 use super::pattern::Graph;

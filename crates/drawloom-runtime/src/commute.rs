@@ -6,6 +6,8 @@
 
 #![allow(unsafe_code)]
 
+use rustc_hash::FxHashSet;
+
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::sync::{Mutex, lock};
@@ -43,6 +45,11 @@ impl Arbiter {
         free
     }
 
+    /// The tasks that wait.
+    pub(crate) fn waiting(&self) -> FxHashSet<TaskId> {
+        lock(&self.0).waiting.iter().map(|w| w.task).collect()
+    }
+
     /// Takes data back, and returns the tasks that have theirs now.
     pub(crate) fn release(&self, args: &[Arg]) -> Vec<TaskId> {
         let mut state = lock(&self.0);
@@ -77,6 +84,8 @@ impl State {
     }
 }
 
+/// What a task commutes on. Pieces without elements overlap nothing, also not what a child of the task has.
 fn wanted(args: &[Arg]) -> impl Iterator<Item = *const Piece> {
-    args.iter().filter(|a| a.mode() == Mode::Commute).map(|a| std::ptr::from_ref(a.piece()))
+    let commutes = |arg: &&Arg| arg.mode() == Mode::Commute && !arg.piece().indices.is_empty();
+    args.iter().filter(commutes).map(|a| std::ptr::from_ref(a.piece()))
 }

@@ -114,7 +114,8 @@ impl Kernels {
         }
     }
 
-    /// `A := L` with `A = L * L^T`, for the lower triangle of `a`. What lies above the diagonal is undefined afterwards.
+    /// `A := L` with `A = L * L^T`, for the lower triangle of `a`. What lies above the diagonal is undefined
+    /// afterwards.
     ///
     /// # Errors
     /// When the matrix is not positive definite; the tile is then partly factored.

@@ -1,9 +1,10 @@
 //! The microkernel: a block of C kept in registers while the products that belong to it are subtracted.
 //!
 //! C is `rows` by `N`, A is `rows` by `depth`, B is `N` by `depth`, all column-major: `C -= A * B^T`. For each of the
-//! `depth` steps one column of A is loaded as vectors and each element of B's column is spread over a vector, so both are
-//! read in the order they lie in memory and a tile needs no packing. Up to three vectors of rows by `N` columns are in
-//! registers: 24 by 8 or 16 by 12 with AVX-512, 8 by 6 with AVX2, more than enough to hide the latency of the multiply-add.
+//! `depth` steps one column of A is loaded as vectors and each element of B's column is spread over a vector, so both
+//! are read in the order they lie in memory and a tile needs no packing. Up to three vectors of rows by `N` columns are
+//! in registers: 24 by 8 or 16 by 12 with AVX-512, 8 by 6 with AVX2, more than enough to hide the latency of the
+//! multiply-add.
 //!
 //! A *solve* continues in the registers: it divides the block by a triangle, `C := C * T^-T`, before it is stored.
 //!
@@ -16,8 +17,8 @@ use super::view::{View, ViewMut};
 /// The widest panel of any level, which is the widest block that is solved or factored.
 pub(super) const WIDEST: usize = 8;
 
-/// Where the operands of one update or solve lie. Made by [`Operands::update`] and [`Operands::solve`], which check that every
-/// element is there, so that holding one is the proof.
+/// Where the operands of one update or solve lie. Made by [`Operands::update`] and [`Operands::solve`], which check
+/// that every element is there, so that holding one is the proof.
 pub(super) struct Operands<'a> {
     rows: usize,
     columns: usize,
@@ -157,7 +158,8 @@ unsafe fn across<V: Lanes, const M: usize, const PARTIAL: bool, const SOLVE: boo
     }
 }
 
-/// One block: `M` vectors of rows from `row` on, `N` columns from `column` on. With `PARTIAL` the last vector is masked.
+/// One block: `M` vectors of rows from `row` on, `N` columns from `column` on. With `PARTIAL` the last vector is
+/// masked.
 ///
 /// # Safety
 /// The processor has the instructions of `V`. The rows of the block, less those masked away, and its columns are among
@@ -170,9 +172,9 @@ unsafe fn block<V: Lanes, const M: usize, const N: usize, const PARTIAL: bool, c
     mask: V::Mask,
 ) {
     let stride_c = operands.c.stride();
-    // SAFETY: every address that is followed is that of an element (row + lane, column) of A, B, C or the triangle, with
-    // a row, a column and a depth within the bounds that `Operands` checked; a vector that is not whole is masked. `at`
-    // steps past the last column only as wrapping addresses, and a prefetch may have any address.
+    // SAFETY: every address that is followed is that of an element (row + lane, column) of A, B, C or the triangle,
+    // with a row, a column and a depth within the bounds that `Operands` checked; a vector that is not whole is masked.
+    // `at` steps past the last column only as wrapping addresses, and a prefetch may have any address.
     unsafe {
         let c = operands.c.as_mut_ptr().add(row + column * stride_c);
         let mut sums = [[V::splat(0.0); M]; N];
@@ -283,8 +285,8 @@ unsafe fn solve_column<V: Lanes, const M: usize, const N: usize, const J: usize>
     }
 }
 
-/// Factors the lower triangle of a `width` by `width` block into `L * L^T` and leaves L in its place. Gives the index of
-/// the first pivot that is not positive.
+/// Factors the lower triangle of a `width` by `width` block into `L * L^T` and leaves L in its place. Gives the index
+/// of the first pivot that is not positive.
 ///
 /// # Safety
 /// The processor has the instructions of `V`.

@@ -52,8 +52,8 @@ mod x86 {
     use super::super::lanes::{Avx2, Avx512};
     use super::*;
 
-    /// Makes the functions of a level and its table. They are instantiations of generic code under the level's features,
-    /// and the table is private to this file, so that they run only where `of` found the features.
+    /// Makes the functions of a level and its table. They are instantiations of generic code under the level's
+    /// features, and the table is private to this file, so that they run only where `of` found the features.
     macro_rules! level {
         ($table:ident, $module:ident, $vector:ty, $level:expr, $features:literal) => {
             mod $module {

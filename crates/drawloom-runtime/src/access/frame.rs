@@ -17,7 +17,7 @@ pub struct Scratchpad {
 
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Block([std::mem::MaybeUninit<u8>; 64]);
+struct Block(#[allow(dead_code)] [std::mem::MaybeUninit<u8>; 64]);
 
 impl Scratchpad {
     /// Makes room for the scratch arguments of one task. Allocates only when a task needs more than any task before it.

@@ -69,6 +69,11 @@ impl ContextState {
         completed == self.submitted.load(Ordering::Acquire)
     }
 
+    /// Tasks that a worker completed so far.
+    pub(crate) fn completed_by(&self, worker: WorkerId) -> u64 {
+        self.completed[worker.index()].load(Ordering::Relaxed)
+    }
+
     /// Tasks submitted and completed so far.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let completed = self.completed.iter().map(|c| c.load(Ordering::Acquire)).sum();

@@ -47,6 +47,17 @@ impl Core {
         unsafe { &*Arc::as_ptr(inside) }
     }
 
+    /// Folds what the children of a task contributed to reductions, once its body can submit no more of them. The folds
+    /// are children too, so the parent is complete after them.
+    #[inline]
+    pub(super) fn settle_children(&self, running: &Running<'_>) {
+        // SAFETY: the calling thread runs the task, so nobody else touches its description.
+        let description = unsafe { (*running.record.description.get()).assume_init_ref() };
+        if let Some(inside) = description.extras.as_ref().and_then(|extras| extras.inside.clone()) {
+            lock(&inside.history).close_all(self);
+        }
+    }
+
     /// Starts the submission of a task that the runtime makes itself.
     fn begin_internal(&self, name: &'static str, scope: ScopeId, context: u32, args: &[Arg], body: Body) -> TaskId {
         let (index, record) = self.take_record(false);
@@ -59,6 +70,7 @@ impl Core {
         let inside = self.running().filter(|_| scope != ScopeId::OUTERMOST).map(|r| self.scope_inside(r));
         self.describe(record, Kind::Task, &mut spec, body.table, inside, body.payload);
         record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);
+        self.trace_submission(id, inside, args, None);
         id
     }
 
@@ -123,6 +135,9 @@ impl Weaver for Core {
     fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId {
         let reduction = Arc::clone(&open.reduction);
         let body = body::once(move |_: &mut Frame<'_>| {
+            if let Some(error) = reduction.spoiled() {
+                return Err(error.into());
+            }
             if let Some(sum) = reduction.finish() {
                 let piece = arg.piece();
                 // SAFETY: the fold task has exclusive access to the piece, whose elements have the reduction's type.

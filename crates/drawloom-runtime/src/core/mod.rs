@@ -9,22 +9,31 @@
 //! | [`link`] | [`Core::finish_submission`]: edges are added from the tasks it must wait for |
 //! | [`ready`] | [`Core::make_ready`]: nothing is left to wait for |
 //! | [`execute`] | [`Core::execute`]: a worker runs the body |
+//! | [`retry`] | a body that failed is tried again |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
+//! | [`devices`] | a device runs it |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
+//! | [`stop`] | tasks are cancelled, and the runtime ends |
+//! | [`peek`] | tasks are looked at from outside, for reports and traces |
 
 #![allow(unsafe_code)]
 
 mod complete;
+mod devices;
 mod execute;
 mod internal;
 mod link;
+mod peek;
 mod ready;
+mod retry;
 mod runs;
+mod stop;
 mod waiting;
 
-pub(crate) use execute::panic_text;
+pub(crate) use execute::{panic_text, quietly};
+pub(crate) use peek::Service;
 
 use std::cell::Cell;
 use std::sync::Weak;
@@ -35,12 +44,14 @@ use rustc_hash::FxHashMap;
 use crate::access::{Arg, Mode, Scratchpad};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
+use crate::device::queue::Devices;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
 use crate::order::scope::{Scope, ScopeId};
 use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
+use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::grow::Grow;
 use crate::sync::{Mutex, lock};
@@ -50,6 +61,7 @@ use crate::task::name::Names;
 use crate::task::record::{ARGS, Description, Kind, Record, TaskId, flag};
 use crate::task::slab::Slab;
 use crate::task::spec::Spec;
+use crate::trace::Tracer;
 use crate::wait::Waiters;
 use crate::worker::Workers;
 
@@ -61,8 +73,11 @@ pub struct Core {
     outermost: Mutex<History>,
     pub(crate) contexts: Grow<ContextState>,
     pub(crate) workers: Workers,
+    pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
+    pub(crate) stalls: Stalls,
+    pub(crate) tracer: Tracer,
     arbiter: Arbiter,
     next_scope: AtomicU64,
     /// Scopes in which regions were created.
@@ -72,6 +87,11 @@ pub struct Core {
     serial: Option<Mutex<()>>,
     /// Whether nothing may be submitted any more.
     pub(crate) closed: AtomicBool,
+    /// Whether there are no workers any more, so that whoever makes a task ready runs it.
+    stopped: AtomicBool,
+    /// Whether to make a mistake on purpose.
+    #[cfg(test)]
+    leave_out: AtomicBool,
 }
 
 /// What a thread that runs tasks carries along.
@@ -120,13 +140,16 @@ thread_local! {
 const KEEP: usize = 64;
 
 impl Core {
-    pub(crate) fn new(limit: u32, workers: Workers, serial: bool) -> Self {
+    pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
         Self {
+            stalls: Stalls::new(patience),
+            tracer: Tracer::new(workers.count),
             slab: Slab::new(limit),
             names: Names::default(),
             outermost: Mutex::new(History::new(ScopeId::OUTERMOST)),
             contexts: Grow::new(),
             workers,
+            devices,
             waiters: Waiters::default(),
             failures: Failures::default(),
             arbiter: Arbiter::default(),
@@ -135,6 +158,9 @@ impl Core {
             next_tree: AtomicU64::new(0),
             serial: serial.then(|| Mutex::new(())),
             closed: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            #[cfg(test)]
+            leave_out: AtomicBool::new(false),
         }
     }
 
@@ -171,6 +197,11 @@ impl Core {
         let context = self.context(spec.context);
         context.count_submitted();
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
+        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0
+            && let Some(message) = Core::refuse_host_only(self.parts(record).0)
+        {
+            spec.refuse(ErrorKind::Setting, message);
+        }
         let mut waits = WAITS.take();
         waits.clear();
         let (args, mut extras) = self.parts(record);
@@ -186,7 +217,14 @@ impl Core {
             }
             refused.get_or_insert_with(|| Error::of_task(refusal.kind, spec.origin(), refusal.message));
         }
-        if self.closed.load(Ordering::Relaxed) && refused.is_none() {
+        if args.is_empty() {
+            self.trace_submission(id, scope, args, self.parts(record).1.as_deref());
+        }
+        if !after.is_empty() && self.tracer.is_on() {
+            self.tracer.comes_after(id, &after);
+        }
+        // What runs may still have children: they belong to what was submitted before.
+        if self.closed.load(Ordering::Relaxed) && refused.is_none() && running.is_none() {
             let message = "cannot be submitted: the runtime was shut down";
             refused = Some(Error::of_task(ErrorKind::ShutDown, spec.origin(), message));
         }
@@ -202,21 +240,27 @@ impl Core {
     /// A free record. Waits for one when `patient`.
     #[inline]
     fn take_record(&self, patient: bool) -> (u32, &Record) {
-        loop {
-            if let Some(index) = self.slab.take(patient) {
-                return (index, self.slab.get(index));
-            }
-            let stalled = self.slab.wait_for_room(|| self.is_stopped(), Duration::from_millis(100));
-            if stalled && self.workers.are_idle() && self.is_stuck() {
-                // Waiting could last for ever: go beyond the limit instead, and let whoever waits report it.
-                let index = self.slab.take(false).expect("an impatient request is always met");
-                return (index, self.slab.get(index));
-            }
-        }
+        let index = self.slab.take(patient).unwrap_or_else(|| self.wait_for_record());
+        (index, self.slab.get(index))
     }
 
-    fn is_stopped(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+    #[cold]
+    fn wait_for_record(&self) -> u32 {
+        let found = Cell::new(None);
+        let done = || {
+            found.set(self.slab.take(true));
+            found.get().is_some()
+        };
+        let sleep = |most| {
+            self.slab.wait_for_room(|| false, most);
+        };
+        // Waiting could last for ever when this thread holds the guard that everything waits for: then the limit is
+        // exceeded, and whoever waits for the tasks is told. Each time it is exceeded by as much as there was before.
+        let waited = self.stalls.block(self, On::Room, done, sleep);
+        found.get().unwrap_or_else(|| {
+            debug_assert!(waited.is_err(), "a wait without an error has found a record");
+            self.slab.take(false).expect("an impatient request is always met")
+        })
     }
 
     /// Whether no task is ready anywhere.
@@ -240,13 +284,16 @@ impl Core {
         if kind == Kind::Task && spec.args().iter().any(|a| a.mode() == Mode::Commute) {
             flags |= flag::COMMUTES;
         }
+        if spec.extras.as_ref().is_some_and(|e| e.device.is_some()) {
+            flags |= flag::DEVICE;
+        }
         record.flags.store(flags, Ordering::Relaxed);
+        peek::set_kind(record, kind);
+        peek::set_context(record, spec.context);
         // SAFETY: the record was taken from the pool by this thread, and its id is not known to anyone yet.
         unsafe {
-            *record.kind.get() = kind;
             *record.binding.get() = 0;
             *record.ending.get() = 0;
-            *record.context.get() = spec.context;
             *record.priority.get() = spec.priority;
             *record.arg_count.get() = spec.count();
             (*record.description.get()).write(Description {
@@ -262,7 +309,7 @@ impl Core {
     }
 
     /// The arguments and rare parts of a task.
-    fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
+    pub(super) fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
         // SAFETY: only the thread that submits, runs or completes the task calls this, one after the other.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.
@@ -300,12 +347,19 @@ impl Core {
                 &scope.history
             }
         };
+        let tracing = self.tracer.is_on();
+        let traced: Option<*const Extras> = extras.as_deref().map(std::ptr::from_ref);
         let (folds, joined) = match extras {
             Some(extras) => (extras.folds.as_slice(), &mut extras.joined),
             None => (&[][..], &mut Vec::new()),
         };
         let mut history = lock(history);
         let missing = refuse_missing(args);
-        history.order(self, id, context, args, folds, waits, joined).and(missing)
+        let ordered = history.order(self, id, context, args, folds, waits, joined).and(missing);
+        if tracing {
+            // SAFETY: the borrows of the parts ended with the call above.
+            self.trace_submission(id, scope, args, traced.map(|extras| unsafe { &*extras }));
+        }
+        ordered
     }
 }

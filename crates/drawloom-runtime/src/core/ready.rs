@@ -2,7 +2,7 @@
 
 use super::{Core, Local};
 use crate::policy::{Ready, WorkerId};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
 use crate::task::record::{Kind, TaskId, flag};
 
@@ -16,11 +16,14 @@ impl Core {
             let scope = (*record.description.get()).assume_init_ref().scope;
             (*record.kind.get(), *record.context.get(), *record.priority.get(), scope)
         };
-        let plain = kind == Kind::Task && scope.is_null() && record.flags.load(Ordering::Relaxed) & flag::COMMUTES == 0;
+        let plain = kind == Kind::Task
+            && scope.is_null()
+            && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0;
         if plain && self.serial.is_none() {
             let id = TaskId::new(index, record.generation());
             self.context(context).policy.push(Ready::task(id, priority), None);
             self.workers.notify();
+            self.drain_stopped();
             return;
         }
         let mut local = Local::new(self.worker_in(context));
@@ -52,6 +55,11 @@ impl Core {
                 if flags & flag::COMMUTES != 0 && !self.arbiter.acquire(id, self.parts(record).0) {
                     return;
                 }
+                if flags & flag::DEVICE != 0 && self.serial.is_none() {
+                    let device = self.parts(record).1.and_then(|e| e.device);
+                    self.devices.push(device.expect("a device task names its device"), id);
+                    return;
+                }
                 // SAFETY: as above.
                 let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
                 // SAFETY: a scope lives until its parent is complete, which is after this child.
@@ -63,6 +71,13 @@ impl Core {
             }
             Kind::Sync => stack.push(index),
             Kind::Held => {
+                // In one order with a thread that gave the guard up; see `finish_hold`.
+                fence(Ordering::SeqCst);
+                let generation = record.generation();
+                if record.forgotten.load(Ordering::SeqCst) == generation && record.claim(generation) {
+                    stack.push(index);
+                    return;
+                }
                 if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
                     self.waiters.wake(TaskId::new(index, record.generation()));
                 }
@@ -77,10 +92,14 @@ impl Core {
             self.run_serially(local);
             return;
         }
+        if local.ready.is_empty() {
+            return;
+        }
         for (context, ready) in local.ready.drain(..) {
             self.context(context).policy.push(ready, local.worker);
             self.workers.notify();
         }
+        self.drain_stopped();
     }
 
     /// The task that a worker goes on with, after others that became ready were handed out.
@@ -106,5 +125,7 @@ impl Core {
         while let Some((_, ready)) = local.ready.pop() {
             self.run_ready(local, ready);
         }
+        // There are no workers to say so to threads that wait for everything.
+        self.waiters.note_quiet();
     }
 }

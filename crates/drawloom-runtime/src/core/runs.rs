@@ -39,6 +39,7 @@ impl Core {
             let missing = plan.missing();
             // Nothing can be refused: the arguments of a run do not overlap.
             let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
+            self.trace_submission(id, None, plan.whole(), None);
             missing.map(|message| (ErrorKind::Uninitialised, message))
         };
         if let Some((kind, message)) = refused {
@@ -55,7 +56,7 @@ impl Core {
         let record = self.slab.get(run.index());
         if let Some(error) = error {
             record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
-            self.failures.note(run, error);
+            self.failures.note(run, TaskId::NONE, self.failures.number(error), true);
         }
         // AcqRel: as when a child is complete.
         if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -106,7 +107,8 @@ impl Core {
         let element = ElementType::of::<u8>(false);
         let shape = Shape::Line { first: 0, len: 1 };
         let root = self.make_tree(format!("turn of {name}"), element, Buffer::new(vec![0_u8]), shape, true);
-        Value::from_handle(Handle::whole(root))
+        // SAFETY: the region has one element, of this type.
+        unsafe { Value::from_handle(Handle::whole(root)) }
     }
 }
 

@@ -11,10 +11,12 @@ use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, SpaceId};
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::replicate::Replicates;
 use crate::order::scope::ScopeId;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Arc, Mutex, lock};
 
+use super::matrix::indices_of;
 use super::piece::{Piece, RunIndex, Shape};
 
 /// The storage of a region in the memory of this process, as the parts of a `Vec`.
@@ -54,7 +56,24 @@ impl Drop for Buffer {
 /// The arguments are the parts of a `Vec<T>` that nobody else owns.
 unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     // SAFETY: promised by the caller.
-    drop(unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) });
+    let elements = unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) };
+    if !std::mem::needs_drop::<T>() {
+        return;
+    }
+    // One by one: a second destructor that panics while the first one unwinds would end the process.
+    let mut panicked = None;
+    for element in elements {
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(element)));
+        match dropped {
+            Err(panic) if panicked.is_none() => panicked = Some(panic),
+            // What a panic carries may panic when it is dropped, too.
+            Err(panic) => std::mem::forget(panic),
+            Ok(()) => {}
+        }
+    }
+    if let Some(panic) = panicked {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 /// What the elements of a region are.
@@ -73,7 +92,7 @@ impl ElementType {
 }
 
 /// How a partition is found again: asking for the same cut of the same piece gives the same partition.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
     Blocks(usize),
     Halos {
@@ -82,8 +101,8 @@ pub(crate) enum Cut {
     },
     Tiles(usize, usize),
     Grid(Vec<usize>),
-    /// Cuts given by lists are new each time.
-    Listed(u32),
+    /// The indices of each piece, and whether they had to cover everything.
+    Listed(Arc<[IndexSet]>, bool),
 }
 
 /// A list of pieces of one piece.
@@ -118,10 +137,10 @@ pub(crate) struct Tree {
     /// Where the elements are, in the memory of this process. Null while they are only elsewhere.
     pub(crate) root: Box<Piece>,
     pub(crate) partitions: Mutex<Partitions>,
+    /// Copies of the elements in other memories.
+    pub(crate) replicates: Replicates,
     /// Goes up with each partition, so that lists of overlapping pieces are made anew.
     pub(crate) generation: AtomicU32,
-    /// Goes up with each change to any part, in submission order.
-    pub(crate) changes: AtomicU64,
     /// Whether `missing` is not empty.
     pub(crate) has_missing: AtomicBool,
     /// What has never been written, in submission order.
@@ -152,7 +171,13 @@ impl Tree {
         let mut regions = Regions::new();
         let space = regions.space(name.clone(), len).expect("the first space of a table has no rival");
         regions.field(name.clone(), space).expect("the first field of a table has no rival");
-        let all = Arc::new(IndexSet::range(0, len));
+        // The elements between the columns of a matrix belong to nobody.
+        let all = Arc::new(match &shape {
+            Shape::Strided { first, extents, strides } if shape.len() as u64 != len => {
+                indices_of(*first, extents, strides)
+            }
+            _ => IndexSet::range(0, len),
+        });
         let missing = if initialised { IndexSet::empty() } else { IndexSet::range(0, len) };
         let mut tree = Box::new(Self {
             number,
@@ -163,8 +188,8 @@ impl Tree {
             base: std::cell::UnsafeCell::new(buffer),
             root: Box::new(Piece::new(shape, Arc::clone(&all), space, None)),
             partitions: Mutex::new(Partitions { regions, list: Vec::new(), listed: 0 }),
+            replicates: Replicates::default(),
             generation: AtomicU32::new(0),
-            changes: AtomicU64::new(1),
             has_missing: AtomicBool::new(!missing.is_empty()),
             missing: Mutex::new(missing),
             has_spoiled: AtomicBool::new(false),
@@ -211,12 +236,11 @@ impl Tree {
             Cut::Halos { blocks, width } => format!("halos{blocks}w{width}"),
             Cut::Tiles(rows, columns) => format!("tiles{rows}x{columns}"),
             Cut::Grid(tiles) => format!("grid{}", tiles.iter().map(|t| t.to_string()).collect::<Vec<_>>().join("x")),
-            Cut::Listed(_) => {
+            Cut::Listed(..) => {
                 *listed += 1;
                 format!("pieces{listed}")
             }
         };
-        let cut = if let Cut::Listed(_) = cut { Cut::Listed(*listed) } else { cut };
         let refuse = |message: String| Error::new(ErrorKind::Partition, message);
         let pieces = pieces(of.space, regions)?;
         let id = regions

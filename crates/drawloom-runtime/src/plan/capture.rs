@@ -8,6 +8,7 @@ use super::{compile, graph};
 use crate::access::reduction::Folds;
 use crate::access::{Access, Arg, Frame};
 use crate::core::Core;
+use crate::data::region::Handle;
 use crate::data::tree::Root;
 use crate::error::{Error, Result, TaskOrigin};
 use crate::sync::{Arc, Mutex, lock};
@@ -70,7 +71,8 @@ pub struct Recorded<'a> {
 }
 
 impl Sink for Recorded<'_> {
-    fn keep(&self, root: &Arc<Root>) {
+    fn keep(&self, handle: &Handle) {
+        let root = &handle.root;
         let mut tape = lock(&self.capture.tape);
         // Most tasks use what the last ones used, so the search starts at the end.
         if !tape.roots.iter().rev().any(|known| Arc::ptr_eq(known, root)) {

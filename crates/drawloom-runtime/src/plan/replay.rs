@@ -52,7 +52,7 @@ pub(crate) struct PlanState {
     addresses: Vec<Vec<*mut u8>>,
     trouble: Mutex<Trouble>,
     /// Updated by each run, so that runs of one plan follow each other.
-    turn: crate::data::value::Value<u8>,
+    _turn: crate::data::value::Value<u8>,
 }
 
 /// What went wrong in a run.
@@ -100,7 +100,7 @@ impl Plan {
             accumulators: UnsafeCell::new(accumulators),
             addresses,
             trouble: Mutex::default(),
-            turn,
+            _turn: turn,
             pattern,
             bound,
         };
@@ -242,7 +242,7 @@ impl PlanState {
         core.running_nodes(local, &at, |_| {
             for node in 0..self.pattern.nodes.len() as u32 {
                 at.node.set(node);
-                self.run_node(node, &mut scratch);
+                self.run_node(core, node, &mut scratch);
             }
         });
         local.give_scratch(scratch);
@@ -299,7 +299,7 @@ impl PlanState {
         let mut next = Some(first);
         while let Some(number) = next.take() {
             at.node.set(number);
-            self.run_node(number, scratch);
+            self.run_node(core, number, scratch);
             let node = &pattern.nodes[number as usize];
             if node.later_count == 0 {
                 ended += 1;
@@ -332,28 +332,33 @@ impl PlanState {
 
     fn finish(&self, core: &Core, local: &mut Local) {
         let trouble = std::mem::take(&mut *lock(&self.trouble));
-        let error = trouble.first.map(|error| error.with_cancelled(trouble.cancelled));
+        let count = trouble.cancelled.len() as u64;
+        let error = trouble.first.map(|error| error.with_cancelled(trouble.cancelled, count));
         core.end_run(local, self.run(), error);
     }
 
     #[inline]
-    fn run_node(&self, number: u32, scratch: &mut Scratchpad) {
+    fn run_node(&self, core: &Core, number: u32, scratch: &mut Scratchpad) {
         let node = &self.pattern.nodes[number as usize];
         match node.work {
-            NodeWork::Task(task) => self.run_task(node, number, task, scratch),
+            NodeWork::Task(task) => self.run_task(core, node, number, task, scratch),
             NodeWork::Nothing => {}
-            NodeWork::Fold(reduction) => self.fold(number, reduction),
+            NodeWork::Fold(reduction) => self.fold(core, number, reduction),
         }
     }
 
     #[inline]
-    fn run_task(&self, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) {
+    fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) {
         let args = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
         for arg in args.iter().filter(|a| a.mode().reads()) {
             if let Some(because) = arg.piece().tree().spoiled(&arg.piece().indices) {
                 self.fail(number, args, Error::cancelled(self.origin(number), because));
                 return;
             }
+        }
+        if let Err(error) = core.make_proper_here(args) {
+            self.fail(number, args, Error::of_task(error.kind(), self.origin(number), error.message()));
+            return;
         }
         let body = &self.pattern.bodies[task as usize];
         let result = if node.rare == NO_RARE {
@@ -399,11 +404,15 @@ impl PlanState {
     }
 
     /// Folds a reduction into its piece.
-    fn fold(&self, number: u32, reduction: u32) {
+    fn fold(&self, core: &Core, number: u32, reduction: u32) {
         let arg = self.bound.folds[reduction as usize];
         let tree = arg.piece().tree();
         if let Some(because) = tree.spoiled(&arg.piece().indices) {
             self.fail(number, &[arg], Error::cancelled(self.origin(number), because));
+            return;
+        }
+        if let Err(error) = core.make_proper_here(&[arg]) {
+            self.fail(number, &[arg], Error::of_task(error.kind(), self.origin(number), error.message()));
             return;
         }
         let folds = &self.pattern.reductions[reduction as usize].folds;

@@ -99,6 +99,11 @@ pub trait Policy: Send + Sync {
     /// that left must stay reachable.
     fn set_workers(&self, workers: &[WorkerId]);
 
+    /// How many tasks a worker took from others so far, for statistics.
+    fn stolen(&self, _worker: WorkerId) -> u64 {
+        0
+    }
+
     /// Whether a worker may go on with a task that its own last task made ready, without asking.
     fn follows_on(&self) -> bool {
         false

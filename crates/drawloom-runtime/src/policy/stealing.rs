@@ -5,6 +5,7 @@
 //! once.
 
 use crate::sync::Padded;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 use super::queue::Queue;
 use super::{Policy, Ready, WorkerId};
@@ -15,6 +16,8 @@ pub struct Stealing {
     queues: Vec<Padded<Queue>>,
     /// For each worker, whom to steal from, in order.
     victims: Vec<Vec<WorkerId>>,
+    /// How many tasks each worker has stolen.
+    stolen: Vec<Padded<AtomicU64>>,
 }
 
 /// How many tasks a worker takes from the inbox at most, besides the one it runs.
@@ -23,7 +26,13 @@ const BATCH: usize = 31;
 impl Stealing {
     /// A queue for each of `victims.len()` workers, each with the workers to steal from, the first ones first.
     pub fn new(victims: Vec<Vec<WorkerId>>) -> Self {
-        Self { inbox: Padded::default(), queues: (0..victims.len()).map(|_| Padded::default()).collect(), victims }
+        let workers = victims.len();
+        Self {
+            inbox: Padded::default(),
+            queues: (0..workers).map(|_| Padded::default()).collect(),
+            victims,
+            stolen: (0..workers).map(|_| Padded::default()).collect(),
+        }
     }
 
     /// Stealing from everyone in turn, starting with the next worker.
@@ -45,9 +54,16 @@ impl Policy for Stealing {
     #[inline]
     fn pop(&self, worker: WorkerId) -> Option<Ready> {
         let own = &self.queues[worker.index()];
-        own.pop_back()
-            .or_else(|| self.inbox.take_some(BATCH, own))
-            .or_else(|| self.victims[worker.index()].iter().find_map(|v| self.queues[v.index()].pop_front()))
+        own.pop_back().or_else(|| self.inbox.take_some(BATCH, own)).or_else(|| {
+            let stolen = self.victims[worker.index()].iter().find_map(|v| self.queues[v.index()].pop_front())?;
+            // Relaxed: a figure for people.
+            self.stolen[worker.index()].fetch_add(1, Ordering::Relaxed);
+            Some(stolen)
+        })
+    }
+
+    fn stolen(&self, worker: WorkerId) -> u64 {
+        self.stolen[worker.index()].load(Ordering::Relaxed)
     }
 
     fn len(&self) -> usize {

@@ -1,7 +1,10 @@
 //! What a worker does, again and again.
 
+use drawloom_trace::IdleReason;
+
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
+use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, hint, thread};
 
 /// How often a worker looks for work before it sleeps.
@@ -30,6 +33,13 @@ fn pop(core: &Core, worker: WorkerId) -> Option<Ready> {
 fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Option<Ready> {
     core.flush(local);
     core.waiters.note_quiet();
+    core.tracer.idle(worker, IdleReason::NoWork);
+    let found = look_until_found(core, worker);
+    core.tracer.busy(worker);
+    found
+}
+
+fn look_until_found(core: &Core, worker: WorkerId) -> Option<Ready> {
     let sleep = &core.workers.sleep;
     sleep.begin_looking();
     loop {
@@ -52,6 +62,8 @@ fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Option<Rea
             sleep.found();
             return None;
         }
+        core.tracer.idle(worker, IdleReason::Parked);
+        core.workers.parked[worker.index()].fetch_add(1, Ordering::Relaxed);
         if let Some(task) = sleep.sleep(worker.index(), || pop(core, worker)) {
             sleep.found();
             return Some(task);

@@ -9,7 +9,8 @@ pub(crate) mod cycle;
 pub(crate) mod sleep;
 
 use crate::policy::WorkerId;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::Padded;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sleep::Sleep;
 
 /// All workers of a runtime.
@@ -17,11 +18,18 @@ pub(crate) struct Workers {
     pub(crate) count: usize,
     pub(crate) sleep: Sleep,
     stopping: AtomicBool,
+    /// How often each worker went to sleep.
+    pub(crate) parked: Vec<Padded<AtomicU64>>,
 }
 
 impl Workers {
     pub(crate) fn new(count: usize) -> Self {
-        Self { count, sleep: Sleep::new(count), stopping: AtomicBool::new(false) }
+        Self {
+            count,
+            sleep: Sleep::new(count),
+            stopping: AtomicBool::new(false),
+            parked: (0..count).map(|_| Padded::default()).collect(),
+        }
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {
@@ -32,11 +40,6 @@ impl Workers {
     #[inline]
     pub(crate) fn notify(&self) {
         self.sleep.notify();
-    }
-
-    /// Whether no worker runs or looks for a task.
-    pub(crate) fn are_idle(&self) -> bool {
-        self.sleep.sleeping() == self.count
     }
 
     pub(crate) fn stop(&self) {
