@@ -33,6 +33,7 @@ pub mod policy;
 mod sync;
 pub mod task;
 pub mod team;
+pub mod topology;
 mod wait;
 mod worker;
 
