@@ -18,7 +18,7 @@ use crate::policy::central::{Eager, Prio};
 use crate::policy::stealing::Stealing;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock, thread};
-use crate::task::builder::Task;
+use crate::task::builder::{Submit, Task};
 use crate::task::name::Label;
 use crate::task::spec::Spec;
 use crate::worker::{Workers, cycle};
@@ -76,7 +76,7 @@ impl Loom {
     #[inline]
     pub fn task(&self, name: impl Into<Label>) -> Task<'_> {
         let core = self.core();
-        Task::new(core, Spec::new(core.names.intern(name.into()), Location::caller(), 0))
+        Task::new(core, Spec::new(core.names.intern(name.into()), Location::caller(), 0), Submit)
     }
 
     /// Waits until every task that was submitted is complete.

@@ -25,7 +25,9 @@ pub(crate) trait Folds: Send + Sync {
     fn make(&self, len: usize) -> Accumulator;
     /// The address of the elements.
     fn address(&self, accumulator: &mut Accumulator) -> *mut u8;
-    fn fold(&self, into: &mut Accumulator, from: Accumulator);
+    fn fold(&self, into: &mut Accumulator, from: &mut Accumulator);
+    /// Makes an accumulator start over.
+    fn reset(&self, accumulator: &mut Accumulator);
     /// Folds an accumulator into the elements of a piece.
     ///
     /// # Safety
@@ -59,10 +61,14 @@ impl<T: Send + 'static, O: Operator<T>> Folds for With<T, O> {
         self.elements(accumulator).as_mut_ptr().cast()
     }
 
-    fn fold(&self, into: &mut Accumulator, mut from: Accumulator) {
-        for (into, from) in self.elements(into).iter_mut().zip(self.elements(&mut from)) {
+    fn fold(&self, into: &mut Accumulator, from: &mut Accumulator) {
+        for (into, from) in self.elements(into).iter_mut().zip(self.elements(from)) {
             self.0.fold(into, from);
         }
+    }
+
+    fn reset(&self, accumulator: &mut Accumulator) {
+        self.elements(accumulator).iter_mut().for_each(|element| *element = self.0.identity());
     }
 
     unsafe fn apply(&self, piece: &Piece, base: *mut u8, from: &Accumulator) {
@@ -109,8 +115,8 @@ impl Reduction {
             let Some(other) = lock(&self.state).take_or_wait(key, (level, number), &mut sum) else { return };
             // Folding happens outside of the lock.
             let mine = std::mem::replace(&mut sum, Box::new(()));
-            let (mut first, second) = if number & 1 == 0 && self.ordered { (mine, other) } else { (other, mine) };
-            self.folds.fold(&mut first, second);
+            let (mut first, mut second) = if number & 1 == 0 && self.ordered { (mine, other) } else { (other, mine) };
+            self.folds.fold(&mut first, &mut second);
             sum = first;
             if self.ordered {
                 (level, number) = (level + 1, number / 2);
@@ -124,8 +130,8 @@ impl Reduction {
         // Higher levels hold earlier contributions, so this goes from the last to the first.
         let mut sum: Option<Accumulator> = None;
         while let Some((_, mut first)) = waiting.pop_first() {
-            if let Some(second) = sum.take() {
-                self.folds.fold(&mut first, second);
+            if let Some(mut second) = sum.take() {
+                self.folds.fold(&mut first, &mut second);
             }
             sum = Some(first);
         }
@@ -144,6 +150,30 @@ impl State {
     }
 }
 
+/// Folds contributions that are all there into the first one, in the same order as [`Reduction`] does.
+pub(crate) fn fold_all(folds: &dyn Folds, contributions: &mut [Accumulator]) {
+    // After level l, the sum of the contributions from k·2^l on, below (k + 1)·2^l, is at k·2^l, if all of them exist.
+    let count = contributions.len();
+    let mut width = 1;
+    while width * 2 <= count {
+        for first in (0..=count - width * 2).step_by(width * 2) {
+            let (left, right) = contributions.split_at_mut(first + width);
+            folds.fold(&mut left[first], &mut right[0]);
+        }
+        width *= 2;
+    }
+    // What is left over are sums of decreasing width, which are folded from the last to the first.
+    let mut end = count;
+    while end & (end - 1) != 0 {
+        // The last sum starts where its width, the lowest bit, is taken off; the one before it, one bit further down.
+        let last = end & (end - 1);
+        let into = last & (last - 1);
+        let (left, right) = contributions.split_at_mut(last);
+        folds.fold(&mut left[into], &mut right[0]);
+        end = last;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +189,19 @@ mod tests {
         reduction.finish().unwrap().downcast::<Vec<f64>>().unwrap()[0]
     }
 
+    fn all_at_once(count: u32) -> f64 {
+        let folds = folds::<f64, _>(Sum);
+        let mut list: Vec<Accumulator> = (0..count)
+            .map(|number| {
+                let mut accumulator = folds.make(1);
+                accumulator.downcast_mut::<Vec<f64>>().unwrap()[0] = 1.0 / f64::from(number * number + 1);
+                accumulator
+            })
+            .collect();
+        fold_all(&*folds, &mut list);
+        list[0].downcast_ref::<Vec<f64>>().unwrap()[0]
+    }
+
     #[test]
     fn the_order_of_arrival_does_not_change_a_bit_of_an_ordered_reduction() {
         let mut rng = fastrand::Rng::with_seed(7);
@@ -170,6 +213,7 @@ mod tests {
                 assert_eq!(total(&order, true).to_bits(), expected.to_bits(), "{order:?}");
             }
             assert!((total(&order, false) - expected).abs() < 1e-12);
+            assert_eq!(all_at_once(count).to_bits(), expected.to_bits(), "{count} contributions");
         }
     }
 }

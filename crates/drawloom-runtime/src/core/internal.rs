@@ -9,6 +9,7 @@ use super::{Core, Running};
 use crate::access::{Arg, Frame, Mode};
 use crate::data::piece::Shape;
 use crate::data::tree::{Buffer, ElementType, Root, Tree};
+use crate::order::history::Weaver;
 use crate::order::scope::{Scope, ScopeId};
 use crate::order::slot::OpenReduction;
 use crate::sync::atomic::Ordering;
@@ -44,20 +45,6 @@ impl Core {
         });
         // SAFETY: the scope lives until the parent is complete, which is after the calling thread leaves its body.
         unsafe { &*Arc::as_ptr(inside) }
-    }
-
-    /// Starts the submission of the task that folds a reduction into its piece.
-    pub(crate) fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId {
-        let reduction = Arc::clone(&open.reduction);
-        let body = body::once(move |_: &mut Frame<'_>| {
-            if let Some(sum) = reduction.finish() {
-                let piece = arg.piece();
-                // SAFETY: the fold task has exclusive access to the piece, whose elements have the reduction's type.
-                unsafe { reduction.folds.apply(piece, piece.tree().base(), &sum) };
-            }
-            Ok(())
-        });
-        self.begin_internal("fold", scope, open.context, &[arg], body)
     }
 
     /// Starts the submission of a task that the runtime makes itself.
@@ -121,5 +108,32 @@ impl Core {
     fn leave_to_scope(&self, owner: ScopeId, tree: NonNull<Tree>) -> bool {
         let scopes = lock(&self.scopes);
         scopes.get(&owner.0).and_then(Weak::upgrade).is_some_and(|scope| scope.keep(tree))
+    }
+}
+
+impl Weaver for Core {
+    fn sync_point(&self, tasks: &[TaskId]) -> TaskId {
+        self.make_sync_point(tasks)
+    }
+
+    fn is_complete(&self, task: TaskId) -> bool {
+        Core::is_complete(self, task)
+    }
+
+    fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId {
+        let reduction = Arc::clone(&open.reduction);
+        let body = body::once(move |_: &mut Frame<'_>| {
+            if let Some(sum) = reduction.finish() {
+                let piece = arg.piece();
+                // SAFETY: the fold task has exclusive access to the piece, whose elements have the reduction's type.
+                unsafe { reduction.folds.apply(piece, piece.tree().base(), &sum) };
+            }
+            Ok(())
+        });
+        self.begin_internal("fold", scope, open.context, &[arg], body)
+    }
+
+    fn finish_fold(&self, fold: TaskId, waits: &[TaskId]) {
+        self.finish_submission(fold, waits, &[]);
     }
 }

@@ -5,7 +5,6 @@ use std::panic::Location;
 
 use super::{Core, Local};
 use crate::access::Arg;
-use crate::order::scope::ScopeId;
 use crate::sync::atomic::Ordering;
 use crate::task::body;
 use crate::task::extras::Extras;
@@ -141,7 +140,7 @@ impl Core {
     }
 
     /// One task that stands for several: complete when all of them are. None when they are complete already.
-    pub(crate) fn sync_point(&self, _: ScopeId, tasks: &[TaskId]) -> TaskId {
+    pub(super) fn make_sync_point(&self, tasks: &[TaskId]) -> TaskId {
         match tasks {
             [] => return TaskId::NONE,
             [only] => return *only,

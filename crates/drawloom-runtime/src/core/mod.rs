@@ -33,7 +33,7 @@ use crate::commute::Arbiter;
 use crate::context::ContextState;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
-use crate::order::history::{History, Refusal, refuse_not_lent};
+use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
 use crate::order::scope::{Scope, ScopeId};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -283,6 +283,8 @@ impl Core {
             Some(extras) => (extras.folds.as_slice(), &mut extras.joined),
             None => (&[][..], &mut Vec::new()),
         };
-        lock(history).order(self, id, context, args, folds, waits, joined)
+        let mut history = lock(history);
+        let missing = refuse_missing(args);
+        history.order(self, id, context, args, folds, waits, joined).and(missing)
     }
 }

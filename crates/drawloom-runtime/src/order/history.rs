@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use crate::access::reduction::{Folds, Reduction};
 use crate::access::{Arg, Mode};
-use crate::core::Core;
 use crate::data::piece::Piece;
 use crate::error::ErrorKind;
 use crate::sync::atomic::Ordering;
@@ -25,6 +24,18 @@ const MANY: usize = 8;
 pub(crate) struct Refusal {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
+}
+
+/// What makes tasks and edges of what a history decides: the engine, or a plan that is being made.
+pub(crate) trait Weaver {
+    /// One task that stands for several: complete when all of them are. None when they are complete already.
+    fn sync_point(&self, tasks: &[TaskId]) -> TaskId;
+    /// Whether nobody needs to wait for a task any more.
+    fn is_complete(&self, task: TaskId) -> bool;
+    /// Starts the submission of the task that folds a reduction into its piece.
+    fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId;
+    /// Makes that task wait for others, and lets it go.
+    fn finish_fold(&self, fold: TaskId, waits: &[TaskId]);
 }
 
 /// A place in a reduction.
@@ -64,9 +75,9 @@ impl History {
     /// `folds` are the operators of the arguments that are reduced into, in order, each with whether its contributions are
     /// folded in the canonical order; the places in those reductions are added to `joined`.
     #[inline]
-    pub(crate) fn order(
+    pub(crate) fn order<W: Weaver>(
         &mut self,
-        core: &Core,
+        weaver: &W,
         task: TaskId,
         context: u32,
         args: &[Arg],
@@ -75,20 +86,20 @@ impl History {
         joined: &mut Vec<Joined>,
     ) -> Result<(), Refusal> {
         // Also a task that is refused is remembered: those after it must find that it did not write.
-        let refused = if args.len() > 1 { self.refuse_overlap(args) } else { Ok(()) }.and(self.refuse_missing(args));
+        let refused = if args.len() > 1 { self.refuse_overlap(args) } else { Ok(()) };
         // First everything is looked at, then everything is changed: the arguments of one task do not wait for each other.
         for &arg in args.iter().filter(|a| a.is_ordered()) {
-            self.settle_reductions(core, arg, folds_of(args, folds, arg));
+            self.settle_reductions(weaver, arg, folds_of(args, folds, arg));
         }
         for &arg in args.iter().filter(|a| a.is_ordered()) {
-            self.look(core, arg, waits);
+            self.look(weaver, arg, waits);
         }
         for &arg in args.iter().filter(|a| a.is_ordered()) {
             if arg.mode() == Mode::Reduce {
                 let (folds, ordered) = folds_of(args, folds, arg).expect("each reduction has an operator");
                 joined.push(self.contribute(task, context, arg.piece(), folds, *ordered));
             } else {
-                self.remember(core, task, arg);
+                self.remember(weaver, task, arg);
             }
         }
         refused
@@ -96,17 +107,17 @@ impl History {
 
     /// The tasks that an access must wait for.
     #[inline]
-    fn look(&mut self, core: &Core, arg: Arg, waits: &mut Vec<TaskId>) {
+    fn look<W: Weaver>(&mut self, weaver: &W, arg: Arg, waits: &mut Vec<TaskId>) {
         let Some(group) = group_of(arg.mode()) else { return };
         let piece = arg.piece();
-        self.look_at(core, piece, group, true, waits);
+        self.look_at(weaver, piece, group, true, waits);
         let aliases = piece.aliases();
         if aliases.is_empty() {
             return;
         }
         if group != Group::Readers || aliases.len() <= MANY {
             for alias in aliases {
-                self.look_at(core, alias.piece(), group, alias.inside, waits);
+                self.look_at(weaver, alias.piece(), group, alias.inside, waits);
             }
             return;
         }
@@ -115,9 +126,9 @@ impl History {
         if at != changes {
             let mut all = Vec::new();
             for alias in aliases {
-                self.look_at(core, alias.piece(), group, alias.inside, &mut all);
+                self.look_at(weaver, alias.piece(), group, alias.inside, &mut all);
             }
-            let point = core.sync_point(self.scope, &all);
+            let point = weaver.sync_point(&all);
             self.slot(piece).gathered = (point, changes);
             wait_for(waits, point);
         } else {
@@ -128,8 +139,7 @@ impl History {
     /// What an access of kind `group` must wait for on account of one slot. `replaces` says that the slot's piece lies in
     /// that of the access.
     #[inline]
-    fn look_at(&mut self, core: &Core, piece: &Piece, group: Group, replaces: bool, waits: &mut Vec<TaskId>) {
-        let scope = self.scope;
+    fn look_at<W: Weaver>(&mut self, weaver: &W, piece: &Piece, group: Group, replaces: bool, waits: &mut Vec<TaskId>) {
         let slot = self.slot(piece);
         if slot.is_empty() {
             return;
@@ -140,7 +150,7 @@ impl History {
         }
         if slot.members.len() > 1 && !(replaces && group == Group::Exclusive) {
             // Others will have to wait for the same tasks.
-            let point = core.sync_point(scope, &slot.members);
+            let point = weaver.sync_point(&slot.members);
             slot.members.clear();
             if point.is_none() {
                 slot.clear();
@@ -155,12 +165,12 @@ impl History {
 
     /// Puts an access into the slots.
     #[inline]
-    fn remember(&mut self, core: &Core, task: TaskId, arg: Arg) {
+    fn remember<W: Weaver>(&mut self, weaver: &W, task: TaskId, arg: Arg) {
         let Some(group) = group_of(arg.mode()) else { return };
         let piece = arg.piece();
         let slot = self.slot(piece);
         if slot.group.mixes_with(group) {
-            slot.join(task, |id| core.is_complete(id));
+            slot.join(task, |id| weaver.is_complete(id));
         } else {
             // Unless the new access is exclusive, `look` left at most one member.
             let last = match slot.members[..] {
@@ -191,7 +201,7 @@ impl History {
 
     /// Closes open reductions into a piece and what overlaps it, unless the access contributes to them.
     #[inline]
-    fn settle_reductions(&mut self, core: &Core, arg: Arg, folds: Option<&(Arc<dyn Folds>, bool)>) {
+    fn settle_reductions<W: Weaver>(&mut self, weaver: &W, arg: Arg, folds: Option<&(Arc<dyn Folds>, bool)>) {
         let piece = arg.piece();
         let stays = |slot: &Slot| match (&slot.reduction, folds) {
             (None, _) => true,
@@ -201,25 +211,25 @@ impl History {
             _ => false,
         };
         if !stays(self.slot(piece)) {
-            self.close_reduction(core, piece);
+            self.close_reduction(weaver, piece);
         }
         for alias in piece.aliases() {
             if !stays(self.slot(alias.piece())) {
-                self.close_reduction(core, alias.piece());
+                self.close_reduction(weaver, alias.piece());
             }
         }
     }
 
     /// Submits the task that folds a reduction into its piece.
     #[cold]
-    fn close_reduction(&mut self, core: &Core, piece: &Piece) {
+    fn close_reduction<W: Weaver>(&mut self, weaver: &W, piece: &Piece) {
         let Some(open) = self.slot(piece).reduction.take() else { return };
         let arg = Arg::new(piece, Mode::Update);
-        let fold = core.begin_fold(self.scope, &open, arg);
+        let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members;
         // Nothing can be refused: what was contributed to is there, and one argument overlaps no other.
-        let _ = self.order(core, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
-        core.finish_submission(fold, &waits, &[]);
+        let _ = self.order(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
+        weaver.finish_fold(fold, &waits);
     }
 
     fn contribute(
@@ -272,35 +282,35 @@ impl History {
         }
         Ok(())
     }
+}
 
-    /// Refuses to read what was never written, and notes what is written.
-    fn refuse_missing(&self, args: &[Arg]) -> Result<(), Refusal> {
-        for arg in args {
-            let tree = arg.piece().tree();
-            if tree.has_missing.load(Ordering::Relaxed)
-                && arg.mode().reads()
-                && let Some(index) = lock(&tree.missing).first_common(&arg.piece().indices)
-            {
-                return Err(Refusal {
-                    kind: ErrorKind::Uninitialised,
-                    message: format!(
-                        "cannot {} region `{}`: its element {index} was never written",
-                        arg.mode().name(),
-                        arg.piece().name()
-                    ),
-                });
-            }
+/// Refuses to read what was never written, and notes what is written.
+pub(crate) fn refuse_missing(args: &[Arg]) -> Result<(), Refusal> {
+    for arg in args {
+        let tree = arg.piece().tree();
+        if tree.has_missing.load(Ordering::Relaxed)
+            && arg.mode().reads()
+            && let Some(index) = lock(&tree.missing).first_common(&arg.piece().indices)
+        {
+            return Err(Refusal {
+                kind: ErrorKind::Uninitialised,
+                message: format!(
+                    "cannot {} region `{}`: its element {index} was never written",
+                    arg.mode().name(),
+                    arg.piece().name()
+                ),
+            });
         }
-        for arg in args.iter().filter(|a| a.mode().mutates()) {
-            let tree = arg.piece().tree();
-            if tree.has_missing.load(Ordering::Relaxed) {
-                let mut missing = lock(&tree.missing);
-                *missing = missing.difference(&arg.piece().indices);
-                tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
-            }
-        }
-        Ok(())
     }
+    for arg in args.iter().filter(|a| a.mode().mutates()) {
+        let tree = arg.piece().tree();
+        if tree.has_missing.load(Ordering::Relaxed) {
+            let mut missing = lock(&tree.missing);
+            *missing = missing.difference(&arg.piece().indices);
+            tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
+        }
+    }
+    Ok(())
 }
 
 /// Refuses what a child touches without its parent having lent it.

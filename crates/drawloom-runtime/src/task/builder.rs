@@ -23,13 +23,19 @@ use crate::team::Bounds;
 
 /// A task that is being described. Nothing happens until `run`, `returns` or `try_run` is called.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
-pub struct Task<'a, A = ()> {
+pub struct Task<'a, A = (), S = Submit> {
     core: &'a Arc<Core>,
     spec: Spec,
+    /// Where the task goes: to the workers, or into a recording.
+    sink: S,
     accesses: PhantomData<A>,
     /// The regions must live until the task is submitted.
     regions: PhantomData<&'a ()>,
 }
+
+/// The task is submitted to the runtime.
+#[derive(Clone, Copy, Debug)]
+pub struct Submit;
 
 /// A list of accesses that can be longer by one.
 pub trait Append<X> {
@@ -55,16 +61,17 @@ impl<T: Send + Sync + 'static, const N: usize> Elements for crate::data::array::
     type Element = T;
 }
 
-impl<'a> Task<'a> {
+impl<'a, S> Task<'a, (), S> {
     #[inline]
-    pub(crate) fn new(core: &'a Arc<Core>, spec: Spec) -> Self {
-        Self { core, spec, accesses: PhantomData, regions: PhantomData }
+    pub(crate) fn new(core: &'a Arc<Core>, spec: Spec, sink: S) -> Self {
+        Self { core, spec, sink, accesses: PhantomData, regions: PhantomData }
     }
 }
 
-impl<'a, A> Task<'a, A> {
+/// What a task does with data, however it is run.
+impl<'a, A, S> Task<'a, A, S> {
     #[inline]
-    fn with<X, R: Region>(mut self, region: &'a R, mode: Mode) -> Task<'a, A::List>
+    fn with<X, R: Region>(mut self, region: &'a R, mode: Mode) -> Task<'a, A::List, S>
     where
         A: Append<X>,
     {
@@ -73,13 +80,13 @@ impl<'a, A> Task<'a, A> {
     }
 
     #[inline]
-    fn typed<B>(self) -> Task<'a, B> {
-        Task { core: self.core, spec: self.spec, accesses: PhantomData, regions: PhantomData }
+    fn typed<B>(self) -> Task<'a, B, S> {
+        Task { core: self.core, spec: self.spec, sink: self.sink, accesses: PhantomData, regions: PhantomData }
     }
 
     /// The body reads the region.
     #[inline]
-    pub fn read<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn read<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Read<R>>,
     {
@@ -88,7 +95,7 @@ impl<'a, A> Task<'a, A> {
 
     /// The body writes every element of the region, and makes no use of what was there.
     #[inline]
-    pub fn write<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn write<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Write<R>>,
     {
@@ -97,7 +104,7 @@ impl<'a, A> Task<'a, A> {
 
     /// The body reads and writes the region.
     #[inline]
-    pub fn update<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn update<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Update<R>>,
     {
@@ -105,7 +112,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// The body reads and writes the region. Tasks that commute run one at a time, in any order.
-    pub fn commute<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn commute<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Commute<R>>,
     {
@@ -115,7 +122,7 @@ impl<'a, A> Task<'a, A> {
     /// The body fills a private accumulator, which starts with the operator's identity and is folded into the region
     /// later. Tasks that reduce with the same operator run at the same time. Contributions are folded in an order that
     /// depends only on the order of submission, so the result has the same bits for any number of workers.
-    pub fn reduce<R: Elements, O: Operator<R::Element>>(self, region: &'a R, operator: O) -> Task<'a, A::List>
+    pub fn reduce<R: Elements, O: Operator<R::Element>>(self, region: &'a R, operator: O) -> Task<'a, A::List, S>
     where
         A: Append<Reduce<R>>,
     {
@@ -127,7 +134,7 @@ impl<'a, A> Task<'a, A> {
         self,
         region: &'a R,
         operator: O,
-    ) -> Task<'a, A::List>
+    ) -> Task<'a, A::List, S>
     where
         A: Append<Reduce<R>>,
     {
@@ -139,7 +146,7 @@ impl<'a, A> Task<'a, A> {
         region: &'a R,
         operator: O,
         ordered: bool,
-    ) -> Task<'a, A::List>
+    ) -> Task<'a, A::List, S>
     where
         A: Append<Reduce<R>>,
     {
@@ -148,7 +155,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// The body has a buffer of `len` elements of its own, all zero at first.
-    pub fn scratch<T: Portable>(mut self, len: usize) -> Task<'a, A::List>
+    pub fn scratch<T: Portable>(mut self, len: usize) -> Task<'a, A::List, S>
     where
         A: Append<Scratch<T>>,
     {
@@ -163,7 +170,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// The body reads each region of a list.
-    pub fn read_all<R: Region>(mut self, regions: &'a [R]) -> Task<'a, A::List>
+    pub fn read_all<R: Region>(mut self, regions: &'a [R]) -> Task<'a, A::List, S>
     where
         A: Append<ReadAll<R>>,
     {
@@ -172,7 +179,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// The body reads and writes each region of a list. They must not overlap.
-    pub fn update_all<R: Region>(mut self, regions: &'a [R]) -> Task<'a, A::List>
+    pub fn update_all<R: Region>(mut self, regions: &'a [R]) -> Task<'a, A::List, S>
     where
         A: Append<UpdateAll<R>>,
     {
@@ -187,6 +194,19 @@ impl<'a, A> Task<'a, A> {
         }
     }
 
+    /// Tasks with a higher priority start first, where the policy looks at priorities. The default is zero.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.spec.priority = priority;
+        self
+    }
+
+    pub(crate) fn into_parts(self) -> (Spec, S) {
+        (self.spec, self.sink)
+    }
+}
+
+/// What a task can do beyond touching data, when it is submitted to run once.
+impl<'a, A> Task<'a, A> {
     /// Child tasks of the body may read and write the region, or pieces of it. The body itself has no view of it.
     pub fn lend<R: Region>(self, region: &'a R) -> Task<'a, A::List>
     where
@@ -209,12 +229,6 @@ impl<'a, A> Task<'a, A> {
         A: Append<Lend<R>>,
     {
         self.with::<Lend<R>, R>(region, Mode::LendRead)
-    }
-
-    /// Tasks with a higher priority start first, where the policy looks at priorities. The default is zero.
-    pub fn priority(mut self, priority: i32) -> Self {
-        self.spec.priority = priority;
-        self
     }
 
     /// Runs the task in a context: on one of its workers, as its policy decides.
