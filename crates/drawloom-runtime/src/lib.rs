@@ -38,7 +38,7 @@ mod wait;
 mod worker;
 
 pub use access::{Max, Min, Operator, Product, Sum};
-pub use context::Context;
+pub use context::{Context, ContextBuilder, ContextId};
 pub use data::array::Array;
 pub use data::csr::{Csr, Pattern};
 pub use data::element::Portable;
@@ -51,6 +51,8 @@ pub use data::value::Value;
 pub use data::vector::Vector;
 pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
-pub use policy::{Policy, WorkerId};
+pub use policy::{Policy, WorkerId, WorkersView};
 pub use task::builder::Task;
 pub use task::future::Future;
+pub use team::{LentWorkers, Member, TeamMut};
+pub use worker::driver::Driver;

@@ -18,6 +18,16 @@ impl Core {
         let id = TaskId::from_bits(ready.what);
         let record = self.slab.get(id.index());
         if record.claim(id.generation()) {
+            self.execute_or_call(local, id, record);
+        }
+    }
+
+    /// Runs a task, or calls for a team to run it.
+    #[inline]
+    pub(super) fn execute_or_call(&self, local: &mut Local, id: TaskId, record: &Record) {
+        if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
+            self.call_team(local, id, record);
+        } else {
             self.execute(local, id, record);
         }
     }
@@ -50,7 +60,7 @@ impl Core {
 
     /// Why a task must not run.
     #[inline]
-    fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
+    pub(super) fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             return Some(self.failures.reason(id, self.origin(record)));
         }
@@ -118,7 +128,7 @@ impl Core {
 
     /// Notes a failure: what the task should have written is spoiled.
     #[cold]
-    fn fail(&self, id: TaskId, record: &Record, args: &[Arg], error: Error) {
+    pub(super) fn fail(&self, id: TaskId, record: &Record, args: &[Arg], error: Error) {
         record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
         for arg in args.iter().filter(|a| a.mode().mutates()) {
             arg.piece().tree().spoil(&arg.piece().indices, error.because().unwrap_or(&error));
@@ -127,7 +137,7 @@ impl Core {
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&'static str>()
         .map(|s| (*s).to_owned())
