@@ -1,1 +1,16 @@
-//! Programs written with drawloom.
+//! Programs written with drawloom, used by its command line, its tests and its benchmarks.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`cholesky`] | tiled Cholesky factorisation, with kernels that are fast on small tiles |
+//! | [`taskbench`] | Task Bench: graphs of known shape with a kernel of any size, and what they say about a runtime |
+//!
+//! Kernels are compiled for several instruction sets and chosen at run time ([`Level`]).
+
+#![deny(unsafe_code)]
+
+pub mod cholesky;
+mod level;
+pub mod taskbench;
+
+pub use level::Level;

@@ -6,6 +6,8 @@
 
 #![allow(unsafe_code)]
 
+use rustc_hash::FxHashSet;
+
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::sync::{Mutex, lock};
@@ -41,6 +43,11 @@ impl Arbiter {
             state.waiting.push(Waiting { task, wants });
         }
         free
+    }
+
+    /// The tasks that wait.
+    pub(crate) fn waiting(&self) -> FxHashSet<TaskId> {
+        lock(&self.0).waiting.iter().map(|w| w.task).collect()
     }
 
     /// Takes data back, and returns the tasks that have theirs now.

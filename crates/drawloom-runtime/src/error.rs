@@ -10,13 +10,24 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
     task: Option<TaskOrigin>,
     because: Option<Error>,
+    /// Which failure of its runtime this is, so that it is reported once; zero for errors that are not failures of tasks.
+    number: u64,
     cancelled: Vec<TaskOrigin>,
+    cancelled_count: u64,
+    others: Vec<Error>,
+    others_count: u64,
 }
+
+/// How many tasks, or other failures, an error lists by name. The rest is counted.
+pub(crate) const LISTED: usize = 32;
+/// How many of them its text names.
+const NAMED: usize = 8;
 
 /// The name of a task, and the place in the program that submitted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +78,8 @@ pub enum ErrorKind {
     Context,
     /// A team that is larger than any context, or has no size at all.
     Team,
+    /// A task that cannot be retried, because what it changes cannot be restored. Use plain elements, and lend nothing.
+    Retry,
     /// A captured program that cannot be made into a plan. The message holds the diagnostics.
     Plan,
     /// The operating system refused.
@@ -75,30 +88,65 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::build(kind, message.into(), None, None, Vec::new())
+        Self::build(kind, message.into(), None, None)
     }
 
     pub(crate) fn of_task(kind: ErrorKind, task: TaskOrigin, message: impl Into<String>) -> Self {
-        Self::build(kind, message.into(), Some(task), None, Vec::new())
+        Self::build(kind, message.into(), Some(task), None)
     }
 
     pub(crate) fn cancelled(task: TaskOrigin, because: Error) -> Self {
-        Self::build(ErrorKind::Cancelled, "did not run".into(), Some(task), Some(because), Vec::new())
+        Self::build(ErrorKind::Cancelled, "did not run".into(), Some(task), Some(because))
     }
 
-    pub(crate) fn with_cancelled(&self, cancelled: Vec<TaskOrigin>) -> Self {
-        let Inner { kind, message, task, because, .. } = &*self.0;
-        Self::build(*kind, message.clone(), task.clone(), because.clone(), cancelled)
+    /// The failure of a task on account of another error.
+    pub(crate) fn caused(task: TaskOrigin, message: impl Into<String>, because: Error) -> Self {
+        Self::build(ErrorKind::Failed, message.into(), Some(task), Some(because))
     }
 
-    fn build(
-        kind: ErrorKind,
-        message: String,
-        task: Option<TaskOrigin>,
-        because: Option<Error>,
-        cancelled: Vec<TaskOrigin>,
-    ) -> Self {
-        Self(Arc::new(Inner { kind, message, task, because, cancelled }))
+    fn build(kind: ErrorKind, message: String, task: Option<TaskOrigin>, because: Option<Error>) -> Self {
+        Self(Arc::new(Inner {
+            kind,
+            message,
+            task,
+            because,
+            number: 0,
+            cancelled: Vec::new(),
+            cancelled_count: 0,
+            others: Vec::new(),
+            others_count: 0,
+        }))
+    }
+
+    /// The same error, as a failure with a number of its own.
+    pub(crate) fn numbered(mut self, number: u64) -> Self {
+        Arc::make_mut(&mut self.0).number = number;
+        self
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.0.number
+    }
+
+    /// The failure behind an error: for a cancelled task the one that it was cancelled for.
+    pub(crate) fn root(&self) -> &Error {
+        match &self.0.because {
+            Some(because) if self.0.kind == ErrorKind::Cancelled => because,
+            _ => self,
+        }
+    }
+
+    pub(crate) fn with_cancelled(mut self, cancelled: Vec<TaskOrigin>, count: u64) -> Self {
+        let inner = Arc::make_mut(&mut self.0);
+        inner.cancelled.extend(cancelled);
+        inner.cancelled_count += count;
+        self
+    }
+
+    pub(crate) fn with_others(mut self, others: Vec<Error>, count: u64) -> Self {
+        let inner = Arc::make_mut(&mut self.0);
+        (inner.others, inner.others_count) = (others, count);
+        self
     }
 
     /// What kind of failure it is.
@@ -116,14 +164,31 @@ impl Error {
         &self.0.message
     }
 
-    /// For a cancelled task, the failure it was cancelled for.
+    /// For a cancelled task, the failure it was cancelled for; for a task that failed because of another one, that one's.
     pub fn because(&self) -> Option<&Error> {
         self.0.because.as_ref()
     }
 
-    /// The tasks that did not run because of this failure, in the order in which they were given up.
+    /// The tasks that did not run because of this failure, in the order in which they were given up: the first 32 of
+    /// them. See [`Error::cancelled_count`].
     pub fn cancelled_tasks(&self) -> &[TaskOrigin] {
         &self.0.cancelled
+    }
+
+    /// How many tasks did not run because of this failure, as far as was known when the error was returned.
+    pub fn cancelled_count(&self) -> u64 {
+        self.0.cancelled_count
+    }
+
+    /// Other failures, independent of this one, that the same wait reports: the first 31 of them. See
+    /// [`Error::others_count`].
+    pub fn others(&self) -> &[Error] {
+        &self.0.others
+    }
+
+    /// How many other failures the same wait reports.
+    pub fn others_count(&self) -> u64 {
+        self.0.others_count
     }
 }
 
@@ -142,11 +207,18 @@ impl fmt::Display for Error {
         }
         if !self.0.cancelled.is_empty() {
             write!(f, "; cancelled for it: ")?;
-            for (i, task) in self.0.cancelled.iter().take(8).enumerate() {
+            for (i, task) in self.0.cancelled.iter().take(NAMED).enumerate() {
                 write!(f, "{}{task}", if i == 0 { "" } else { ", " })?;
             }
-            if self.0.cancelled.len() > 8 {
-                write!(f, " and {} more", self.0.cancelled.len() - 8)?;
+            let named = self.0.cancelled.len().min(NAMED) as u64;
+            if self.0.cancelled_count > named {
+                write!(f, " and {} more", self.0.cancelled_count - named)?;
+            }
+        }
+        if let Some(other) = self.0.others.first() {
+            match self.0.others_count {
+                0 | 1 => write!(f, "; another failure: {other}")?,
+                count => write!(f, "; {count} other failures, the first of them: {other}")?,
             }
         }
         Ok(())

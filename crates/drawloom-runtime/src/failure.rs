@@ -1,92 +1,289 @@
 //! Which tasks failed, and why.
 //!
-//! A failure comes back in two ways: from the future of the task, and, once, from the next wait for everything. Tasks that
-//! did not run because of it are listed with it, and their own futures say what they were cancelled for.
+//! A failure comes back once: from the future of the task, or else from the next wait for everything. Tasks that did not
+//! run because of it are listed with it, and their own futures say what they were cancelled for. The failure of a child
+//! that its parent did not look at becomes the failure of the parent.
+//!
+//! # What is kept, and for how long
+//!
+//! Of failures that nobody asked about yet, the first few are kept whole and the rest is counted. The reason of a task is
+//! kept for as long as its future may still ask: a future that is dropped says so, once anything has failed at all. So a
+//! program in which every task fails runs in bounded memory, and one in which none does pays nothing.
 
 use rustc_hash::FxHashMap;
 
-use crate::error::{Error, ErrorKind, Result, TaskOrigin};
+use crate::error::{Error, ErrorKind, LISTED, Result, TaskOrigin};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::record::TaskId;
 
 /// The failures of a runtime.
 #[derive(Default)]
-pub(crate) struct Failures(Mutex<State>);
+pub(crate) struct Failures {
+    /// Whether anything failed so far. Never goes back.
+    any: AtomicBool,
+    /// The number of the last failure.
+    last: AtomicU64,
+    state: Mutex<State>,
+}
 
 #[derive(Default)]
 struct State {
-    /// Why tasks failed or were cancelled.
+    /// Why tasks failed or were cancelled, as long as their futures may ask.
     reasons: FxHashMap<TaskId, Error>,
     /// Why tasks that have not run yet will not.
     refusals: FxHashMap<TaskId, Error>,
-    /// Failures that no wait has returned yet, each with the tasks cancelled for it.
-    unreported: Vec<(Error, Vec<TaskOrigin>)>,
+    /// Failures that nobody has asked about, by the parent of the failed task.
+    unreported: FxHashMap<TaskId, Unreported>,
+    /// The parents of the failures that are kept whole, by the numbers of those.
+    homes: FxHashMap<u64, TaskId>,
+    /// All failures up to this one were reported.
+    reported: u64,
+    /// The last time that each context, or everything, was cancelled.
+    cancels: Vec<Cancel>,
+    failed: u64,
+    cancelled: u64,
+}
+
+/// Failures of the children of one task, or of the tasks of the application.
+#[derive(Default)]
+struct Unreported {
+    roots: Vec<Root>,
+    /// How many more there are.
+    more: u64,
+}
+
+struct Root {
+    error: Error,
+    cancelled: Vec<TaskOrigin>,
+    count: u64,
+}
+
+struct Cancel {
+    context: Option<u32>,
+    error: Error,
+}
+
+impl Root {
+    fn into_error(self) -> Error {
+        self.error.with_cancelled(self.cancelled, self.count)
+    }
 }
 
 impl Failures {
+    /// Whether anything failed so far.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        // Acquire: pairs with `note`. Who does not see it yet leaves a reason behind at most.
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// Gives an error a number of its own: it is a new failure.
+    pub(crate) fn number(&self, error: Error) -> Error {
+        error.numbered(self.last.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
     /// A task that was submitted must not run.
     pub(crate) fn refuse(&self, task: TaskId, reason: Error) {
-        lock(&self.0).refusals.insert(task, reason);
+        lock(&self.state).refusals.insert(task, reason);
     }
 
-    /// A task must not run because an earlier one failed.
-    pub(crate) fn cancel_for(&self, task: TaskId, earlier: TaskId) {
-        let mut state = lock(&self.0);
-        if let Some(reason) = state.reasons.get(&earlier).cloned() {
-            let root = reason.because().cloned().unwrap_or(reason);
-            state.refusals.entry(task).or_insert(root);
+    /// Why a task that has not run yet will not.
+    pub(crate) fn refusal(&self, task: TaskId) -> Option<Error> {
+        lock(&self.state).refusals.get(&task).cloned()
+    }
+
+    /// A task must not run because an earlier one failed for a reason.
+    pub(crate) fn cancel_for(&self, task: TaskId, reason: &Error) {
+        lock(&self.state).refusals.entry(task).or_insert_with(|| reason.root().clone());
+    }
+
+    /// Tasks of a context, or all tasks, were cancelled.
+    pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
+        let error = self.number(error);
+        let mut state = lock(&self.state);
+        if context.is_none() {
+            state.cancels.clear();
         }
+        state.cancels.retain(|c| c.context != context);
+        state.cancels.push(Cancel { context, error });
     }
 
-    /// Whether a task failed or was cancelled.
-    pub(crate) fn failed(&self, task: TaskId) -> bool {
-        lock(&self.0).reasons.contains_key(&task)
+    /// Why a task failed or was cancelled.
+    pub(crate) fn peek(&self, task: TaskId) -> Option<Error> {
+        if !self.any() {
+            return None;
+        }
+        lock(&self.state).reasons.get(&task).cloned()
     }
 
     /// The error of a task that must not run.
-    pub(crate) fn reason(&self, task: TaskId, origin: TaskOrigin) -> Error {
-        match lock(&self.0).refusals.remove(&task) {
-            Some(own) if own.task() == Some(&origin) && own.kind() != ErrorKind::Cancelled => own,
+    pub(crate) fn reason(&self, task: TaskId, origin: TaskOrigin, context: u32) -> Error {
+        let mut state = lock(&self.state);
+        match state.refusals.remove(&task) {
+            Some(own) if own.task() == Some(&origin) && own.number() == 0 => own,
             Some(because) => Error::cancelled(origin, because),
-            None => Error::of_task(ErrorKind::Cancelled, origin, "was cancelled"),
-        }
-    }
-
-    /// A task failed, or was cancelled.
-    pub(crate) fn note(&self, task: TaskId, error: Error) {
-        let mut state = lock(&self.0);
-        match (error.because(), error.task()) {
-            (Some(because), Some(origin)) => {
-                let message = because.to_string();
-                let origin = origin.clone();
-                if let Some((_, list)) = state.unreported.iter_mut().find(|(root, _)| root.to_string() == message) {
-                    list.push(origin);
+            None => {
+                let cancel = state.cancels.iter().rev().find(|c| c.context.is_none_or(|c| c == context));
+                match cancel {
+                    Some(cancel) => Error::cancelled(origin, cancel.error.clone()),
+                    None => Error::of_task(ErrorKind::Cancelled, origin, "was cancelled"),
                 }
             }
-            _ => state.unreported.push((error.clone(), Vec::new())),
         }
-        state.reasons.insert(task, error);
     }
 
-    /// Why a task failed or was cancelled. The failure counts as reported.
-    pub(crate) fn of(&self, task: TaskId) -> Option<Error> {
-        let mut state = lock(&self.0);
-        let error = state.reasons.get(&task).cloned()?;
-        let text = error.to_string();
-        let Some(at) = state.unreported.iter().position(|(root, _)| root.to_string() == text) else {
+    /// A task failed, or was cancelled. The reason is kept for its future, unless nobody can ask for it.
+    pub(crate) fn note(&self, task: TaskId, parent: TaskId, error: Error, asked_for: bool) {
+        let mut state = lock(&self.state);
+        // Release: pairs with `any`.
+        self.any.store(true, Ordering::Release);
+        if error.kind() == ErrorKind::Cancelled {
+            state.cancelled += 1;
+            if let (Some(because), Some(origin)) = (error.because(), error.task()) {
+                state.add_cancelled(because, origin);
+            }
+        } else {
+            state.failed += 1;
+            state.add_root(parent, error.clone());
+        }
+        if asked_for {
+            state.reasons.insert(task, error);
+        }
+    }
+
+    /// Something failed that is not a task: the destructor of an element, say.
+    pub(crate) fn note_other(&self, error: Error) {
+        let error = self.number(error);
+        let mut state = lock(&self.state);
+        self.any.store(true, Ordering::Release);
+        state.add_root(TaskId::NONE, error);
+    }
+
+    /// Forgets the reason of a task that nobody can ask for.
+    pub(crate) fn forget(&self, task: TaskId, gone: impl FnOnce() -> bool) {
+        let mut state = lock(&self.state);
+        // Under the lock, so that of a future that goes and a task that completes one sees the other.
+        if gone() {
+            state.reasons.remove(&task);
+        }
+    }
+
+    /// What is left of the failures of a task's children becomes the task's own affair: the error to fail with, if it has
+    /// none of its own; otherwise they are passed on to its own parent.
+    pub(crate) fn adopt(&self, task: TaskId, parent: TaskId, has_failed: bool) -> Option<Error> {
+        let mut state = lock(&self.state);
+        let left = state.unreported.remove(&task)?;
+        if has_failed {
+            for root in &left.roots {
+                state.homes.insert(root.error.number(), parent);
+            }
+            let outer = state.unreported.entry(parent).or_default();
+            outer.more += left.more;
+            for root in left.roots {
+                if outer.roots.len() < LISTED {
+                    outer.roots.push(root);
+                } else {
+                    outer.more += 1;
+                }
+            }
+            return None;
+        }
+        state.gather(left)
+    }
+
+    /// Why a task failed or was cancelled, for its future. The failure counts as reported.
+    pub(crate) fn take(&self, task: TaskId) -> Option<Error> {
+        if !self.any() {
+            return None;
+        }
+        let mut state = lock(&self.state);
+        let error = state.reasons.remove(&task)?;
+        if error.kind() == ErrorKind::Cancelled {
+            return Some(error);
+        }
+        let Some(home) = state.homes.remove(&error.number()) else {
+            // It was only counted. Those that were reported since are not in the count any more.
+            if error.number() > state.reported
+                && let Some(list) = state.unreported.get_mut(&TaskId::NONE)
+            {
+                list.more = list.more.saturating_sub(1);
+            }
             return Some(error);
         };
-        let (root, cancelled) = state.unreported.remove(at);
-        Some(root.with_cancelled(cancelled))
+        let list = state.unreported.get_mut(&home)?;
+        let at = list.roots.iter().position(|root| root.error.number() == error.number())?;
+        let root = list.roots.remove(at);
+        if list.roots.is_empty() && list.more == 0 {
+            state.unreported.remove(&home);
+        }
+        Some(root.into_error())
     }
 
-    /// The first failure that was not reported yet.
+    /// The first failure that was not reported yet, with all others.
     pub(crate) fn report(&self) -> Result<()> {
-        let mut state = lock(&self.0);
-        if state.unreported.is_empty() {
+        if !self.any() {
             return Ok(());
         }
-        let (root, cancelled) = state.unreported.remove(0);
-        Err(root.with_cancelled(cancelled))
+        let mut state = lock(&self.state);
+        state.reported = self.last.load(Ordering::Relaxed);
+        let Some(left) = state.unreported.remove(&TaskId::NONE) else { return Ok(()) };
+        state.gather(left).map_or(Ok(()), Err)
+    }
+
+    /// How many tasks failed, and how many were cancelled.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let state = lock(&self.state);
+        (state.failed, state.cancelled)
+    }
+
+    /// How many reasons are kept.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        let state = lock(&self.state);
+        state.reasons.len() + state.homes.len() + state.refusals.len()
+    }
+}
+
+impl State {
+    fn add_root(&mut self, parent: TaskId, error: Error) {
+        let list = self.unreported.entry(parent).or_default();
+        if list.roots.len() < LISTED {
+            self.homes.insert(error.number(), parent);
+            list.roots.push(Root { error, cancelled: Vec::new(), count: 0 });
+        } else {
+            list.more += 1;
+        }
+    }
+
+    fn add_cancelled(&mut self, because: &Error, origin: &TaskOrigin) {
+        let number = because.number();
+        // A cancellation by the application is a failure only once it hit a task.
+        if !self.homes.contains_key(&number) && self.cancels.iter().any(|c| c.error.number() == number) {
+            self.add_root(TaskId::NONE, because.clone());
+        }
+        let Some(home) = self.homes.get(&number) else { return };
+        let Some(list) = self.unreported.get_mut(home) else { return };
+        let Some(root) = list.roots.iter_mut().find(|root| root.error.number() == number) else { return };
+        root.count += 1;
+        if root.cancelled.len() < LISTED {
+            root.cancelled.push(origin.clone());
+        }
+    }
+
+    /// One error for several failures.
+    fn gather(&mut self, list: Unreported) -> Option<Error> {
+        for root in &list.roots {
+            self.homes.remove(&root.error.number());
+        }
+        let mut errors = list.roots.into_iter().map(Root::into_error);
+        let Some(first) = errors.next() else {
+            let message =
+                format!("{} tasks failed; only the first failures were kept, and those were reported", list.more);
+            return (list.more > 0).then(|| Error::new(ErrorKind::Failed, message));
+        };
+        let others: Vec<Error> = errors.collect();
+        let count = others.len() as u64 + list.more;
+        Some(first.with_others(others, count))
     }
 }

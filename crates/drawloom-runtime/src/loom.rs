@@ -1,6 +1,9 @@
 //! The runtime as its users see it.
 
 use std::panic::Location;
+use std::time::Duration;
+
+use drawloom_trace::Trace;
 
 use crate::context::{Context, ContextBuilder, ContextState};
 use crate::core::Core;
@@ -13,17 +16,23 @@ use crate::data::region::{Handle, Region};
 use crate::data::tree::{Buffer, ElementType};
 use crate::data::value::Value;
 use crate::data::vector::Vector;
+use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::MemoryId;
+use crate::plan::Capture;
 use crate::policy::choice::Choice;
 use crate::policy::{Policy, WorkerId, WorkersView};
+use crate::progress::{Callback, Reporter};
+use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock, thread};
 use crate::task::builder::{Submit, Task};
 use crate::task::name::Label;
 use crate::task::spec::Spec;
 use crate::topology::Topology;
+use crate::trace::output::Output;
 use crate::worker::driver::Driver;
-use crate::worker::{Workers, cycle};
+use crate::worker::{PhaseHook, Workers, cycle};
 use drawloom_trace::Phase;
 
 /// A runtime: workers, the regions they share, and the tasks that run on them.
@@ -42,28 +51,24 @@ const MOST_WORKERS: usize = 1 << 16;
 struct Owner {
     core: Arc<Core>,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    reporter: Mutex<Option<Reporter>>,
+    /// What becomes of the trace.
+    output: Option<Output>,
 }
 
 /// How a runtime is made. See [`Loom::builder`].
-#[derive(Clone, Debug)]
 pub struct LoomBuilder {
+    devices: Vec<Box<dyn Device>>,
     workers: Option<usize>,
     serial: bool,
     policy: Choice,
     in_flight: u32,
+    patience: Duration,
+    trace: bool,
+    progress: Option<(Duration, Callback)>,
     undriven: Vec<usize>,
     unbound: bool,
-    phases: Option<PhaseCallback>,
-}
-
-/// A function that is told about each phase of each worker.
-#[derive(Clone)]
-struct PhaseCallback(Arc<dyn Fn(WorkerId, Phase) + Send + Sync>);
-
-impl std::fmt::Debug for PhaseCallback {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a function")
-    }
+    phases: Option<PhaseHook>,
 }
 
 impl Loom {
@@ -84,10 +89,14 @@ impl Loom {
     /// A runtime with settings.
     pub fn builder() -> LoomBuilder {
         LoomBuilder {
+            devices: Vec::new(),
             workers: None,
             serial: false,
             policy: Choice::default(),
             in_flight: 16_384,
+            patience: Duration::from_secs(2),
+            trace: false,
+            progress: None,
             undriven: Vec::new(),
             unbound: false,
             phases: None,
@@ -106,12 +115,79 @@ impl Loom {
         Task::new(core, Spec::new(core.names.intern(name.into()), Location::caller(), 0), Submit)
     }
 
+    /// Records tasks instead of running them, to make a plan that can be run many times.
+    #[track_caller]
+    pub fn capture(&self, name: impl Into<Label>) -> Capture {
+        let core = self.core();
+        Capture::new(Arc::clone(core), core.names.intern(name.into()), Location::caller())
+    }
+
     /// Waits until every task that was submitted is complete.
     ///
     /// # Errors
     /// The first failure that no other wait has returned; inside of a task; and when tasks wait that can never run.
     pub fn wait_all(&self) -> Result<()> {
         self.core().wait_all()
+    }
+
+    /// Gives up every task that has not started. Those that run are finished.
+    ///
+    /// Tasks that did not run count as cancelled: their futures, and the next wait for everything, say so. What they
+    /// should have written is unusable until it is written again. The runtime can be used as before.
+    #[track_caller]
+    pub fn cancel(&self) {
+        let place = Location::caller();
+        let message = format!("all tasks were cancelled ({}:{})", place.file(), place.line());
+        self.core().cancel(None, Error::new(ErrorKind::Cancelled, message));
+    }
+
+    /// Runs everything that was submitted, and ends the workers. Whatever is submitted afterwards fails.
+    ///
+    /// # Errors
+    /// As [`Loom::wait_all`]. When tasks can never run, the workers go on, and it can be tried again.
+    pub fn shutdown(&self) -> Result<()> {
+        let core = self.core();
+        core.refuse_wait_in_task("shuts its own runtime down")?;
+        core.closed.store(true, Ordering::SeqCst);
+        let result = core.wait_all();
+        if !matches!(&result, Err(e) if e.kind() == ErrorKind::Stalled) {
+            self.owner.stop();
+        }
+        result
+    }
+
+    /// Begins to record what happens, for [`Loom::trace_stop`]. What an earlier recording holds is forgotten.
+    ///
+    /// Tasks that are in flight already are left out.
+    pub fn trace_start(&self) {
+        self.core().tracer.begin();
+    }
+
+    /// Ends the recording, and returns it. For a complete picture, wait for all tasks first.
+    pub fn trace_stop(&self) -> Trace {
+        let core = self.core();
+        core.tracer.end(|context| core.context_name(context))
+    }
+
+    /// What was submitted since the recording began, as a drawing for Graphviz.
+    ///
+    /// # Errors
+    /// When nothing is being recorded: see [`Loom::trace_start`].
+    pub fn submitted_dot(&self) -> Result<String> {
+        let core = self.core();
+        if !core.tracer.is_on() {
+            return Err(Error::new(
+                ErrorKind::Setting,
+                "nothing can be drawn, as nothing is being recorded: see `trace_start`",
+            ));
+        }
+        let trace = core.tracer.collect(|context| core.context_name(context));
+        drawloom_trace::dot::text(&trace).map_err(|e| Error::new(ErrorKind::System, format!("cannot be drawn: {e}")))
+    }
+
+    /// Figures about the runtime at this moment.
+    pub fn stats(&self) -> Stats {
+        self.core().stats()
     }
 
     /// How many workers there are.
@@ -328,7 +404,14 @@ impl LoomBuilder {
     /// Calls a function with each phase that a worker begins. It is called often, by all workers, and should do little.
     #[must_use]
     pub fn on_phase(mut self, f: impl Fn(WorkerId, Phase) + Send + Sync + 'static) -> Self {
-        self.phases = Some(PhaseCallback(Arc::new(f)));
+        self.phases = Some(Box::new(f));
+        self
+    }
+
+    /// Adds a device, with a worker of its own that drives it.
+    #[must_use]
+    pub fn device(mut self, device: impl Device + 'static) -> Self {
+        self.devices.push(Box::new(device));
         self
     }
 
@@ -336,6 +419,37 @@ impl LoomBuilder {
     #[must_use]
     pub fn in_flight(mut self, tasks: u32) -> Self {
         self.in_flight = tasks;
+        self
+    }
+
+    /// How long a wait that may never end goes on without anything changing, before it returns an error. The default is two
+    /// seconds.
+    ///
+    /// A wait that certainly can never end returns at once. One that another thread could still end, by dropping a guard
+    /// or by driving a worker, is given this long.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Records from the beginning; see [`Loom::trace_stop`].
+    ///
+    /// Without a change to the program, the environment variable `DRAWLOOM_TRACE` records too, and says what becomes of it
+    /// when the runtime ends: `summary` prints a page on the standard error output, `chrome:FILE` writes a file for
+    /// Perfetto, and `csv:FILE` writes a table of tasks and, beside it, one of events.
+    #[must_use]
+    pub fn trace(mut self, on: bool) -> Self {
+        self.trace = on;
+        self
+    }
+
+    /// Calls back with the figures of [`Loom::stats`] again and again, from a thread of its own, while the runtime lives.
+    ///
+    /// The callback must not hold a handle of the runtime, which would never end then.
+    #[must_use]
+    pub fn progress(mut self, interval: Duration, callback: impl Fn(&Stats) + Send + Sync + 'static) -> Self {
+        self.progress = Some((interval, Callback::new(callback)));
         self
     }
 
@@ -358,17 +472,28 @@ impl LoomBuilder {
             let message = format!("worker {number} cannot be left undriven: there are {count} workers");
             return Err(Error::new(ErrorKind::Setting, message));
         }
+        let mut devices = Devices::default();
+        let nodes: Vec<MemoryId> = self.devices.iter().map(|device| devices.add(&**device)).collect();
+        let output = Output::from_environment()?;
         // Binding more workers than there are processors would keep some of them from ever moving to a free one.
         let fits = topology.as_ref().is_some_and(|t| t.is_bindable() && count <= t.cpus().len());
         let workers = Workers::placed(count, topology, fits && !self.unbound);
         let policy = self.policy.make(&WorkersView::new(&workers))?;
-        if let Some(PhaseCallback(hook)) = self.phases {
-            workers.watch_phases(Box::new(move |worker, phase| hook(worker, phase)));
+        if let Some(hook) = self.phases {
+            workers.watch_phases(hook);
         }
-        let core = Arc::new(Core::new(self.in_flight.max(1), workers, self.serial));
+        let core = Arc::new(Core::new(self.in_flight.max(1), workers, devices, self.serial, self.patience));
         core.contexts.push(|_| ContextState::new("main".to_owned(), policy, count));
         core.found_main_context();
-        let owner = Owner { core: Arc::clone(&core), threads: Mutex::new(Vec::new()) };
+        if self.trace || output.is_some() {
+            core.tracer.begin();
+        }
+        let reporter = match self.progress {
+            Some((interval, callback)) => Some(Reporter::start(&core, interval, callback)?),
+            None => None,
+        };
+        let owner =
+            Owner { core: Arc::clone(&core), threads: Mutex::default(), reporter: Mutex::new(reporter), output };
         for id in core.workers.ids().filter(|id| !self.undriven.contains(&id.index())) {
             core.workers.seat(id).taken.store(true, Ordering::Relaxed);
             let core = Arc::clone(&core);
@@ -378,24 +503,58 @@ impl LoomBuilder {
                 .map_err(|e| Error::new(ErrorKind::System, format!("cannot start a worker: {e}")))?;
             lock(&owner.threads).push(thread);
         }
+        for ((device, node), number) in self.devices.into_iter().zip(nodes).zip(count as u32..) {
+            let core = Arc::clone(&core);
+            let thread = thread::Builder::new()
+                .name(format!("drawloom-{}-{number}", device.kind()))
+                .spawn(move || device::cycle::run(&core, node, device))
+                .map_err(|e| Error::new(ErrorKind::System, format!("cannot start the worker of a device: {e}")))?;
+            lock(&owner.threads).push(thread);
+        }
         Ok(Loom { owner: Arc::new(owner) })
     }
 }
 
+impl Owner {
+    /// Ends the workers. Nothing is in flight, or it was cancelled.
+    fn stop(&self) {
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        end(&self.core, threads);
+    }
+}
+
+/// Ends the workers of a runtime.
+fn end(core: &Core, threads: Vec<thread::JoinHandle<()>>) {
+    core.workers.stop();
+    core.teams.wake();
+    core.devices.wake();
+    for thread in threads {
+        // A worker does not panic: whatever the user's code does is caught.
+        let _ = thread.join();
+    }
+    core.stopped();
+}
+
 impl Drop for Owner {
     fn drop(&mut self) {
-        let core = &self.core;
-        core.closed.store(true, Ordering::SeqCst);
-        if core.running().is_none() {
-            let _ = core.wait_all();
-        }
-        core.workers.stop();
-        core.teams.wake();
-        let this = thread::current().id();
-        for thread in lock(&self.threads).drain(..) {
-            if thread.thread().id() != this {
-                let _ = thread.join();
+        let core = Arc::clone(&self.core);
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        let (reporter, output) = (lock(&self.reporter).take(), self.output.take());
+        let finish = move || {
+            core.drain();
+            end(&core, threads);
+            drop(reporter);
+            if let Some(output) = output {
+                output.write(&core.tracer.end(|context| core.context_name(context)));
             }
+        };
+        if self.core.running().is_none() {
+            finish();
+        } else if self.core.workers.count > 0 {
+            // The last handle was dropped by a task, which cannot wait for itself. If no thread can be had, the closure is
+            // dropped: the workers stay, and finish what there is.
+            self.core.closed.store(true, Ordering::SeqCst);
+            let _ = thread::Builder::new().name("drawloom-end".to_owned()).spawn(finish);
         }
     }
 }

@@ -6,8 +6,9 @@
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use crate::core::Core;
+use crate::core::{Core, quietly};
 use crate::error::Result;
+use crate::stall::On;
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::{Condvar, Mutex, hint, lock, thread};
 use crate::task::record::{TaskId, flag};
@@ -34,22 +35,23 @@ enum Waiter {
 
 impl Waiters {
     /// Waits until a condition holds, which becomes true together with a wake-up of `id`.
-    pub(crate) fn wait(&self, core: &Core, id: TaskId, done: impl Fn(&Core) -> bool) -> Result<()> {
+    ///
+    /// # Errors
+    /// When that can never be.
+    pub(crate) fn wait(&self, core: &Core, id: TaskId, on: On, done: impl Fn(&Core) -> bool) -> Result<()> {
         if look(|| done(core)) {
             return Ok(());
         }
-        while !done(core) {
+        let ready = || {
             self.add(id, Waiter::Thread(thread::current()));
             // SeqCst: in one order with the completing thread's changes. Either it sees the flag, or `done` sees them.
             core.slab.get(id.index()).flags.fetch_or(flag::WAITED, Ordering::SeqCst);
             fence(Ordering::SeqCst);
-            if done(core) {
-                break;
-            }
-            thread::park();
-        }
+            done(core)
+        };
+        let result = core.stalls.block(core, on, ready, park);
         self.remove_thread(id);
-        Ok(())
+        result
     }
 
     /// Wakes everyone who waits for a task.
@@ -63,20 +65,22 @@ impl Waiters {
 
     #[cold]
     fn wake_registered(&self, id: TaskId) {
-        let mut list = lock(&self.list);
-        let mut kept = Vec::new();
-        for (waited, waiter) in list.drain(..) {
-            if waited != id {
-                kept.push((waited, waiter));
-                continue;
-            }
+        let woken: Vec<Waiter> = {
+            let mut list = lock(&self.list);
+            let (woken, kept) = list.drain(..).partition(|(waited, _)| *waited == id);
+            *list = kept;
+            self.count.store(list.len(), Ordering::SeqCst);
+            woken.into_iter().map(|(_, waiter): (TaskId, Waiter)| waiter).collect()
+        };
+        // Outside of the lock: a waker is the application's, and may do anything, also panic.
+        for waiter in woken {
             match waiter {
                 Waiter::Thread(thread) => thread.unpark(),
-                Waiter::Task(waker) => waker.wake(),
+                Waiter::Task(waker) => {
+                    let _ = quietly(|| waker.wake());
+                }
             }
         }
-        *list = kept;
-        self.count.store(list.len(), Ordering::SeqCst);
     }
 
     pub(crate) fn register(&self, id: TaskId, waker: Waker) {
@@ -85,6 +89,14 @@ impl Waiters {
 
     fn add(&self, id: TaskId, waiter: Waiter) {
         let mut list = lock(&self.list);
+        // A thread that woke up without a reason is still there.
+        let same = |other: &Waiter| match (&waiter, other) {
+            (Waiter::Thread(new), Waiter::Thread(old)) => new.id() == old.id(),
+            _ => false,
+        };
+        if list.iter().any(|(waited, other)| *waited == id && same(other)) {
+            return;
+        }
         list.push((id, waiter));
         self.count.store(list.len(), Ordering::SeqCst);
     }
@@ -97,18 +109,23 @@ impl Waiters {
     }
 
     /// Waits until a condition holds that can become true only when a worker runs out of work.
+    ///
+    /// # Errors
+    /// When that can never be.
     pub(crate) fn wait_quiet(&self, core: &Core, done: impl Fn(&Core) -> bool) -> Result<()> {
         if look(|| done(core)) {
             return Ok(());
         }
         self.quiet_count.fetch_add(1, Ordering::SeqCst);
-        let mut guard = lock(&self.quiet);
-        while !done(core) {
-            guard = self.became_quiet.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
-        drop(guard);
+        let sleep = |most| {
+            let guard = lock(&self.quiet);
+            if !done(core) {
+                wait_at_most(&self.became_quiet, guard, most);
+            }
+        };
+        let result = core.stalls.block(core, On::Everything, || done(core), sleep);
         self.quiet_count.fetch_sub(1, Ordering::SeqCst);
-        Ok(())
+        result
     }
 
     /// A worker ran out of work.
@@ -121,6 +138,27 @@ impl Waiters {
             self.became_quiet.notify_all();
         }
     }
+}
+
+#[cfg(not(any(loom, feature = "shuttle")))]
+fn park(most: Duration) {
+    thread::park_timeout(most);
+}
+
+/// The model checkers know no time.
+#[cfg(any(loom, feature = "shuttle"))]
+fn park(_: Duration) {
+    thread::park();
+}
+
+#[cfg(not(loom))]
+fn wait_at_most<T>(condition: &Condvar, guard: crate::sync::MutexGuard<'_, T>, most: Duration) {
+    drop(condition.wait_timeout(guard, most));
+}
+
+#[cfg(loom)]
+fn wait_at_most<T>(condition: &Condvar, guard: crate::sync::MutexGuard<'_, T>, _: Duration) {
+    drop(condition.wait(guard));
 }
 
 /// Looks for a while.

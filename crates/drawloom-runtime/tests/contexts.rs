@@ -6,7 +6,38 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use drawloom_runtime::policy::queue::Queue;
 use drawloom_runtime::policy::{Policy, Ready};
-use drawloom_runtime::{Context, Error, ErrorKind, Loom, Region, WorkerId};
+use drawloom_runtime::{Context, Error, ErrorKind, Loom, WorkerId};
+
+#[test]
+fn a_wait_for_tasks_that_no_worker_can_take_ends_with_their_names() {
+    let loom = Loom::builder().workers(2).undriven([1]).patience(std::time::Duration::from_millis(5)).build().unwrap();
+    let empty = loom.context("empty").workers([]).create().unwrap();
+    let undriven = loom.context("undriven").workers(some(&loom, &[1])).create().unwrap();
+    loom.task("nobody's").in_context(&empty).run(|| ());
+    let error = empty.wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    assert!(error.to_string().contains("`nobody's`") && error.to_string().contains("`empty` has none"), "{error}");
+    empty.delete().unwrap();
+    loom.wait_all().unwrap();
+    let team = loom.task("pair").team(2).run(|_| ());
+    let error = team.wait().unwrap_err();
+    assert!(error.to_string().contains("`pair`") && error.to_string().contains("a team of at least 2"), "{error}");
+    let late = loom.task("late").in_context(&undriven).run(|| ());
+    let error = undriven.wait().unwrap_err();
+    assert!(error.to_string().contains("all of which the application drives"), "{error}");
+    // Driven by hand, worker 1 takes its task, but no part in teams.
+    let mut driver = loom.driver(loom.worker(1).unwrap()).unwrap();
+    driver.init().unwrap();
+    while driver.run_once().unwrap() {}
+    late.wait().unwrap();
+    assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Stalled);
+    // Driven without a pause, it does.
+    driver.deinit();
+    let runner = std::thread::spawn(move || driver.run());
+    loom.wait_all().unwrap();
+    drop(loom);
+    runner.join().unwrap().unwrap();
+}
 
 fn loom(workers: usize) -> Loom {
     Loom::builder().workers(workers).build().unwrap()
@@ -145,8 +176,34 @@ fn inner_contexts_have_only_workers_of_the_outer_one() {
     outer.delete().unwrap();
     inner.add_workers(some(&loom, &[3])).unwrap();
     assert_eq!(inner.workers().unwrap(), some(&loom, &[1, 3]));
+    // The main context is around no other one.
     loom.main_context().remove_workers(some(&loom, &[3])).unwrap();
-    assert_eq!(inner.workers().unwrap(), some(&loom, &[1]));
+    assert_eq!(inner.workers().unwrap(), some(&loom, &[1, 3]));
+}
+
+#[test]
+fn cancelling_a_context_leaves_others_alone_and_completes_what_nobody_would_take() {
+    let loom = loom(2);
+    let context = loom.context("given up").workers([]).create().unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = |by: usize| {
+        let ran = Arc::clone(&ran);
+        move || {
+            ran.fetch_add(by, Ordering::Relaxed);
+        }
+    };
+    let futures: Vec<_> = (0..10).map(|_| loom.task("stranded").in_context(&context).run(count(100))).collect();
+    let other = loom.task("other").run(count(1));
+    context.cancel().unwrap();
+    for future in futures {
+        let error = future.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(error.to_string().contains("`given up`"), "{error}");
+    }
+    other.wait().unwrap();
+    context.add_workers(loom.worker_ids()).unwrap();
+    loom.task("again").in_context(&context).run(count(1)).wait().unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 2);
 }
 
 #[test]
@@ -316,7 +373,9 @@ fn random_program_unordered(workers: usize, seed: u64) -> Vec<u64> {
         }
         for (i, context) in contexts.iter().enumerate() {
             for _ in 0..100 {
-                loom.task("filler").in_context(context).run(move || drop(std::hint::black_box(i)));
+                loom.task("filler").in_context(context).run(move || {
+                    std::hint::black_box(i);
+                });
             }
         }
         let result = random_program(&loom, seed, false);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use drawloom_runtime::{ErrorKind, Loom, Region};
+use drawloom_runtime::{ErrorKind, Loom};
 
 fn looms() -> Vec<Loom> {
     let mut looms = vec![Loom::serial()];
@@ -136,7 +136,11 @@ fn members_that_ask_for_different_wholes_break_the_barrier() {
     for loom in looms() {
         let (x, y) = (loom.value("x", 0), loom.value("y", 0));
         let failed = loom.task("confused").update(&x).update(&y).team(2).run(|member, mut x, mut y| {
-            if member.rank() == 0 { x.whole(member, |x| *x = 1) } else { y.whole(member, |y| *y = 1) };
+            if member.rank() == 0 {
+                x.whole(member, |x| *x = 1)
+            } else {
+                y.whole(member, |y| *y = 1)
+            };
         });
         assert_eq!(failed.wait().unwrap_err().kind(), ErrorKind::Team);
     }
@@ -216,7 +220,8 @@ fn a_team_does_not_wait_for_a_worker_that_waits_for_another_team() {
     let loom = Loom::builder().workers(2).build().unwrap();
     for _ in 0..30 {
         let handle = loom.clone();
-        let parent = loom.task("parent").returns(move || handle.task("inner").team(2).returns(|m| m.size()).wait().unwrap());
+        let parent =
+            loom.task("parent").returns(move || handle.task("inner").team(2).returns(|m| m.size()).wait().unwrap());
         let outer: Vec<_> = (0..3).map(|_| loom.task("outer").team(2).returns(|m| m.size())).collect();
         assert_eq!(parent.wait().unwrap(), 2);
         for team in outer {
@@ -266,7 +271,8 @@ fn teams_form_while_their_context_is_resized() {
                 });
             }
             // A team can be refused when the context is empty just then.
-            let refused = std::iter::from_fn(|| loom.wait_all().err()).inspect(|e| assert_eq!(e.kind(), ErrorKind::Team));
+            let refused =
+                std::iter::from_fn(|| loom.wait_all().err()).inspect(|e| assert_eq!(e.kind(), ErrorKind::Team));
             let refused = refused.count();
             stop.store(true, Ordering::Relaxed);
             if refused == 0 {
@@ -281,7 +287,8 @@ fn a_worker_can_be_asked_whether_it_is_blocked_in_a_team() {
     let loom = Loom::builder().workers(2).build().unwrap();
     let handle = loom.clone();
     let blocked = loom.task("asks").team(2).returns(move |member| {
-        let blocked = handle.worker_ids().into_iter().map(|w| handle.is_blocked_in_team(w).unwrap()).collect::<Vec<_>>();
+        let blocked =
+            handle.worker_ids().into_iter().map(|w| handle.is_blocked_in_team(w).unwrap()).collect::<Vec<_>>();
         member.barrier();
         blocked
     });

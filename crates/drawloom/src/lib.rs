@@ -1,29 +1,38 @@
-//! Programs that are graphs of tasks over shared data, and that are refused when they have a race.
+//! Programs that are graphs of tasks over shared data, checked for races and run on every core.
 //!
-//! This is the crate to add to a program. Today it holds the region graph: describe data and tasks, and learn whether the
-//! program has a race, in which orders it may run, and why.
+//! This is the crate to add to a program. Tasks say what they do with data; the runtime derives the order, and the compiler
+//! refuses a body that touches anything else.
 //!
 //! ```
 //! use drawloom::prelude::*;
 //!
-//! let mut regions = Regions::new();
-//! let cells = regions.space("cells", 1000)?;
-//! let (u, v) = (regions.field("u", cells)?, regions.field("v", cells)?);
-//! let (u, v) = (regions.whole(u), regions.whole(v));
-//! let mut program = Builder::new(regions);
-//! program.call("smooth", &[(u, Access::Read), (v, Access::Write)])?;
-//! program.call("clear", &[(u, Access::Write)])?;
-//! assert!(program.finish().check().is_valid());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! let loom = Loom::new()?;
+//! let a = loom.vector("a", vec![1.0_f64; 1000]);
+//! let b = loom.vector("b", vec![0.0_f64; 1000]);
+//! for (a, b) in a.blocks(16)?.zip(b.blocks(16)?) {
+//!     loom.task("scale").read(&a).write(&b).run(|a, b| {
+//!         for (b, a) in b.iter_mut().zip(a) {
+//!             *b = 2.0 * a;
+//!         }
+//!     });
+//! }
+//! let sum: f64 = loom.task("sum").read(&b).returns(|b| b.iter().sum()).wait()?;
+//! assert_eq!(sum, 2000.0);
+//! # Ok::<(), drawloom::runtime::Error>(())
 //! ```
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`runtime`] | the crate `drawloom-runtime`: regions with data, tasks, plans, workers |
 //! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes, formats |
+//! | [`trace`] | the crate `drawloom-trace`: what happened in a run, exports, and a verifier |
 //! | [`prelude`] | the names most programs need |
 #![forbid(unsafe_code)]
 
 pub use drawloom_graph as graph;
+pub use drawloom_runtime as runtime;
+pub use drawloom_runtime::portable;
+pub use drawloom_trace as trace;
 
 /// The names most programs need: `use drawloom::prelude::*;`.
 pub mod prelude {
@@ -31,5 +40,9 @@ pub mod prelude {
     pub use drawloom_graph::{
         Access, Builder, Control, Diagnostic, Explanation, Graph, IndexMap, IndexSet, Label, NodeId, NodeKind, Order,
         PartitionId, Pieces, RegionId, Regions, Report, Rule, SpaceId,
+    };
+    pub use drawloom_runtime::{
+        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Portable, Product, Region, Sum, Value,
+        Vector,
     };
 }

@@ -4,9 +4,13 @@
 //! |---|---|
 //! | [`graph`] | checking, ordering, building and reading graphs of several families and sizes |
 //! | [`meter`] | time, processor time and memory of a piece of work |
+//! | [`peers`] | StarPU, OpenMP and OpenBLAS, measured beside ours |
+//! | [`mod@rayon`] | rayon, measured beside ours |
 
 mod graph;
 mod meter;
+mod peers;
+mod rayon;
 
 use clap::{Args, Subcommand};
 
@@ -27,11 +31,14 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Suite {
     Graph(graph::Arguments),
+    #[command(hide = true)]
+    Peers(peers::Arguments),
 }
 
 /// Measures, and prints one line of JSON for each measurement.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     match &arguments.suite {
         Suite::Graph(arguments) => graph::run(arguments, output),
+        Suite::Peers(arguments) => peers::run(arguments, output),
     }
 }

@@ -27,6 +27,11 @@ impl Mode {
         !matches!(self, Mode::Write | Mode::LendWrite)
     }
 
+    /// Whether the task overwrites the elements without having looked at them.
+    pub(crate) fn replaces(self) -> bool {
+        matches!(self, Mode::Write | Mode::LendWrite)
+    }
+
     /// Whether children may use the argument.
     pub(crate) fn lends(self) -> bool {
         matches!(self, Mode::LendRead | Mode::LendUpdate | Mode::LendWrite)

@@ -19,7 +19,7 @@ pub struct Scratchpad {
 
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Block([std::mem::MaybeUninit<u8>; 64]);
+struct Block(#[allow(dead_code)] [std::mem::MaybeUninit<u8>; 64]);
 
 impl Scratchpad {
     /// Makes room for the scratch arguments of one task. Allocates only when a task needs more than any task before it.
@@ -54,8 +54,9 @@ pub struct Frame<'v> {
     /// For `read_all` and `update_all`, how many arguments each of them has, in order.
     counts: &'v [u32],
     next_count: usize,
-    contributions: &'v mut [Contribution],
-    next_contribution: usize,
+    /// Where the accumulators of the arguments are that are reduced into.
+    accumulators: &'v [*mut u8],
+    next_accumulator: usize,
     scratch: &'v mut Scratchpad,
     layouts: &'v [Layout],
     next_layout: usize,
@@ -79,7 +80,7 @@ impl<'v> Frame<'v> {
     pub(crate) fn new(
         args: &'v [Arg],
         counts: &'v [u32],
-        contributions: &'v mut [Contribution],
+        accumulators: &'v [*mut u8],
         scratch: &'v mut Scratchpad,
         layouts: &'v [Layout],
     ) -> Self {
@@ -89,8 +90,8 @@ impl<'v> Frame<'v> {
             next: 0,
             counts,
             next_count: 0,
-            contributions,
-            next_contribution: 0,
+            accumulators,
+            next_accumulator: 0,
             scratch,
             layouts,
             next_layout: 0,
@@ -131,9 +132,8 @@ impl<'v> Frame<'v> {
     pub(crate) fn accumulator(&mut self) -> Place<'v> {
         let piece = self.args[self.next].piece();
         self.next += 1;
-        let contribution = &mut self.contributions[self.next_contribution];
-        self.next_contribution += 1;
-        let base = contribution.reduction.folds.address(&mut contribution.accumulator);
+        let base = self.accumulators[self.next_accumulator];
+        self.next_accumulator += 1;
         Place { piece, base, compact: true }
     }
 

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::data::piece::Piece;
+use crate::error::Error;
 use crate::sync::{Arc, Mutex, lock};
 
 use super::operator::Operator;
@@ -97,6 +98,8 @@ pub(crate) struct Reduction {
 struct State {
     /// Sums of contributions by level and number.
     waiting: BTreeMap<(u32, u32), Accumulator>,
+    /// Why a contribution is missing.
+    spoiled: Option<Error>,
 }
 
 impl Reduction {
@@ -122,6 +125,16 @@ impl Reduction {
                 (level, number) = (level + 1, number / 2);
             }
         }
+    }
+
+    /// A contribution will be missing.
+    pub(crate) fn spoil(&self, error: &Error) {
+        lock(&self.state).spoiled.get_or_insert_with(|| error.clone());
+    }
+
+    /// Why a contribution is missing, once all were handed in.
+    pub(crate) fn spoiled(&self) -> Option<Error> {
+        lock(&self.state).spoiled.clone()
     }
 
     /// The sum of all contributions, once all were handed in.

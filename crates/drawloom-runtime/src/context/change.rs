@@ -51,7 +51,9 @@ impl Core {
         let policy = policy.make(&WorkersView::new(&self.workers))?;
         let mut change = self.begin_change()?;
         let around = self.alive(parent)?;
-        let inherited = around.members().workers.clone();
+        // Contexts that are not nested may have any workers, whatever the main one has.
+        let outermost = parent == 0;
+        let inherited = if outermost { self.workers.ids().collect() } else { around.members().workers.clone() };
         let workers = sorted(workers.unwrap_or_else(|| inherited.clone()));
         self.check_workers(&workers)?;
         refuse_outsiders(&name, &around.name, &workers, &inherited)?;
@@ -71,11 +73,11 @@ impl Core {
         let old = state.members().workers.clone();
         let workers = sorted(new(&old));
         self.check_workers(&workers)?;
-        if index != 0 {
+        if state.parent() != 0 {
             let around = self.context(state.parent());
             refuse_outsiders(&state.name, &around.name, &workers, &around.members().workers)?;
         }
-        for inner in self.inside_of(index) {
+        for inner in if index == 0 { Vec::new() } else { self.inside_of(index) } {
             let before = self.context(inner).members().workers.clone();
             let after: Vec<_> = before.iter().copied().filter(|w| workers.contains(w)).collect();
             if after.len() < before.len() {

@@ -9,11 +9,12 @@
 //! A task belongs to a context: the one it was submitted to, or the main one. It runs on a worker that belongs to the
 //! context at the moment the task is chosen. A worker may belong to several contexts, and asks them in turn.
 //!
-//! Contexts can be nested: the workers of an inner one are always among those of the outer one. What is taken from the
-//! outer one is taken from the inner one too.
+//! Contexts made by [`Loom::context`](crate::Loom::context) may have any workers. Those made by [`Context::context`] are
+//! nested: the workers of an inner one are always among those of the outer one, and what is taken from the outer one is
+//! taken from the inner one too.
 //!
 //! A context may lose all its workers while tasks wait in it. They wait until it gets workers again, or is deleted: the
-//! tasks of a deleted context go on in the context around it. The number of a context is never used again, so a handle to a
+//! tasks of a deleted context go on in the context around it, which is the main one for contexts that are not nested. The number of a context is never used again, so a handle to a
 //! deleted context gives an error, and never reaches a newer one.
 
 pub(crate) mod change;
@@ -168,6 +169,22 @@ impl Context {
         self.core.wait_for_context(self.index)
     }
 
+    /// Gives up every task of the context that has not started. Those that run are finished.
+    ///
+    /// Tasks that did not run count as cancelled: their futures, and the next wait for everything, say so. The context can
+    /// be used as before.
+    ///
+    /// # Errors
+    /// When the context was deleted.
+    #[track_caller]
+    pub fn cancel(&self) -> Result<()> {
+        let place = std::panic::Location::caller();
+        let name = &self.state()?.name;
+        let message = format!("all tasks of context `{name}` were cancelled ({}:{})", place.file(), place.line());
+        self.core.cancel(Some(self.index), Error::new(ErrorKind::Cancelled, message));
+        Ok(())
+    }
+
     /// Deletes the context. Tasks that have not started go on in the context around it, and so do tasks that were submitted
     /// and are not ready yet; contexts inside of this one are then inside of that one.
     ///
@@ -189,7 +206,7 @@ impl ContextBuilder {
         Self { core: Arc::clone(core), name, parent, workers: None, policy: Choice::default() }
     }
 
-    /// The workers of the context. The default is all workers of the context around it.
+    /// The workers of the context. The default is all workers of the context around it, or of the runtime.
     pub fn workers(mut self, workers: impl IntoIterator<Item = WorkerId>) -> Self {
         self.workers = Some(workers.into_iter().collect());
         self

@@ -1,7 +1,7 @@
 //! What the engine keeps of a context.
 
 use crate::policy::{Policy, WorkerId};
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
 
 const NOT_DELETED: u32 = u32::MAX;
@@ -28,8 +28,6 @@ pub(crate) struct ContextState {
     bits: Box<[AtomicU64]>,
     /// Where the tasks of a deleted context go on.
     heir: AtomicU32,
-    /// Whether tasks that have not started must not run.
-    cancelled: AtomicBool,
     submitted: Padded<AtomicU64>,
     /// By worker; the last one is for threads that are no workers. All contexts but the main one have only the last one:
     /// there may be many, and most are small.
@@ -57,7 +55,6 @@ impl ContextState {
             members: Mutex::default(),
             bits: (0..workers.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             heir: AtomicU32::new(NOT_DELETED),
-            cancelled: AtomicBool::new(false),
             submitted: Padded::default(),
             completed: (0..=counted).map(|_| Padded::default()).collect(),
         }
@@ -111,17 +108,6 @@ impl ContextState {
         self.heir().is_some()
     }
 
-    /// Keeps tasks that have not started from running, or lets them run again.
-    pub(crate) fn set_cancelled(&self, cancelled: bool) {
-        self.cancelled.store(cancelled, Ordering::SeqCst);
-    }
-
-    /// Whether tasks that have not started must not run.
-    #[inline]
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn count_submitted(&self) {
         // Relaxed: `is_quiet` reads it after the counts of completed tasks, see there.
         self.submitted.fetch_add(1, Ordering::Relaxed);
@@ -145,6 +131,12 @@ impl ContextState {
     pub(crate) fn is_quiet(&self) -> bool {
         let (submitted, completed) = self.counts();
         completed == submitted
+    }
+
+    /// Tasks that a worker completed so far; counted for the main context only.
+    pub(crate) fn completed_by(&self, worker: WorkerId) -> u64 {
+        let counted = worker.index() + 1 < self.completed.len();
+        if counted { self.completed[worker.index()].load(Ordering::Relaxed) } else { 0 }
     }
 
     /// Tasks submitted and completed so far.

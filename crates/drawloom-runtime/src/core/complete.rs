@@ -1,6 +1,13 @@
 //! Completing tasks: what waited for them goes on.
 
+use std::ptr::NonNull;
+
+use drawloom_trace::EventKind;
+
+use super::execute::quietly;
 use super::{Core, KEEP, Local};
+use crate::data::tree::Tree;
+use crate::error::{Error, ErrorKind};
 use crate::order::scope::Scope;
 use crate::policy::Ready;
 use crate::sync::atomic::Ordering;
@@ -54,8 +61,16 @@ impl Core {
             let description = (*record.description.get()).assume_init_mut();
             (description.scope, description.extras.take())
         };
-        let failed = flags & flag::FAILED != 0;
+        let mut failed = flags & flag::FAILED != 0;
+        if flags & flag::CHILD_FAILED != 0 {
+            failed |= self.adopt_failures(id, record, scope, failed);
+        }
+        let reason = if failed { self.failures.peek(id) } else { None };
         let mut edge = record.close();
+        if failed {
+            // The future may be gone already; if it goes later, it sees that the task is complete.
+            self.failures.forget(id, || record.forgotten.load(Ordering::Relaxed) == id.generation());
+        }
         if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
             self.waiters.wake(id);
         }
@@ -77,11 +92,14 @@ impl Core {
                 continue;
             }
             if failed && binding {
-                self.failures.cancel_for(TaskId::new(later, record.generation()), id);
+                if let Some(reason) = &reason {
+                    self.failures.cancel_for(TaskId::new(later, record.generation()), reason);
+                }
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.tracer.of_task(EventKind::Ready, TaskId::new(later, record.generation()), local.worker);
                 self.make_ready(later, stack, &mut local.ready);
             }
         }
@@ -102,16 +120,31 @@ impl Core {
         local.freed.push(index);
     }
 
+    /// The failures of children that a task did not look at become its own. True when it failed for that.
     #[cold]
-    fn drop_extras(&self, local: &mut Local, scope: *const Scope, extras: Extras) {
-        for extension in extras.extensions {
+    fn adopt_failures(&self, id: TaskId, record: &Record, scope: *const Scope, failed: bool) -> bool {
+        // SAFETY: a scope lives until its parent is complete, which is after this child.
+        let parent = unsafe { scope.as_ref() }.map_or(TaskId::NONE, |scope| scope.parent);
+        let error = self.failures.adopt(id, parent, failed);
+        if (failed || error.is_some()) && !parent.is_none() {
+            self.slab.get(parent.index()).flags.fetch_or(flag::CHILD_FAILED, Ordering::Relaxed);
+        }
+        let Some(error) = error else { return false };
+        let error = Error::caused(self.origin(record), "a task that it submitted failed", error);
+        self.failures.note(id, parent, self.failures.number(error), true);
+        true
+    }
+
+    #[cold]
+    fn drop_extras(&self, local: &mut Local, scope: *const Scope, mut extras: Extras) {
+        for extension in extras.extensions.drain(..) {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
             unsafe { (*record.description.get()).assume_init_mut().extras.take() };
             record.close();
             local.freed.push(extension);
         }
-        if let Some(inside) = extras.inside {
+        if let Some(inside) = extras.inside.take() {
             // SAFETY: the scope of a task lives at least as long as the task.
             if let Some(outer) = unsafe { scope.as_ref() } {
                 outer.leave(inside.id);
@@ -120,13 +153,32 @@ impl Core {
                 lock(&self.scopes).remove(&inside.id.0);
                 for tree in trees {
                     // SAFETY: no handle is left, and all tasks of the scope that the region belongs to are complete.
-                    drop(unsafe { Box::from_raw(tree.as_ptr()) });
+                    unsafe { self.drop_tree(tree) };
                 }
             }
         }
-        if let Some(tree) = extras.frees {
+        if let Some(tree) = extras.frees.take() {
             // SAFETY: no handle is left, and all tasks that use the region are complete: this one came after them.
-            drop(unsafe { Box::from_raw(tree.as_ptr()) });
+            unsafe { self.drop_tree(tree) };
+        }
+        // Operators of reductions are the user's.
+        if let Err(said) = quietly(|| drop(extras)) {
+            let message = format!("dropping an operator panicked: {said}");
+            self.failures.note_other(Error::new(ErrorKind::Panicked, message));
+        }
+    }
+
+    /// Frees a region.
+    ///
+    /// # Safety
+    /// Nobody uses the region any more.
+    unsafe fn drop_tree(&self, tree: NonNull<Tree>) {
+        // SAFETY: promised by the caller; the tree was made by `Box::leak`.
+        let tree = unsafe { Box::from_raw(tree.as_ptr()) };
+        let name = tree.name.clone();
+        if let Err(said) = quietly(|| drop(tree)) {
+            let message = format!("dropping an element of region `{name}` panicked: {said}");
+            self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }
     }
 

@@ -1,13 +1,19 @@
 //! Running a task's body.
+//!
+//! Everything that is the user's runs under one catch: the body, the drop of what it captured, operators of reductions, the
+//! texts of errors. A worker survives all of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use drawloom_trace::EventKind;
+
 use super::{Core, Local, RUNNING, Running};
 use crate::access::frame::Contribution;
-use crate::access::{Arg, Frame, Mode};
+use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::error::{Error, ErrorKind};
-use crate::policy::Ready;
+use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
+use crate::task::body::BodyError;
 use crate::task::extras::Extras;
 use crate::task::record::{Record, TaskId, flag};
 
@@ -15,7 +21,10 @@ impl Core {
     /// Runs a task that was taken from a queue, unless someone else took it from another.
     #[inline]
     pub(crate) fn run_ready(&self, local: &mut Local, ready: Ready) {
-        let id = TaskId::from_bits(ready.what);
+        let ReadyKind::Task(id) = ready.kind() else {
+            self.run_plan(local, ready);
+            return;
+        };
         let record = self.slab.get(id.index());
         if record.claim(id.generation()) {
             self.execute_or_call(local, id, record);
@@ -38,22 +47,30 @@ impl Core {
         let (args, extras) = self.parts(record);
         let failed = match self.reason_to_cancel(id, record, args) {
             Some(error) => {
-                // SAFETY: the task has not run, and will not.
-                unsafe {
-                    let description = (*record.description.get()).assume_init_mut();
-                    (description.table.drop)(&mut description.payload);
-                }
+                self.tracer.of_task(EventKind::Cancelled, id, local.worker);
+                self.drop_body(record);
                 Some(error)
             }
-            None => self.run_body(local, id, record, args, extras),
-        };
-        match failed {
             None => {
-                for arg in args.iter().filter(|a| a.mode().mutates()) {
+                // What is overwritten counts as proper from here on: the body's children may spoil it again.
+                for arg in args.iter().filter(|a| a.mode().replaces()) {
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
+                if self.tracer.start(id, local.worker) {
+                    self.trace_queues(local.worker);
+                }
+                let failed = if extras.is_some_and(|e| e.retries > 0) {
+                    self.run_retrying(local, id, record, args)
+                } else {
+                    self.attempt(local, id, record, args).err()
+                };
+                let kind = if failed.is_some() { EventKind::Failed } else { EventKind::End };
+                self.tracer.of_task(kind, id, local.worker);
+                failed
             }
-            Some(error) => self.fail(id, record, args, error),
+        };
+        if let Some(error) = failed {
+            self.fail(id, record, args, error);
         }
         self.end(local, id.index(), record);
     }
@@ -62,7 +79,9 @@ impl Core {
     #[inline]
     pub(super) fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
-            return Some(self.failures.reason(id, self.origin(record)));
+            // SAFETY: the context of a task that is about to run does not change.
+            let context = unsafe { *record.context.get() };
+            return Some(self.failures.reason(id, self.origin(record), context));
         }
         args.iter()
             .filter(|a| a.mode().reads())
@@ -70,74 +89,153 @@ impl Core {
             .map(|because| Error::cancelled(self.origin(record), because))
     }
 
-    /// Runs a body in its frame, and returns why it failed, if it did.
+    /// Runs a body once, and says why it failed, if it did.
     #[inline]
-    fn run_body(
+    pub(super) fn attempt(&self, local: &mut Local, id: TaskId, record: &Record, args: &[Arg]) -> Result<(), Error> {
+        if let Err(error) = self.make_proper_here(args) {
+            // SAFETY: only this thread has the task. A body that can run again is dropped by who tries it again.
+            if !unsafe { (*record.description.get()).assume_init_ref() }.table.again {
+                self.drop_body(record);
+            }
+            return Err(Error::of_task(error.kind(), self.origin(record), error.message()));
+        }
+        let mut scratch = local.take_scratch();
+        let running = Running { core: self, id, record, local, node: None };
+        let before = RUNNING.replace((&raw const running).cast());
+        let result = catch_unwind(AssertUnwindSafe(|| self.run_in_frame(record, args, &mut scratch)));
+        RUNNING.set(before);
+        local.give_scratch(scratch);
+        let contributions = match result {
+            Ok(Ok(contributions)) => contributions,
+            Ok(Err(error)) => return Err(self.error_of(record, error)),
+            Err(panic) => return Err(Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic))),
+        };
+        if contributions.is_empty() {
+            return Ok(());
+        }
+        quietly(|| {
+            for contribution in contributions {
+                contribution.reduction.contribute(contribution.number, contribution.accumulator);
+            }
+        })
+        .map_err(|said| Error::of_task(ErrorKind::Panicked, self.origin(record), said))
+    }
+
+    /// Runs a body in its frame, and returns what it contributes to reductions.
+    #[inline]
+    fn run_in_frame(
         &self,
-        local: &mut Local,
-        id: TaskId,
         record: &Record,
         args: &[Arg],
-        extras: Option<&mut Extras>,
-    ) -> Option<Error> {
-        let mut scratch = local.scratchpads.pop().unwrap_or_default();
-        let mut contributions: Vec<Contribution> = Vec::new();
-        let (counts, layouts): (&[u32], &[_]) = match extras {
-            Some(extras) => {
-                self.begin_contributions(args, extras, &mut contributions);
-                // SAFETY: the running task's rare parts are not changed or freed while its body runs, except for
-                // `inside`, which these borrows do not touch.
-                unsafe { (&*std::ptr::from_ref(&*extras.counts), &*std::ptr::from_ref(&*extras.scratch)) }
-            }
-            None => (&[], &[]),
+        scratch: &mut Scratchpad,
+    ) -> Result<Vec<Contribution>, BodyError> {
+        // SAFETY: only this thread has the task; the payload is the one that belongs to the table.
+        let (call, payload) = unsafe {
+            let description = (*record.description.get()).assume_init_mut();
+            (description.table.call, &raw mut description.payload)
         };
-        let running = Running { core: self, id, record, local };
-        let before = RUNNING.replace((&raw const running).cast());
-        let result = {
-            let mut frame = Frame::new(args, counts, &mut contributions, &mut scratch, layouts);
-            // SAFETY: only this thread has the task; the payload is the one that belongs to the table.
-            let (call, payload) = unsafe {
-                let description = (*record.description.get()).assume_init_mut();
-                (description.table.call, &raw mut description.payload)
-            };
+        let Some(extras) = self.parts(record).1 else {
+            let mut frame = Frame::new(args, &[], &[], scratch, &[]);
             // SAFETY: the payload belongs to the table, and is used once.
-            catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) }))
+            unsafe { call(payload, &mut frame) }?;
+            return Ok(Vec::new());
         };
-        RUNNING.set(before);
-        local.scratchpads.push(scratch);
-        match result {
-            Ok(Ok(())) => {
-                for contribution in contributions {
-                    contribution.reduction.contribute(contribution.number, contribution.accumulator);
-                }
-                None
+        let mut contributions = begin_contributions(args, extras);
+        let places: Vec<*mut u8> =
+            contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
+        // SAFETY: the running task's rare parts are not changed or freed while its body runs, except for `inside`, which
+        // these borrows do not touch.
+        let (counts, layouts) =
+            unsafe { (&*std::ptr::from_ref(&*extras.counts), &*std::ptr::from_ref(&*extras.scratch)) };
+        let mut frame = Frame::new(args, counts, &places, scratch, layouts);
+        // SAFETY: the payload belongs to the table; it is used once, or can be used again.
+        unsafe { call(payload, &mut frame) }?;
+        Ok(contributions)
+    }
+
+    /// The failure of a task whose body returned an error.
+    #[cold]
+    pub(super) fn error_of(&self, record: &Record, error: BodyError) -> Error {
+        let origin = self.origin(record);
+        match error.downcast::<Error>() {
+            // A task that the runtime made itself has no failures of its own.
+            Ok(own) if record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0 => {
+                Error::cancelled(origin, own.root().clone())
             }
-            Ok(Err(error)) => Some(Error::of_task(ErrorKind::Failed, self.origin(record), error.to_string())),
-            Err(panic) => Some(Error::of_task(ErrorKind::Panicked, self.origin(record), panic_text(&*panic))),
+            Ok(own) => Error::caused(origin, "it returned an error", *own),
+            Err(error) => {
+                let text = quietly(|| error.to_string()).unwrap_or_else(|_| "an error without a text".to_owned());
+                // The destructor of an error is the user's as well.
+                let _ = quietly(|| drop(error));
+                Error::of_task(ErrorKind::Failed, origin, text)
+            }
         }
     }
 
-    fn begin_contributions(&self, args: &[Arg], extras: &mut Extras, contributions: &mut Vec<Contribution>) {
-        let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
-        contributions.extend(extras.joined.drain(..).zip(reduced).map(|(joined, arg)| Contribution {
-            accumulator: joined.reduction.folds.make(arg.piece().shape.len()),
-            number: joined.number,
-            reduction: joined.reduction,
-        }));
+    /// Drops a body that will not run, or not again.
+    #[cold]
+    pub(super) fn drop_body(&self, record: &Record) {
+        // SAFETY: only this thread has the task, whose payload belongs to the table and is not used any more.
+        let dropped = quietly(|| unsafe {
+            let description = (*record.description.get()).assume_init_mut();
+            (description.table.drop)(&raw mut description.payload);
+        });
+        if let Err(said) = dropped {
+            let message = format!("while its body was dropped: {said}");
+            self.failures.note_other(Error::of_task(ErrorKind::Panicked, self.origin(record), message));
+        }
     }
 
     /// Notes a failure: what the task should have written is spoiled.
     #[cold]
     pub(super) fn fail(&self, id: TaskId, record: &Record, args: &[Arg], error: Error) {
-        record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
-        for arg in args.iter().filter(|a| a.mode().mutates()) {
-            arg.piece().tree().spoil(&arg.piece().indices, error.because().unwrap_or(&error));
+        let cancelled = error.kind() == ErrorKind::Cancelled;
+        let error = if cancelled { error } else { self.failures.number(error) };
+        let flags = record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
+        for arg in args.iter().filter(|a| a.mode().mutates() && a.mode() != Mode::Reduce) {
+            arg.piece().tree().spoil(&arg.piece().indices, error.root());
         }
-        self.failures.note(id, error);
+        // What is reduced into is spoiled when it is folded, so that the other contributors do not depend on who was first.
+        for joined in self.parts(record).1.iter().flat_map(|extras| &extras.joined) {
+            joined.reduction.spoil(error.root());
+        }
+        // SAFETY: a scope lives until its parent is complete, which is after this child.
+        let scope = unsafe { (*record.description.get()).assume_init_ref().scope.as_ref() };
+        let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
+        if !cancelled && !parent.is_none() {
+            // Relaxed: the parent looks when its last child has counted down.
+            self.slab.get(parent.index()).flags.fetch_or(flag::CHILD_FAILED, Ordering::Relaxed);
+        }
+        self.failures.note(id, parent, error, flags & flag::INTERNAL == 0);
     }
 }
 
-pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+fn begin_contributions(args: &[Arg], extras: &Extras) -> Vec<Contribution> {
+    let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
+    let contribution = |(joined, arg): (&crate::order::history::Joined, &Arg)| Contribution {
+        accumulator: joined.reduction.folds.make(arg.piece().shape.len()),
+        number: joined.number,
+        reduction: std::sync::Arc::clone(&joined.reduction),
+    };
+    extras.joined.iter().zip(reduced).map(contribution).collect()
+}
+
+/// Does something of the user's that may panic, and returns what the panic said.
+pub(crate) fn quietly<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(panic_said)
+}
+
+/// What a panic said. What it carried is dropped, which may panic again.
+pub(super) fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
+    let said = panic_text(&*panic);
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        // Enough is enough: what a destructor of a panic panics with is not dropped.
+        std::mem::forget(again);
+    }
+    said
+}
+
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&'static str>()
         .map(|s| (*s).to_owned())

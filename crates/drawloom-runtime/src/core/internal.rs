@@ -68,6 +68,7 @@ impl Core {
         let inside = self.running().filter(|_| scope != ScopeId::OUTERMOST).map(|r| self.scope_inside(r));
         self.describe(record, Kind::Task, &mut spec, body.table, inside, body.payload);
         record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);
+        self.trace_submission(id, inside, args, None);
         id
     }
 
@@ -132,6 +133,9 @@ impl Weaver for Core {
     fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId {
         let reduction = Arc::clone(&open.reduction);
         let body = body::once(move |_: &mut Frame<'_>| {
+            if let Some(error) = reduction.spoiled() {
+                return Err(error.into());
+            }
             if let Some(sum) = reduction.finish() {
                 let piece = arg.piece();
                 // SAFETY: the fold task has exclusive access to the piece, whose elements have the reduction's type.

@@ -3,6 +3,8 @@
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
+use drawloom_trace::EventKind;
+
 use super::{Core, Local};
 use crate::access::Arg;
 use crate::sync::atomic::Ordering;
@@ -21,11 +23,13 @@ impl Core {
         let count = (waits.len() + after.len()) as u32;
         if count == 0 && !ends_with {
             record.pending.store(0, Ordering::Relaxed);
+            self.tracer.of_task(EventKind::Ready, id, None);
             self.dispatch_one(id.index());
             return;
         }
         // One more, so that the task is not ready before all edges are there.
-        record.pending.store(count + 1, Ordering::Relaxed);
+        // Release: who looks from outside at what waits sees the description; see `stall`.
+        record.pending.store(count + 1, Ordering::Release);
         let mut done = 1;
         let mut link = 0;
         for &earlier in waits {
@@ -34,8 +38,8 @@ impl Core {
         for &earlier in after {
             if !self.link(id, &mut link, earlier, true) {
                 done += 1;
-                if self.failures.failed(earlier) {
-                    self.failures.cancel_for(id, earlier);
+                if let Some(reason) = self.failures.peek(earlier) {
+                    self.failures.cancel_for(id, &reason);
                     record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
                 }
             }
@@ -45,6 +49,7 @@ impl Core {
         }
         // AcqRel: the one who reaches zero sees everything written by those who counted down before.
         if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
+            self.tracer.of_task(EventKind::Ready, id, None);
             self.dispatch_one(id.index());
         }
     }
@@ -87,9 +92,9 @@ impl Core {
         let nth = (number - EDGES) / EDGES;
         if nth == extras.extensions.len() {
             let (index, extension) = self.take_record(false);
+            super::peek::set_kind(extension, Kind::Extension);
             // SAFETY: just taken from the pool.
             unsafe {
-                *extension.kind.get() = Kind::Extension;
                 *extension.binding.get() = 0;
                 *extension.ending.get() = 0;
                 (*extension.description.get()).write(Description {
@@ -151,7 +156,8 @@ impl Core {
         let mut spec = Spec::new(Name::literal("sync"), Location::caller(), 0);
         let payload = [MaybeUninit::uninit(); PAYLOAD];
         self.describe(record, Kind::Sync, &mut spec, &body::NOTHING, None, payload);
-        record.pending.store(tasks.len() as u32 + 1, Ordering::Relaxed);
+        // Release: as in `finish_submission`.
+        record.pending.store(tasks.len() as u32 + 1, Ordering::Release);
         let (mut done, mut link) = (1, 0);
         for &task in tasks {
             done += u32::from(!self.link(id, &mut link, task, false));

@@ -10,19 +10,32 @@
 //! | [`ready`] | [`Core::make_ready`]: nothing is left to wait for |
 //! | [`execute`] | [`Core::execute`]: a worker runs the body |
 //! | [`teamwork`] | several workers run the body |
+//! | [`retry`] | a body that failed is tried again |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
+//! | [`runs`] | a plan is run: many nodes in the place of one body |
+//! | [`devices`] | a device runs it |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
+//! | [`stop`] | tasks are cancelled, and the runtime ends |
+//! | [`peek`] | tasks are looked at from outside, for reports and traces |
 
 #![allow(unsafe_code)]
 
 mod complete;
+mod devices;
 mod execute;
 mod internal;
 mod link;
+mod peek;
 mod ready;
+mod retry;
+mod runs;
+mod stop;
 mod teamwork;
 mod waiting;
+
+pub(crate) use execute::{panic_text, quietly};
+pub(crate) use peek::Service;
 
 use std::cell::Cell;
 use std::sync::Weak;
@@ -34,11 +47,14 @@ use crate::access::{Arg, Mode, Scratchpad};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
 use crate::context::change::Changes;
+use crate::device::queue::Devices;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
 use crate::order::scope::{Scope, ScopeId};
+use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
+use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::grow::Grow;
 use crate::sync::{Mutex, lock};
@@ -49,6 +65,7 @@ use crate::task::record::{ARGS, Description, Kind, Record, TaskId, flag};
 use crate::task::slab::Slab;
 use crate::task::spec::Spec;
 use crate::team::formation::Formation;
+use crate::trace::Tracer;
 use crate::wait::Waiters;
 use crate::worker::Workers;
 
@@ -64,8 +81,11 @@ pub struct Core {
     pub(crate) context_waiters: AtomicUsize,
     pub(crate) workers: Workers,
     pub(crate) teams: Formation,
+    pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
+    pub(crate) stalls: Stalls,
+    pub(crate) tracer: Tracer,
     arbiter: Arbiter,
     next_scope: AtomicU64,
     /// Scopes in which regions were created.
@@ -75,6 +95,8 @@ pub struct Core {
     serial: Option<Mutex<()>>,
     /// Whether nothing may be submitted any more.
     pub(crate) closed: AtomicBool,
+    /// Whether there are no workers any more, so that whoever makes a task ready runs it.
+    stopped: AtomicBool,
 }
 
 /// What a thread that runs tasks carries along.
@@ -94,6 +116,14 @@ pub(crate) struct Local {
 }
 
 impl Local {
+    pub(crate) fn take_scratch(&mut self) -> Scratchpad {
+        self.scratchpads.pop().unwrap_or_default()
+    }
+
+    pub(crate) fn give_scratch(&mut self, scratch: Scratchpad) {
+        self.scratchpads.push(scratch);
+    }
+
     pub(crate) fn new(worker: Option<WorkerId>) -> Self {
         Self {
             worker,
@@ -113,6 +143,8 @@ pub(crate) struct Running<'a> {
     pub(crate) id: TaskId,
     record: &'a Record,
     pub(crate) local: *mut Local,
+    /// For a node of a plan: which one. The record is then that of the run.
+    pub(crate) node: Option<&'a At<'a>>,
 }
 
 thread_local! {
@@ -124,8 +156,10 @@ thread_local! {
 const KEEP: usize = 64;
 
 impl Core {
-    pub(crate) fn new(limit: u32, workers: Workers, serial: bool) -> Self {
+    pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
         Self {
+            stalls: Stalls::new(patience),
+            tracer: Tracer::new(workers.count),
             slab: Slab::new(limit),
             names: Names::default(),
             outermost: Mutex::new(History::new(ScopeId::OUTERMOST)),
@@ -134,6 +168,7 @@ impl Core {
             context_waiters: AtomicUsize::new(0),
             workers,
             teams: Formation::default(),
+            devices,
             waiters: Waiters::default(),
             failures: Failures::default(),
             arbiter: Arbiter::default(),
@@ -142,6 +177,7 @@ impl Core {
             next_tree: AtomicU64::new(0),
             serial: serial.then(|| Mutex::new(())),
             closed: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
         }
     }
 
@@ -169,10 +205,21 @@ impl Core {
         let running = self.running();
         let (index, record) = self.take_record(running.is_none());
         let id = TaskId::new(index, record.generation());
-        let scope = running.map(|r| self.scope_inside(r));
+        let node = running.and_then(|r| r.node);
+        let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));
+        if let Some(node) = node {
+            let message = format!("cannot be submitted by {}, which belongs to a plan", node.origin());
+            spec.refuse(ErrorKind::Plan, message);
+            spec.forget_args();
+        }
         let context = self.context(spec.context);
         context.count_submitted();
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
+        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0
+            && let Some(message) = Core::refuse_host_only(self.parts(record).0)
+        {
+            spec.refuse(ErrorKind::Setting, message);
+        }
         let mut waits = WAITS.take();
         waits.clear();
         let (args, mut extras) = self.parts(record);
@@ -188,7 +235,14 @@ impl Core {
             }
             refused.get_or_insert_with(|| Error::of_task(refusal.kind, spec.origin(), refusal.message));
         }
-        if self.closed.load(Ordering::Relaxed) && refused.is_none() {
+        if args.is_empty() {
+            self.trace_submission(id, scope, args, self.parts(record).1.as_deref());
+        }
+        if !after.is_empty() && self.tracer.is_on() {
+            self.tracer.comes_after(id, &after);
+        }
+        // What runs may still have children: they belong to what was submitted before.
+        if self.closed.load(Ordering::Relaxed) && refused.is_none() && running.is_none() {
             let message = "cannot be submitted: the runtime was shut down";
             refused = Some(Error::of_task(ErrorKind::ShutDown, spec.origin(), message));
         }
@@ -204,21 +258,27 @@ impl Core {
     /// A free record. Waits for one when `patient`.
     #[inline]
     fn take_record(&self, patient: bool) -> (u32, &Record) {
-        loop {
-            if let Some(index) = self.slab.take(patient) {
-                return (index, self.slab.get(index));
-            }
-            let stalled = self.slab.wait_for_room(|| self.is_stopped(), Duration::from_millis(100));
-            if stalled && self.workers.are_idle() && self.is_stuck() {
-                // Waiting could last for ever: go beyond the limit instead, and let whoever waits report it.
-                let index = self.slab.take(false).expect("an impatient request is always met");
-                return (index, self.slab.get(index));
-            }
-        }
+        let index = self.slab.take(patient).unwrap_or_else(|| self.wait_for_record());
+        (index, self.slab.get(index))
     }
 
-    fn is_stopped(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+    #[cold]
+    fn wait_for_record(&self) -> u32 {
+        let found = Cell::new(None);
+        let done = || {
+            found.set(self.slab.take(true));
+            found.get().is_some()
+        };
+        let sleep = |most| {
+            self.slab.wait_for_room(|| false, most);
+        };
+        // Waiting could last for ever when this thread holds the guard that everything waits for: then the limit is
+        // exceeded, and whoever waits for the tasks is told. Each time it is exceeded by as much as there was before.
+        let waited = self.stalls.block(self, On::Room, done, sleep);
+        found.get().unwrap_or_else(|| {
+            debug_assert!(waited.is_err(), "a wait without an error has found a record");
+            self.slab.take(false).expect("an impatient request is always met")
+        })
     }
 
     /// Whether no task is ready anywhere, or none that a worker could get.
@@ -250,13 +310,16 @@ impl Core {
         if spec.extras.as_ref().is_some_and(|e| e.team.is_some()) {
             flags |= flag::TEAM;
         }
+        if spec.extras.as_ref().is_some_and(|e| e.device.is_some()) {
+            flags |= flag::DEVICE;
+        }
         record.flags.store(flags, Ordering::Relaxed);
+        peek::set_kind(record, kind);
+        peek::set_context(record, spec.context);
         // SAFETY: the record was taken from the pool by this thread, and its id is not known to anyone yet.
         unsafe {
-            *record.kind.get() = kind;
             *record.binding.get() = 0;
             *record.ending.get() = 0;
-            *record.context.get() = spec.context;
             *record.priority.get() = spec.priority;
             *record.arg_count.get() = spec.count();
             (*record.description.get()).write(Description {
@@ -272,7 +335,7 @@ impl Core {
     }
 
     /// The arguments and rare parts of a task.
-    fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
+    pub(super) fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
         // SAFETY: only the thread that submits, runs or completes the task calls this, one after the other.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.
@@ -310,12 +373,19 @@ impl Core {
                 &scope.history
             }
         };
+        let tracing = self.tracer.is_on();
+        let traced: Option<*const Extras> = extras.as_deref().map(std::ptr::from_ref);
         let (folds, joined) = match extras {
             Some(extras) => (extras.folds.as_slice(), &mut extras.joined),
             None => (&[][..], &mut Vec::new()),
         };
         let mut history = lock(history);
         let missing = refuse_missing(args);
-        history.order(self, id, context, args, folds, waits, joined).and(missing)
+        let ordered = history.order(self, id, context, args, folds, waits, joined).and(missing);
+        if tracing {
+            // SAFETY: the borrows of the parts ended with the call above.
+            self.trace_submission(id, scope, args, traced.map(|extras| unsafe { &*extras }));
+        }
+        ordered
     }
 }

@@ -19,10 +19,13 @@ impl Core {
             let scope = (*record.description.get()).assume_init_ref().scope;
             (*record.kind.get(), *record.context.get(), *record.priority.get(), scope)
         };
-        let plain = kind == Kind::Task && scope.is_null() && record.flags.load(Ordering::Relaxed) & flag::COMMUTES == 0;
+        let plain = kind == Kind::Task
+            && scope.is_null()
+            && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0;
         if plain && self.serial.is_none() {
             let id = TaskId::new(index, record.generation());
             self.give(context, Ready::task(id, priority), None);
+            self.drain_stopped();
             return;
         }
         let mut local = Local::new(self.worker_in(context));
@@ -54,6 +57,11 @@ impl Core {
                 if flags & flag::COMMUTES != 0 && !self.arbiter.acquire(id, self.parts(record).0) {
                     return;
                 }
+                if flags & flag::DEVICE != 0 && self.serial.is_none() {
+                    let device = self.parts(record).1.and_then(|e| e.device);
+                    self.devices.push(device.expect("a device task names its device"), id);
+                    return;
+                }
                 // SAFETY: as above.
                 let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
                 // SAFETY: a scope lives until its parent is complete, which is after this child.
@@ -65,6 +73,13 @@ impl Core {
             }
             Kind::Sync => stack.push(index),
             Kind::Held => {
+                // In one order with a thread that gave the guard up; see `finish_hold`.
+                fence(Ordering::SeqCst);
+                let generation = record.generation();
+                if record.forgotten.load(Ordering::SeqCst) == generation && record.claim(generation) {
+                    stack.push(index);
+                    return;
+                }
                 if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
                     self.waiters.wake(TaskId::new(index, record.generation()));
                 }
@@ -79,10 +94,14 @@ impl Core {
             self.run_serially(local);
             return;
         }
+        if local.ready.is_empty() {
+            return;
+        }
         for (context, ready) in local.ready.drain(..) {
             // What is near to the worker's last task is near to this one only in the same context.
             self.give(context, ready, local.worker.filter(|_| context == local.context));
         }
+        self.drain_stopped();
     }
 
     /// The task that a worker goes on with, after others that became ready were handed out.

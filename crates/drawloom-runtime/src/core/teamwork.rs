@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use drawloom_trace::Phase;
+use drawloom_trace::{EventKind, Phase};
 
-use super::execute::panic_text;
+use super::execute::panic_said;
 use super::{Core, Local, RUNNING, Running};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
@@ -12,7 +12,7 @@ use crate::policy::WorkerId;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
 use crate::task::extras::Extras;
-use crate::task::record::{ARGS, Description, Record, TaskId};
+use crate::task::record::{ARGS, Description, Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::team::Bounds;
 use crate::team::formation::Call;
@@ -45,7 +45,9 @@ impl Core {
     pub(super) fn call_team(&self, local: &mut Local, id: TaskId, record: &Record) {
         let (args, extras) = self.parts(record);
         let bounds = extras.and_then(|e| e.team).unwrap_or(Bounds::from(1));
-        if self.reason_to_cancel(id, record, args).is_some() {
+        let cancelled = record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0;
+        let spoiled = |a: &Arg| a.mode().reads() && a.piece().tree().spoiled(&a.piece().indices).is_some();
+        if cancelled || args.iter().any(spoiled) {
             // Nothing will run, so nobody is needed for it.
             self.execute(local, id, record);
         } else if self.serial.is_some() {
@@ -53,8 +55,8 @@ impl Core {
         } else {
             // SAFETY: this thread has claimed the task, and its context does not change.
             let context = unsafe { *record.context.get() };
-            let (origin, ancestors) = (self.origin(record), self.ancestors(record));
-            self.teams.open(self, Call { task: id, origin, context, bounds, ancestors, asked: Vec::new() });
+            let ancestors = self.ancestors(record);
+            self.teams.open(self, Call { task: id, context, bounds, ancestors, asked: Vec::new() });
         }
     }
 
@@ -149,7 +151,13 @@ impl Core {
         if let Some(error) = self.reason_to_cancel(team.task, record, args) {
             return Err(error);
         }
-        let running = Running { core: self, id: team.task, record, local };
+        self.make_proper_here(args)?;
+        // What is overwritten counts as proper from here on: the body's children may spoil it again.
+        for arg in args.iter().filter(|a| a.mode().replaces()) {
+            arg.piece().tree().heal(&arg.piece().indices);
+        }
+        self.tracer.start(team.task, local.worker);
+        let running = Running { core: self, id: team.task, record, local, node: None };
         self.scope_inside(&running);
         // Making the scope adds no child.
         record.open.fetch_sub(1, Ordering::Relaxed);
@@ -159,11 +167,11 @@ impl Core {
     fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) {
         let (args, extras) = self.shared_parts(record);
         let (counts, layouts): (&[u32], &[_]) = extras.map_or((&[], &[]), |e| (&e.counts, &e.scratch));
-        let mut scratch = local.scratchpads.pop().unwrap_or_default();
-        let running = Running { core: self, id: team.task, record, local };
+        let mut scratch = local.take_scratch();
+        let running = Running { core: self, id: team.task, record, local, node: None };
         let before = RUNNING.replace((&raw const running).cast());
         let result = {
-            let mut frame = Frame::new(args, counts, &mut [], &mut scratch, layouts);
+            let mut frame = Frame::new(args, counts, &[], &mut scratch, layouts);
             frame.team = Some((team, rank));
             frame.cpus = Some(&self.workers);
             let description: *mut Description = record.description.get().cast();
@@ -175,16 +183,17 @@ impl Core {
             catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) }))
         };
         RUNNING.set(before);
-        local.scratchpads.push(scratch);
+        local.give_scratch(scratch);
         let error = match result {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => Error::of_task(ErrorKind::Failed, self.origin(record), error.to_string()),
+            Ok(Err(error)) => self.error_of(record, error),
             Err(panic) if panic.is::<TeamBroke>() => {
                 let message = format!("member {rank} waited for others that ended without coming");
                 // Whatever ended the others is the better reason.
-                return team.fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
+                return team
+                    .fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
             }
-            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic_text(&*panic)),
+            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic)),
         };
         team.fail(rank, error);
     }
@@ -192,21 +201,21 @@ impl Core {
     fn complete_team(&self, local: &mut Local, team: &TeamRun) {
         let record = self.slab.get(team.task.index());
         let (args, _) = self.parts(record);
-        // SAFETY: all members are done, so this thread alone has the task. A body that ran once is gone; one that can run
-        // again, or did not run, is dropped here.
-        unsafe {
-            let description = (*record.description.get()).assume_init_mut();
-            if description.table.again || team.is_called_off() {
-                (description.table.drop)(&mut description.payload);
-            }
+        // A body that ran once is gone; one that can run again, or did not run, is dropped here.
+        // SAFETY: all members are done, so this thread alone has the task.
+        let again = unsafe { (*record.description.get()).assume_init_ref() }.table.again;
+        if again || team.is_called_off() {
+            self.drop_body(record);
         }
-        match team.failure() {
-            None => {
-                for arg in args.iter().filter(|a| a.mode().mutates()) {
-                    arg.piece().tree().heal(&arg.piece().indices);
-                }
-            }
-            Some(error) => self.fail(team.task, record, args, error),
+        let failure = team.failure();
+        let kind = match &failure {
+            None => EventKind::End,
+            Some(_) if team.is_called_off() => EventKind::Cancelled,
+            Some(_) => EventKind::Failed,
+        };
+        self.tracer.of_task(kind, team.task, local.worker);
+        if let Some(error) = failure {
+            self.fail(team.task, record, args, error);
         }
         self.end(local, team.task.index(), record);
     }

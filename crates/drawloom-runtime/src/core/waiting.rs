@@ -3,15 +3,19 @@
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
+use drawloom_trace::EventKind;
+
 use super::{Core, Running};
-use crate::access::Arg;
-use crate::context::ContextState;
+use crate::access::{Arg, Mode};
+use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sync::Arc;
-use crate::sync::atomic::Ordering;
+use crate::policy::ReadyKind;
+use crate::stall::On;
+use crate::sync::atomic::{Ordering, fence};
+use crate::sync::{Arc, lock};
 use crate::task::body;
 use crate::task::name::Name;
-use crate::task::record::{Kind, PAYLOAD, TaskId, flag};
+use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::worker::cycle::Found;
 
@@ -19,27 +23,19 @@ impl Core {
     /// Orders a task that the application runs itself, and waits until it is its turn.
     pub(crate) fn hold(&self, arg: Arg, location: &'static Location<'static>) -> Result<TaskId> {
         let piece = arg.piece();
-        if let Some(running) = self.running() {
-            return Err(Error::of_task(
-                ErrorKind::WaitInTask,
-                self.origin(running.record),
-                format!("waits for region `{}`; a task receives its data as arguments", piece.name()),
-            ));
-        }
-        let (index, record) = self.take_record(true);
-        let id = TaskId::new(index, record.generation());
-        let mut spec = Spec::new(Name::literal("guard"), location, 0);
-        spec.push(arg);
-        let payload = [MaybeUninit::uninit(); PAYLOAD];
-        self.describe(record, Kind::Held, &mut spec, &body::NOTHING, None, payload);
+        self.refuse_hold(piece)?;
+        let (id, record) = self.begin_hold(arg, location);
         let mut waits = Vec::new();
         if let Err(refusal) = self.order(id, 0, None, &[arg], None, &mut waits) {
             record.pending.store(0, Ordering::Relaxed);
             self.let_go(id);
             return Err(Error::new(refusal.kind, refusal.message));
         }
-        self.finish_submission(id, &waits, &[]);
-        self.waiters.wait(self, id, |core| core.slab.get(index).pending.load(Ordering::Acquire) == 0)?;
+        self.finish_hold(id, record, &waits)?;
+        if let Err(error) = self.make_proper_here(&[arg]) {
+            self.let_go(id);
+            return Err(error);
+        }
         if arg.mode().reads()
             && let Some(because) = piece.tree().spoiled(&piece.indices)
         {
@@ -49,8 +45,72 @@ impl Core {
         Ok(id)
     }
 
+    /// Waits until every task that was submitted before and touches a piece is complete.
+    pub(crate) fn wait_for_piece(&self, piece: &Piece, location: &'static Location<'static>) -> Result<()> {
+        self.refuse_hold(piece)?;
+        // Ordered as if it wrote everything, without being taken for a writer: what is missing stays missing.
+        let arg = Arg::new(piece, Mode::LendWrite);
+        let (id, record) = self.begin_hold(arg, location);
+        let mut waits = Vec::new();
+        let mut history = lock(&self.outermost);
+        // Nothing can be refused: one argument overlaps no other.
+        let _ = history.order(self, id, 0, &[arg], &[], &mut waits, &mut Vec::new());
+        self.trace_submission(id, None, &[arg], None);
+        drop(history);
+        self.finish_hold(id, record, &waits)?;
+        let because = piece.tree().spoiled(&piece.indices);
+        self.let_go(id);
+        because.map_or(Ok(()), Err)
+    }
+
+    /// Refuses what a task must not do.
+    pub(crate) fn refuse_wait_in_task(&self, message: &str) -> Result<()> {
+        let refuse = |task| Err(Error::of_task(ErrorKind::WaitInTask, task, message));
+        self.running_origin().map_or(Ok(()), refuse)
+    }
+
+    fn refuse_hold(&self, piece: &Piece) -> Result<()> {
+        let Some(running) = self.running() else { return Ok(()) };
+        Err(Error::of_task(
+            ErrorKind::WaitInTask,
+            self.origin_of(running),
+            format!("waits for region `{}`; a task receives its data as arguments", piece.name()),
+        ))
+    }
+
+    fn begin_hold(&self, arg: Arg, location: &'static Location<'static>) -> (TaskId, &Record) {
+        let (index, record) = self.take_record(true);
+        let id = TaskId::new(index, record.generation());
+        let mut spec = Spec::new(Name::literal("guard"), location, 0);
+        spec.push(arg);
+        let payload = [MaybeUninit::uninit(); PAYLOAD];
+        self.describe(record, Kind::Held, &mut spec, &body::NOTHING, None, payload);
+        self.stalls.add_guard(id, arg, location);
+        (id, record)
+    }
+
+    /// Waits for the turn of a guard.
+    fn finish_hold(&self, id: TaskId, record: &Record, waits: &[TaskId]) -> Result<()> {
+        self.finish_submission(id, waits, &[]);
+        let turn = |core: &Core| core.slab.get(id.index()).pending.load(Ordering::Acquire) == 0;
+        if let Err(error) = self.waiters.wait(self, id, On::Turn(id), turn) {
+            // Nobody will hold this guard: it completes when its turn comes, or now if that is already so.
+            record.forgotten.store(id.generation(), Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            self.stalls.remove_guard(id);
+            if record.pending.load(Ordering::SeqCst) == 0 && record.claim(id.generation()) {
+                self.let_go(id);
+            }
+            return Err(error);
+        }
+        self.tracer.of_task(EventKind::Start, id, None);
+        Ok(())
+    }
+
     /// Ends a task that the application ran itself.
     pub(crate) fn let_go(&self, id: TaskId) {
+        self.stalls.remove_guard(id);
+        self.tracer.of_task(EventKind::End, id, None);
         let mut local = super::Local::new(None);
         self.complete(&mut local, id.index());
         self.hand_out(&mut local);
@@ -62,25 +122,23 @@ impl Core {
             return Ok(());
         }
         match self.running() {
-            None => self.waiters.wait(self, id, |core| core.is_complete(id)),
+            None => self.waiters.wait(self, id, On::Task(id), |core| core.is_complete(id)),
+            // A task that was refused is told so at once, whoever asks.
+            Some(_) if self.failures.refusal(id).is_some() => self.failures.refusal(id).map_or(Ok(()), Err),
             Some(running) => self.wait_for_child(running, id),
         }
     }
 
     fn wait_for_child(&self, running: &Running<'_>, id: TaskId) -> Result<()> {
-        // SAFETY: the calling thread runs the parent. If the task is a child of it, it cannot be complete and used again
-        // without its generation having changed, which is checked by `is_complete` above and below.
+        // SAFETY: the calling thread runs the parent, so nobody else changes its description.
         let description = unsafe { (*running.record.description.get()).assume_init_ref() };
         let inside = description.extras.as_ref().and_then(|e| e.inside.clone());
-        let other = self.slab.get(id.index());
-        // SAFETY: the pointer is only compared.
-        let scope = unsafe { (*other.description.get()).assume_init_ref().scope };
-        let Some(inside) = inside.filter(|inside| std::ptr::eq(Arc::as_ptr(inside), scope)) else {
-            if self.is_complete(id) {
-                return Ok(());
-            }
-            let message = format!("waits for {}, which is not its child", self.origin(other));
-            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin(running.record), message));
+        let peeked = self.peek(id);
+        let Some(inside) = inside.filter(|inside| peeked.is_some_and(|p| std::ptr::eq(Arc::as_ptr(inside), p.scope)))
+        else {
+            let Some(other) = self.peek_origin(id) else { return Ok(()) };
+            let message = format!("waits for {other}, which is not its child");
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         };
         // SAFETY: the pointer is that of the thread's own state.
         let seat = unsafe { (*running.local).worker }.map(|worker| self.workers.seat(worker));
@@ -88,21 +146,24 @@ impl Core {
             self.begin_family_wait(running, inside.parent);
             let found = self.choose_family(running, &inside);
             if matches!(found, Found::Nothing) {
+                // SAFETY: the pointer is that of the thread's own state, which nobody else uses.
+                self.flush(unsafe { &mut *running.local });
                 let asked = || seat.is_some_and(|seat| seat.state.is_asked());
                 let done = |core: &Core| core.is_complete(id) || inside.has_ready() || asked();
-                let waited = self.waiters.wait(self, inside.parent, done);
+                let waited = self.waiters.wait(self, inside.parent, On::Task(id), done);
                 self.end_family_wait(running);
                 waited?;
                 continue;
             }
             if matches!(found, Found::Team) {
                 // SAFETY: as in `run_family`.
-                let local = unsafe { &mut *running.local };
-                self.join_family_team(local);
+                self.join_family_team(unsafe { &mut *running.local });
             }
             self.end_family_wait(running);
-            if let Found::Task(task) = found {
-                self.run_family(running, TaskId::from_bits(task.what));
+            if let Found::Task(task) = found
+                && let ReadyKind::Task(id) = task.kind()
+            {
+                self.run_family(running, id);
             }
         }
         Ok(())
@@ -120,11 +181,25 @@ impl Core {
         }
     }
 
+    /// Why a task that is complete failed, if it did.
     pub(crate) fn failure_of(&self, id: TaskId) -> Option<Error> {
-        self.failures.of(id)
+        self.failures.take(id)
     }
 
-    pub(crate) fn note_waited(&self, _: TaskId) {}
+    /// The future of a task is gone: nobody will ask why it failed.
+    #[cold]
+    pub(crate) fn forget(&self, id: TaskId) {
+        if id.is_none() {
+            return;
+        }
+        self.failures.forget(id, || {
+            let complete = self.is_complete(id);
+            if !complete {
+                self.slab.get(id.index()).forgotten.fetch_max(id.generation(), Ordering::Relaxed);
+            }
+            complete
+        });
+    }
 
     /// Wakes a waker when a task completes. False when it is complete already.
     pub(crate) fn register_waker(&self, id: TaskId, waker: &std::task::Waker) -> bool {
@@ -139,11 +214,8 @@ impl Core {
 
     /// Waits until everything that was submitted is complete.
     pub(crate) fn wait_all(&self) -> Result<()> {
-        if let Some(running) = self.running() {
-            let message = "waits for all tasks, of which it is one";
-            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin(running.record), message));
-        }
-        self.waiters.wait_quiet(self, |core| core.contexts.iter().all(ContextState::is_quiet))?;
+        self.refuse_wait_in_task("waits for all tasks, of which it is one")?;
+        self.waiters.wait_quiet(self, Core::is_everything_complete)?;
         self.failures.report()
     }
 }

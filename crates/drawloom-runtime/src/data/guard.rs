@@ -3,6 +3,7 @@
 //! A guard is a task that the application runs itself: it is ordered like any other, starts when it is its turn, and ends
 //! when the guard is dropped.
 
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
@@ -23,13 +24,15 @@ pub struct WriteGuard<R: Region>(Held<R>);
 struct Held<R: Region> {
     region: R,
     task: TaskId,
+    /// A guard stays on its thread, so that it is known which threads could let go.
+    thread: PhantomData<std::sync::MutexGuard<'static, ()>>,
 }
 
 impl<R: Region> Held<R> {
     fn take(region: &R, mode: Mode, location: &'static Location<'static>) -> Result<Self> {
         let handle = region.handle();
         let task = handle.root.core.hold(Arg::new(handle.piece(), mode), location)?;
-        Ok(Self { region: region.clone(), task })
+        Ok(Self { region: region.clone(), task, thread: PhantomData })
     }
 
     fn place(&self) -> Place<'_> {

@@ -13,7 +13,7 @@ use crate::sync::{Arc, lock};
 use super::tree::{Partition, Tree};
 
 /// Where the elements of a piece are, relative to the start of the region.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One run of elements.
     Line { first: usize, len: usize },

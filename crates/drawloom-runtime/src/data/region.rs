@@ -124,10 +124,11 @@ pub trait Region: Clone + Send + Sync + 'static + sealed::Sealed {
     /// Waits until every task that was submitted before and touches the data is complete.
     ///
     /// # Errors
-    /// As [`Region::read`].
+    /// As [`Region::read`], except that there need not be any contents.
     #[track_caller]
     fn wait(&self) -> Result<()> {
-        WriteGuard::take(self).map(drop)
+        let handle = self.handle();
+        handle.root.core.wait_for_piece(handle.piece(), std::panic::Location::caller())
     }
 }
 

@@ -11,6 +11,7 @@ use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, SpaceId};
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::replicate::Replicates;
 use crate::order::scope::ScopeId;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, lock};
@@ -54,7 +55,24 @@ impl Drop for Buffer {
 /// The arguments are the parts of a `Vec<T>` that nobody else owns.
 unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     // SAFETY: promised by the caller.
-    drop(unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) });
+    let elements = unsafe { Vec::from_raw_parts(base.cast::<T>(), len, capacity) };
+    if !std::mem::needs_drop::<T>() {
+        return;
+    }
+    // One by one: a second destructor that panics while the first one unwinds would end the process.
+    let mut panicked = None;
+    for element in elements {
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(element)));
+        match dropped {
+            Err(panic) if panicked.is_none() => panicked = Some(panic),
+            // What a panic carries may panic when it is dropped, too.
+            Err(panic) => std::mem::forget(panic),
+            Ok(()) => {}
+        }
+    }
+    if let Some(panic) = panicked {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 /// What the elements of a region are.
@@ -88,6 +106,7 @@ pub(crate) enum Cut {
 
 /// A list of pieces of one piece.
 pub(crate) struct Partition {
+    pub(crate) name: String,
     pub(crate) of: *const Piece,
     pub(crate) cut: Cut,
     pub(crate) pieces: Box<[Piece]>,
@@ -117,6 +136,8 @@ pub(crate) struct Tree {
     /// Where the elements are, in the memory of this process. Null while they are only elsewhere.
     pub(crate) root: Box<Piece>,
     pub(crate) partitions: Mutex<Partitions>,
+    /// Copies of the elements in other memories.
+    pub(crate) replicates: Replicates,
     /// Goes up with each partition, so that lists of overlapping pieces are made anew.
     pub(crate) generation: AtomicU32,
     /// Goes up with each change to any part, in submission order.
@@ -162,6 +183,7 @@ impl Tree {
             base: std::cell::UnsafeCell::new(buffer),
             root: Box::new(Piece::new(shape, Arc::clone(&all), space, None)),
             partitions: Mutex::new(Partitions { regions, list: Vec::new(), listed: 0 }),
+            replicates: Replicates::default(),
             generation: AtomicU32::new(0),
             changes: AtomicU64::new(1),
             has_missing: AtomicBool::new(!missing.is_empty()),
@@ -228,7 +250,7 @@ impl Tree {
                 self.name
             )));
         }
-        let partition = self.adopt(of, cut, id, regions, coverage.disjoint, shapes);
+        let partition = self.adopt(name, of, cut, id, regions, coverage.disjoint, shapes);
         let pointer = NonNull::from(&*partition);
         list.push(partition);
         // Release: pairs with `Piece::aliases`, which must find the new pieces once it sees the new number.
@@ -236,8 +258,10 @@ impl Tree {
         Ok(pointer)
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn adopt(
         &self,
+        name: String,
         of: &Piece,
         cut: Cut,
         id: PartitionId,
@@ -254,7 +278,7 @@ impl Tree {
             })
             .collect();
         let index = RunIndex::new(pieces.iter().map(|p| &*p.indices));
-        let mut partition = Box::new(Partition { of, cut, pieces, disjoint, index });
+        let mut partition = Box::new(Partition { name, of, cut, pieces, disjoint, index });
         let pointer = NonNull::from(&*partition);
         for piece in &mut partition.pieces {
             piece.adopt(NonNull::from(self));

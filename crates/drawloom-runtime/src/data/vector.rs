@@ -10,7 +10,7 @@ use super::indexed::Indexed;
 use super::partition::Parts;
 use super::piece::Shape;
 use super::region::{Handle, Region, kind_of_region};
-use super::tree::{Buffer, Cut};
+use super::tree::Cut;
 
 kind_of_region! {
     /// A vector, or a run of elements of one. Tasks see it as a slice.
@@ -205,12 +205,5 @@ impl<T: Send + Sync + 'static> Vector<T> {
         // get it. The element type is that of the region.
         let data = unsafe { self.handle.tree().buffer_mut().take::<T>() };
         Ok(data)
-    }
-}
-
-impl<T: Send + Sync + 'static> Vector<T> {
-    pub(crate) fn buffer(data: Vec<T>) -> (Buffer, Shape) {
-        let shape = Shape::Line { first: 0, len: data.len() };
-        (Buffer::new(data), shape)
     }
 }

@@ -232,6 +232,18 @@ impl History {
         weaver.finish_fold(fold, &waits);
     }
 
+    /// Closes all open reductions of an inner scope, in the order of their regions' creation.
+    pub(crate) fn close_all<W: Weaver>(&mut self, weaver: &W) {
+        let mut open: Vec<*const Piece> =
+            self.slots.iter().filter(|(_, slot)| slot.reduction.is_some()).map(|(piece, _)| *piece).collect();
+        // SAFETY: the pieces are those of tasks that were ordered here, whose regions are still in use.
+        open.sort_by_key(|&piece| unsafe { ((*piece).tree().number, (*piece).space) });
+        for piece in open {
+            // SAFETY: as above.
+            self.close_reduction(weaver, unsafe { &*piece });
+        }
+    }
+
     fn contribute(
         &mut self,
         task: TaskId,

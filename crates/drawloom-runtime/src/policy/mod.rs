@@ -50,6 +50,7 @@ pub mod view;
 
 pub use view::WorkersView;
 
+use crate::plan::replay::PlanState;
 use crate::task::record::TaskId;
 
 /// The number of a worker in its runtime.
@@ -72,22 +73,59 @@ impl std::fmt::Display for WorkerId {
 /// A task that may run now.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    pub(crate) what: u64,
-    pub(crate) run: u32,
+    /// The task, or the address of the plan.
+    what: u64,
+    /// The node of the plan, or what else it is.
+    run: u32,
     pub(crate) priority: i32,
 }
 
 impl Ready {
-    pub(crate) const DYNAMIC: u32 = u32::MAX;
+    const TASK: u32 = u32::MAX;
+    const SHARE: u32 = u32::MAX - 1;
 
     pub(crate) fn task(id: TaskId, priority: i32) -> Self {
-        Self { what: id.bits(), run: Self::DYNAMIC, priority }
+        Self { what: id.bits(), run: Self::TASK, priority }
+    }
+
+    /// A node of a plan.
+    pub(crate) fn node(plan: &PlanState, node: u32, priority: i32) -> Self {
+        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run: node, priority }
+    }
+
+    /// A share of the nodes that a plan starts with.
+    pub(crate) fn share(plan: &PlanState) -> Self {
+        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run: Self::SHARE, priority: i32::MAX }
+    }
+
+    /// What is ready.
+    pub(crate) fn kind(&self) -> ReadyKind {
+        let plan = || std::ptr::with_exposed_provenance(self.what as usize);
+        match self.run {
+            Self::TASK => ReadyKind::Task(TaskId::from_bits(self.what)),
+            Self::SHARE => ReadyKind::Share(plan()),
+            node => ReadyKind::Node(plan(), node),
+        }
+    }
+
+    /// Whether the order among ready tasks should follow its priority. Nodes of plans are small, and come in a good order
+    /// already.
+    #[inline]
+    pub(crate) fn is_ranked(&self) -> bool {
+        self.priority != 0 && self.run == Self::TASK
     }
 
     /// Tasks with a higher priority should start first.
     pub fn priority(&self) -> i32 {
         self.priority
     }
+}
+
+/// What is ready. The plan of a node lives until the run is complete, which is after all its nodes.
+pub(crate) enum ReadyKind {
+    Task(TaskId),
+    Node(*const PlanState, u32),
+    Share(*const PlanState),
 }
 
 /// Decides which ready task runs next on which worker.
@@ -123,6 +161,11 @@ pub trait Policy: Send + Sync {
                 into.push(task);
             }
         }
+    }
+
+    /// How many tasks a worker took from others so far, for statistics.
+    fn stolen(&self, _worker: WorkerId) -> u64 {
+        0
     }
 
     /// Whether a worker may go on with a task that its own last task made ready, without asking.

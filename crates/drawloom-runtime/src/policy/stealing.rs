@@ -11,6 +11,7 @@
 //! pushed by a worker that is just leaving is found like any other.
 
 use crate::sync::Padded;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 use super::queue::{PriorityQueue, Queue};
 use super::{Policy, Ready, WorkerId, WorkersView};
@@ -23,6 +24,8 @@ pub struct Stealing {
     queues: Vec<Padded<Queue>>,
     /// For each worker, whom to steal from, in order.
     victims: Vec<Vec<WorkerId>>,
+    /// How many tasks each worker has stolen.
+    stolen: Vec<Padded<AtomicU64>>,
 }
 
 /// How many tasks a worker takes from the inbox at most, besides the one it runs.
@@ -36,6 +39,7 @@ impl Stealing {
             patient: Padded::default(),
             inbox: Padded::default(),
             queues: (0..victims.len()).map(|_| Padded::default()).collect(),
+            stolen: (0..victims.len()).map(|_| Padded::default()).collect(),
             victims,
         }
     }
@@ -53,6 +57,13 @@ impl Stealing {
 }
 
 impl Stealing {
+    fn steal(&self, thief: WorkerId) -> Option<Ready> {
+        let stolen = self.victims[thief.index()].iter().find_map(|v| self.queues[v.index()].pop_front())?;
+        // Relaxed: a figure for people.
+        self.stolen[thief.index()].fetch_add(1, Ordering::Relaxed);
+        Some(stolen)
+    }
+
     #[cold]
     fn push_ranked(&self, task: Ready) {
         if task.priority > 0 {
@@ -66,7 +77,7 @@ impl Stealing {
 impl Policy for Stealing {
     #[inline]
     fn push(&self, task: Ready, by: Option<WorkerId>) {
-        if task.priority != 0 {
+        if task.is_ranked() {
             return self.push_ranked(task);
         }
         match by {
@@ -85,8 +96,12 @@ impl Policy for Stealing {
         let own = &self.queues[worker.index()];
         own.pop_back()
             .or_else(|| self.inbox.take_some(BATCH, own))
-            .or_else(|| self.victims[worker.index()].iter().find_map(|v| self.queues[v.index()].pop_front()))
+            .or_else(|| self.steal(worker))
             .or_else(|| self.patient.pop())
+    }
+
+    fn stolen(&self, worker: WorkerId) -> u64 {
+        self.stolen[worker.index()].load(Ordering::Relaxed)
     }
 
     fn len(&self) -> usize {

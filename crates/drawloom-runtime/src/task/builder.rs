@@ -15,7 +15,7 @@ use crate::access::reduction::folds;
 use crate::access::{Access, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write};
 use crate::context::Context;
 use crate::core::Core;
-use crate::data::region::Region;
+use crate::data::region::{Handle, Region};
 use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::error::ErrorKind;
 use crate::sync::Arc;
@@ -37,6 +37,19 @@ pub struct Task<'a, A = (), S = Submit> {
 /// The task is submitted to the runtime.
 #[derive(Clone, Copy, Debug)]
 pub struct Submit;
+
+/// Where a task goes.
+pub trait Sink: Copy {
+    /// Notes a region that the task uses.
+    #[doc(hidden)]
+    fn keep(&self, handle: &Handle);
+}
+
+impl Sink for Submit {
+    /// The borrow of the region keeps it until the task is submitted; then the order of tasks does.
+    #[inline]
+    fn keep(&self, _: &Handle) {}
+}
 
 /// A list of accesses that can be longer by one.
 pub trait Append<X> {
@@ -70,12 +83,13 @@ impl<'a, S> Task<'a, (), S> {
 }
 
 /// What a task does with data, however it is run.
-impl<'a, A, S> Task<'a, A, S> {
+impl<'a, A, S: Sink> Task<'a, A, S> {
     #[inline]
     fn with<X, R: Region>(mut self, region: &'a R, mode: Mode) -> Task<'a, A::List, S>
     where
         A: Append<X>,
     {
+        self.sink.keep(region.handle());
         self.spec.add(self.core, region, mode);
         self.typed()
     }
@@ -191,6 +205,7 @@ impl<'a, A, S> Task<'a, A, S> {
     fn list<R: Region>(&mut self, regions: &'a [R], mode: Mode) {
         self.spec.extras().counts.push(regions.len() as u32);
         for region in regions {
+            self.sink.keep(region.handle());
             self.spec.add(self.core, region, mode);
         }
     }
@@ -203,6 +218,10 @@ impl<'a, A, S> Task<'a, A, S> {
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         self.core
+    }
+
+    pub(crate) fn spec_mut(&mut self) -> &mut Spec {
+        &mut self.spec
     }
 
     pub(crate) fn into_parts(self) -> (Spec, S) {
@@ -245,8 +264,23 @@ impl<'a, A> Task<'a, A> {
         self
     }
 
+    /// The task runs on a device of the given kind, in the memory of that device. The serial engine runs its body instead.
+    pub fn on_device(mut self, kind: &str) -> Self {
+        match self.core.device_kind(kind) {
+            Ok(number) => self.spec.extras().device = number,
+            Err(e) => self.spec.refuse(e.kind(), e.message().to_owned()),
+        }
+        self
+    }
+
+    /// What a device runs in the place of the body: a compiled kernel, for example. The device knows its type.
+    pub fn implementation(mut self, implementation: impl std::any::Any + Send + Sync) -> Self {
+        self.spec.extras().implementation = Some(Arc::new(implementation));
+        self
+    }
+
     /// The task starts after another one is complete, and is cancelled when that one fails.
-    pub fn after(mut self, task: &impl Pending) -> Self {
+    pub fn after(mut self, task: &'a impl Pending) -> Self {
         if let Some(id) = self.own(task) {
             self.spec.extras().after.push(id);
         }
@@ -285,7 +319,11 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// When the body fails, what it had overwritten is restored, and it is run again, up to this many times.
+    ///
+    /// Before each run a copy of what the body may change is made, so its regions must hold plain elements. A task that
+    /// lends regions to children cannot be retried. What failed attempts contributed to reductions is left out.
     pub fn retry(mut self, times: u32) -> RetryTask<'a, A> {
+        self.spec.refuse_retry();
         self.spec.extras().retries = times;
         RetryTask(self)
     }
@@ -297,7 +335,7 @@ impl<'a, A> Task<'a, A> {
 }
 
 /// A task that may be tried again: its body must be able to run more than once.
-#[must_use = "a task is submitted by `run` or `try_run`"]
+#[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
 pub struct RetryTask<'a, A>(Task<'a, A>);
 
 macro_rules! arities {
@@ -368,6 +406,41 @@ macro_rules! arities {
         }
 
         impl<'a, $($a: Access),*> RetryTask<'a, ($($a,)*)> {
+            /// Submits the task. A panic of its body makes it run again.
+            pub fn run<F>(self, body: F) -> Future<()>
+            where
+                F: for<'v> Fn($($a::View<'v>),*) + Send + Sync + 'static,
+            {
+                let core = Arc::clone(self.0.core);
+                let id = self.0.submit(body::again(move |_frame| {
+                    $(
+                        // SAFETY: as in `Task::run`.
+                        let $x = unsafe { $a::view(_frame) };
+                    )*
+                    body($($x),*);
+                    Ok(())
+                }));
+                Future::without_value(core, id)
+            }
+
+            /// Submits the task. What its body returns is the value of the future; a panic makes it run again.
+            pub fn returns<F, T>(self, body: F) -> Future<T>
+            where
+                F: for<'v> Fn($($a::View<'v>),*) -> T + Send + Sync + 'static,
+                T: Send + 'static,
+            {
+                let (future, result) = Future::new(Arc::clone(self.0.core));
+                let id = self.0.submit(body::again(move |_frame| {
+                    $(
+                        // SAFETY: as in `Task::run`.
+                        let $x = unsafe { $a::view(_frame) };
+                    )*
+                    result.set(body($($x),*));
+                    Ok(())
+                }));
+                future.of_task(id)
+            }
+
             /// Submits the task. The value of the future is what its body returns; an error makes it run again.
             pub fn try_run<F, T, E>(self, body: F) -> Future<T>
             where

@@ -28,6 +28,8 @@ pub(crate) struct Extras {
     pub(crate) scratch: Vec<Layout>,
     /// Tasks to come after.
     pub(crate) after: Vec<TaskId>,
+    /// Recorded tasks to come after.
+    pub(crate) steps: Vec<u32>,
     /// Tasks to be complete together with.
     pub(crate) ends_with: Vec<TaskId>,
     /// How often the task may be tried again.
@@ -36,6 +38,10 @@ pub(crate) struct Extras {
     pub(crate) team: Option<Bounds>,
     /// The scope of the task's children.
     pub(crate) inside: Option<Arc<Scope>>,
+    /// The kind of device that runs the task.
+    pub(crate) device: Option<u32>,
+    /// What the device runs in the place of the body.
+    pub(crate) implementation: Option<Arc<dyn std::any::Any + Send + Sync>>,
     /// A region to free when the task is complete.
     pub(crate) frees: Option<NonNull<Tree>>,
     /// For an extension, the record that it belongs to.

@@ -89,13 +89,21 @@ impl<T: 'static> Future<T> {
             return Ok(*unit.downcast::<T>().expect("a future without a place for its value has none"));
         };
         if let Some(value) = lock(&cell.0).take() {
-            self.core.note_waited(self.id);
             return Ok(value);
         }
         Err(self
             .core
             .failure_of(self.id)
             .unwrap_or_else(|| Error::new(ErrorKind::ShutDown, "the task was dropped without having run")))
+    }
+}
+
+impl<T> Drop for Future<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.core.failures.any() {
+            self.core.forget(self.id);
+        }
     }
 }
 

@@ -102,7 +102,7 @@ impl EdgeId {
 }
 
 /// What a record is used for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// Nothing: it is in the pool.
@@ -117,6 +117,18 @@ pub(crate) enum Kind {
     Extension,
 }
 
+impl Kind {
+    pub(crate) fn from_number(number: u8) -> Self {
+        match number {
+            0 => Kind::Free,
+            1 => Kind::Task,
+            2 => Kind::Sync,
+            3 => Kind::Held,
+            _ => Kind::Extension,
+        }
+    }
+}
+
 /// Bits of [`Record::flags`].
 pub(crate) mod flag {
     /// Someone waits for the completion of this task.
@@ -129,8 +141,14 @@ pub(crate) mod flag {
     pub(crate) const COMMUTES: u8 = 8;
     /// Made by the runtime itself.
     pub(crate) const INTERNAL: u8 = 16;
+    /// A run of a plan.
+    pub(crate) const RUN: u8 = 64;
+    /// A task that a device runs.
+    pub(crate) const DEVICE: u8 = 128;
     /// A team task.
     pub(crate) const TEAM: u8 = 32;
+    /// A child of the task failed.
+    pub(crate) const CHILD_FAILED: u8 = 128;
 }
 
 /// What is written once, before the task can be ready.
@@ -163,6 +181,8 @@ pub(crate) struct Record {
     pub(crate) arg_count: UnsafeCell<u32>,
     /// The generation whose task was taken to be run. A child can be found in two places, and must run once.
     claimed: AtomicU32,
+    /// The last generation whose future is known to be gone; see `Failures`.
+    pub(crate) forgotten: AtomicU32,
     pub(crate) description: UnsafeCell<MaybeUninit<Description>>,
 }
 
@@ -188,6 +208,7 @@ impl Record {
             priority: UnsafeCell::new(0),
             arg_count: UnsafeCell::new(0),
             claimed: AtomicU32::new(0),
+            forgotten: AtomicU32::new(0),
             description: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
@@ -232,6 +253,16 @@ impl Record {
         // AcqRel: the claims of one record are in one order; what the task needs was handed over by the queue it was in.
         let claim = |claimed: u32| (claimed < generation).then_some(generation);
         self.claimed.fetch_update(Ordering::AcqRel, Ordering::Acquire, claim).is_ok()
+    }
+
+    /// Whether the present task was taken to be run.
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claimed.load(Ordering::Acquire) == self.generation()
+    }
+
+    /// The first edge of the present task, as far as one can see from outside.
+    pub(crate) fn first_edge(&self) -> Option<EdgeId> {
+        edge(self.word.load(Ordering::Acquire) as u32)
     }
 
     /// The edge that follows one of this record's links in the list of the earlier task. Must be read before `pending` is

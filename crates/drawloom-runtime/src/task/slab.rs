@@ -102,6 +102,27 @@ impl Slab {
         self.returned.notify_all();
     }
 
+    /// Whether a patient submitter would get a record.
+    pub(crate) fn has_room(&self) -> bool {
+        let pool = lock(&self.pool);
+        !pool.free.is_empty() || pool.made < pool.limit
+    }
+
+    /// The numbers of the records that are not in the pool, in order.
+    pub(crate) fn in_use(&self) -> Vec<u32> {
+        let pool = lock(&self.pool);
+        let mut free = vec![false; pool.made as usize];
+        for &index in &pool.free {
+            free[index as usize] = true;
+        }
+        (0..pool.made).filter(|&index| !free[index as usize]).collect()
+    }
+
+    /// The number of all records so far.
+    pub(crate) fn all(&self) -> std::ops::Range<u32> {
+        0..lock(&self.pool).made
+    }
+
     /// How many records exist, and how many of them are free.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let pool = lock(&self.pool);

@@ -75,6 +75,16 @@ impl Spec {
         self.refused.get_or_insert_with(|| Error::of_task(kind, origin, message));
     }
 
+    /// Refuses to retry a task whose changes cannot be undone.
+    pub(crate) fn refuse_retry(&mut self) {
+        let changed = |a: &&Arg| a.mode().mutates() && a.mode() != Mode::Reduce;
+        let wrong = |a: &&Arg| a.mode().lends() || !a.piece().tree().element.portable;
+        let Some(arg) = self.args().iter().filter(changed).find(wrong).copied() else { return };
+        let why = if arg.mode().lends() { "it is lent to children" } else { "its elements are not plain" };
+        let message = format!("cannot be retried: region `{}` cannot be restored, as {why}", arg.piece().name());
+        self.refuse(ErrorKind::Retry, message);
+    }
+
     /// All arguments, in the order in which they were declared.
     #[inline]
     pub(crate) fn args(&self) -> &[Arg] {
@@ -82,6 +92,11 @@ impl Spec {
             Some(extras) if self.count as usize > ARGS => &extras.args,
             _ => &self.args[..self.count as usize],
         }
+    }
+
+    /// Leaves all arguments out, for a task that will not run and has no business with them.
+    pub(crate) fn forget_args(&mut self) {
+        self.count = 0;
     }
 
     pub(crate) fn count(&self) -> u32 {

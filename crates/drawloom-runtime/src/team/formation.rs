@@ -16,7 +16,6 @@
 //! Everything here happens under one lock for the whole runtime, which is taken only while there are calls.
 
 use crate::core::Core;
-use crate::error::TaskOrigin;
 use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
@@ -46,7 +45,6 @@ struct Line {
 /// A team task that is ready.
 pub(crate) struct Call {
     pub(crate) task: TaskId,
-    pub(crate) origin: TaskOrigin,
     pub(crate) context: u32,
     pub(crate) bounds: Bounds,
     /// The tasks in which the team task was submitted, directly or not.
@@ -110,15 +108,23 @@ impl Formation {
         self.moved.notify_all();
     }
 
-    /// The team tasks that wait for workers: the task, its bounds, its context, and how many workers were asked.
-    pub(crate) fn waiting(&self) -> Vec<(TaskId, TaskOrigin, Bounds, u32, usize)> {
-        let line = lock(&self.line);
-        line.calls.iter().map(|c| (c.task, c.origin.clone(), c.bounds, c.context, c.asked.len())).collect()
+    /// Whether a task waits for a team.
+    pub(crate) fn is_waiting(&self, task: TaskId) -> bool {
+        self.open.load(Ordering::SeqCst) > 0 && lock(&self.line).calls.iter().any(|call| call.task == task)
     }
 
-    /// Whether teams wait for workers.
-    pub(crate) fn has_calls(&self) -> bool {
-        self.open.load(Ordering::SeqCst) > 0
+    /// What a task that waits for a team waits for, in words.
+    pub(crate) fn what_waits(&self, core: &Core, task: TaskId) -> Option<String> {
+        let line = lock(&self.line);
+        let call = line.calls.iter().find(|call| call.task == task)?;
+        let context = core.context(core.home(call.context));
+        let members = context.members();
+        let busy = members.workers.iter().filter(|w| !call.can_come(core, **w)).count();
+        let (least, name, count) = (call.bounds.least, &context.name, members.workers.len());
+        Some(format!(
+            "a team of at least {least} workers: context `{name}` has {count}, of which {busy} are not driven, or wait \
+             inside of tasks"
+        ))
     }
 
     /// Takes calls back whose tasks must not run any more; those tasks are returned.
@@ -165,14 +171,17 @@ impl Formation {
 }
 
 impl Call {
+    /// Whether a worker will reach a point where it could join, without someone else's help.
+    fn can_come(&self, core: &Core, worker: WorkerId) -> bool {
+        let seat = core.workers.seat(worker);
+        seat.driven.load(Ordering::SeqCst) && seat.waits_in().is_none_or(|task| self.ancestors.contains(&task))
+    }
+
     /// Asks those who can come, if they are enough, and takes back what was asked of others. True when anything changed.
     fn ask(&mut self, core: &Core) -> bool {
         let context = core.context(core.home(self.context));
-        let can_come = |worker: &WorkerId| {
-            let seat = core.workers.seat(*worker);
-            seat.driven.load(Ordering::SeqCst) && seat.waits_in().is_none_or(|task| self.ancestors.contains(&task))
-        };
-        let mut wanted: Vec<WorkerId> = context.members().workers.iter().copied().filter(can_come).collect();
+        let members = context.members();
+        let mut wanted: Vec<WorkerId> = members.workers.iter().copied().filter(|w| self.can_come(core, *w)).collect();
         if wanted.len() < self.bounds.least as usize {
             wanted.clear();
         }

@@ -56,6 +56,11 @@ impl<'v> Member<'v> {
         }
     }
 
+    /// Waits until every member has returned from the body. False when one has failed.
+    pub(crate) fn all_succeeded(&self) -> bool {
+        self.try_meet(usize::MAX).is_ok()
+    }
+
     pub(crate) fn try_meet(&self, purpose: usize) -> Result<(), super::barrier::Broken> {
         self.run.barrier.arrive(purpose)
     }

@@ -41,10 +41,17 @@ macro_rules! arities {
             where
                 F: for<'v> Fn(&Member<'v>, $($a::TeamView<'v>),*) + Send + Sync + 'static,
             {
-                self.try_run(move |member, $($x),*| {
-                    body(member, $($x),*);
-                    Ok::<(), BodyError>(())
-                })
+                let core = Arc::clone(self.0.core());
+                let id = core.submit_team(self.0.into_parts().0, body::again(move |frame| {
+                    let member = frame.member();
+                    $(
+                        // SAFETY: as in `try_run`.
+                        let $x = unsafe { $a::team_view(frame, &member) };
+                    )*
+                    body(&member, $($x),*);
+                    Ok(())
+                }));
+                Future::without_value(core, id)
             }
 
             /// Submits the task. The value of the future is what the body returns on the first member.
@@ -74,7 +81,8 @@ macro_rules! arities {
                         let $x = unsafe { $a::team_view(frame, &member) };
                     )*
                     let value = body(&member, $($x),*).map_err(Into::into)?;
-                    if member.rank() == 0 {
+                    // A value counts only when no member failed.
+                    if member.all_succeeded() && member.rank() == 0 {
                         result.set(value);
                     }
                     Ok(())

@@ -4,10 +4,11 @@
 //! input, making transfers progress, and running the task. On the processors of this process all memory is at hand, so the
 //! third and fourth phases have nothing to do for now; they are entered all the same, also when no task was found.
 
-use drawloom_trace::Phase;
+use drawloom_trace::{IdleReason, Phase};
 
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
+use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, hint, thread};
 
 /// How often a worker looks for work before it sleeps.
@@ -34,6 +35,7 @@ pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
 /// Drives a worker at whose place the calling thread sits.
 pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId, mut next: Option<Ready>) {
     core.workers.begin_driving(worker);
+    core.teams.reconsider(core);
     while !core.workers.is_stopping() || next.is_some() {
         let found = match next.take() {
             Some(task) => Found::Task(task),
@@ -75,6 +77,13 @@ pub(crate) fn carry_out(core: &Core, local: &mut Local, worker: WorkerId, found:
 fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     core.flush(local);
     core.waiters.note_quiet();
+    core.tracer.idle(worker, IdleReason::NoWork);
+    let found = look_until_found(core, local, worker);
+    core.tracer.busy(worker);
+    found
+}
+
+fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     let sleep = &core.workers.sleep;
     sleep.begin_looking();
     loop {
@@ -100,8 +109,11 @@ fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             sleep.found();
             return Found::Nothing;
         }
+        core.tracer.idle(worker, IdleReason::Parked);
+        core.workers.parked[worker.index()].fetch_add(1, Ordering::Relaxed);
         let last_look = || match core.choose(local, worker) {
-            Found::Nothing => None,
+            // A team may have asked, and someone looked at the worker at that moment: then it joins after the next one.
+            Found::Nothing if !core.workers.seat(worker).state.is_asked() => None,
             found => Some(found),
         };
         if let Some(found) = sleep.sleep(worker.index(), last_look) {

@@ -19,8 +19,8 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 
 use crate::policy::WorkerId;
-use crate::sync::Arc;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Arc, Padded};
 use crate::topology::{CpuId, Topology};
 use drawloom_trace::Phase;
 use seat::Seat;
@@ -43,6 +43,8 @@ pub(crate) struct Workers {
     /// How many workers have a thread that drives them.
     driven: AtomicUsize,
     stopping: AtomicBool,
+    /// How often each worker went to sleep.
+    pub(crate) parked: Vec<Padded<AtomicU64>>,
     phases: OnceLock<PhaseHook>,
     watched: AtomicBool,
 }
@@ -65,6 +67,7 @@ impl Workers {
             confined: AtomicBool::new(false),
             driven: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
+            parked: (0..count).map(|_| Padded::default()).collect(),
             phases: OnceLock::new(),
             watched: AtomicBool::new(false),
         }
@@ -118,9 +121,9 @@ impl Workers {
         std::ptr::eq(seats, self.seats.as_ptr()).then_some(WorkerId(worker))
     }
 
-    /// Whether no worker runs or looks for a task.
-    pub(crate) fn are_idle(&self) -> bool {
-        self.sleep.sleeping() >= self.driven.load(Ordering::SeqCst)
+    /// How many workers are driven without a pause.
+    pub(crate) fn driven(&self) -> usize {
+        self.driven.load(Ordering::SeqCst)
     }
 
     /// Calls a function with each phase that a worker begins, from now on.

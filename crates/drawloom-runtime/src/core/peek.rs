@@ -1,0 +1,228 @@
+//! Looking at tasks from outside, for reports: who is in flight, what it is called, what comes after it.
+//!
+//! Nothing here is needed to run tasks, and nothing here may disturb those that run. The fields that are not atomic are
+//! read as a whole and then checked against the record's generation: if that has changed, what was read means nothing and
+//! is thrown away.
+
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+use drawloom_trace::EventKind;
+use rustc_hash::FxHashSet;
+
+use super::{Core, Running};
+use crate::access::Arg;
+use crate::context::ContextState;
+use crate::error::TaskOrigin;
+use crate::order::scope::Scope;
+use crate::policy::WorkerId;
+use crate::stall::Entry;
+use crate::sync::atomic::{Ordering, fence};
+use crate::task::extras::Extras;
+use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::trace::Described;
+
+/// How many edges of one task are followed at most: a list that is changed meanwhile might have no end.
+const EDGES: usize = 1 << 20;
+
+/// Who can run the tasks of a context.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Service {
+    /// Workers that the runtime launched, or the submitting thread itself.
+    Workers,
+    /// Only workers that the application drives.
+    Undriven,
+    /// Nobody.
+    Nobody,
+}
+
+/// Parts of a description.
+#[derive(Clone, Copy)]
+pub(crate) struct Peeked {
+    name: crate::task::name::Name,
+    location: &'static std::panic::Location<'static>,
+    /// Only to be compared.
+    pub(crate) scope: *const Scope,
+}
+
+impl Core {
+    /// Who can run the tasks of a context.
+    pub(crate) fn service(&self, context: u32) -> Service {
+        let context = self.context(self.home(context));
+        if self.serial.is_some() || self.has_driven_workers(context) {
+            Service::Workers
+        } else if context.members().workers.is_empty() {
+            Service::Nobody
+        } else {
+            Service::Undriven
+        }
+    }
+
+    pub(crate) fn context_name(&self, context: u32) -> String {
+        self.context(context).name.clone()
+    }
+
+    /// Whether the calling thread is a worker, or runs a task in the place of one.
+    pub(crate) fn is_worker(&self) -> bool {
+        // SAFETY: the pointer is that of the thread's own state, which is only read.
+        self.running().is_some_and(|running| unsafe { (*running.local).worker.is_some() })
+    }
+
+    /// Whether everybody sleeps except for some workers, which wait, and nothing is in a queue.
+    pub(crate) fn is_quiet_with(&self, waiting: usize) -> bool {
+        if let Some(turn) = &self.serial {
+            // A thread that runs tasks has the turn. If it is this one, the tasks are those that wait.
+            return self.running().is_some() || turn.try_lock().is_ok();
+        }
+        let served = |(index, _): &(usize, &ContextState)| self.service(*index as u32) == Service::Workers;
+        self.devices.are_idle()
+            && self.workers.sleep.sleeping() + waiting >= self.workers.driven()
+            && self.contexts.iter().enumerate().filter(served).all(|(_, c)| c.policy.is_empty())
+    }
+
+    pub(crate) fn is_everything_complete(&self) -> bool {
+        self.contexts.iter().all(ContextState::is_quiet)
+    }
+
+    /// Tasks that wait for data that others hold who commute with them.
+    pub(crate) fn commuting(&self) -> FxHashSet<TaskId> {
+        self.arbiter.waiting()
+    }
+
+    /// What a record is used for at the moment.
+    pub(crate) fn look_at(&self, index: u32) -> Entry {
+        let record = self.slab.get(index);
+        // Acquire: who sees that something is pending sees the description that was written before.
+        let pending = record.pending.load(Ordering::Acquire);
+        let flags = record.flags.load(Ordering::Relaxed);
+        Entry {
+            id: TaskId::new(index, record.generation()),
+            kind: kind_of(record),
+            pending,
+            claimed: record.is_claimed(),
+            run: flags & flag::RUN != 0,
+            context: context_of(record),
+        }
+    }
+
+    /// Calls `f` with the records that wait for a task.
+    pub(crate) fn for_each_later(&self, id: TaskId, mut f: impl FnMut(u32)) {
+        let record = self.slab.get(id.index());
+        let mut edge = record.first_edge();
+        for _ in 0..EDGES {
+            let Some(at) = edge else { return };
+            let holder = self.slab.get(at.record());
+            edge = holder.next_edge(at.link());
+            if kind_of(holder) != Kind::Extension {
+                f(at.record());
+                continue;
+            }
+            // SAFETY: an extension is not changed until the task that it belongs to is complete, which waits for this one.
+            let owner = unsafe { (*holder.description.get()).assume_init_ref() };
+            if let Some(extras) = owner.extras.as_ref().filter(|_| record.generation() == id.generation()) {
+                f(extras.owner);
+            }
+        }
+    }
+
+    /// Parts of the description of a task, unless it is complete.
+    pub(crate) fn peek(&self, id: TaskId) -> Option<Peeked> {
+        let record = self.slab.get(id.index());
+        if record.generation() != id.generation() {
+            return None;
+        }
+        // SAFETY: whoever has the id of a task knows that it was described. The fields are plain words that are copied
+        // without being looked at; a record that was used again meanwhile is found out below.
+        let peeked = unsafe {
+            let description = (*record.description.get()).as_ptr();
+            Peeked {
+                name: (&raw const (*description).name).read_volatile(),
+                location: (&raw const (*description).location).read_volatile(),
+                scope: (&raw const (*description).scope).read_volatile(),
+            }
+        };
+        fence(Ordering::Acquire);
+        (record.generation() == id.generation()).then_some(peeked)
+    }
+
+    /// The name and place of a task, unless it is complete.
+    pub(crate) fn peek_origin(&self, id: TaskId) -> Option<TaskOrigin> {
+        let peeked = self.peek(id)?;
+        Some(TaskOrigin { name: peeked.name.as_str().to_owned(), location: peeked.location })
+    }
+
+    /// The name and place of a task that a thread is running, or of the node of a plan.
+    pub(crate) fn origin_of(&self, running: &Running<'_>) -> TaskOrigin {
+        running.node.map_or_else(|| self.origin(running.record), |node| node.origin())
+    }
+
+    /// The task that the calling thread is running.
+    pub(crate) fn running_origin(&self) -> Option<TaskOrigin> {
+        self.running().map(|running| self.origin_of(running))
+    }
+
+    /// Records the submission of a task, while its place in the order is being decided.
+    #[inline]
+    pub(super) fn trace_submission(&self, id: TaskId, scope: Option<&Scope>, args: &[Arg], extras: Option<&Extras>) {
+        if self.tracer.is_on() {
+            self.describe_submission(id, scope, args, extras);
+        }
+    }
+
+    #[cold]
+    fn describe_submission(&self, id: TaskId, scope: Option<&Scope>, args: &[Arg], extras: Option<&Extras>) {
+        let record = self.slab.get(id.index());
+        let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
+        // SAFETY: this thread is submitting the task.
+        let (name, location, priority) = unsafe {
+            let description = (*record.description.get()).assume_init_ref();
+            (description.name, description.location, *record.priority.get())
+        };
+        let internal = record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0 || kind_of(record) != Kind::Task;
+        let mut task = Described::new(id, parent, name, location);
+        (task.context, task.priority, task.internal) = (context_of(record), priority, internal);
+        let mut operators = Vec::new();
+        if let Some(extras) = extras {
+            task.ends_with.clone_from(&extras.ends_with);
+            operators.extend(extras.folds.iter().map(|(folds, _)| folds.name()));
+        }
+        // SAFETY: the pointer is that of the thread's own state, which is only read.
+        let worker = self.running().and_then(|running| unsafe { (*running.local).worker });
+        self.tracer.submitted(task, args, &operators, worker);
+    }
+
+    /// Records how many tasks wait in the queues.
+    #[cold]
+    pub(super) fn trace_queues(&self, _: Option<WorkerId>) {
+        let waiting: usize = self.contexts.iter().map(|c| c.policy.len()).sum();
+        self.tracer.of_worker(EventKind::QueueLength, None, u32::try_from(waiting).unwrap_or(u32::MAX));
+    }
+}
+
+/// The kind of a record that another thread may be describing.
+pub(super) fn kind_of(record: &Record) -> Kind {
+    // SAFETY: the byte is valid for reads and aligned; whoever describes a record writes it with `set_kind`, atomically,
+    // and everybody else reads it.
+    let kind = unsafe { AtomicU8::from_ptr(record.kind.get().cast()) };
+    Kind::from_number(kind.load(std::sync::atomic::Ordering::Relaxed))
+}
+
+/// Sets the kind of a record that others may look at.
+pub(super) fn set_kind(record: &Record, kind: Kind) {
+    // SAFETY: as in `kind_of`.
+    let place = unsafe { AtomicU8::from_ptr(record.kind.get().cast()) };
+    place.store(kind as u8, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// The context of a record that another thread may be describing.
+pub(super) fn context_of(record: &Record) -> u32 {
+    // SAFETY: as in `kind_of`, with `set_context`.
+    let context = unsafe { AtomicU32::from_ptr(record.context.get()) };
+    context.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Sets the context of a record that others may look at.
+pub(super) fn set_context(record: &Record, context: u32) {
+    // SAFETY: as in `kind_of`.
+    let place = unsafe { AtomicU32::from_ptr(record.context.get()) };
+    place.store(context, std::sync::atomic::Ordering::Relaxed);
+}

@@ -1,0 +1,80 @@
+//! Trying a failed task again.
+//!
+//! Before the first attempt, what the body may change is copied; after a failed one it is put back. Only plain elements can
+//! be copied, which was checked when the task was submitted.
+
+use std::mem::MaybeUninit;
+
+use super::{Core, Local};
+use crate::access::{Arg, Mode};
+use crate::data::region::for_each_run;
+use crate::error::Error;
+use crate::sync::atomic::Ordering;
+use crate::task::record::{Record, TaskId, flag};
+
+/// The contents of the arguments that a body may change, as they were.
+struct Saved<'a>(Vec<(&'a Arg, Vec<MaybeUninit<u8>>)>);
+
+impl<'a> Saved<'a> {
+    /// Copies what a body may change. Allocates: retrying is asked for, and has its price.
+    fn save(args: &'a [Arg]) -> Self {
+        let changed = args.iter().filter(|a| a.mode().mutates() && a.mode() != Mode::Reduce);
+        Self(
+            changed
+                .map(|arg| {
+                    let (piece, tree) = (arg.piece(), arg.piece().tree());
+                    let mut bytes = vec![MaybeUninit::uninit(); piece.indices.len() as usize * tree.element.size];
+                    let mut at = 0;
+                    for_each_run(piece, |start, len| {
+                        let (start, len) = (start * tree.element.size, len * tree.element.size);
+                        // SAFETY: runs lie within the region, to which the task that is about to run has exclusive
+                        // access; the copy is as long as all runs together.
+                        unsafe {
+                            let from = tree.base().add(start).cast::<MaybeUninit<u8>>();
+                            std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr().add(at), len);
+                        }
+                        at += len;
+                    });
+                    (arg, bytes)
+                })
+                .collect(),
+        )
+    }
+
+    fn restore(&self) {
+        for (arg, bytes) in &self.0 {
+            let tree = arg.piece().tree();
+            let mut at = 0;
+            for_each_run(arg.piece(), |start, len| {
+                let (start, len) = (start * tree.element.size, len * tree.element.size);
+                // SAFETY: as in `save`; the body has returned, and elements are plain, so overwriting them drops nothing.
+                unsafe {
+                    let into = tree.base().add(start).cast::<MaybeUninit<u8>>();
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr().add(at), into, len);
+                }
+                at += len;
+            });
+        }
+    }
+}
+
+impl Core {
+    /// Runs a body until it succeeds, or has failed too often.
+    #[cold]
+    pub(super) fn run_retrying(&self, local: &mut Local, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
+        let mut left = self.parts(record).1.map_or(0, |e| e.retries);
+        let saved = Saved::save(args);
+        let failed = loop {
+            let Err(error) = self.attempt(local, id, record, args) else { break None };
+            // What is left behind by the last attempt does not matter: it is spoiled. Still it is put back, so that
+            // whoever looks at it in a debugger finds what was there before.
+            saved.restore();
+            if left == 0 || record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
+                break Some(error);
+            }
+            left -= 1;
+        };
+        self.drop_body(record);
+        failed
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs of plans: many nodes in the place of one body.
+
+use super::{Core, Local, RUNNING, Running};
+use crate::access::Frame;
+use crate::data::region::{Handle, Region};
+use crate::data::value::Value;
+use crate::error::{Error, ErrorKind};
+use crate::plan::replay::{At, PlanState};
+use crate::policy::{Ready, ReadyKind};
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, lock};
+use crate::task::body;
+use crate::task::record::{Kind, TaskId, flag};
+use crate::task::spec::Spec;
+
+impl Core {
+    /// Submits a run of a plan: a task whose arguments are everything that the plan touches.
+    pub(crate) fn submit_run(&self, plan: &Arc<PlanState>) -> TaskId {
+        let mut spec = Spec::new(plan.name(), plan.location(), 0);
+        let (index, record) = self.take_record(self.running().is_none());
+        let id = TaskId::new(index, record.generation());
+        self.context(spec.context).count_submitted();
+        let state = Arc::clone(plan);
+        let body = body::once(move |_: &mut Frame<'_>| {
+            begin(&state);
+            Ok(())
+        });
+        self.describe(record, Kind::Task, &mut spec, body.table, None, body.payload);
+        record.flags.fetch_or(flag::RUN, Ordering::Relaxed);
+        let mut waits = super::WAITS.take();
+        waits.clear();
+        let refused = if let Some(running) = self.running() {
+            let origin = self.origin(running.record);
+            Some((ErrorKind::Plan, format!("cannot be run by {origin}: plans are run from outside of tasks")))
+        } else if self.closed.load(Ordering::Relaxed) {
+            Some((ErrorKind::ShutDown, "cannot be run: the runtime was shut down".to_owned()))
+        } else {
+            let mut history = lock(&self.outermost);
+            let missing = plan.missing();
+            // Nothing can be refused: the arguments of a run do not overlap.
+            let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
+            self.trace_submission(id, None, plan.whole(), None);
+            missing.map(|message| (ErrorKind::Uninitialised, message))
+        };
+        if let Some((kind, message)) = refused {
+            self.failures.refuse(id, Error::of_task(kind, spec.origin(), message));
+            record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+        }
+        self.finish_submission(id, &waits, &[]);
+        super::WAITS.set(waits);
+        id
+    }
+
+    /// The run is complete. If its own body has returned, so is the task that stands for it.
+    pub(crate) fn end_run(&self, local: &mut Local, run: TaskId, error: Option<Error>) {
+        let record = self.slab.get(run.index());
+        if let Some(error) = error {
+            record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
+            self.failures.note(run, TaskId::NONE, self.failures.number(error), true);
+        }
+        // AcqRel: as when a child is complete.
+        if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.complete(local, run.index());
+        }
+    }
+
+    /// Gives a node of a plan that is ready to the policy of a context.
+    #[inline]
+    pub(crate) fn push_node(&self, local: &Local, context: u32, ready: Ready) {
+        self.give(context, ready, local.worker.filter(|_| context == local.context));
+    }
+
+    pub(crate) fn is_serial(&self) -> bool {
+        self.serial.is_some()
+    }
+
+    /// Runs a node of a plan, or a share of its nodes.
+    pub(crate) fn run_plan(&self, local: &mut Local, ready: Ready) {
+        match ready.kind() {
+            ReadyKind::Task(_) => unreachable!("tasks are run by `run_ready`"),
+            ReadyKind::Node(plan, node) => {
+                // SAFETY: the task that stands for the run holds the plan until the last node is complete.
+                unsafe { &*plan }.run_from(self, local, 0, node);
+            }
+            // SAFETY: as above. A share may be taken when no nodes are left, but then the run is not complete before
+            // this share is: it counts as a node that nobody waits for.
+            ReadyKind::Share(plan) => unsafe { &*plan }.run_share(self, local, 0),
+        }
+    }
+
+    /// Does something while the calling thread counts as running nodes of a plan.
+    pub(crate) fn running_nodes<T>(&self, local: &mut Local, at: &At<'_>, f: impl FnOnce(&mut Local) -> T) -> T {
+        let run = at.state.run();
+        let running =
+            Running { core: self, id: run, record: self.slab.get(run.index()), local: &raw mut *local, node: Some(at) };
+        let before = RUNNING.replace((&raw const running).cast());
+        let result = f(local);
+        RUNNING.set(before);
+        result
+    }
+
+    /// The region that keeps the runs of one plan apart.
+    pub(crate) fn make_turn(self: &Arc<Self>, name: &str) -> Value<u8> {
+        use crate::data::piece::Shape;
+        use crate::data::tree::{Buffer, ElementType};
+        let element = ElementType::of::<u8>(false);
+        let shape = Shape::Line { first: 0, len: 1 };
+        let root = self.make_tree(format!("turn of {name}"), element, Buffer::new(vec![0_u8]), shape, true);
+        Value::from_handle(Handle::whole(root))
+    }
+}
+
+/// Begins a run, from the body of the task that stands for it.
+fn begin(plan: &PlanState) {
+    let running = RUNNING.get();
+    // SAFETY: this is called by a body, so the pointer is that of the running task.
+    let running = unsafe { &*running };
+    // SAFETY: the core outlives its tasks.
+    let core = unsafe { &*running.core };
+    // One more, for the nodes: the task is complete when both its body and they are.
+    running.record.open.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the pointer is that of the thread's own state, which nobody else uses while the body runs.
+    let local = unsafe { &mut *running.local };
+    // SAFETY: the context of a task does not change.
+    let context = unsafe { *running.record.context.get() };
+    plan.begin(core, local, running.id, context);
+}

@@ -1,0 +1,102 @@
+//! Cancelling tasks, and the end of a runtime.
+//!
+//! A task that was cancelled keeps its place: it is completed when its turn comes, without having run. So nothing that was
+//! submitted is ever lost, and what it captured is dropped. Once there are no workers any more, whoever makes a task ready
+//! completes it: the thread that drops a guard, for example.
+
+use std::cell::Cell;
+
+use super::{Core, Local, peek};
+use crate::error::Error;
+use crate::policy::{ReadyKind, WorkerId};
+use crate::sync::atomic::Ordering;
+use crate::task::record::{TaskId, flag};
+
+thread_local! {
+    static DRAINING: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Core {
+    /// Cancels the tasks of a context, or all tasks, that have not started. Those that run are left alone.
+    pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
+        // First the reason, then the flags: who sees the flag finds the reason.
+        self.failures.cancel(context, error);
+        for index in self.slab.all() {
+            let record = self.slab.get(index);
+            if context.is_none_or(|context| peek::context_of(record) == context) {
+                // A record that is not a task's ignores the flag, and one that is taken meanwhile is described anew.
+                record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+            }
+        }
+        self.cancel_calls(|of| context.is_none_or(|context| context == of));
+        self.complete_stranded(context);
+    }
+
+    /// Completes cancelled tasks that wait in contexts where no worker would come to take them.
+    fn complete_stranded(&self, context: Option<u32>) {
+        let mut local = Local::new(None);
+        for (index, state) in self.contexts.iter().enumerate() {
+            let index = index as u32;
+            let meant = context.is_none_or(|context| context == index);
+            if !meant || state.policy.is_empty() || self.service(index) == peek::Service::Workers {
+                continue;
+            }
+            let all: Vec<WorkerId> = self.workers.ids().collect();
+            let mut tasks = Vec::new();
+            state.policy.drain(&all, &mut tasks);
+            for task in tasks {
+                match task.kind() {
+                    ReadyKind::Task(id) if self.is_cancelled(id) => self.run_ready(&mut local, task),
+                    _ => self.give(index, task, None),
+                }
+            }
+        }
+        self.hand_out(&mut local);
+        self.flush(&mut local);
+        self.waiters.note_quiet();
+    }
+
+    fn is_cancelled(&self, id: TaskId) -> bool {
+        self.slab.get(id.index()).flags.load(Ordering::Relaxed) & flag::CANCELLED != 0
+    }
+
+    /// Ends the runtime: nothing may be submitted, and everything that was submitted is run; what cannot run is cancelled.
+    pub(crate) fn drain(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        if let Err(stall) = self.waiters.wait_quiet(self, Core::is_everything_complete) {
+            let message = format!("the runtime ended, and {}", stall.message());
+            self.cancel(None, Error::new(crate::error::ErrorKind::Cancelled, message));
+        }
+    }
+
+    /// There are no workers any more.
+    pub(crate) fn stopped(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.drain_stopped();
+    }
+
+    /// Completes what is ready, when there are no workers any more to do it.
+    #[inline]
+    pub(super) fn drain_stopped(&self) {
+        // SeqCst: in one order with `stopped`; the caller has pushed before, with a fence in between. Either it sees that
+        // the workers are gone, or `stopped` sees what was pushed.
+        if self.stopped.load(Ordering::SeqCst) {
+            self.run_what_is_left();
+        }
+    }
+
+    #[cold]
+    fn run_what_is_left(&self) {
+        if self.running().is_some() || DRAINING.replace(true) {
+            return;
+        }
+        let mut local = Local::new(None);
+        loop {
+            let ready = self.contexts.iter().find_map(|c| self.workers.ids().find_map(|w: WorkerId| c.policy.pop(w)));
+            let Some(ready) = ready else { break };
+            self.run_ready(&mut local, ready);
+            self.hand_out(&mut local);
+        }
+        DRAINING.set(false);
+    }
+}

@@ -1,0 +1,243 @@
+//! Flat arrays: everything a replay needs, without a pointer to chase or a list to grow.
+
+use std::panic::Location;
+
+use drawloom_graph::IndexSet;
+use rustc_hash::FxHashMap;
+
+use super::capture::{Repeatable, Tape};
+use super::replay::Plan;
+use super::thin::{distances, successors, thin};
+use super::weave::{Cloth, Work, weave};
+use crate::access::Arg;
+use crate::access::reduction::{Accumulator, Folds};
+use crate::core::Core;
+use crate::data::tree::{Root, Tree};
+use crate::error::{Result, TaskOrigin};
+use crate::sync::Arc;
+use crate::task::name::Name;
+
+/// A node, ready to run. Ranges are of the arrays in [`Pattern`].
+pub(super) struct Node {
+    pub(super) work: NodeWork,
+    pub(super) first_arg: u32,
+    pub(super) arg_count: u32,
+    pub(super) first_later: u32,
+    pub(super) later_count: u32,
+    /// How many nodes it waits for.
+    pub(super) waits: u32,
+    pub(super) priority: i32,
+    /// The number of its [`Rare`] parts, or `NO_RARE`.
+    pub(super) rare: u32,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NodeWork {
+    /// The task with this number.
+    Task(u32),
+    Nothing,
+    Fold(u32),
+}
+
+pub(super) const NO_RARE: u32 = u32::MAX;
+
+/// What only some nodes need.
+#[derive(Default)]
+pub(super) struct Rare {
+    pub(super) counts: Vec<u32>,
+    pub(super) scratch: Vec<std::alloc::Layout>,
+    /// Places of contributions: the reduction, and the number in it.
+    pub(super) joined: Vec<(u32, u32)>,
+}
+
+/// The description of a task, for messages and traces.
+pub(super) struct Title {
+    pub(super) name: Name,
+    pub(super) location: &'static Location<'static>,
+}
+
+impl Title {
+    pub(super) fn origin(&self) -> TaskOrigin {
+        TaskOrigin { name: self.name.as_str().to_owned(), location: self.location }
+    }
+}
+
+/// A reduction of a plan.
+pub(super) struct PatternReduction {
+    pub(super) folds: Arc<dyn Folds>,
+    pub(super) contributions: u32,
+}
+
+/// What all plans made from one recording share: everything but the regions.
+pub(super) struct Pattern {
+    pub(super) name: Name,
+    pub(super) location: &'static Location<'static>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) later: Vec<u32>,
+    pub(super) rare: Vec<Rare>,
+    pub(super) bodies: Vec<Repeatable>,
+    pub(super) titles: Vec<Title>,
+    pub(super) reductions: Vec<PatternReduction>,
+    /// Nodes that wait for nothing.
+    pub(super) roots: Vec<u32>,
+    /// How many nodes nobody waits for.
+    pub(super) ends: usize,
+    pub(super) task_count: usize,
+}
+
+/// The regions that a plan works on.
+pub(super) struct Bound {
+    /// The arguments of all nodes, one after the other.
+    pub(super) args: Vec<Arg>,
+    /// The pieces that reductions are folded into.
+    pub(super) folds: Vec<Arg>,
+    /// Everything that a run touches, as the arguments of one task.
+    pub(super) whole: Vec<Arg>,
+    /// For each region, what a run reads before it writes it, and what it writes.
+    pub(super) needs: Vec<(Arc<Root>, IndexSet, IndexSet)>,
+}
+
+/// Checks nothing any more: compiles what was recorded.
+pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<'static>, tape: Tape) -> Result<Plan> {
+    let Cloth { nodes: drafts, reductions, joined } = weave(&tape);
+    let drafts = thin(drafts);
+    let later_of = successors(&drafts);
+    let distance = distances(&later_of);
+    let mut joined = joined;
+    let mut pattern = Pattern {
+        name,
+        location,
+        nodes: Vec::with_capacity(drafts.len()),
+        later: Vec::new(),
+        rare: Vec::new(),
+        bodies: Vec::new(),
+        titles: Vec::new(),
+        reductions: Vec::new(),
+        roots: Vec::new(),
+        ends: 0,
+        task_count: tape.tasks.len(),
+    };
+    let mut args: Vec<Arg> = Vec::new();
+    // A task that says nothing about its priority gets that of its path: the longer what follows, the sooner it starts.
+    let chosen = tape.tasks.iter().any(|task| task.priority != 0);
+    for (number, draft) in drafts.iter().enumerate() {
+        let first_arg = args.len() as u32;
+        let (mut rare, mut priority) = (NO_RARE, distance[number]);
+        let work = match draft.work {
+            Work::Sync => NodeWork::Nothing,
+            Work::Fold(reduction) => NodeWork::Fold(reduction),
+            Work::Task(task) => {
+                let taken = &tape.tasks[task as usize];
+                args.extend_from_slice(&taken.args);
+                let joined = std::mem::take(&mut joined[task as usize]);
+                if !(taken.counts.is_empty() && taken.scratch.is_empty() && joined.is_empty()) {
+                    rare = pattern.rare.len() as u32;
+                    pattern.rare.push(Rare { counts: taken.counts.clone(), scratch: taken.scratch.clone(), joined });
+                }
+                if chosen {
+                    priority = taken.priority;
+                }
+                NodeWork::Task(task)
+            }
+        };
+        let mut later = later_of[number].clone();
+        // The first one that becomes ready is the one the worker goes on with: let it be the most urgent.
+        later.sort_by_key(|&n| std::cmp::Reverse(distance[n as usize]));
+        let first_later = pattern.later.len() as u32;
+        pattern.later.extend_from_slice(&later);
+        if draft.waits.is_empty() {
+            pattern.roots.push(number as u32);
+        }
+        pattern.ends += usize::from(later.is_empty());
+        pattern.nodes.push(Node {
+            work,
+            first_arg,
+            arg_count: args.len() as u32 - first_arg,
+            first_later,
+            later_count: later.len() as u32,
+            waits: draft.waits.len() as u32,
+            priority,
+            rare,
+        });
+    }
+    let folds = reductions.iter().map(|r| r.arg).collect();
+    pattern.reductions =
+        reductions.into_iter().map(|r| PatternReduction { folds: r.folds, contributions: r.contributions }).collect();
+    let needs = needs_of(&tape);
+    for task in tape.tasks {
+        pattern.titles.push(Title { name: task.name, location: task.location });
+        pattern.bodies.push(task.body);
+    }
+    let bound = Bound { whole: whole_of(&args), args, folds, needs };
+    Ok(Plan::new(core, Arc::new(pattern), bound))
+}
+
+/// Everything that some arguments touch, as the arguments of one task: the pieces themselves when they are few, and whole
+/// regions otherwise.
+pub(super) fn whole_of(args: &[Arg]) -> Vec<Arg> {
+    const FEW: usize = 8;
+    let mut trees: Vec<*const Tree> = Vec::new();
+    let mut used: FxHashMap<*const Tree, (Vec<Arg>, bool)> = FxHashMap::default();
+    for arg in args.iter().filter(|a| a.is_ordered()) {
+        let tree = std::ptr::from_ref(arg.piece().tree());
+        let (pieces, mutates) = used.entry(tree).or_insert_with(|| {
+            trees.push(tree);
+            (Vec::new(), false)
+        });
+        *mutates |= arg.mode().mutates();
+        if pieces.len() <= FEW && !pieces.iter().any(|known| std::ptr::eq(known.piece(), arg.piece())) {
+            pieces.push(*arg);
+        }
+    }
+    let mut whole = Vec::new();
+    for tree in trees {
+        let (pieces, mutates) = &used[&tree];
+        let mode = if *mutates { crate::access::Mode::LendUpdate } else { crate::access::Mode::LendRead };
+        let disjoint = || {
+            pieces
+                .iter()
+                .enumerate()
+                .all(|(i, a)| pieces[..i].iter().all(|b| a.piece().indices.first_common(&b.piece().indices).is_none()))
+        };
+        if pieces.len() <= FEW && disjoint() {
+            whole.extend(pieces.iter().map(|arg| Arg::new(arg.piece(), mode)));
+        } else {
+            whole.push(Arg::new(&pieces[0].piece().tree().root, mode));
+        }
+    }
+    whole
+}
+
+/// For each region, what a run reads before it writes it, and what it writes.
+fn needs_of(tape: &Tape) -> Vec<(Arc<Root>, IndexSet, IndexSet)> {
+    let mut needs: Vec<(Arc<Root>, IndexSet, IndexSet)> =
+        tape.roots.iter().map(|root| (Arc::clone(root), IndexSet::empty(), IndexSet::empty())).collect();
+    // Regions that have all their contents cannot miss any, so only the others are looked at.
+    let number: FxHashMap<*const Tree, usize> = tape
+        .roots
+        .iter()
+        .enumerate()
+        .filter(|(_, root)| root.tree().has_missing.load(crate::sync::atomic::Ordering::Relaxed))
+        .map(|(i, root)| (std::ptr::from_ref(root.tree()), i))
+        .collect();
+    for arg in tape.tasks.iter().flat_map(|task| &task.args) {
+        let Some(&at) = number.get(&std::ptr::from_ref(arg.piece().tree())) else { continue };
+        let (_, reads, writes) = &mut needs[at];
+        if arg.mode().reads() {
+            *reads = reads.union(&arg.piece().indices.difference(writes));
+        }
+        if arg.mode().mutates() {
+            *writes = writes.union(&arg.piece().indices);
+        }
+    }
+    needs
+}
+
+/// The accumulators of a plan's reductions.
+pub(super) fn accumulators(pattern: &Pattern, bound: &Bound) -> Vec<Vec<Accumulator>> {
+    let made = pattern.reductions.iter().zip(&bound.folds).map(|(reduction, arg)| {
+        (0..reduction.contributions).map(|_| reduction.folds.make(arg.piece().shape.len())).collect()
+    });
+    made.collect()
+}

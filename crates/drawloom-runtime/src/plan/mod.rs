@@ -1,0 +1,45 @@
+//! Tasks recorded once, checked, compiled, and replayed.
+//!
+//! A [`Capture`] records tasks instead of running them. [`Capture::plan`] checks what was recorded with `drawloom-graph`,
+//! decides the order once and for all, and compiles it into flat arrays. A [`Plan`] can then be run any number of times at
+//! a cost per task that is a fraction of submitting it.
+//!
+//! ```
+//! use drawloom_runtime::Loom;
+//!
+//! let loom = Loom::new()?;
+//! let x = loom.vector("x", vec![1.0_f64; 100]);
+//! let step = loom.capture("step");
+//! for block in x.blocks(4)? {
+//!     step.task("double").update(&block).run(|block| block.iter_mut().for_each(|x| *x *= 2.0));
+//! }
+//! let plan = step.plan()?;
+//! for _ in 0..10 {
+//!     plan.run()?;
+//! }
+//! assert_eq!(x.to_vec()?[99], 1024.0);
+//! # Ok::<(), drawloom_runtime::Error>(())
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`capture`] | tasks that are recorded |
+//! | [`graph`] | what was recorded as a graph of `drawloom-graph`, and its check |
+//! | [`weave`] | the order of recorded tasks, as nodes and edges |
+//! | [`thin`] | fewer nodes and edges that say the same, and critical paths |
+//! | [`compile`] | flat arrays |
+//! | [`rebind`] | the same plan on other regions |
+//! | [`replay`] | running it |
+
+#![allow(unsafe_code)]
+
+mod capture;
+mod compile;
+mod graph;
+mod rebind;
+pub(crate) mod replay;
+mod thin;
+mod weave;
+
+pub use capture::{Capture, Recorded, Step};
+pub use replay::Plan;

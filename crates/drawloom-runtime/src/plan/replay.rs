@@ -1,0 +1,448 @@
+//! Running a plan.
+//!
+//! A run is one task to everyone else: it is ordered by everything that the plan touches, and complete when its last node
+//! is. Inside, nodes count down the nodes that wait for them. A worker that makes a node ready goes on with it at once, and
+//! leaves further ones to others; where a plan starts with very many nodes, workers take them in shares that become smaller
+//! towards the end.
+//!
+//! A run allocates nothing: counts, accumulators and arguments exist from the start, and are only reset.
+
+use std::cell::{Cell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::compile::{Bound, NO_RARE, Node, NodeWork, Pattern, accumulators};
+use crate::access::reduction::{Accumulator, fold_all};
+use crate::access::{Arg, Frame, Scratchpad};
+use crate::core::{Core, Local, panic_text};
+use crate::data::region::Region;
+use crate::error::{Error, ErrorKind, Result, TaskOrigin};
+use crate::policy::Ready;
+use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Arc, Mutex, Padded, lock};
+use crate::task::future::Future;
+use crate::task::record::TaskId;
+
+/// A plan with more nodes than this that wait for nothing hands them out in shares.
+const MANY_ROOTS: usize = 64;
+/// The largest share.
+const SHARE: usize = 32;
+
+/// Recorded tasks, checked and compiled. Running it costs little more than the tasks themselves.
+///
+/// Cloning gives another handle to the same plan. Runs of one plan follow each other; different plans run at the same time
+/// as far as their data allows.
+#[derive(Clone)]
+pub struct Plan {
+    core: Arc<Core>,
+    state: Arc<PlanState>,
+}
+
+/// A plan on certain regions, and the state of its present run.
+pub(crate) struct PlanState {
+    pub(super) pattern: Arc<Pattern>,
+    pub(super) bound: Bound,
+    /// For each node, how many nodes it still waits for.
+    pending: Vec<AtomicU32>,
+    ends: Padded<AtomicUsize>,
+    next_root: Padded<AtomicUsize>,
+    /// The task that stands for the run.
+    run: AtomicU64,
+    accumulators: UnsafeCell<Vec<Vec<Accumulator>>>,
+    /// Where those are.
+    addresses: Vec<Vec<*mut u8>>,
+    trouble: Mutex<Trouble>,
+    /// Updated by each run, so that runs of one plan follow each other.
+    _turn: crate::data::value::Value<u8>,
+}
+
+/// What went wrong in a run.
+#[derive(Default)]
+struct Trouble {
+    first: Option<Error>,
+    cancelled: Vec<TaskOrigin>,
+}
+
+// SAFETY: accumulators are used by the node they belong to, and by the fold after it, which the order of nodes keeps apart;
+// arguments point to pieces that `bound.needs` keeps.
+unsafe impl Send for PlanState {}
+// SAFETY: as above.
+unsafe impl Sync for PlanState {}
+
+/// What a thread that runs nodes is doing, for messages.
+pub(crate) struct At<'a> {
+    pub(crate) state: &'a PlanState,
+    node: Cell<u32>,
+}
+
+impl At<'_> {
+    /// The task that is running.
+    pub(crate) fn origin(&self) -> TaskOrigin {
+        self.state.origin(self.node.get())
+    }
+}
+
+impl Plan {
+    pub(super) fn new(core: &Arc<Core>, pattern: Arc<Pattern>, mut bound: Bound) -> Self {
+        let mut accumulators = accumulators(&pattern, &bound);
+        let addresses = pattern
+            .reductions
+            .iter()
+            .zip(&mut accumulators)
+            .map(|(reduction, list)| list.iter_mut().map(|a| reduction.folds.address(a)).collect())
+            .collect();
+        let turn = core.make_turn(pattern.name.as_str());
+        bound.whole.push(Arg::new(turn.handle().piece(), crate::access::Mode::LendUpdate));
+        let state = PlanState {
+            pending: pattern.nodes.iter().map(|n| AtomicU32::new(n.waits)).collect(),
+            ends: Padded::default(),
+            next_root: Padded::default(),
+            run: AtomicU64::new(0),
+            accumulators: UnsafeCell::new(accumulators),
+            addresses,
+            trouble: Mutex::default(),
+            _turn: turn,
+            pattern,
+            bound,
+        };
+        Self { core: Arc::clone(core), state: Arc::new(state) }
+    }
+
+    pub(super) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(super) fn state(&self) -> &PlanState {
+        &self.state
+    }
+
+    /// Runs the plan once, and waits until it is complete.
+    ///
+    /// # Errors
+    /// The first task that failed, with those that were cancelled for it.
+    pub fn run(&self) -> Result<()> {
+        self.start().wait()
+    }
+
+    /// Submits one run. It is ordered with other tasks and runs by the regions that the plan touches.
+    pub fn start(&self) -> Future<()> {
+        let id = self.core.submit_run(&self.state);
+        Future::without_value(Arc::clone(&self.core), id)
+    }
+
+    /// How many tasks one run has.
+    pub fn len(&self) -> usize {
+        self.state.pattern.task_count
+    }
+
+    /// Whether a run does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many nodes the plan has: tasks, folds of reductions, and points that stand for several tasks.
+    pub fn nodes(&self) -> usize {
+        self.state.pattern.nodes.len()
+    }
+
+    /// How many orders between nodes the plan keeps.
+    pub fn edges(&self) -> usize {
+        self.state.pattern.later.len()
+    }
+
+    /// The number of tasks on the longest chain: no machine can run the plan in fewer steps.
+    pub fn depth(&self) -> usize {
+        super::thin::depth(&self.state.pattern)
+    }
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Plan({}, {} tasks)", self.state.pattern.name.as_str(), self.len())
+    }
+}
+
+impl PlanState {
+    pub(crate) fn name(&self) -> crate::task::name::Name {
+        self.pattern.name
+    }
+
+    /// The task that stands for the present run.
+    pub(crate) fn run(&self) -> TaskId {
+        TaskId::from_bits(self.run.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn location(&self) -> &'static std::panic::Location<'static> {
+        self.pattern.location
+    }
+
+    /// Everything that a run touches.
+    pub(crate) fn whole(&self) -> &[Arg] {
+        &self.bound.whole
+    }
+
+    /// What a run reads that was never written, if anything; and notes what it writes.
+    pub(crate) fn missing(&self) -> Option<String> {
+        for (root, reads, writes) in &self.bound.needs {
+            let tree = root.tree();
+            if !tree.has_missing.load(Ordering::Relaxed) {
+                continue;
+            }
+            let mut missing = lock(&tree.missing);
+            if let Some(index) = missing.first_common(reads) {
+                return Some(format!("reads region `{}`, whose element {index} was never written", tree.name));
+            }
+            *missing = missing.difference(writes);
+            tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
+        }
+        None
+    }
+
+    fn origin(&self, node: u32) -> TaskOrigin {
+        match self.pattern.nodes[node as usize].work {
+            NodeWork::Task(task) => self.pattern.titles[task as usize].origin(),
+            _ => TaskOrigin { name: self.pattern.name.as_str().to_owned(), location: self.pattern.location },
+        }
+    }
+
+    /// Begins a run, on behalf of the task that stands for it.
+    pub(crate) fn begin(&self, core: &Core, local: &mut Local, run: TaskId, context: u32) {
+        let pattern = &*self.pattern;
+        if pattern.nodes.is_empty() {
+            core.end_run(local, run, None);
+            return;
+        }
+        for (pending, node) in self.pending.iter().zip(&pattern.nodes) {
+            // Relaxed: the queues through which nodes reach workers order this.
+            pending.store(node.waits, Ordering::Relaxed);
+        }
+        self.run.store(run.bits(), Ordering::Relaxed);
+        self.ends.store(pattern.ends, Ordering::Relaxed);
+        self.next_root.store(0, Ordering::Relaxed);
+        *lock(&self.trouble) = Trouble::default();
+        if core.is_serial() {
+            self.run_in_order(core, local);
+        } else if pattern.roots.len() > MANY_ROOTS {
+            let shares = core.workers.count.min(pattern.roots.len().div_ceil(SHARE));
+            // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
+            self.ends.store(pattern.ends + shares, Ordering::Relaxed);
+            for _ in 0..shares {
+                core.push_node(local, context, Ready::share(self));
+            }
+        } else {
+            for &root in &pattern.roots {
+                core.push_node(local, context, Ready::node(self, root, pattern.nodes[root as usize].priority));
+            }
+        }
+    }
+
+    /// Runs all nodes one after the other: the serial engine.
+    fn run_in_order(&self, core: &Core, local: &mut Local) {
+        let mut scratch = local.take_scratch();
+        let at = At { state: self, node: Cell::new(0) };
+        core.running_nodes(local, &at, |_| {
+            for node in 0..self.pattern.nodes.len() as u32 {
+                at.node.set(node);
+                self.run_node(core, node, &mut scratch);
+            }
+        });
+        local.give_scratch(scratch);
+        self.finish(core, local);
+    }
+
+    /// Runs a node, and whatever it makes ready on this worker.
+    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) {
+        let mut scratch = local.take_scratch();
+        let at = At { state: self, node: Cell::new(first) };
+        let ended = core.running_nodes(local, &at, |local| self.follow(core, local, context, &at, first, &mut scratch));
+        local.give_scratch(scratch);
+        self.count_ends(core, local, ended);
+    }
+
+    /// Runs shares of the nodes that wait for nothing, until none are left.
+    pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) {
+        let roots = &self.pattern.roots;
+        let workers = core.workers.count.max(1);
+        let mut scratch = local.take_scratch();
+        let at = At { state: self, node: Cell::new(0) };
+        let ended = core.running_nodes(local, &at, |local| {
+            let mut ended = 1;
+            loop {
+                // Relaxed: the counter only shares out numbers.
+                let seen = self.next_root.load(Ordering::Relaxed);
+                let share = (roots.len().saturating_sub(seen) / (4 * workers)).clamp(1, SHARE);
+                let first = self.next_root.fetch_add(share, Ordering::Relaxed);
+                if first >= roots.len() {
+                    return ended;
+                }
+                for &root in &roots[first..(first + share).min(roots.len())] {
+                    ended += self.follow(core, local, context, &at, root, &mut scratch);
+                }
+            }
+        });
+        local.give_scratch(scratch);
+        self.count_ends(core, local, ended);
+    }
+
+    /// Runs a node and, one after the other, nodes that it makes ready. Returns how many of them nobody waits for.
+    #[inline]
+    fn follow(
+        &self,
+        core: &Core,
+        local: &mut Local,
+        context: u32,
+        at: &At<'_>,
+        first: u32,
+        scratch: &mut Scratchpad,
+    ) -> usize {
+        let pattern = &*self.pattern;
+        let mut ended = 0;
+        let mut next = Some(first);
+        while let Some(number) = next.take() {
+            at.node.set(number);
+            self.run_node(core, number, scratch);
+            let node = &pattern.nodes[number as usize];
+            if node.later_count == 0 {
+                ended += 1;
+                continue;
+            }
+            let later = node.first_later as usize..(node.first_later + node.later_count) as usize;
+            for &other in &pattern.later[later] {
+                let later = &pattern.nodes[other as usize];
+                // A node that waits for this one only needs no counting.
+                // AcqRel: the one who reaches zero sees what all earlier nodes did.
+                if later.waits > 1 && self.pending[other as usize].fetch_sub(1, Ordering::AcqRel) != 1 {
+                    continue;
+                }
+                if next.is_none() {
+                    next = Some(other);
+                } else {
+                    core.push_node(local, context, Ready::node(self, other, later.priority));
+                }
+            }
+        }
+        ended
+    }
+
+    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) {
+        // AcqRel: the last one sees what all nodes did, before the run is complete.
+        if ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended {
+            self.finish(core, local);
+        }
+    }
+
+    fn finish(&self, core: &Core, local: &mut Local) {
+        let trouble = std::mem::take(&mut *lock(&self.trouble));
+        let count = trouble.cancelled.len() as u64;
+        let error = trouble.first.map(|error| error.with_cancelled(trouble.cancelled, count));
+        core.end_run(local, self.run(), error);
+    }
+
+    #[inline]
+    fn run_node(&self, core: &Core, number: u32, scratch: &mut Scratchpad) {
+        let node = &self.pattern.nodes[number as usize];
+        match node.work {
+            NodeWork::Task(task) => self.run_task(core, node, number, task, scratch),
+            NodeWork::Nothing => {}
+            NodeWork::Fold(reduction) => self.fold(core, number, reduction),
+        }
+    }
+
+    #[inline]
+    fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) {
+        let args = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
+        for arg in args.iter().filter(|a| a.mode().reads()) {
+            if let Some(because) = arg.piece().tree().spoiled(&arg.piece().indices) {
+                self.fail(number, args, Error::cancelled(self.origin(number), because));
+                return;
+            }
+        }
+        if let Err(error) = core.make_proper_here(args) {
+            self.fail(number, args, Error::of_task(error.kind(), self.origin(number), error.message()));
+            return;
+        }
+        let body = &self.pattern.bodies[task as usize];
+        let result = if node.rare == NO_RARE {
+            let mut frame = Frame::new(args, &[], &[], scratch, &[]);
+            catch_unwind(AssertUnwindSafe(|| body(&mut frame)))
+        } else {
+            self.run_rare(node, args, task, scratch)
+        };
+        match result {
+            Ok(Ok(())) => {
+                for arg in args.iter().filter(|a| a.mode().mutates()) {
+                    arg.piece().tree().heal(&arg.piece().indices);
+                }
+            }
+            Ok(Err(error)) => {
+                self.fail(number, args, Error::of_task(ErrorKind::Failed, self.origin(number), error.to_string()));
+            }
+            Err(panic) => {
+                self.fail(number, args, Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic)));
+            }
+        }
+    }
+
+    fn run_rare(
+        &self,
+        node: &Node,
+        args: &[Arg],
+        task: u32,
+        scratch: &mut Scratchpad,
+    ) -> std::thread::Result<crate::task::body::BodyResult> {
+        let rare = &self.pattern.rare[node.rare as usize];
+        let mut places = [std::ptr::null_mut(); 16];
+        for (place, &(reduction, contribution)) in places.iter_mut().zip(&rare.joined) {
+            let (reduction, contribution) = (reduction as usize, contribution as usize);
+            // SAFETY: this accumulator belongs to this node alone until the fold, which waits for the node.
+            let accumulator = unsafe { &mut (&mut *self.accumulators.get())[reduction][contribution] };
+            self.pattern.reductions[reduction].folds.reset(accumulator);
+            *place = self.addresses[reduction][contribution];
+        }
+        let mut frame = Frame::new(args, &rare.counts, &places[..rare.joined.len()], scratch, &rare.scratch);
+        let body = &self.pattern.bodies[task as usize];
+        catch_unwind(AssertUnwindSafe(|| body(&mut frame)))
+    }
+
+    /// Folds a reduction into its piece.
+    fn fold(&self, core: &Core, number: u32, reduction: u32) {
+        let arg = self.bound.folds[reduction as usize];
+        let tree = arg.piece().tree();
+        if let Some(because) = tree.spoiled(&arg.piece().indices) {
+            self.fail(number, &[arg], Error::cancelled(self.origin(number), because));
+            return;
+        }
+        if let Err(error) = core.make_proper_here(&[arg]) {
+            self.fail(number, &[arg], Error::of_task(error.kind(), self.origin(number), error.message()));
+            return;
+        }
+        let folds = &self.pattern.reductions[reduction as usize].folds;
+        // SAFETY: all contributors are complete, and the next run has not begun.
+        let list = unsafe { &mut (&mut *self.accumulators.get())[reduction as usize] };
+        let folded = catch_unwind(AssertUnwindSafe(|| {
+            fold_all(&**folds, list);
+            // SAFETY: the node has exclusive access to the piece, whose elements have the reduction's type.
+            unsafe { folds.apply(arg.piece(), tree.base(), &list[0]) };
+        }));
+        if let Err(panic) = folded {
+            self.fail(number, &[arg], Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic)));
+        }
+    }
+
+    #[cold]
+    fn fail(&self, number: u32, args: &[Arg], error: Error) {
+        for arg in args.iter().filter(|a| a.mode().mutates()) {
+            arg.piece().tree().spoil(&arg.piece().indices, error.because().unwrap_or(&error));
+        }
+        let mut trouble = lock(&self.trouble);
+        match error.because() {
+            // What was spoiled before the run began is nobody's fault here, and is reported as it is.
+            Some(because) if trouble.first.is_none() => trouble.first = Some(because.clone()),
+            _ => {}
+        }
+        if error.because().is_some() {
+            trouble.cancelled.push(self.origin(number));
+        } else {
+            trouble.first.get_or_insert(error);
+        }
+    }
+}

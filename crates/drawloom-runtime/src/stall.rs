@@ -1,0 +1,179 @@
+//! Waits that can never end.
+//!
+//! A thread that waits looks now and then at everything that is in flight. As long as anything moves (a task runs or is
+//! ready, a worker is awake, a guard was just granted) it goes on waiting. When nothing does, there are two cases.
+//!
+//! *Certain*: every guard that is held is held by a thread that waits itself, so nobody is left who could change anything.
+//! The wait returns an error at once.
+//!
+//! *Uncertain*: a guard is held by a thread that does something else, or a task waits for a worker that the application
+//! drives. That may go on, so the error comes only after nothing has changed for the patience of the runtime.
+//!
+//! # Why a certain stall is certain
+//!
+//! Records are looked at twice, and in between it is checked that all workers sleep or wait. A task that is ready or was
+//! taken from a queue has nothing pending and is not claimed; a worker claims a task only after it stopped counting as
+//! asleep. So if both looks see the same, and no worker was awake in between, no task moved.
+
+#![allow(unsafe_code)]
+
+mod picture;
+mod report;
+
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use crate::access::Arg;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::sync::{Mutex, lock, thread};
+use crate::task::record::TaskId;
+pub(crate) use picture::Entry;
+use picture::{Motion, Picture};
+
+/// The longest time between two looks.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Who waits, and who holds what.
+pub(crate) struct Stalls {
+    patience: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    guards: Vec<Guard>,
+    blocked: Vec<Blocked>,
+}
+
+/// A guard that is waited for or held.
+#[derive(Clone, Copy)]
+struct Guard {
+    task: TaskId,
+    thread: thread::ThreadId,
+    location: &'static Location<'static>,
+    arg: Arg,
+}
+
+/// A thread that waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Blocked {
+    thread: thread::ThreadId,
+    /// Whether the thread is a worker, which waits inside of a task.
+    worker: bool,
+    on: On,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum On {
+    /// A task to be complete.
+    Task(TaskId),
+    /// The turn of a guard.
+    Turn(TaskId),
+    /// A free record, to submit a task.
+    Room,
+    /// Tasks without end: those of a context, or all.
+    Everything,
+}
+
+impl Stalls {
+    pub(crate) fn new(patience: Duration) -> Self {
+        Self { patience, state: Mutex::default() }
+    }
+
+    /// A guard is asked for.
+    pub(crate) fn add_guard(&self, task: TaskId, arg: Arg, location: &'static Location<'static>) {
+        let thread = thread::current().id();
+        lock(&self.state).guards.push(Guard { task, thread, location, arg });
+    }
+
+    /// A guard is gone.
+    pub(crate) fn remove_guard(&self, task: TaskId) {
+        let mut state = lock(&self.state);
+        if let Some(at) = state.guards.iter().position(|g| g.task == task) {
+            state.guards.swap_remove(at);
+        }
+    }
+
+    /// Waits until something is done. `sleep` sleeps until the thread is woken, or for the given time.
+    ///
+    /// # Errors
+    /// When that can never be.
+    pub(crate) fn block(
+        &self,
+        core: &Core,
+        on: On,
+        done: impl Fn() -> bool,
+        mut sleep: impl FnMut(Duration),
+    ) -> Result<()> {
+        if done() {
+            return Ok(());
+        }
+        let entry = Blocked { thread: thread::current().id(), worker: core.is_worker(), on };
+        lock(&self.state).blocked.push(entry);
+        let result = self.watch(core, on, done, &mut sleep);
+        let mut state = lock(&self.state);
+        let at = state.blocked.iter().position(|b| *b == entry).expect("it was added above");
+        state.blocked.swap_remove(at);
+        result
+    }
+
+    fn watch(&self, core: &Core, on: On, done: impl Fn() -> bool, sleep: &mut impl FnMut(Duration)) -> Result<()> {
+        let mut since: Option<(u64, Instant)> = None;
+        let mut nap = Duration::from_millis(1);
+        let longest = NAP.min(self.patience / 4).max(Duration::from_millis(1));
+        loop {
+            if done() {
+                return Ok(());
+            }
+            match self.look(core) {
+                None => since = None,
+                Some((picture, motion)) => {
+                    let first = match since {
+                        Some((signature, first)) if signature == picture.signature => first,
+                        _ => Instant::now(),
+                    };
+                    since = Some((picture.signature, first));
+                    let over = motion == Motion::Never || first.elapsed() >= self.patience;
+                    if over && !done() {
+                        let error = self.report(core, &picture, on);
+                        // The report took its time; what was done meanwhile counts.
+                        return if done() { Ok(()) } else { Err(error) };
+                    }
+                }
+            }
+            sleep(nap);
+            nap = (nap * 2).min(longest);
+        }
+    }
+
+    /// Looks at everything that is in flight. None when something moves.
+    fn look(&self, core: &Core) -> Option<(Picture, Motion)> {
+        if !self.is_quiet(core) {
+            return None;
+        }
+        let (picture, motion) = self.take_picture(core)?;
+        if !self.is_quiet(core) {
+            return None;
+        }
+        let (again, _) = self.take_picture(core)?;
+        (again.signature == picture.signature).then_some((picture, motion))
+    }
+
+    /// Whether every worker sleeps or waits, and nothing is in a queue that a worker would look at.
+    fn is_quiet(&self, core: &Core) -> bool {
+        let waiting = lock(&self.state).blocked.iter().filter(|b| b.worker).count();
+        core.is_quiet_with(waiting)
+    }
+
+    fn take_picture(&self, core: &Core) -> Option<(Picture, Motion)> {
+        let picture = Picture::take(core);
+        let motion = picture.motion(core, &lock(&self.state));
+        (motion != Motion::Now).then_some((picture, motion))
+    }
+
+    fn report(&self, core: &Core, picture: &Picture, on: On) -> Error {
+        report::error(core, picture, &lock(&self.state), on)
+    }
+}

@@ -1,0 +1,200 @@
+//! Recorded programs give what submitting them gives, every time.
+
+use drawloom_runtime::{ErrorKind, Loom, Region, Sum, Vector};
+
+fn looms() -> Vec<Loom> {
+    let mut looms = vec![Loom::serial()];
+    looms.extend([1, 2, 3, 8].map(|workers| Loom::builder().workers(workers).build().unwrap()));
+    looms
+}
+
+/// A program that is submitted or recorded: a stencil with halos, a sum, and something on the whole.
+macro_rules! program {
+    ($sink:expr, $a:expr, $b:expr, $sum:expr) => {{
+        for ((halo, block), i) in $a.halos(8, 1).unwrap().zip($b.blocks(8).unwrap()).zip(0..) {
+            $sink.task("smooth").read(&halo).write(&block).run(move |halo, block| {
+                let first = usize::from(i > 0);
+                for (k, out) in block.iter_mut().enumerate() {
+                    let left = if k + first == 0 { 0.0 } else { halo[k + first - 1] };
+                    *out = 0.3 * left + 0.5 * halo.get(k + first + 1).copied().unwrap_or(0.0) + 0.1;
+                }
+            });
+        }
+        for (a, b) in $a.blocks(8).unwrap().zip($b.blocks(8).unwrap()) {
+            $sink.task("copy").read(&b).write(&a).run(|b, a| a.copy_from_slice(b));
+        }
+        for block in $a.blocks(7).unwrap() {
+            $sink.task("sum").read(&block).reduce(&$sum, Sum).scratch::<f64>(3).run(|block, sum, scratch| {
+                assert_eq!(scratch, [0.0; 3]);
+                scratch[0] = block.iter().sum();
+                *sum += scratch[0];
+            });
+        }
+        $sink.task("turn").update(&$a).run(|a| a.rotate_left(3));
+    }};
+}
+
+fn start(loom: &Loom) -> (Vector<f64>, Vector<f64>, drawloom_runtime::Value<f64>) {
+    let a = loom.vector("a", (0..61).map(f64::from).collect());
+    (a, loom.vector("b", vec![0.0; 61]), loom.value("sum", 0.5))
+}
+
+fn bits(a: &Vector<f64>, sum: &drawloom_runtime::Value<f64>) -> Vec<u64> {
+    let mut bits: Vec<u64> = a.to_vec().unwrap().iter().map(|x| x.to_bits()).collect();
+    bits.push(sum.get().unwrap().to_bits());
+    bits
+}
+
+#[test]
+fn a_replay_gives_the_bits_that_submitting_gives() {
+    let serial = Loom::serial();
+    let (a, b, sum) = start(&serial);
+    for _ in 0..25 {
+        program!(serial, a, b, sum);
+    }
+    let expected = bits(&a, &sum);
+    for loom in looms() {
+        let (a, b, sum) = start(&loom);
+        let capture = loom.capture("step");
+        program!(capture, a, b, sum);
+        let plan = capture.plan().unwrap();
+        assert_eq!(plan.len(), 8 + 8 + 7 + 1);
+        for _ in 0..24 {
+            plan.start();
+        }
+        plan.run().unwrap();
+        assert_eq!(bits(&a, &sum), expected, "{} workers", loom.workers());
+    }
+}
+
+#[test]
+fn a_plan_runs_on_other_regions_of_the_same_shape() {
+    for loom in looms() {
+        let (a, b, sum) = start(&loom);
+        let capture = loom.capture("step");
+        program!(capture, a, b, sum);
+        let plan = capture.plan().unwrap();
+        let (c, d, total) = start(&loom);
+        let other = plan.rebind(&a, &c).unwrap().rebind(&b, &d).unwrap().rebind(&sum, &total).unwrap();
+        for _ in 0..3 {
+            let (first, second) = (plan.start(), other.start());
+            first.wait().unwrap();
+            second.wait().unwrap();
+        }
+        assert_eq!(bits(&a, &sum), bits(&c, &total));
+        let short = loom.vector("short", vec![0.0; 3]);
+        let error = plan.rebind(&a, &short).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Shape);
+        assert!(error.to_string().contains("`short`") && error.to_string().contains("`a`"), "{error}");
+    }
+}
+
+#[test]
+fn runs_are_ordered_with_tasks_submitted_before_and_after() {
+    for loom in looms() {
+        let x = loom.value("x", 1_u64);
+        let capture = loom.capture("double");
+        capture.task("double").update(&x).run(|x| *x = x.wrapping_mul(2));
+        let plan = capture.plan().unwrap();
+        for _ in 0..30 {
+            loom.task("add").update(&x).run(|x| *x = x.wrapping_add(1));
+            plan.start();
+        }
+        let expected = (0..30).fold(1_u64, |x, _| x.wrapping_add(1).wrapping_mul(2));
+        assert_eq!(x.get().unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_failing_task_fails_the_run_and_the_next_run_can_succeed() {
+    for loom in looms() {
+        let x = loom.value("x", 0_u64);
+        let y = loom.value("y", 0_u64);
+        let rounds = std::sync::atomic::AtomicU64::new(0);
+        let capture = loom.capture("risky");
+        capture.task("write").write(&x).run(move |x| {
+            *x = rounds.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            assert_ne!(*x, 1, "the second round is bad");
+        });
+        capture.task("use").read(&x).write(&y).run(|x, y| *y = *x + 10);
+        let plan = capture.plan().unwrap();
+        plan.run().unwrap();
+        let error = plan.run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Panicked);
+        assert_eq!(error.task().unwrap().name, "write");
+        assert_eq!(error.cancelled_tasks()[0].name, "use");
+        plan.run().unwrap();
+        assert_eq!(y.get().unwrap(), 12);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn very_many_independent_tasks_all_run() {
+    for loom in looms() {
+        let x = loom.vector("x", vec![0_u32; 5000]);
+        let capture = loom.capture("all");
+        for element in x.blocks(5000).unwrap() {
+            capture.task("one").update(&element).run(|x| x[0] += 1);
+        }
+        let plan = capture.plan().unwrap();
+        for _ in 0..20 {
+            plan.start();
+        }
+        assert!(x.to_vec().unwrap().iter().all(|&x| x == 20));
+    }
+}
+
+#[test]
+fn the_graph_of_a_recording_can_be_asked() {
+    let loom = Loom::serial();
+    let (a, b, sum) = start(&loom);
+    let capture = loom.capture("step");
+    program!(capture, a, b, sum);
+    let graph = capture.graph().unwrap();
+    assert!(graph.check().is_valid());
+    assert!(graph.order().is_ok());
+}
+
+#[test]
+fn overlapping_arguments_are_refused_with_the_names_of_both() {
+    let loom = Loom::serial();
+    let x = loom.vector("x", vec![0; 10]);
+    let half = x.blocks(2).unwrap().next().unwrap();
+    let capture = loom.capture("bad");
+    capture.task("shift").read(&half).update(&x).run(|_, _| ());
+    let error = capture.plan().unwrap_err().to_string();
+    assert!(error.contains("shift") && error.contains("P1") && error.contains("blocks2"), "{error}");
+}
+
+#[test]
+fn a_task_of_a_plan_cannot_submit() {
+    for loom in looms() {
+        let x = loom.host_value("x", None);
+        let inner = loom.clone();
+        let capture = loom.capture("nested");
+        capture.task("outer").write(&x).run(move |x| *x = Some(inner.task("inner").run(|| ()).wait().unwrap_err()));
+        capture.plan().unwrap().run().unwrap();
+        let error = x.read().unwrap().clone().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Plan);
+        assert!(error.to_string().contains("`inner`") && error.to_string().contains("`outer`"), "{error}");
+        let _ = loom.wait_all();
+    }
+}
+
+#[test]
+fn a_plan_that_reads_what_was_never_written_is_refused_when_it_runs() {
+    for loom in looms() {
+        let x = loom.vector_without_contents::<f64>("x", 10);
+        let y = loom.vector("y", vec![0.0; 10]);
+        let capture = loom.capture("copy");
+        capture.task("copy").read(&x).write(&y).run(|x, y| y.copy_from_slice(x));
+        let plan = capture.plan().unwrap();
+        let error = plan.run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Uninitialised);
+        loom.task("fill").write(&x).run(|x| x.fill(2.0));
+        plan.run().unwrap();
+        assert_eq!(y.to_vec().unwrap(), [2.0; 10]);
+        let _ = loom.wait_all();
+    }
+}
