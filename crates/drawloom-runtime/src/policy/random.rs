@@ -29,7 +29,7 @@ impl Random {
 
     fn place(&self, lots: &mut Lots, task: Ready) {
         let count = lots.members.len().max(1) as u64;
-        let drawn = (u128::from(lots.draw()) * u128::from(count) >> 64) as usize;
+        let drawn = ((u128::from(lots.draw()) * u128::from(count)) >> 64) as usize;
         // Without members the task waits at any place: those who come later look everywhere.
         let place = lots.members.get(drawn).map_or(0, |worker| worker.index());
         self.queues[place].push_back(task);
