@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`cholesky`] | tiled Cholesky factorisation, with kernels that are fast on small tiles |
+//! | [`micro`] | the smallest tasks in six shapes: what a task costs |
 //! | [`taskbench`] | Task Bench: graphs of known shape with a kernel of any size, and what they say about a runtime |
 //!
 //! Kernels are compiled for several instruction sets and chosen at run time ([`Level`]).
@@ -11,6 +12,7 @@
 
 pub mod cholesky;
 mod level;
+pub mod micro;
 pub mod taskbench;
 
 pub use level::Level;

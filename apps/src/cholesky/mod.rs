@@ -20,13 +20,19 @@
 //! | [`layout`] | tiles of a matrix, and the operations in order |
 //! | [`matrix`] | the matrix to factor; tiles in memory; the serial loop |
 //! | [`check`] | the result against the definition |
+//! | [`line`] | elements that start at a cache line |
+//! | [`tasks`] | tiles as regions, operations as tasks: submitted, or recorded as a plan |
 
 mod check;
 mod kernel;
 mod layout;
+#[allow(unsafe_code)]
+mod line;
 mod matrix;
+mod tasks;
 
 pub use check::max_error;
 pub use kernel::{Kernels, NotPositive};
 pub use layout::{Layout, LayoutError, Operation, Order};
 pub use matrix::{Spd, TiledMatrix};
+pub use tasks::{Factor, Tiles, TilesError};

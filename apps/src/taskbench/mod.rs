@@ -25,16 +25,19 @@
 //! | [`compute`] | the kernel |
 //! | [`stamp`] | what a task writes, and how it checks what it reads |
 //! | [`serial`] | the loop without a runtime, and the rate it reaches |
+//! | [`engine`] | the graph on the engine: submitted, or recorded as a plan |
 //! | [`metg`] | from measured points to METG |
 
 #[allow(unsafe_code)]
 mod compute;
+mod engine;
 mod metg;
 mod pattern;
 mod serial;
 mod stamp;
 
 pub use compute::{Compute, flops};
+pub use engine::{Bench, BenchError};
 pub use metg::{Metg, Point, floor, metg, sweep};
 pub use pattern::{Dependencies, Graph, GraphError, Pattern, RADIX};
 pub use serial::{Run, reference_rate, run_serial};

@@ -7,6 +7,7 @@ use clap_complete::Shell;
 
 use crate::bench;
 use crate::output::Color;
+use crate::run;
 
 /// Check graphs of tasks over shared data, explain what is wrong with them, order and draw them.
 ///
@@ -29,6 +30,7 @@ Examples:
   drawloom explain stencil.loom smooth relax       why must smooth run before relax?
   drawloom show stencil.loom -o stencil.svg        draw it
   drawloom rules RF2                               what does RF2 ask for?
+  drawloom run cholesky --n 2048 --tile 64         factor a matrix on every core
 
 Exit codes:
   0  everything is valid
@@ -46,7 +48,9 @@ pub(crate) enum Command {
     Stats(Stats),
     Convert(Convert),
     Rules(Rules),
-    /// Measure how fast graphs are checked and ordered, as lines of JSON
+    /// Run a program that comes with drawloom
+    Run(run::Arguments),
+    /// Measure what graphs and tasks cost, as lines of JSON
     Bench(bench::Arguments),
     Completions(Completions),
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`arguments`] | the command line |
 //! | [`commands`] | one file per sub-command |
+//! | [`mod@run`] | programs that come with drawloom |
 //! | [`bench`] | measurements |
 //! | [`input`] | files, folders and standard input |
 //! | [`output`] | standard output, colour, closed pipes |
@@ -19,6 +20,7 @@ mod input;
 mod number;
 mod output;
 mod progress;
+mod run;
 
 use std::process::ExitCode;
 

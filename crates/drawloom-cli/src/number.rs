@@ -1,5 +1,21 @@
 //! Integers on the command line: `1000`, `1_000` and `1e3` are the same number.
 
+/// More workers than this is a slip of the finger.
+const MOST_WORKERS: u64 = 1024;
+
+/// Reads a number of workers.
+pub(crate) fn workers(text: &str) -> Result<usize, String> {
+    match integer(text)? {
+        count @ 1..=MOST_WORKERS => Ok(count as usize),
+        count => Err(format!("there can be 1 to {MOST_WORKERS} workers, not {count}")),
+    }
+}
+
+/// As many workers as this process may use processors.
+pub(crate) fn all_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// Reads a non-negative integer. Digits may be grouped by `_`, and a power of ten may follow `e`.
 pub(crate) fn integer(text: &str) -> Result<u64, String> {
     let refuse = || format!("`{text}` is not an integer; write it as 1000, 1_000 or 1e3");
@@ -29,7 +45,7 @@ pub(crate) fn integer(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::integer;
+    use super::{integer, workers};
 
     #[test]
     fn plain_grouped_and_scientific_integers_are_read() {
@@ -56,5 +72,13 @@ mod tests {
         for text in ["1e20", "18446744073709551616", "99e4000000000"] {
             assert!(integer(text).unwrap_err().contains("larger than the largest integer"), "{text}");
         }
+    }
+
+    #[test]
+    fn workers_are_neither_none_nor_thousands() {
+        assert_eq!((workers("1"), workers("1e3")), (Ok(1), Ok(1000)));
+        assert_eq!(workers("0").unwrap_err(), "there can be 1 to 1024 workers, not 0");
+        assert_eq!(workers("1e9").unwrap_err(), "there can be 1 to 1024 workers, not 1000000000");
+        assert!(workers("two").is_err());
     }
 }

@@ -53,6 +53,12 @@ macro_rules! codes {
 
 chapters! {
     introduction "introduction.md",
+    tasks "tasks.md",
+    data "data.md",
+    plans "plans.md",
+    failing "failing.md",
+    workers "workers.md",
+    seeing "seeing.md",
     first_graph "first-graph.md",
     regions "regions.md",
     graph_model "graph-model.md",

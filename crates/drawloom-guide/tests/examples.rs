@@ -197,7 +197,7 @@ fn every_link_between_documents_leads_somewhere() {
 
 #[test]
 fn the_readme_shows_the_example_program_as_it_is() {
-    let program = include_str!("../../drawloom/examples/first_graph.rs");
+    let program = include_str!("../../drawloom/examples/first_tasks.rs");
     let code = program.split_once("\n\n").map_or(program, |(_, code)| code);
     assert!(include_str!("../../../README.md").contains(&format!("```rust\n{code}```\n")));
 }

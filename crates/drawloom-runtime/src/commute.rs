@@ -84,6 +84,8 @@ impl State {
     }
 }
 
+/// What a task commutes on. Pieces without elements overlap nothing, also not what a child of the task has.
 fn wanted(args: &[Arg]) -> impl Iterator<Item = *const Piece> {
-    args.iter().filter(|a| a.mode() == Mode::Commute).map(|a| std::ptr::from_ref(a.piece()))
+    let commutes = |arg: &&Arg| arg.mode() == Mode::Commute && !arg.piece().indices.is_empty();
+    args.iter().filter(commutes).map(|a| std::ptr::from_ref(a.piece()))
 }

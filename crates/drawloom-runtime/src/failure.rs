@@ -250,7 +250,8 @@ impl State {
         let list = self.unreported.entry(parent).or_default();
         if list.roots.len() < LISTED {
             self.homes.insert(error.number(), parent);
-            list.roots.push(Root { error, cancelled: Vec::new(), count: 0 });
+            let (cancelled, count) = (error.cancelled_tasks().to_vec(), error.cancelled_count());
+            list.roots.push(Root { error, cancelled, count });
         } else {
             list.more += 1;
         }

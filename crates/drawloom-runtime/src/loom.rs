@@ -103,7 +103,7 @@ impl Loom {
         }
     }
 
-    fn core(&self) -> &Arc<Core> {
+    pub(crate) fn core(&self) -> &Arc<Core> {
         &self.owner.core
     }
 
@@ -255,7 +255,8 @@ impl Loom {
     ) -> R {
         let element = ElementType::of::<T>(portable);
         let root = self.core().make_tree(name.into(), element, Buffer::new(data), shape, initialised);
-        R::from_handle(Handle::whole(root))
+        // SAFETY: callers, all of them below, ask for the kind that goes with the shape and the elements they give.
+        unsafe { R::from_handle(Handle::whole(root)) }
     }
 
     /// Stores a vector of plain elements.

@@ -3,14 +3,18 @@
 //! | file | concept |
 //! |---|---|
 //! | [`graph`] | checking, ordering, building and reading graphs of several families and sizes |
+//! | [`tasks`] | what a task costs |
+//! | [`metg`] | how small a task may be |
 //! | [`meter`] | time, processor time and memory of a piece of work |
 //! | [`peers`] | StarPU, OpenMP and OpenBLAS, measured beside ours |
 //! | [`mod@rayon`] | rayon, measured beside ours |
 
 mod graph;
-mod meter;
-mod peers;
+pub(crate) mod meter;
+mod metg;
+pub(crate) mod peers;
 mod rayon;
+mod tasks;
 
 use clap::{Args, Subcommand};
 
@@ -22,7 +26,9 @@ use crate::output::Output;
 #[command(after_help = "\
 Examples:
   drawloom bench graph                              everything, at a million nodes
-  drawloom bench graph --nodes 1e5 --only check     a quick look at one thing")]
+  drawloom bench graph --nodes 1e5 --only check     a quick look at one thing
+  drawloom bench tasks                              what a task costs, here and in other runtimes
+  drawloom bench metg --patterns stencil_1d         how small a task may be")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     suite: Suite,
@@ -31,14 +37,15 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Suite {
     Graph(graph::Arguments),
-    #[command(hide = true)]
-    Peers(peers::Arguments),
+    Tasks(tasks::Arguments),
+    Metg(metg::Arguments),
 }
 
 /// Measures, and prints one line of JSON for each measurement.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     match &arguments.suite {
         Suite::Graph(arguments) => graph::run(arguments, output),
-        Suite::Peers(arguments) => peers::run(arguments, output),
+        Suite::Tasks(arguments) => tasks::run(arguments, output),
+        Suite::Metg(arguments) => metg::run(arguments, output),
     }
 }

@@ -36,8 +36,8 @@ struct Spent {
     submit: Duration,
 }
 
-/// What a task costs in rayon, for the patterns that it has.
-pub(crate) fn tasks(workers: usize, tasks: u64) -> Peers {
+/// What a task costs in rayon, for the patterns that are wanted and that it has.
+pub(crate) fn tasks(workers: usize, tasks: u64, wanted: impl Fn(&str) -> bool) -> Peers {
     let mut peers = Peers::default();
     let pool = match ThreadPoolBuilder::new().num_threads(workers.max(1)).build() {
         Ok(pool) => pool,
@@ -56,9 +56,15 @@ pub(crate) fn tasks(workers: usize, tasks: u64) -> Peers {
             "ns_per_task": each(spent.total), "submit_ns_per_task": each(spent.submit),
         }));
     };
-    line("independent", tasks, best(|| independent(&pool, tasks)));
-    line("stencil", steps * WIDTH as u64, best(|| stencil(&pool, steps).0));
-    line("roundtrip", round_trips, best(|| round_trip(&pool, round_trips)));
+    if wanted("independent") {
+        line("independent", tasks, best(|| independent(&pool, tasks)));
+    }
+    if wanted("stencil") {
+        line("stencil", steps * WIDTH as u64, best(|| stencil(&pool, steps).0));
+    }
+    if wanted("roundtrip") {
+        line("roundtrip", round_trips, best(|| round_trip(&pool, round_trips)));
+    }
     peers
 }
 
@@ -122,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_pattern_that_rayon_has_gives_a_line() {
-        let peers = tasks(2, 100);
+        let peers = tasks(2, 100, |_| true);
         assert!(peers.notes.is_empty(), "{:?}", peers.notes);
         let benches: Vec<_> = peers.lines.iter().map(|line| line["bench"].as_str().unwrap()).collect();
         assert_eq!(benches, ["independent", "stencil", "roundtrip"]);
@@ -131,6 +137,7 @@ mod tests {
             assert!(line["ns_per_task"].as_f64().unwrap() > 0.0, "{line}");
         }
         assert_eq!(peers.lines[1]["tasks"], 96, "a stencil has whole steps");
+        assert_eq!(tasks(1, 1, |bench| bench == "roundtrip").lines.len(), 1);
     }
 
     #[test]

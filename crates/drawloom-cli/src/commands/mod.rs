@@ -17,6 +17,7 @@ use crate::arguments::Command;
 use crate::bench;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::run as programs;
 
 /// Runs a sub-command.
 pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
         Command::Stats(arguments) => stats::run(&arguments, output),
         Command::Convert(arguments) => convert::run(&arguments, output),
         Command::Rules(arguments) => rules::run(&arguments, output),
+        Command::Run(arguments) => programs::run(&arguments, output),
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::Completions(arguments) => completions::run(&arguments, output),
     }

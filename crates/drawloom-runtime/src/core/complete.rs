@@ -62,7 +62,7 @@ impl Core {
             (description.scope, description.extras.take())
         };
         let mut failed = flags & flag::FAILED != 0;
-        if flags & flag::CHILD_FAILED != 0 {
+        if extras.as_ref().and_then(|e| e.inside.as_ref()).is_some_and(|inside| inside.has_failed()) {
             failed |= self.adopt_failures(id, record, scope, failed);
         }
         let reason = if failed { self.failures.peek(id) } else { None };
@@ -124,10 +124,11 @@ impl Core {
     #[cold]
     fn adopt_failures(&self, id: TaskId, record: &Record, scope: *const Scope, failed: bool) -> bool {
         // SAFETY: a scope lives until its parent is complete, which is after this child.
-        let parent = unsafe { scope.as_ref() }.map_or(TaskId::NONE, |scope| scope.parent);
+        let scope = unsafe { scope.as_ref() };
+        let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
         let error = self.failures.adopt(id, parent, failed);
-        if (failed || error.is_some()) && !parent.is_none() {
-            self.slab.get(parent.index()).flags.fetch_or(flag::CHILD_FAILED, Ordering::Relaxed);
+        if let Some(scope) = scope.filter(|_| failed || error.is_some()) {
+            scope.note_failure();
         }
         let Some(error) = error else { return false };
         let error = Error::caused(self.origin(record), "a task that it submitted failed", error);

@@ -1,6 +1,8 @@
 //! Tasks on devices, and data that comes back from them.
 
-use super::{Core, Local};
+use drawloom_trace::EventKind;
+
+use super::{Core, Local, quietly};
 use crate::access::Arg;
 use crate::device::{Launch, cycle};
 use crate::error::{Error, ErrorKind, Result};
@@ -54,7 +56,14 @@ impl Core {
             return;
         }
         let (args, extras) = self.parts(record);
-        let failed = self.reason_to_cancel(id, record, args).or_else(|| {
+        let cancelled = self.reason_to_cancel(id, record, args);
+        if cancelled.is_some() {
+            self.tracer.of_task(EventKind::Cancelled, id, local.worker);
+            self.drop_body(record);
+        }
+        let started = cancelled.is_none();
+        let failed = cancelled.or_else(|| {
+            self.tracer.of_task(EventKind::Start, id, local.worker);
             // SAFETY: only this thread has the task.
             let (name, table, payload) = unsafe {
                 let description = (*record.description.get()).assume_init_mut();
@@ -71,13 +80,21 @@ impl Core {
                 payload,
                 called: false,
             };
-            let result = run(&mut launch);
-            if !launch.called {
-                // SAFETY: the body did not run, and will not.
-                unsafe { (table.drop)(payload) };
+            // A driver that panics fails its task, and goes on.
+            let result = quietly(|| run(&mut launch));
+            if !launch.called || table.again {
+                self.drop_body(record);
             }
-            result.err().map(|error| Error::of_task(ErrorKind::Failed, self.origin(record), error.to_string()))
+            match result {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(self.error_of(record, error)),
+                Err(said) => Some(Error::of_task(ErrorKind::Panicked, self.origin(record), said)),
+            }
         });
+        if started {
+            let kind = if failed.is_some() { EventKind::Failed } else { EventKind::End };
+            self.tracer.of_task(kind, id, local.worker);
+        }
         match failed {
             None => {
                 for arg in args.iter().filter(|a| a.mode().mutates()) {

@@ -103,6 +103,7 @@ impl Core {
         let running = Running { core: self, id, record, local, node: None };
         let before = RUNNING.replace((&raw const running).cast());
         let result = catch_unwind(AssertUnwindSafe(|| self.run_in_frame(record, args, &mut scratch)));
+        self.settle_children(&running);
         RUNNING.set(before);
         local.give_scratch(scratch);
         let contributions = match result {
@@ -202,9 +203,8 @@ impl Core {
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         let scope = unsafe { (*record.description.get()).assume_init_ref().scope.as_ref() };
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
-        if !cancelled && !parent.is_none() {
-            // Relaxed: the parent looks when its last child has counted down.
-            self.slab.get(parent.index()).flags.fetch_or(flag::CHILD_FAILED, Ordering::Relaxed);
+        if let Some(scope) = scope.filter(|_| !cancelled) {
+            scope.note_failure();
         }
         self.failures.note(id, parent, error, flags & flag::INTERNAL == 0);
     }

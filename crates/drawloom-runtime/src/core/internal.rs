@@ -56,6 +56,17 @@ impl Core {
         unsafe { &*Arc::as_ptr(inside) }
     }
 
+    /// Folds what the children of a task contributed to reductions, once its body can submit no more of them. The folds
+    /// are children too, so the parent is complete after them.
+    #[inline]
+    pub(super) fn settle_children(&self, running: &Running<'_>) {
+        // SAFETY: the calling thread runs the task, so nobody else touches its description.
+        let description = unsafe { (*running.record.description.get()).assume_init_ref() };
+        if let Some(inside) = description.extras.as_ref().and_then(|extras| extras.inside.clone()) {
+            lock(&inside.history).close_all(self);
+        }
+    }
+
     /// Starts the submission of a task that the runtime makes itself.
     fn begin_internal(&self, name: &'static str, scope: ScopeId, context: u32, args: &[Arg], body: Body) -> TaskId {
         let (index, record) = self.take_record(false);

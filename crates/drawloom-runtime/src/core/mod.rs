@@ -97,6 +97,9 @@ pub struct Core {
     pub(crate) closed: AtomicBool,
     /// Whether there are no workers any more, so that whoever makes a task ready runs it.
     stopped: AtomicBool,
+    /// Whether to make a mistake on purpose.
+    #[cfg(test)]
+    leave_out: AtomicBool,
 }
 
 /// What a thread that runs tasks carries along.
@@ -178,6 +181,8 @@ impl Core {
             serial: serial.then(|| Mutex::new(())),
             closed: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            #[cfg(test)]
+            leave_out: AtomicBool::new(false),
         }
     }
 

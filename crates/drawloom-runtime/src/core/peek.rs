@@ -171,6 +171,10 @@ impl Core {
     #[cold]
     fn describe_submission(&self, id: TaskId, scope: Option<&Scope>, args: &[Arg], extras: Option<&Extras>) {
         let record = self.slab.get(id.index());
+        if kind_of(record) == Kind::Sync {
+            // It does nothing, and frees a region at most.
+            return;
+        }
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
         // SAFETY: this thread is submitting the task.
         let (name, location, priority) = unsafe {

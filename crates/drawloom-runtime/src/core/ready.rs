@@ -301,5 +301,7 @@ impl Core {
         while let Some((_, ready)) = local.ready.pop() {
             self.run_ready(local, ready);
         }
+        // There are no workers to say so to threads that wait for everything.
+        self.waiters.note_quiet();
     }
 }

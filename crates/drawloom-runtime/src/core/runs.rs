@@ -106,7 +106,8 @@ impl Core {
         let element = ElementType::of::<u8>(false);
         let shape = Shape::Line { first: 0, len: 1 };
         let root = self.make_tree(format!("turn of {name}"), element, Buffer::new(vec![0_u8]), shape, true);
-        Value::from_handle(Handle::whole(root))
+        // SAFETY: the region has one element, of this type.
+        unsafe { Value::from_handle(Handle::whole(root)) }
     }
 }
 

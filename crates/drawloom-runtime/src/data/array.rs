@@ -40,7 +40,7 @@ impl<T: Send + Sync + 'static, const N: usize> Region for Array<T, N> {
         &self.handle
     }
 
-    fn from_handle(handle: Handle) -> Self {
+    unsafe fn from_handle(handle: Handle) -> Self {
         Self { handle, element: PhantomData }
     }
 
@@ -66,9 +66,10 @@ pub(crate) fn array_shape<const N: usize>(name: &str, extents: [usize; N], len: 
             format!("array `{name}`: extents {extents:?} do not make {len} elements"),
         ));
     }
-    let mut strides = [1; N];
+    let mut strides = [1_usize; N];
     for i in (1..N).rev() {
-        strides[i - 1] = strides[i] * extents[i];
+        // Wraps only where another extent is zero, and then there is no element to find.
+        strides[i - 1] = strides[i].wrapping_mul(extents[i]);
     }
     Ok(Shape::Strided { first: 0, extents: Box::new(extents), strides: Box::new(strides) })
 }

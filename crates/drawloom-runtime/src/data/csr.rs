@@ -12,6 +12,7 @@ use super::partition::Parts;
 use super::piece::Shape;
 use super::region::{Handle, Region, kind_of_region};
 use super::tree::Cut;
+use super::vector::refuse_too_many;
 
 /// Which elements of a sparse matrix exist. It never changes, so tasks read it without declaring anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +146,7 @@ impl<T: Send + Sync + 'static> Region for Csr<T> {
         &self.handle
     }
 
-    fn from_handle(handle: Handle) -> Self {
+    unsafe fn from_handle(handle: Handle) -> Self {
         Self { handle, element: std::marker::PhantomData }
     }
 
@@ -210,6 +211,7 @@ impl<T: Send + Sync + 'static> Csr<T> {
                 format!("region `{}` cannot be cut into 0 blocks of rows", self.name()),
             ));
         }
+        refuse_too_many(&self.handle, count, self.rows().len())?;
         let piece = self.handle.piece();
         let Shape::Rows { rows, pattern, .. } = &piece.shape else { unreachable!("sparse matrices have rows") };
         let total = rows.len();

@@ -21,7 +21,7 @@ impl<T: Send + Sync + 'static> Region for Indexed<T> {
         &self.handle
     }
 
-    fn from_handle(handle: Handle) -> Self {
+    unsafe fn from_handle(handle: Handle) -> Self {
         Self { handle, element: PhantomData }
     }
 

@@ -25,7 +25,7 @@ impl<T: Send + Sync + 'static> Region for Matrix<T> {
         &self.handle
     }
 
-    fn from_handle(handle: Handle) -> Self {
+    unsafe fn from_handle(handle: Handle) -> Self {
         Self { handle, element: std::marker::PhantomData }
     }
 

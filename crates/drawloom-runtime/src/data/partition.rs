@@ -43,7 +43,9 @@ impl<R: Region> Parts<R> {
     /// The piece with a number, counted from the first of the whole list.
     pub fn get(&self, index: usize) -> Option<R> {
         let piece = self.partition().pieces.get(index)?;
-        Some(R::from_handle(Handle::new(Arc::clone(&self.root), NonNull::from(piece))))
+        let handle = Handle::new(Arc::clone(&self.root), NonNull::from(piece));
+        // SAFETY: whoever made the list cut the region into pieces of this kind, of the region's own element type.
+        Some(unsafe { R::from_handle(handle) })
     }
 
     /// How many pieces the whole list has.

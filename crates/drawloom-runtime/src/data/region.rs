@@ -66,8 +66,10 @@ pub trait Region: Clone + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn handle(&self) -> &Handle;
 
+    /// # Safety
+    /// The handle is that of a piece of this kind, with elements of this type: views are made from nothing else.
     #[doc(hidden)]
-    fn from_handle(handle: Handle) -> Self;
+    unsafe fn from_handle(handle: Handle) -> Self;
 
     /// Whether tasks on this handle are left out of the order of tasks.
     #[doc(hidden)]
@@ -160,8 +162,9 @@ impl<R: Region> Region for Unordered<R> {
         self.0.handle()
     }
 
-    fn from_handle(handle: Handle) -> Self {
-        Self(R::from_handle(handle))
+    unsafe fn from_handle(handle: Handle) -> Self {
+        // SAFETY: promised by the caller.
+        Self(unsafe { R::from_handle(handle) })
     }
 
     fn is_ordered(&self) -> bool {

@@ -37,7 +37,8 @@ impl<T, const N: usize> Grid<T, N> {
             let mut stride = 1;
             for i in order {
                 strides[i] = stride;
-                stride *= extents[i];
+                // Wraps only where another extent is zero, and then there is no element to find.
+                stride = stride.wrapping_mul(extents[i]);
             }
             0
         } else {
@@ -72,7 +73,8 @@ impl<T, const N: usize> Grid<T, N> {
             if self.extents[i] > 1 && self.strides[i] != expected {
                 return None;
             }
-            expected *= self.extents[i];
+            // As above.
+            expected = expected.wrapping_mul(self.extents[i]);
         }
         Some((self.start, self.extents.iter().product()))
     }

@@ -13,9 +13,10 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::replicate::Replicates;
 use crate::order::scope::ScopeId;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Arc, Mutex, lock};
 
+use super::matrix::indices_of;
 use super::piece::{Piece, RunIndex, Shape};
 
 /// The storage of a region in the memory of this process, as the parts of a `Vec`.
@@ -91,7 +92,7 @@ impl ElementType {
 }
 
 /// How a partition is found again: asking for the same cut of the same piece gives the same partition.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
     Blocks(usize),
     Halos {
@@ -100,8 +101,8 @@ pub(crate) enum Cut {
     },
     Tiles(usize, usize),
     Grid(Vec<usize>),
-    /// Cuts given by lists are new each time.
-    Listed(u32),
+    /// The indices of each piece, and whether they had to cover everything.
+    Listed(Arc<[IndexSet]>, bool),
 }
 
 /// A list of pieces of one piece.
@@ -140,8 +141,6 @@ pub(crate) struct Tree {
     pub(crate) replicates: Replicates,
     /// Goes up with each partition, so that lists of overlapping pieces are made anew.
     pub(crate) generation: AtomicU32,
-    /// Goes up with each change to any part, in submission order.
-    pub(crate) changes: AtomicU64,
     /// Whether `missing` is not empty.
     pub(crate) has_missing: AtomicBool,
     /// What has never been written, in submission order.
@@ -172,7 +171,13 @@ impl Tree {
         let mut regions = Regions::new();
         let space = regions.space(name.clone(), len).expect("the first space of a table has no rival");
         regions.field(name.clone(), space).expect("the first field of a table has no rival");
-        let all = Arc::new(IndexSet::range(0, len));
+        // The elements between the columns of a matrix belong to nobody.
+        let all = Arc::new(match &shape {
+            Shape::Strided { first, extents, strides } if shape.len() as u64 != len => {
+                indices_of(*first, extents, strides)
+            }
+            _ => IndexSet::range(0, len),
+        });
         let missing = if initialised { IndexSet::empty() } else { IndexSet::range(0, len) };
         let mut tree = Box::new(Self {
             number,
@@ -185,7 +190,6 @@ impl Tree {
             partitions: Mutex::new(Partitions { regions, list: Vec::new(), listed: 0 }),
             replicates: Replicates::default(),
             generation: AtomicU32::new(0),
-            changes: AtomicU64::new(1),
             has_missing: AtomicBool::new(!missing.is_empty()),
             missing: Mutex::new(missing),
             has_spoiled: AtomicBool::new(false),
@@ -232,12 +236,11 @@ impl Tree {
             Cut::Halos { blocks, width } => format!("halos{blocks}w{width}"),
             Cut::Tiles(rows, columns) => format!("tiles{rows}x{columns}"),
             Cut::Grid(tiles) => format!("grid{}", tiles.iter().map(|t| t.to_string()).collect::<Vec<_>>().join("x")),
-            Cut::Listed(_) => {
+            Cut::Listed(..) => {
                 *listed += 1;
                 format!("pieces{listed}")
             }
         };
-        let cut = if let Cut::Listed(_) = cut { Cut::Listed(*listed) } else { cut };
         let refuse = |message: String| Error::new(ErrorKind::Partition, message);
         let pieces = pieces(of.space, regions)?;
         let id = regions

@@ -18,7 +18,7 @@ impl<T: Send + Sync + 'static> Region for Value<T> {
         &self.handle
     }
 
-    fn from_handle(handle: Handle) -> Self {
+    unsafe fn from_handle(handle: Handle) -> Self {
         Self { handle, element: std::marker::PhantomData }
     }
 

@@ -25,7 +25,7 @@ impl<T: Send + Sync + 'static> Region for Vector<T> {
         &self.handle
     }
 
-    fn from_handle(handle: Handle) -> Self {
+    unsafe fn from_handle(handle: Handle) -> Self {
         Self { handle, element: std::marker::PhantomData }
     }
 
@@ -50,6 +50,15 @@ pub(crate) fn line<T>(place: Place<'_>) -> (*mut T, usize) {
     let first = if place.compact { 0 } else { first };
     // Wrapping, as an empty region has no address to add to.
     (place.base.cast::<T>().wrapping_add(first), len)
+}
+
+/// Refuses a number of pieces of which nearly all would be empty: such a number is a mistake, and would take all memory.
+pub(crate) fn refuse_too_many(handle: &Handle, count: usize, parts: usize) -> Result<()> {
+    if count <= parts.saturating_mul(16).saturating_add(1024) {
+        return Ok(());
+    }
+    let name = handle.piece().name();
+    Err(Error::new(ErrorKind::Partition, format!("region `{name}` cannot be cut into {count} pieces: it has {parts}")))
 }
 
 /// Where a piece with one run of indices, or none, lies.
@@ -116,6 +125,7 @@ impl<T: Send + Sync + 'static> Vector<T> {
         }
         let piece = self.handle.piece();
         let count = colours.iter().max().map_or(0, |m| *m as usize + 1);
+        self.refuse_too_many(count)?;
         let mut lists: Vec<Vec<drawloom_graph::region::Run>> = vec![Vec::new(); count];
         for (index, &colour) in piece.indices.iter().zip(colours) {
             match lists[colour as usize].last_mut() {
@@ -126,7 +136,8 @@ impl<T: Send + Sync + 'static> Vector<T> {
         self.listed(lists.into_iter().map(IndexSet::from_runs).collect(), true)
     }
 
-    /// Cuts the vector into pieces given by lists of element numbers. Pieces may overlap, and must cover everything.
+    /// Cuts the vector into pieces given by lists of element numbers. Pieces may overlap, and must cover everything. The
+    /// same lists give the same pieces again.
     ///
     /// # Errors
     /// When an element does not exist, or is in no piece.
@@ -159,13 +170,15 @@ impl<T: Send + Sync + 'static> Vector<T> {
 
     fn listed(&self, sets: Vec<IndexSet>, must_cover: bool) -> Result<Parts<Indexed<T>>> {
         let piece = self.handle.piece();
+        let key = Cut::Listed(sets.as_slice().into(), must_cover);
         let cut = |_, _: &_| Ok(Pieces::lists(sets));
         let shape = |_, set: &IndexSet| Shape::Scattered { len: set.len() as usize };
-        let partition = self.handle.tree().partition(piece, Cut::Listed(0), cut, must_cover, shape)?;
+        let partition = self.handle.tree().partition(piece, key, cut, must_cover, shape)?;
         Ok(Parts::new(&self.handle.root, partition))
     }
 
     fn block_count(&self, count: usize) -> Result<u32> {
+        self.refuse_too_many(count)?;
         match u32::try_from(count) {
             Ok(number) if number > 0 => Ok(number),
             _ => Err(Error::new(
@@ -173,6 +186,10 @@ impl<T: Send + Sync + 'static> Vector<T> {
                 format!("region `{}` cannot be cut into {count} blocks: it takes 1 to {}", self.name(), u32::MAX),
             )),
         }
+    }
+
+    fn refuse_too_many(&self, count: usize) -> Result<()> {
+        refuse_too_many(&self.handle, count, self.len())
     }
 
     /// Waits for the tasks that were submitted before, and copies the elements out.

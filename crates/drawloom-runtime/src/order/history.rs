@@ -15,7 +15,7 @@ use crate::sync::{Arc, lock};
 use crate::task::record::TaskId;
 
 use super::scope::{Scope, ScopeId};
-use super::slot::{Group, OpenReduction, Slot};
+use super::slot::{Group, OpenReduction, Slot, push_and_forget};
 
 /// Readers of a piece that overlaps more others than this wait for one point that stands for all writers.
 const MANY: usize = 8;
@@ -50,6 +50,8 @@ pub(crate) struct History {
     /// Slots of the pieces that tasks of an inner scope touched. Those of the outermost scope are in the pieces.
     slots: FxHashMap<*const Piece, Slot>,
     mark: u64,
+    /// How many reductions were opened, at least.
+    opened: u64,
 }
 
 // SAFETY: the pointers are addresses of pieces, which are `Sync` and outlive the scope's tasks.
@@ -57,7 +59,7 @@ unsafe impl Send for History {}
 
 impl History {
     pub(crate) fn new(scope: ScopeId) -> Self {
-        Self { scope, slots: FxHashMap::default(), mark: 0 }
+        Self { scope, slots: FxHashMap::default(), mark: 0, opened: 0 }
     }
 
     fn slot(&mut self, piece: &Piece) -> &mut Slot {
@@ -96,8 +98,8 @@ impl History {
         }
         for &arg in args.iter().filter(|a| a.is_ordered()) {
             if arg.mode() == Mode::Reduce {
-                let (folds, ordered) = folds_of(args, folds, arg).expect("each reduction has an operator");
-                joined.push(self.contribute(task, context, arg.piece(), folds, *ordered));
+                let folds = folds_of(args, folds, arg).expect("each reduction has an operator");
+                joined.push(self.contribute(weaver, task, context, arg.piece(), folds));
             } else {
                 self.remember(weaver, task, arg);
             }
@@ -121,7 +123,7 @@ impl History {
             }
             return;
         }
-        let changes = piece.tree().changes.load(Ordering::Relaxed);
+        let changes = self.slot(&piece.tree().root).changes;
         let (gathered, at) = self.slot(piece).gathered;
         if at != changes {
             let mut all = Vec::new();
@@ -182,8 +184,7 @@ impl History {
         if group == Group::Readers {
             return;
         }
-        let tree = piece.tree();
-        tree.changes.store(tree.changes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.slot(&piece.tree().root).changes += 1;
         if group == Group::Exclusive {
             for alias in piece.aliases() {
                 let slot = self.slot(alias.piece());
@@ -203,20 +204,27 @@ impl History {
     #[inline]
     fn settle_reductions<W: Weaver>(&mut self, weaver: &W, arg: Arg, folds: Option<&(Arc<dyn Folds>, bool)>) {
         let piece = arg.piece();
-        let stays = |slot: &Slot| match (&slot.reduction, folds) {
-            (None, _) => true,
-            (Some(open), Some((folds, ordered))) => {
-                open.reduction.folds.name() == folds.name() && open.reduction.ordered == *ordered
+        // Allocates only when something is closed.
+        let mut closing: Vec<(u64, *const Piece)> = Vec::new();
+        for overlapping in std::iter::once(piece).chain(piece.aliases().iter().map(|alias| alias.piece())) {
+            if let Some(open) = &self.slot(overlapping).reduction
+                && !folds.is_some_and(|(folds, ordered)| open.takes(&**folds, *ordered))
+            {
+                closing.push((open.opened, overlapping));
             }
-            _ => false,
-        };
-        if !stays(self.slot(piece)) {
-            self.close_reduction(weaver, piece);
         }
-        for alias in piece.aliases() {
-            if !stays(self.slot(alias.piece())) {
-                self.close_reduction(weaver, alias.piece());
-            }
+        if !closing.is_empty() {
+            self.close_in_order(weaver, closing);
+        }
+    }
+
+    /// Closes reductions in the order in which they were opened, which is the same in every run.
+    #[cold]
+    fn close_in_order<W: Weaver>(&mut self, weaver: &W, mut closing: Vec<(u64, *const Piece)>) {
+        closing.sort_unstable_by_key(|(opened, _)| *opened);
+        for (_, piece) in closing {
+            // SAFETY: the pieces are those of tasks that were ordered here, whose regions are still in use.
+            self.close_reduction(weaver, unsafe { &*piece });
         }
     }
 
@@ -232,38 +240,35 @@ impl History {
         weaver.finish_fold(fold, &waits);
     }
 
-    /// Closes all open reductions of an inner scope, in the order of their regions' creation.
+    /// Closes all open reductions of an inner scope.
     pub(crate) fn close_all<W: Weaver>(&mut self, weaver: &W) {
-        let mut open: Vec<*const Piece> =
-            self.slots.iter().filter(|(_, slot)| slot.reduction.is_some()).map(|(piece, _)| *piece).collect();
-        // SAFETY: the pieces are those of tasks that were ordered here, whose regions are still in use.
-        open.sort_by_key(|&piece| unsafe { ((*piece).tree().number, (*piece).space) });
-        for piece in open {
-            // SAFETY: as above.
-            self.close_reduction(weaver, unsafe { &*piece });
-        }
+        let open = self.slots.iter().filter_map(|(piece, slot)| Some((slot.reduction.as_ref()?.opened, *piece)));
+        let open = open.collect();
+        self.close_in_order(weaver, open);
     }
 
-    fn contribute(
+    fn contribute<W: Weaver>(
         &mut self,
+        weaver: &W,
         task: TaskId,
         context: u32,
         piece: &Piece,
-        folds: &Arc<dyn Folds>,
-        ordered: bool,
+        (folds, ordered): &(Arc<dyn Folds>, bool),
     ) -> Joined {
+        self.opened += 1;
+        let opened = self.opened;
+        self.slot(&piece.tree().root).changes += 1;
         let open = self.slot(piece).reduction.get_or_insert_with(|| {
             Box::new(OpenReduction {
-                reduction: Arc::new(Reduction::new(Arc::clone(folds), ordered)),
+                reduction: Arc::new(Reduction::new(Arc::clone(folds), *ordered)),
                 members: Vec::new(),
                 count: 0,
                 context,
+                opened,
             })
         });
-        open.members.push(task);
+        push_and_forget(&mut open.members, task, |id| weaver.is_complete(id));
         open.count += 1;
-        let tree = piece.tree();
-        tree.changes.store(tree.changes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         Joined { reduction: Arc::clone(&open.reduction), number: open.count - 1 }
     }
 

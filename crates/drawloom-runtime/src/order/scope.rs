@@ -11,6 +11,7 @@ use std::sync::Weak;
 use crate::access::Arg;
 use crate::data::tree::Tree;
 use crate::error::TaskOrigin;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Mutex, lock};
 use crate::task::record::TaskId;
 
@@ -38,6 +39,8 @@ pub(crate) struct Scope {
     inner: Mutex<Vec<Arc<Scope>>>,
     /// Regions created here whose last handle is gone; none once the scope has ended.
     garbage: Mutex<Option<Vec<NonNull<Tree>>>>,
+    /// Whether a child failed.
+    failed: AtomicBool,
     itself: Weak<Scope>,
 }
 
@@ -57,8 +60,19 @@ impl Scope {
             ready: Mutex::new(VecDeque::new()),
             inner: Mutex::new(Vec::new()),
             garbage: Mutex::new(Some(Vec::new())),
+            failed: AtomicBool::new(false),
             itself: itself.clone(),
         })
+    }
+
+    /// Notes that a child failed. Relaxed: the parent looks when its last child has counted down.
+    pub(crate) fn note_failure(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a child failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 
     /// A counted reference to this scope.

@@ -4,7 +4,7 @@
 //! (readers, or tasks that commute), or one task that had the piece for itself. `last` stands for everything before the
 //! group. A new task of the same kind joins the group and waits for `last`; any other waits for all members.
 
-use crate::access::reduction::Reduction;
+use crate::access::reduction::{Folds, Reduction};
 use crate::data::piece::Piece;
 use crate::data::tree::Partition;
 use crate::sync::Arc;
@@ -36,6 +36,15 @@ pub(crate) struct OpenReduction {
     /// Contributions so far, those of complete tasks included.
     pub(crate) count: u32,
     pub(crate) context: u32,
+    /// How many reductions of the scope were opened before this one.
+    pub(crate) opened: u64,
+}
+
+impl OpenReduction {
+    /// Whether contributions with these folds belong to it.
+    pub(crate) fn takes(&self, folds: &dyn Folds, ordered: bool) -> bool {
+        self.reduction.folds.name() == folds.name() && self.reduction.ordered == ordered
+    }
 }
 
 /// What the last tasks did with one piece.
@@ -45,8 +54,10 @@ pub(crate) struct Slot {
     pub(crate) members: Vec<TaskId>,
     pub(crate) reduction: Option<Box<OpenReduction>>,
     /// For a piece that overlaps many others: one task that stands for all that a reader must wait for, and the number of
-    /// changes to the tree when that was so.
+    /// changes to the region when that was so.
     pub(crate) gathered: (TaskId, u64),
+    /// For a whole region: how often the tasks of the scope changed any part of it.
+    pub(crate) changes: u64,
     /// The task whose arguments are being looked at, to find arguments that overlap.
     pub(crate) mark: u64,
     covered: Covered,
@@ -77,6 +88,7 @@ impl Default for Slot {
             members: Vec::new(),
             reduction: None,
             gathered: (TaskId::NONE, 0),
+            changes: 1,
             mark: 0,
             covered: Covered::default(),
         }
@@ -107,11 +119,7 @@ impl Slot {
 
     /// Adds a member to the group. Its part of the piece counts as not overwritten yet.
     pub(crate) fn join(&mut self, member: TaskId, is_complete: impl Fn(TaskId) -> bool) {
-        if self.members.len() == self.members.capacity() {
-            // Before the list grows, forget those that nobody needs to wait for any more.
-            self.members.retain(|&m| !is_complete(m));
-        }
-        self.members.push(member);
+        push_and_forget(&mut self.members, member, is_complete);
         self.covered.reset();
     }
 
@@ -123,6 +131,18 @@ impl Slot {
             self.clear();
         }
     }
+}
+
+/// Adds a task to a list. Before the list grows, forgets those that nobody needs to wait for any more.
+pub(crate) fn push_and_forget(members: &mut Vec<TaskId>, member: TaskId, is_complete: impl Fn(TaskId) -> bool) {
+    if members.len() == members.capacity() {
+        members.retain(|&m| !is_complete(m));
+        if members.len() > members.capacity() / 2 {
+            // Otherwise a list that stays nearly full would be gone through for every new member.
+            members.reserve(members.len());
+        }
+    }
+    members.push(member);
 }
 
 impl Covered {

@@ -10,7 +10,7 @@ use super::replay::Plan;
 use crate::access::Arg;
 use crate::data::piece::Piece;
 use crate::data::region::Region;
-use crate::data::tree::{Cut, Tree};
+use crate::data::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
 
@@ -89,11 +89,7 @@ impl Counterparts<'_> {
         // SAFETY: as above.
         let of = self.counterpart(unsafe { &*partition.of })?;
         let sets: Vec<_> = partition.pieces.iter().map(|p| (*p.indices).clone()).collect();
-        let cut = match &partition.cut {
-            // Lists have no other name than their number, which says nothing about another region.
-            Cut::Listed(_) => Cut::Listed(0),
-            cut => cut.clone(),
-        };
+        let cut = partition.cut.clone();
         let shapes = |colour: usize, _: &_| partition.pieces[colour].shape.clone();
         // SAFETY: as above.
         let of = unsafe { of.as_ref() };

@@ -147,8 +147,6 @@ pub(crate) mod flag {
     pub(crate) const DEVICE: u8 = 128;
     /// A team task.
     pub(crate) const TEAM: u8 = 32;
-    /// A child of the task failed.
-    pub(crate) const CHILD_FAILED: u8 = 128;
 }
 
 /// What is written once, before the task can be ready.

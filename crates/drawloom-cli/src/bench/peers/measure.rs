@@ -49,13 +49,13 @@ pub(crate) struct Metg<'a> {
     pub(crate) iterations: &'a [u64],
 }
 
-/// What a task costs: every pattern, and StarPU's start, idleness and memory.
-pub(crate) fn tasks(workers: usize, tasks: u64) -> Peers {
+/// What a task costs: the patterns that are wanted, and StarPU's start, idleness and memory.
+pub(crate) fn tasks(workers: usize, tasks: u64, wanted: impl Fn(&str) -> bool) -> Peers {
     let tasks = tasks.clamp(1, MOST_TASKS);
     let mut session = Session::open();
     for (program, more) in [(STARPU_TASKS, &["startup", "idle", "memory"][..]), (OPENMP_TASKS, &[])] {
         let Some(built) = session.build(program) else { continue };
-        for &what in PATTERNS.iter().chain(more) {
+        for &what in PATTERNS.iter().chain(more).filter(|what| wanted(what)) {
             let tasks = if what == "roundtrip" { tasks.min(MOST_ROUND_TRIPS) } else { tasks };
             session.run(program, &built, what, &[what.into(), text(workers), text(tasks), text(REPETITIONS)]);
         }

@@ -10,13 +10,30 @@
 //! | [`programs`] | the C programs, and the libraries they need |
 //! | [`workshop`] | a folder that lives as long as the measurement, and compiling and running in it |
 //! | [`process`] | running a process under a time limit |
-//! | [`command`] | `drawloom bench peers` |
 
-mod command;
 mod measure;
 mod process;
 mod programs;
 mod workshop;
 
-pub(crate) use command::{Arguments, run};
 pub(crate) use measure::{Metg, Peers, cholesky, metg, tasks};
+
+use crate::output::{self, Output};
+
+impl Peers {
+    /// Prints the lines, and says what is missing from them.
+    pub(crate) fn report(&self, output: &mut Output) {
+        self.complain();
+        for line in &self.lines {
+            output.json(line);
+        }
+        output.flush();
+    }
+
+    /// Says what is missing.
+    pub(crate) fn complain(&self) {
+        for note in &self.notes {
+            output::complain(note);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `drawloom run`: programs that come with drawloom, one file each.
+
+mod cholesky;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Run a program that comes with drawloom
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drawloom run cholesky                             factor a matrix, and check the factor
+  drawloom run cholesky --n 4096 --tile 256 --json  one line of JSON
+
+Exit codes: 0 the result is right, 1 it is not, 2 an unusable setting.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    program: Program,
+}
+
+#[derive(Debug, Subcommand)]
+enum Program {
+    Cholesky(cholesky::Arguments),
+}
+
+/// Runs a program.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
+    match &arguments.program {
+        Program::Cholesky(arguments) => cholesky::run(arguments, output),
+    }
+}

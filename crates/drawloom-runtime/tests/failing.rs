@@ -1,0 +1,353 @@
+//! What happens when tasks fail: once, with names, and to nobody else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use drawloom_runtime::task::future::TryGet;
+use drawloom_runtime::{ErrorKind, Loom, Region, Sum};
+
+/// The serial engine, and engines with more and fewer workers than there are processors.
+fn looms() -> Vec<Loom> {
+    let mut looms = vec![Loom::serial()];
+    looms.extend([1, 2, 8].map(|workers| Loom::builder().workers(workers).build().unwrap()));
+    looms
+}
+
+#[test]
+fn a_failure_comes_back_once_with_its_name_its_place_and_what_was_cancelled_for_it() {
+    for loom in looms() {
+        let x = loom.value("x", 0_u64);
+        let y = loom.value("y", 0_u64);
+        loom.task("bad").write(&x).run(|_| panic!("no luck"));
+        let line = line!() - 1;
+        loom.task("next").read(&x).write(&y).run(|x, y| *y = *x);
+        loom.task("last").update(&y).run(|y| *y += 1);
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Panicked);
+        assert_eq!(error.task().unwrap().name, "bad");
+        assert_eq!(error.task().unwrap().location.line(), line);
+        let names: Vec<&str> = error.cancelled_tasks().iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, ["next", "last"]);
+        assert_eq!((error.cancelled_count(), error.others_count()), (2, 0));
+        let text = error.to_string();
+        assert!(text.contains("task `bad` (") && text.contains(&format!("failing.rs:{line}")), "{text}");
+        assert!(text.contains("panicked: no luck; cancelled for it: task `next`"), "{text}");
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_failure_that_a_future_returned_is_not_returned_again() {
+    for loom in looms() {
+        let error = loom.task("bad").try_run(|| Err::<(), _>("no paper")).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Failed);
+        assert!(error.to_string().contains("task `bad`") && error.to_string().contains("failed: no paper"), "{error}");
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn the_cancelled_task_says_what_it_was_cancelled_for_and_the_failure_still_comes_back() {
+    for loom in looms() {
+        let x = loom.value("x", 0_u64);
+        loom.task("bad").write(&x).run(|_| panic!("no luck"));
+        let next = loom.task("next").read(&x).returns(|x| *x);
+        let error = next.wait().unwrap_err();
+        assert_eq!((error.kind(), error.because().unwrap().kind()), (ErrorKind::Cancelled, ErrorKind::Panicked));
+        let text = error.to_string();
+        assert!(text.contains("task `next`") && text.contains("did not run, because task `bad`"), "{text}");
+        let text = x.get().unwrap_err().to_string();
+        assert!(text.contains("task `bad`") && text.contains("no luck"), "{text}");
+        assert_eq!(loom.wait_all().unwrap_err().task().unwrap().name, "bad");
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn two_failures_with_the_same_text_are_two_failures() {
+    for loom in looms() {
+        for _ in 0..2 {
+            loom.task("bad").run(|| panic!("the same"));
+        }
+        let first = loom.task("bad").run(|| panic!("the same")).wait().unwrap_err();
+        assert_eq!(first.others_count(), 0);
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!((error.others().len(), error.others_count()), (1, 1));
+        assert!(error.to_string().contains("another failure: task `bad`"), "{error}");
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn many_failures_are_counted_and_the_first_are_listed() {
+    for loom in looms() {
+        std::panic::set_hook(Box::new(|_| ()));
+        let x = loom.value("x", 0_u64);
+        for i in 0..5000 {
+            loom.task(if i % 2 == 0 { "even" } else { "odd" }).try_run(|| Err::<(), _>("no"));
+        }
+        loom.task("spoil").update(&x).try_run(|_| Err::<(), _>("x"));
+        for _ in 0..5000 {
+            loom.task("reader").read(&x).run(|_| ());
+        }
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.others_count(), 5000);
+        assert!(error.others().len() < 100);
+        loom.wait_all().unwrap();
+        let spoiled = loom.task("reader").read(&x).run(|_| ()).wait().unwrap_err();
+        assert_eq!(spoiled.because().unwrap().task().unwrap().name, "spoil");
+        let stats = loom.stats();
+        assert_eq!((stats.failed, stats.cancelled), (5001, 5001));
+    }
+}
+
+#[test]
+fn a_task_after_a_failed_one_is_cancelled_whether_that_one_was_complete_or_not() {
+    for loom in looms() {
+        let (send, receive) = mpsc::channel::<()>();
+        let first = if loom.workers() == 0 {
+            loom.task("first").run(|| panic!("no"))
+        } else {
+            loom.task("first").run(move || {
+                receive.recv().unwrap();
+                panic!("no");
+            })
+        };
+        let early = loom.task("early").after(&first).run(|| ());
+        let _ = send.send(());
+        while !first.is_complete() {
+            std::thread::yield_now();
+        }
+        let late = loom.task("late").after(&first).run(|| ());
+        for (future, name) in [(early, "early"), (late, "late")] {
+            let error = future.wait().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Cancelled);
+            assert_eq!(error.task().unwrap().name, name);
+            assert_eq!(error.because().unwrap().task().unwrap().name, "first");
+        }
+        assert_eq!(first.wait().unwrap_err().kind(), ErrorKind::Panicked);
+    }
+}
+
+#[test]
+fn a_future_can_be_asked_without_waiting() {
+    for loom in looms() {
+        let mut future = loom.task("bad").try_run(|| Err::<u64, _>("no"));
+        let error = loop {
+            match future.try_get() {
+                Err(TryGet::NotYet(again)) => future = again,
+                Err(TryGet::Failed(error)) => break error,
+                Ok(value) => panic!("{value}"),
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::Failed);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_reduction_with_a_failed_contributor_is_spoiled_and_the_others_still_ran() {
+    for loom in looms() {
+        let sum = loom.value("sum", 0_u64);
+        let ran = Arc::new(AtomicUsize::new(0));
+        for i in 0..20 {
+            let ran = Arc::clone(&ran);
+            loom.task("add").reduce(&sum, Sum).run(move |sum| {
+                assert!(i != 3, "three is too much");
+                *sum += 1;
+                ran.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        let text = sum.get().unwrap_err().to_string();
+        assert!(text.contains("task `add`") && text.contains("three is too much"), "{text}");
+        assert_eq!(ran.load(Ordering::Relaxed), 19);
+        assert_eq!(loom.wait_all().unwrap_err().others_count(), 0);
+        loom.task("again").write(&sum).run(|sum| *sum = 1);
+        loom.task("add").reduce(&sum, Sum).run(|sum| *sum += 1);
+        assert_eq!(sum.get().unwrap(), 2);
+    }
+}
+
+#[test]
+fn a_parent_fails_with_the_child_that_it_did_not_look_at() {
+    for loom in looms() {
+        let x = loom.vector("x", vec![0_u64; 4]);
+        let (inner, lent) = (loom.clone(), x.clone());
+        let parent = loom.task("parent").lend(&x).returns(move |_| {
+            let mut blocks = lent.blocks(2).unwrap();
+            inner.task("good").write(&blocks.next().unwrap()).run(|b| b.fill(1));
+            inner.task("bad").write(&blocks.next().unwrap()).run(|_| panic!("a child's"));
+            7
+        });
+        // The value is there, but what the parent promised to do is not done.
+        let after = loom.task("after").read(&x).run(|_| ());
+        assert_eq!(after.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+        let _ = parent;
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Failed);
+        assert_eq!(error.task().unwrap().name, "parent");
+        assert_eq!(error.because().unwrap().task().unwrap().name, "bad");
+        assert!(error.to_string().contains("a task that it submitted failed, because task `bad`"), "{error}");
+        assert_eq!(x.blocks(2).unwrap().next().unwrap().to_vec().unwrap(), [1, 1]);
+        assert!(x.blocks(2).unwrap().nth(1).unwrap().to_vec().is_err());
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_parent_that_looked_at_the_failure_of_its_child_does_not_fail() {
+    for loom in looms() {
+        let inner = loom.clone();
+        let parent = loom.task("parent").returns(move || {
+            let error = inner.task("bad").run(|| panic!("a child's")).wait().unwrap_err();
+            error.to_string()
+        });
+        assert!(parent.wait().unwrap().contains("a child's"));
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn the_failure_of_a_grandchild_reaches_the_outside_through_its_ancestors() {
+    for loom in looms() {
+        let inner = loom.clone();
+        let outermost = loom.task("outer").run(move || {
+            let innermost = inner.clone();
+            inner.task("middle").run(move || {
+                innermost.task("inner").try_run(|| Err::<(), _>("deep down"));
+            });
+        });
+        let error = outermost.wait().unwrap_err();
+        let names: Vec<String> =
+            std::iter::successors(Some(&error), |e| e.because()).map(|e| e.task().unwrap().name.clone()).collect();
+        assert_eq!(names, ["outer", "middle", "inner"]);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_failed_attempt_is_undone_and_tried_again() {
+    for loom in looms() {
+        let x = loom.vector("x", vec![1_u64; 10]);
+        let sum = loom.value("sum", 0_u64);
+        let odd = x.pieces(&[vec![1, 3, 5, 7, 9], vec![0, 2, 4, 6, 8]]).unwrap().next().unwrap();
+        let attempts = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&attempts);
+        let future = loom.task("try").update(&odd).reduce(&sum, Sum).retry(3).try_run(move |mut x, sum| {
+            for i in [1, 3, 5, 7, 9] {
+                assert_eq!(x[i], 1, "a failed attempt left something behind");
+                x[i] = 5;
+            }
+            *sum += 1;
+            match counted.fetch_add(1, Ordering::Relaxed) {
+                0 => Err("the first"),
+                1 => panic!("the second"),
+                n => Ok(n),
+            }
+        });
+        assert_eq!(future.wait().unwrap(), 2);
+        assert_eq!(x.to_vec().unwrap(), [1, 5, 1, 5, 1, 5, 1, 5, 1, 5]);
+        assert_eq!(sum.get().unwrap(), 1);
+        let attempts = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&attempts);
+        let error = loom.task("hopeless").retry(2).run(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            panic!("never");
+        });
+        assert!(error.wait().unwrap_err().to_string().contains("never"));
+        assert_eq!(attempts.load(Ordering::Relaxed), 3);
+        // The body, which could have run again, was dropped.
+        assert_eq!(Arc::strong_count(&attempts), 1);
+        assert_eq!(loom.task("value").retry(1).returns(|| 4).wait().unwrap(), 4);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_task_that_changes_what_cannot_be_restored_is_not_retried() {
+    for loom in looms() {
+        let text = loom.host_value("text", String::new());
+        let x = loom.value("x", 0_u64);
+        let error = loom.task("edit").update(&text).retry(1).run(|text| text.push('a')).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Retry);
+        assert!(error.to_string().contains("task `edit`") && error.to_string().contains("region `text`"), "{error}");
+        let error = loom.task("parent").lend(&x).retry(1).run(|_| ()).wait().unwrap_err();
+        assert!(error.to_string().contains("region `x`") && error.to_string().contains("lent"), "{error}");
+        loom.task("reader").read(&x).retry(1).run(|_| ()).wait().unwrap_err();
+    }
+}
+
+/// Panics when it is dropped, as long as it is armed.
+struct Bomb(bool);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(!self.0, "dropped");
+    }
+}
+
+#[test]
+fn destructors_that_panic_neither_end_a_worker_nor_stop_the_others() {
+    for loom in looms() {
+        let x = loom.value("x", 0_u64);
+        let bomb = Bomb(true);
+        let error = loom.task("captures").run(move || drop(&bomb)).wait();
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Panicked);
+        loom.task("bad").write(&x).run(|_| panic!("no"));
+        let bomb = Bomb(true);
+        loom.task("cancelled").read(&x).run(move |_| drop(&bomb));
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.others_count(), 1, "{error}");
+        assert!(error.others()[0].to_string().contains("while its body was dropped"), "{error}");
+        // Two at once: the second must not end the process.
+        drop(loom.host_vector("bombs", vec![Bomb(true), Bomb(true), Bomb(false)]));
+        let error = loom.wait_all().unwrap_err();
+        assert!(error.to_string().contains("region `bombs`"), "{error}");
+        let error = loom.task("payload").run(|| std::panic::panic_any(Bomb(true))).wait().unwrap_err();
+        assert!(error.to_string().contains("not text"), "{error}");
+        for _ in 0..100 {
+            loom.task("fine").update(&loom.value("y", 0_u64)).run(|y| *y += 1);
+        }
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn cancelling_gives_up_what_has_not_started_and_the_runtime_goes_on() {
+    for workers in [1, 2, 8] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let x = loom.value("x", 1_u64);
+        let (started, wait_for_start) = mpsc::channel();
+        let (go, wait_to_go) = mpsc::channel::<()>();
+        let running = loom.task("running").update(&x).returns(move |x| {
+            started.send(()).unwrap();
+            wait_to_go.recv().unwrap();
+            *x += 1;
+            *x
+        });
+        let dropped = Arc::new(());
+        for _ in 0..100 {
+            let captured = Arc::clone(&dropped);
+            loom.task("late").update(&x).run(move |_| drop(captured));
+        }
+        let last = loom.task("last").read(&x).returns(|x| *x);
+        wait_for_start.recv().unwrap();
+        loom.cancel();
+        let line = line!() - 1;
+        go.send(()).unwrap();
+        assert_eq!(running.wait().unwrap(), 2);
+        let error = last.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(error.to_string().contains("task `last`") && error.to_string().contains("all tasks were cancelled"));
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!((error.kind(), error.cancelled_count()), (ErrorKind::Cancelled, 101));
+        assert!(error.to_string().contains(&format!("failing.rs:{line}")), "{error}");
+        assert_eq!(Arc::strong_count(&dropped), 1);
+        loom.wait_all().unwrap();
+        loom.task("again").write(&x).run(|x| *x = 9);
+        assert_eq!(x.get().unwrap(), 9);
+        loom.cancel();
+        loom.wait_all().unwrap();
+    }
+}

@@ -1,0 +1,303 @@
+//! Carries a description out on an engine.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use drawloom_runtime::{
+    Array, Csr, Error, ErrorKind, Future, Indexed, Loom, Matrix, Parts, Pattern, Region, Value, Vector,
+};
+
+use crate::cells::{Cells, CellsMut, Slot};
+use crate::forms;
+use crate::interpret::{Outcome, local_value};
+use crate::program::{Cut, Fate, Id, Kind, Mode, Op, Piece, TaskOf, addition, float_addition, initial, mix};
+
+/// A region or piece of any kind.
+#[derive(Clone)]
+pub(crate) enum Any {
+    Line(Vector<u64>),
+    Scattered(Indexed<u64>),
+    Matrix(Matrix<u64>),
+    Array(Array<u64, 3>),
+    Csr(Csr<u64>),
+    Value(Value<u64>),
+    Floats(Vector<f64>),
+}
+
+/// Makes a region as described.
+pub(crate) fn create(loom: &Loom, number: usize, kind: &Kind) -> Any {
+    let name = format!("r{number}");
+    let data: Vec<u64> = (0..kind.stored()).map(|i| initial(number, i)).collect();
+    match kind {
+        Kind::Vector { contents: true, .. } => Any::Line(loom.vector(name, data)),
+        Kind::Vector { len, .. } => Any::Line(loom.vector_without_contents(name, *len)),
+        Kind::Matrix { rows, columns, leading } => {
+            Any::Matrix(loom.matrix_with_leading(name, *rows, *columns, *leading, data).unwrap())
+        }
+        Kind::Array { extents } => Any::Array(loom.array(name, *extents, data).unwrap()),
+        Kind::Csr { starts } => {
+            let places = (0..kind.stored()).map(|i| i % 5).collect();
+            Any::Csr(loom.csr(name, Pattern::new(5, starts.clone(), places).unwrap(), data).unwrap())
+        }
+        Kind::Value => Any::Value(loom.value(name, data[0])),
+        Kind::Floats { len } => Any::Floats(loom.vector(name, vec![0.25; *len])),
+    }
+}
+
+/// What all tasks of a run share.
+pub(crate) struct Run {
+    pub(crate) loom: Loom,
+    pub(crate) regions: Vec<Any>,
+    /// Pieces by list are new each time they are asked for; half of the time the old ones are used.
+    lists: Mutex<HashMap<(Piece, Cut), Vec<Indexed<u64>>>>,
+    /// What task bodies found, by task.
+    pub(crate) log: Mutex<BTreeMap<Id, u64>>,
+}
+
+impl Run {
+    pub(crate) fn new(loom: &Loom, kinds: &[Kind]) -> Arc<Self> {
+        let regions = kinds.iter().enumerate().map(|(number, kind)| create(loom, number, kind)).collect();
+        Arc::new(Self { loom: loom.clone(), regions, lists: Mutex::default(), log: Mutex::default() })
+    }
+
+    pub(crate) fn find(&self, piece: &Piece) -> Any {
+        let mut found = self.regions[piece.region].clone();
+        for (depth, (cut, number)) in piece.cuts.iter().enumerate() {
+            let prefix = Piece { region: piece.region, cuts: piece.cuts[..depth].to_vec() };
+            found = self.cut(&found, prefix, cut, *number);
+        }
+        found
+    }
+
+    fn cut(&self, whole: &Any, path: Piece, cut: &Cut, number: usize) -> Any {
+        match (whole, cut) {
+            (Any::Line(v), Cut::Blocks(n)) => Any::Line(nth(v.blocks(*n), number)),
+            (Any::Line(v), Cut::Halos(n, width)) => Any::Line(nth(v.halos(*n, *width), number)),
+            (Any::Line(v), Cut::Colours(colours)) => {
+                self.listed(path, cut, number, || v.by_colour(colours).unwrap().collect())
+            }
+            (Any::Line(v), Cut::Lists(lists)) => self.listed(path, cut, number, || v.subsets(lists).unwrap().collect()),
+            (Any::Floats(v), Cut::Blocks(n)) => Any::Floats(nth(v.blocks(*n), number)),
+            (Any::Matrix(m), Cut::Tiles(rows, columns)) => Any::Matrix(nth(m.tiles(*rows, *columns), number)),
+            (Any::Array(a), Cut::Grid(tile)) => Any::Array(nth(a.tiles(*tile), number)),
+            (Any::Csr(c), Cut::Rows(n)) => Any::Csr(nth(c.row_blocks(*n), number)),
+            _ => unreachable!("{cut:?} does not fit"),
+        }
+    }
+
+    fn listed(&self, path: Piece, cut: &Cut, number: usize, make: impl Fn() -> Vec<Indexed<u64>>) -> Any {
+        let mut lists = self.lists.lock().unwrap();
+        let found = lists.entry((path, cut.clone())).or_insert_with(&make);
+        // Cutting anew gives the same pieces, or others that overlap them.
+        if number % 2 == 1 {
+            *found = make();
+        }
+        Any::Scattered(found[number].clone())
+    }
+
+    /// Carries steps out, and returns how those outside of tasks ended. The values that were waited for are mixed in.
+    pub(crate) fn ops(self: &Arc<Self>, ops: &[Op], h: &mut u64, scope: &mut Scope) -> BTreeMap<usize, Outcome> {
+        let mut looks = BTreeMap::new();
+        for (step, op) in ops.iter().enumerate() {
+            match op {
+                Op::Task(task) => {
+                    let future = self.submit(task, scope);
+                    scope.futures.insert(task.id, future);
+                }
+                Op::Wait(id) => {
+                    if let Outcome::Value(value) = scope.wait(*id) {
+                        *h = mix(*h, value);
+                    }
+                }
+                Op::Look(piece) => {
+                    let mut cells = Vec::new();
+                    let outcome = look(&self.find(piece), &mut |x| cells.push(x));
+                    let value = cells.iter().fold(0, |h, &x| mix(h, x));
+                    looks.insert(step, outcome.map_or_else(Into::into, |()| Outcome::Value(value)));
+                }
+                Op::Change(piece, salt) => {
+                    let outcome = change(&self.find(piece), &mut |k, x| *x = mix(mix(*x, *salt), k as u64));
+                    looks.insert(step, outcome.map_or_else(Into::into, |()| Outcome::Value(0)));
+                }
+                Op::WaitFor(piece) => {
+                    // The error of a spoiled region is no matter here.
+                    let _ = wait_for(&self.find(piece));
+                }
+                Op::WaitAll => {
+                    // As above.
+                    let _ = self.loom.wait_all();
+                }
+                Op::Local { id, len, blocks } => *h = mix(*h, self.local(*id, *len, *blocks)),
+            }
+        }
+        looks
+    }
+
+    fn local(&self, id: Id, len: usize, blocks: usize) -> u64 {
+        let own = self.loom.vector(format!("own{id}"), vec![0_u64; len]);
+        for (b, block) in own.blocks(blocks).unwrap().enumerate() {
+            self.loom.task("fill").update(&block).run(move |block| {
+                block.iter_mut().enumerate().for_each(|(k, x)| *x = addition(id, b, k));
+            });
+        }
+        let value = self.loom.task("sum").read(&own).returns(move |own| own.iter().fold(id as u64, |h, &x| mix(h, x)));
+        let value = value.wait().unwrap();
+        assert_eq!(value, local_value(id, len, blocks));
+        value
+    }
+
+    /// Submits a task.
+    fn submit(self: &Arc<Self>, task: &TaskOf, scope: &Scope) -> Future<u64> {
+        let mut described = self.loom.task(format!("t{}", task.id)).priority(task.priority);
+        for id in &task.after {
+            described = described.after(&scope.futures[id]);
+        }
+        for id in &task.ends_with {
+            described = described.ends_with(&scope.futures[id]);
+        }
+        let args: Vec<Any> = task.args.iter().map(|(piece, _)| self.find(piece)).collect();
+        let body = Body { run: Arc::clone(self), task: task.clone() };
+        forms::submit(described, &args, body)
+    }
+}
+
+fn nth<R: Region>(parts: Result<Parts<R>, Error>, number: usize) -> R {
+    parts.unwrap().get(number).unwrap()
+}
+
+/// The tasks submitted in one place, and what is known about them.
+#[derive(Default)]
+pub(crate) struct Scope {
+    futures: HashMap<Id, Future<u64>>,
+    pub(crate) outcomes: BTreeMap<Id, Outcome>,
+}
+
+impl Scope {
+    /// Waits for a task, once.
+    pub(crate) fn wait(&mut self, id: Id) -> Outcome {
+        if let Some(future) = self.futures.remove(&id) {
+            let outcome = future.wait().map_or_else(Into::into, Outcome::Value);
+            self.outcomes.insert(id, outcome);
+        }
+        self.outcomes[&id]
+    }
+
+    /// Waits for all tasks that were not waited for.
+    pub(crate) fn wait_for_rest(&mut self) {
+        let mut rest: Vec<Id> = self.futures.keys().copied().collect();
+        rest.sort_unstable();
+        rest.into_iter().for_each(|id| drop(self.wait(id)));
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::Failed => Outcome::Failed,
+            ErrorKind::Panicked => Outcome::Panicked,
+            ErrorKind::Cancelled => Outcome::Cancelled,
+            ErrorKind::Overlap => Outcome::Overlap,
+            ErrorKind::Uninitialised => Outcome::Uninitialised,
+            _ => panic!("{error}"),
+        }
+    }
+}
+
+/// What a task does.
+pub(crate) struct Body {
+    run: Arc<Run>,
+    pub(crate) task: TaskOf,
+}
+
+impl Body {
+    /// Runs on the views of the task's arguments, in the order of the description.
+    pub(crate) fn call(self, mut slots: Vec<Slot<'_>>) -> Result<u64, String> {
+        let Body { run, task } = self;
+        assert_eq!(slots.len(), task.args.len(), "t{} has other arguments", task.id);
+        let mut h = task.id as u64;
+        for ((_, mode), slot) in task.args.iter().zip(&mut slots) {
+            match (mode, slot) {
+                (Mode::Read, Slot::Read(cells)) => cells.each(&mut |x| h = mix(h, x)),
+                (Mode::Update, Slot::Change(cells)) => cells.each(&mut |_, x| h = mix(h, *x)),
+                (Mode::Sum | Mode::Max, Slot::Change(cells)) => {
+                    cells.each(&mut |k, x| assert_eq!(*x, 0, "element {k} of an accumulator of t{}", task.id));
+                }
+                (Mode::Sum, Slot::Floats(cells)) => {
+                    assert!(
+                        cells.iter().all(|x| x.to_bits() == (-0.0_f64).to_bits()),
+                        "accumulators start with nothing"
+                    );
+                }
+                _ => {}
+            }
+        }
+        if task.fate != Fate::Returns {
+            scribble(&mut slots);
+            match task.fate {
+                // Does not call the hook, which would print.
+                Fate::Panics => std::panic::resume_unwind(Box::new(format!("t{} was told to panic", task.id))),
+                _ => return Err(format!("t{} was told to fail", task.id)),
+            }
+        }
+        for (arg, ((_, mode), slot)) in task.args.iter().zip(&mut slots).enumerate() {
+            match slot {
+                Slot::Change(cells) => cells.each(&mut |k, x| match mode {
+                    Mode::Write => *x = mix(mix(h, arg as u64), k as u64),
+                    Mode::Update => *x = mix(mix(*x, h), k as u64),
+                    Mode::Max => *x = (*x).max(addition(task.id, arg, k)),
+                    _ => *x = x.wrapping_add(addition(task.id, arg, k)),
+                }),
+                Slot::Floats(cells) => cells.iter_mut().enumerate().for_each(|(k, x)| match mode {
+                    Mode::Write => *x = 0.125,
+                    _ => *x += float_addition(task.id, arg, k),
+                }),
+                Slot::Read(_) | Slot::Lent => {}
+            }
+        }
+        drop(slots);
+        run.ops(&task.children, &mut h, &mut Scope::default());
+        run.log.lock().unwrap().insert(task.id, h);
+        Ok(h)
+    }
+}
+
+/// Leaves nonsense behind, which nobody may see.
+fn scribble(slots: &mut [Slot<'_>]) {
+    for slot in slots {
+        match slot {
+            Slot::Change(cells) => cells.each(&mut |_, x| *x = 0xDEAD),
+            Slot::Floats(cells) => cells.fill(f64::NAN),
+            Slot::Read(_) | Slot::Lent => {}
+        }
+    }
+}
+
+macro_rules! of_any {
+    ($any:expr, $r:ident => $do:expr) => {
+        match $any {
+            Any::Line($r) => $do,
+            Any::Scattered($r) => $do,
+            Any::Matrix($r) => $do,
+            Any::Array($r) => $do,
+            Any::Csr($r) => $do,
+            Any::Value($r) => $do,
+            Any::Floats(_) => unreachable!("floats are looked at in the end only"),
+        }
+    };
+}
+
+/// Looks at a piece from outside of tasks.
+pub(crate) fn look(piece: &Any, see: &mut dyn FnMut(u64)) -> Result<(), Error> {
+    of_any!(piece, r => { r.read()?.view().each(see); });
+    Ok(())
+}
+
+/// Changes a piece from outside of tasks.
+fn change(piece: &Any, to: &mut dyn FnMut(usize, &mut u64)) -> Result<(), Error> {
+    of_any!(piece, r => { r.write()?.view_mut().each(to); });
+    Ok(())
+}
+
+fn wait_for(piece: &Any) -> Result<(), Error> {
+    of_any!(piece, r => r.wait())
+}

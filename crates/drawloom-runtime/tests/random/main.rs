@@ -1,0 +1,226 @@
+//! Random programs mean the same on every engine: the serial one, and with 1, 2, 3, 8 and 17 workers under every policy.
+//!
+//! A generator makes a description of a program from a seed. An interpreter that knows nothing of the engine says what the
+//! program means, and the engines must agree with it to the last bit: the contents of all regions, the value of every
+//! future, what guards saw in between, and which tasks failed or were cancelled. `DRAWLOOM_CASES` sets how many programs
+//! are tried; `DRAWLOOM_SEED` tries a single one, on all engines.
+
+mod cells;
+mod execute;
+mod forms;
+mod generate;
+mod interpret;
+mod program;
+
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use drawloom_runtime::Loom;
+
+use execute::{Any, Run, Scope, look};
+use generate::generate;
+use interpret::{Meaning, Outcome, interpret};
+use program::{Cut, Kind, Piece, Program};
+
+const WORKERS: [usize; 5] = [1, 2, 3, 8, 17];
+const POLICIES: [&str; 4] = ["lws", "ws", "eager", "prio"];
+
+/// The engines, each with a name for messages. The serial one is the first.
+fn engines() -> Vec<(String, Loom)> {
+    let mut engines = vec![("serial".to_owned(), Loom::serial())];
+    for workers in WORKERS {
+        for policy in POLICIES {
+            let loom = Loom::builder().workers(workers).policy(policy).build().unwrap();
+            engines.push((format!("{workers} workers, {policy}"), loom));
+        }
+    }
+    engines
+}
+
+/// How many programs to try when nothing else is said.
+fn cases(usual: u64) -> u64 {
+    std::env::var("DRAWLOOM_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+/// Everything that can be seen of a program's run on an engine.
+fn execute(loom: &Loom, program: &Program, expected: &Meaning) -> Meaning {
+    let run = Run::new(loom, &program.regions);
+    let mut meaning = Meaning::default();
+    let stream = |run: &Arc<Run>, ops: &[program::Op]| {
+        let mut scope = Scope::default();
+        let looks = run.ops(ops, &mut 0, &mut scope);
+        scope.wait_for_rest();
+        (looks, scope.outcomes)
+    };
+    let results: Vec<_> = match &program.streams[..] {
+        [only] => vec![stream(&run, only)],
+        several => std::thread::scope(|threads| {
+            let handles: Vec<_> = several.iter().map(|ops| threads.spawn(|| stream(&run, ops))).collect();
+            handles.into_iter().map(|h| h.join().unwrap()).collect()
+        }),
+    };
+    for (number, (looks, outcomes)) in results.into_iter().enumerate() {
+        meaning.looks.extend(looks.into_iter().map(|(step, outcome)| ((number, step), outcome)));
+        meaning.tasks.extend(outcomes);
+    }
+    // Failures that nobody asked for come back one by one.
+    for _ in 0..=expected.tasks.len() {
+        if loom.wait_all().is_ok() {
+            break;
+        }
+    }
+    loom.wait_all().expect("every failure is reported once");
+    // Tasks in tasks, which are not waited for from outside.
+    for (&id, &value) in run.log.lock().unwrap().iter() {
+        let known = meaning.tasks.entry(id).or_insert(Outcome::Value(value));
+        assert_eq!(*known, Outcome::Value(value), "the future of t{id} has another value than its body");
+    }
+    meaning.regions = expected.regions.iter().enumerate().map(|(n, old)| contents(&run, program, n, old)).collect();
+    meaning
+}
+
+/// What a region holds in the end, as far as it may be seen: the rest is taken from what is expected.
+fn contents(run: &Run, program: &Program, region: usize, expected: &interpret::Contents) -> interpret::Contents {
+    let mut found = expected.clone();
+    let whole = Piece { region, cuts: Vec::new() };
+    if let Any::Floats(floats) = &run.regions[region] {
+        found.floats = match floats.to_vec() {
+            Ok(list) => list,
+            Err(_) => vec![f64::NAN; expected.floats.len()],
+        };
+        return found;
+    }
+    // The smallest pieces there are, as one bad element makes a whole piece unreadable.
+    let (cut, count) = match &program.regions[region] {
+        Kind::Vector { len, .. } => (Cut::Blocks(*len), *len),
+        Kind::Matrix { rows, columns, .. } => (Cut::Tiles(1, 1), rows * columns),
+        Kind::Array { extents } => (Cut::Grid([1, 1, 1]), extents.iter().product()),
+        Kind::Csr { starts } => (Cut::Rows(starts.len() - 1), starts.len() - 1),
+        Kind::Value | Kind::Floats { .. } => (Cut::Blocks(1), 0),
+    };
+    let pieces = match program.regions[region] {
+        Kind::Value => vec![whole],
+        _ => (0..count).map(|i| Piece { region, cuts: vec![(cut.clone(), i)] }).collect(),
+    };
+    for piece in pieces {
+        let list = program::elements(&program.regions, &piece);
+        let mut cells = Vec::new();
+        let seen = look(&run.find(&piece), &mut |x| cells.push(x));
+        let bad = list.iter().any(|&i| expected.spoiled[i] || expected.missing[i]);
+        assert_eq!(seen.is_err(), bad, "{piece:?} can be seen: {}, and should not: {bad}", seen.is_ok());
+        for (&i, x) in list.iter().zip(cells) {
+            found.cells[i] = x;
+        }
+    }
+    found
+}
+
+/// Whether two runs look the same; floats may differ in the last bits from what the interpreter says.
+fn difference(found: &Meaning, expected: &Meaning, exact: bool) -> Option<String> {
+    if found.tasks != expected.tasks {
+        let differs = |(id, outcome): &(_, _)| found.tasks.get(*id) != Some(*outcome);
+        let missing = expected.tasks.iter().find(differs);
+        let other = found.tasks.iter().find(|(id, _)| !expected.tasks.contains_key(id));
+        return Some(match (missing, other) {
+            (Some((id, outcome)), _) => format!("t{id} ended with {:?}, not {outcome:?}", found.tasks.get(id)),
+            (_, other) => format!("tasks ended that should not have run: {other:?}"),
+        });
+    }
+    if found.looks != expected.looks {
+        return Some(format!("guards saw {:?}, not {:?}", found.looks, expected.looks));
+    }
+    for (number, (a, b)) in found.regions.iter().zip(&expected.regions).enumerate() {
+        let close = |x: &f64, y: &f64| if exact { x.to_bits() == y.to_bits() } else { (x - y).abs() < 1e-9 };
+        let spoiled = b.spoiled.iter().any(|s| *s);
+        let same_floats = spoiled || a.floats.iter().zip(&b.floats).all(|(x, y)| close(x, y));
+        let cells = |c: &interpret::Contents| -> Vec<Option<u64>> {
+            c.cells.iter().zip(&c.spoiled).map(|(x, bad)| (!bad).then_some(*x)).collect()
+        };
+        if !same_floats {
+            return Some(format!("r{number} holds {:?}, not {:?}", a.floats, b.floats));
+        }
+        if b.floats.is_empty() && cells(a) != cells(b) {
+            return Some(format!("r{number} holds {:?}, not {:?}", cells(a), cells(b)));
+        }
+    }
+    None
+}
+
+/// Says which program hangs, and ends the process: a test that hangs says nothing.
+struct Watchdog {
+    now: Arc<Mutex<(String, Instant)>>,
+    done: Option<Sender<()>>,
+}
+
+impl Watchdog {
+    /// How long one program may take on one engine. They take milliseconds.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    fn new() -> Self {
+        let now = Arc::new(Mutex::new((String::new(), Instant::now())));
+        let (done, ended) = std::sync::mpsc::channel::<()>();
+        let seen = Arc::clone(&now);
+        std::thread::spawn(move || {
+            while ended.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                let (what, since) = &*seen.lock().unwrap();
+                if since.elapsed() > Self::PATIENCE {
+                    eprintln!("does not end: {what}");
+                    std::process::abort();
+                }
+            }
+        });
+        Self { now, done: Some(done) }
+    }
+
+    fn begin(&self, what: String) {
+        *self.now.lock().unwrap() = (what, Instant::now());
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.done.take();
+    }
+}
+
+/// Tries programs, each on the serial engine and on some others in turn.
+fn try_programs(failures: bool, usual: u64, engines_each: usize) {
+    let engines = engines();
+    let only: Option<u64> = std::env::var("DRAWLOOM_SEED").ok().and_then(|n| n.parse().ok());
+    let seeds = only.map_or(0..cases(usual), |seed| seed..seed + 1);
+    let watchdog = Watchdog::new();
+    let mut rng = fastrand::Rng::with_seed(1);
+    for seed in seeds {
+        let program = generate(seed, failures);
+        let expected = interpret(&program);
+        let check = |name: &str, loom: &Loom, expected: &Meaning, exact: bool| {
+            watchdog.begin(format!("seed {seed} on {name}\n{program}"));
+            let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(loom, &program, expected)));
+            let found = run.unwrap_or_else(|_| panic!("seed {seed} on {name}\n{program}"));
+            if let Some(difference) = difference(&found, expected, exact) {
+                panic!("seed {seed} on {name}: {difference}\n{program}");
+            }
+            found
+        };
+        let serial = check(&engines[0].0, &engines[0].1, &expected, false);
+        let chosen: Vec<usize> = match only {
+            Some(_) => (1..engines.len()).collect(),
+            None => (0..engines_each).map(|_| rng.usize(1..engines.len())).collect(),
+        };
+        for engine in chosen {
+            let (name, loom) = &engines[engine];
+            check(name, loom, &serial, true);
+        }
+    }
+}
+
+#[test]
+fn random_programs_mean_the_same_on_every_engine() {
+    try_programs(false, 1500, 4);
+}
+
+#[test]
+fn random_programs_that_fail_fail_the_same_way_on_every_engine() {
+    try_programs(true, 1000, 4);
+}

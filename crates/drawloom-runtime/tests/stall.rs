@@ -1,0 +1,302 @@
+//! Waits that can never end, and some that look like it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::time::Duration;
+
+use drawloom_runtime::{ErrorKind, Loom, LoomBuilder, Region};
+
+/// So long that a test which needs it would never end.
+const FOR_EVER: Duration = Duration::from_secs(100_000);
+
+/// The serial engine, and engines with more and fewer workers than there are processors.
+fn builders() -> Vec<LoomBuilder> {
+    let mut builders = vec![Loom::builder().make_serial()];
+    builders.extend([1, 2, 8].map(|workers| Loom::builder().workers(workers)));
+    builders
+}
+
+#[test]
+fn waiting_for_tasks_that_wait_for_the_own_guard_is_an_error_at_once() {
+    for builder in builders() {
+        let loom = builder.patience(FOR_EVER).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let y = loom.value("y", 0_u64);
+        let guard = x.write().unwrap();
+        let line = line!() - 1;
+        let future = loom.task("reader").read(&x).write(&y).run(|x, y| *y = *x + 1);
+        loom.task("follower").read(&y).run(|_| ());
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        let text = error.to_string();
+        assert!(text.contains("this thread waits for all tasks, which can never be: task `reader` ("), "{text}");
+        assert!(text.contains("waits for the write guard of region `x` ("), "{text}");
+        assert!(text.contains(&format!("stall.rs:{line}), which this thread holds; task `follower` (")), "{text}");
+        let error = future.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        assert!(error.to_string().contains("waits for task `reader`"), "{error}");
+        let error = y.get().unwrap_err();
+        assert!(error.to_string().contains("waits for the read guard of region `y`"), "{error}");
+        let error = x.wait().unwrap_err();
+        assert!(error.to_string().contains("region `x`") && error.kind() == ErrorKind::Stalled, "{error}");
+        // All is well again once the guard is gone; nobody waits for the guards that were given up.
+        drop(guard);
+        loom.wait_all().unwrap();
+        assert_eq!(y.get().unwrap(), 1);
+        loom.task("writer").write(&x).write(&y).run(|x, y| (*x, *y) = (5, 5));
+        assert_eq!((x.get().unwrap(), y.get().unwrap()), (5, 5));
+    }
+}
+
+#[test]
+fn a_second_guard_on_the_same_thread_is_an_error_and_not_a_deadlock() {
+    for builder in builders() {
+        let loom = builder.patience(FOR_EVER).build().unwrap();
+        let x = loom.vector("x", vec![0_u64; 4]);
+        let guard = x.write().unwrap();
+        let block = x.blocks(2).unwrap().next().unwrap();
+        let error = block.read().err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        assert!(error.to_string().contains("read guard of region `x.blocks2[0]`"), "{error}");
+        drop(guard);
+        let readers = (block.read().unwrap(), block.read().unwrap());
+        assert_eq!(readers.0.len(), readers.1.len());
+    }
+}
+
+#[test]
+fn a_guard_on_another_thread_is_waited_for_patiently_and_then_named() {
+    for builder in builders() {
+        let loom = builder.patience(Duration::from_millis(20)).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let (held, wait_until_held) = mpsc::channel();
+        let (release, wait_to_release) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let handle = x.clone();
+            scope.spawn(move || {
+                let guard = handle.write().unwrap();
+                held.send(()).unwrap();
+                wait_to_release.recv().unwrap();
+                drop(guard);
+            });
+            wait_until_held.recv().unwrap();
+            let future = loom.task("reader").read(&x).returns(|x| *x);
+            let error = loom.wait_all().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Stalled);
+            assert!(error.to_string().contains("which another thread holds"), "{error}");
+            release.send(()).unwrap();
+            assert_eq!(future.wait().unwrap(), 0);
+        });
+    }
+}
+
+#[test]
+fn two_threads_that_wait_for_each_others_guards_are_told_at_once() {
+    for builder in builders() {
+        let loom = builder.patience(FOR_EVER).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let y = loom.value("y", 0_u64);
+        let both = Barrier::new(2);
+        let stalls = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for (mine, other) in [(&x, &y), (&y, &x)] {
+                let (both, stalls) = (&both, &stalls);
+                scope.spawn(move || {
+                    let guard = mine.write().unwrap();
+                    both.wait();
+                    if let Err(error) = other.write() {
+                        assert_eq!(error.kind(), ErrorKind::Stalled);
+                        stalls.fetch_add(1, Ordering::Relaxed);
+                    }
+                    drop(guard);
+                });
+            }
+        });
+        assert!((1..=2).contains(&stalls.load(Ordering::Relaxed)));
+        loom.task("after").update(&x).update(&y).run(|x, y| (*x, *y) = (1, 1));
+        assert_eq!(x.get().unwrap() + y.get().unwrap(), 2);
+    }
+}
+
+#[test]
+fn a_submitter_that_holds_what_its_tasks_wait_for_is_not_throttled_for_ever() {
+    for builder in builders() {
+        let loom = builder.in_flight(256).patience(FOR_EVER).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let guard = x.write().unwrap();
+        for _ in 0..5000 {
+            loom.task("add").update(&x).run(|x| *x += 1);
+        }
+        let text = loom.wait_all().unwrap_err().to_string();
+        assert!(text.contains("task `add`") && text.contains("4992 more wait"), "{text}");
+        drop(guard);
+        assert_eq!(x.get().unwrap(), 5000);
+    }
+}
+
+#[test]
+fn a_throttled_submitter_waits_for_tasks_that_run() {
+    for workers in [1, 2] {
+        let loom = Loom::builder().workers(workers).in_flight(256).patience(Duration::ZERO).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        for _ in 0..20_000 {
+            loom.task("add").update(&x).run(|x| *x += 1);
+        }
+        assert_eq!(x.get().unwrap(), 20_000);
+        assert!(loom.stats().records <= 768, "{:?}", loom.stats());
+    }
+}
+
+#[test]
+fn a_task_that_takes_its_time_is_no_stall() {
+    for workers in [1, 2, 8] {
+        let loom = Loom::builder().workers(workers).patience(Duration::ZERO).build().unwrap();
+        let work =
+            |rounds: u64| (0..rounds).fold(1_u64, |x, i| std::hint::black_box(x.wrapping_mul(31).wrapping_add(i)));
+        let slow = loom.task("slow").returns(move || work(30_000_000));
+        let inner = loom.clone();
+        let parent = loom.task("parent").returns(move || {
+            let child = inner.task("child").returns(move || work(30_000_000));
+            child.wait().unwrap()
+        });
+        assert_eq!(slow.wait().unwrap(), parent.wait().unwrap());
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_task_may_wait_for_its_children_only_and_is_told_with_both_names() {
+    for builder in builders() {
+        let loom = builder.build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let guard = x.write().unwrap();
+        let outer = loom.task("outer").read(&x).run(|_| ());
+        let (inner, handle) = (loom.clone(), x.clone());
+        let texts = loom
+            .task("curious")
+            .returns(move || {
+                let all = inner.wait_all().unwrap_err();
+                let guard = handle.read().err().unwrap();
+                let region = handle.wait().unwrap_err();
+                let other = outer.wait().unwrap_err();
+                let end = inner.shutdown().unwrap_err();
+                [all, guard, region, other, end].map(|e| {
+                    assert_eq!(e.kind(), ErrorKind::WaitInTask);
+                    e.to_string()
+                })
+            })
+            .wait()
+            .unwrap();
+        assert!(texts.iter().all(|t| t.contains("task `curious`")), "{texts:?}");
+        assert!(texts[1].contains("region `x`") && texts[2].contains("region `x`"), "{texts:?}");
+        assert!(texts[3].contains("waits for task `outer`") && texts[3].contains("not its child"), "{texts:?}");
+        drop(guard);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_region_without_contents_can_be_waited_for_and_stays_without() {
+    for builder in builders() {
+        let loom = builder.build().unwrap();
+        let x = loom.vector_without_contents::<u64>("x", 4);
+        x.wait().unwrap();
+        let error = loom.task("early").read(&x).run(|_| ()).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Uninitialised);
+        assert!(error.to_string().contains("task `early`") && error.to_string().contains("region `x`"), "{error}");
+        loom.task("fill").write(&x).run(|x| x.fill(2));
+        x.wait().unwrap();
+        assert_eq!(x.to_vec().unwrap(), [2; 4]);
+    }
+}
+
+#[test]
+fn nested_waits_in_stolen_tasks_do_not_wait_for_each_other() {
+    fn tree(loom: &Loom, depth: u32) -> u64 {
+        if depth == 0 {
+            return 1;
+        }
+        let children: Vec<_> = (0..2)
+            .map(|_| {
+                let inner = loom.clone();
+                loom.task("node").returns(move || tree(&inner, depth - 1))
+            })
+            .collect();
+        children.into_iter().map(|child| child.wait().unwrap()).sum()
+    }
+    for builder in builders() {
+        let loom = builder.patience(FOR_EVER).build().unwrap();
+        let roots: Vec<_> = (0..4)
+            .map(|_| {
+                let inner = loom.clone();
+                loom.task("root").returns(move || tree(&inner, 6))
+            })
+            .collect();
+        for root in roots {
+            assert_eq!(root.wait().unwrap(), 64);
+        }
+    }
+}
+
+#[test]
+fn a_lock_held_across_a_wait_is_not_taken_again_by_the_same_thread() {
+    // A waiting task that ran others' tasks could run one that wants the lock it holds.
+    for builder in builders() {
+        let loom = builder.patience(FOR_EVER).build().unwrap();
+        let lock = Arc::new(Mutex::new(0_u64));
+        for _ in 0..200 {
+            let (inner, shared) = (loom.clone(), Arc::clone(&lock));
+            loom.task("holder").run(move || {
+                let mut held = shared.lock().unwrap();
+                *held += inner.task("child").returns(|| 1).wait().unwrap();
+            });
+        }
+        loom.wait_all().unwrap();
+        assert_eq!(*lock.lock().unwrap(), 200);
+    }
+}
+
+#[test]
+fn waits_that_end_are_never_taken_for_stalls() {
+    // Every kind of wait from several threads at once, none of which waits while it holds something. With endless
+    // patience only a stall that is certain would be reported, and there is none.
+    for builder in builders() {
+        let loom = builder.in_flight(256).patience(FOR_EVER).build().unwrap();
+        let regions: Vec<_> = (0..3).map(|i| loom.vector(format!("r{i}"), vec![0_u64; 8])).collect();
+        std::thread::scope(|scope| {
+            for seed in 0..4 {
+                let (loom, regions) = (loom.clone(), &regions);
+                scope.spawn(move || {
+                    let mut random = fastrand::Rng::with_seed(seed);
+                    for _ in 0..300 {
+                        let region = &regions[random.usize(..3)];
+                        let block = region.blocks(2).unwrap().nth(random.usize(..2)).unwrap();
+                        match random.u32(..8) {
+                            0 => loom.wait_all().unwrap(),
+                            1 => region.wait().unwrap(),
+                            2 => block.write().unwrap()[0] += 1,
+                            3 => assert_eq!(region.read().unwrap().len(), 8),
+                            4 => loom.task("one").update(&block).run(|b| b[0] += 1).wait().unwrap(),
+                            5 => {
+                                let (inner, lent) = (loom.clone(), block.clone());
+                                let parent = loom.task("parent").lend(&block).run(move |_| {
+                                    inner.task("child").update(&lent).run(|b| b[0] += 1).wait().unwrap();
+                                });
+                                parent.wait().unwrap();
+                            }
+                            6 => {
+                                loom.task("mix").commute(&block).run(|b| b[0] += 1);
+                            }
+                            _ => {
+                                for _ in 0..50 {
+                                    loom.task("many").update(&block).run(|b| b[0] += 1);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        loom.wait_all().unwrap();
+    }
+}

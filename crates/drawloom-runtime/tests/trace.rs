@@ -1,0 +1,229 @@
+//! What a recording shows, and that it agrees with what the tasks declared.
+
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use drawloom_runtime::{Loom, Max, Region, Sum};
+use drawloom_trace::{EventKind, Trace, verify};
+
+fn looms() -> Vec<Loom> {
+    let mut looms = vec![Loom::serial()];
+    looms.extend([1, 2, 3, 8].map(|workers| Loom::builder().workers(workers).build().unwrap()));
+    looms
+}
+
+/// A program with every kind of access and order.
+fn program(loom: &Loom) {
+    let x = loom.vector("x", (0..64_u64).collect());
+    let y = loom.vector("y", vec![0_u64; 64]);
+    let sum = loom.value("sum", 0_u64);
+    let most = loom.value("most", 0_u64);
+    for round in 0..10 {
+        for (x, y) in x.halos(8, 2).unwrap().zip(y.blocks(8).unwrap()) {
+            loom.task("smooth").read(&x).write(&y).run(|x, y| y.fill(x.iter().sum()));
+        }
+        for y in y.blocks(4).unwrap() {
+            loom.task("sum").read(&y).reduce(&sum, Sum).reduce(&most, Max).run(|y, sum, most| {
+                *sum += y.iter().fold(0_u64, |a, b| a.wrapping_add(*b)) % 7;
+                *most = (*most).max(y[0]);
+            });
+        }
+        for (x, y) in x.blocks(8).unwrap().zip(y.blocks(8).unwrap()) {
+            loom.task("copy").read(&y).update(&x).run(|y, x| x.copy_from_slice(y));
+        }
+        for i in 0..6 {
+            let blocks: Vec<_> = x.blocks(3).unwrap().collect();
+            loom.task("mix").commute(&blocks[i % 3]).commute(&most).run(|x, most| {
+                x[0] = x[0].wrapping_add(1);
+                *most = (*most).max(1);
+            });
+        }
+        let (inner, lent) = (loom.clone(), x.clone());
+        let parent = loom.task("parent").lend(&x).scratch::<u64>(8).run(move |_, _| {
+            for block in lent.blocks(4).unwrap() {
+                inner.task("child").update(&block).run(|b| b.rotate_left(1));
+            }
+            inner.task("count").read(&lent).returns(|x| x.len()).wait().unwrap();
+        });
+        let last = loom.task("last").after(&parent).run(|| ());
+        loom.task("end").ends_with(&last).priority(round).run(|| ());
+        if round == 5 {
+            assert_eq!(x.read().unwrap().len(), 64);
+            y.write().unwrap()[0] = 3;
+        }
+    }
+    loom.wait_all().unwrap();
+}
+
+fn traced(loom: &Loom, program: impl FnOnce(&Loom)) -> Trace {
+    loom.trace_start();
+    program(loom);
+    loom.trace_stop()
+}
+
+#[test]
+fn an_independent_verifier_finds_every_required_order_in_the_recording() {
+    for loom in looms() {
+        let trace = traced(&loom, program);
+        let report = verify::verify(&trace).unwrap();
+        assert!(report.is_clean(), "{report}");
+        assert_eq!((report.unverified, trace.dropped), (0, 0));
+        assert!(report.verified > 300, "{report}");
+        // The same runtime can be recorded again, and nothing of the first recording is left.
+        let again = traced(&loom, |loom| {
+            loom.task("single").run(|| ()).wait().unwrap();
+        });
+        assert_eq!(again.tasks.len(), 1);
+        assert!(verify::verify(&again).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn every_task_has_a_submission_a_start_and_an_end_in_this_order() {
+    for loom in looms() {
+        let trace = traced(&loom, program);
+        let mut seen: HashMap<u64, Vec<EventKind>> = HashMap::new();
+        for event in &trace.events {
+            if let Some(task) = event.task() {
+                seen.entry(task).or_default().push(event.kind);
+            }
+        }
+        for task in &trace.tasks {
+            let kinds = &seen[&task.number];
+            let place = |kind| kinds.iter().position(|k| *k == kind);
+            let order = [EventKind::Submit, EventKind::Ready, EventKind::Start, EventKind::End].map(place);
+            assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{task:?}: {kinds:?}");
+        }
+        let named = |name: &str| trace.tasks.iter().filter(|t| t.name == name).count();
+        assert_eq!([named("smooth"), named("child"), named("guard")], [80, 40, 2]);
+        assert!(trace.tasks.iter().any(|t| t.name == "fold" && t.internal));
+        let child = trace.tasks.iter().find(|t| t.name == "child").unwrap();
+        assert_eq!(trace.task(child.parent.unwrap()).unwrap().name, "parent");
+        assert!(child.file.ends_with("trace.rs") && child.context == "main");
+        let end = trace.tasks.iter().find(|t| t.name == "end").unwrap();
+        assert_eq!(trace.task(end.ends_with[0]).unwrap().after.len(), 1);
+    }
+}
+
+#[test]
+fn failures_are_recorded_as_such() {
+    for loom in looms() {
+        let trace = traced(&loom, |loom| {
+            let x = loom.value("x", 0_u64);
+            loom.task("bad").write(&x).try_run(|_| Err::<(), _>("no"));
+            loom.task("next").read(&x).run(|_| ());
+            loom.wait_all().unwrap_err();
+        });
+        let kinds: Vec<EventKind> = trace.events.iter().filter(|e| e.task().is_some()).map(|e| e.kind).collect();
+        for kind in [EventKind::Failed, EventKind::Cancelled] {
+            assert_eq!(kinds.iter().filter(|k| **k == kind).count(), 1, "{kinds:?}");
+        }
+        assert!(verify::verify(&trace).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn nothing_is_recorded_unless_asked_for() {
+    let loom = Loom::builder().workers(2).build().unwrap();
+    program(&loom);
+    let trace = loom.trace_stop();
+    assert!(trace.tasks.is_empty() && trace.events.is_empty());
+    let loom = Loom::builder().workers(2).trace(true).build().unwrap();
+    program(&loom);
+    let trace = loom.trace_stop();
+    assert!(trace.tasks.len() > 300);
+    assert!(trace.events.iter().any(|e| e.kind == EventKind::Idle));
+    assert!(trace.events.iter().any(|e| e.kind == EventKind::QueueLength));
+}
+
+#[test]
+fn what_was_submitted_can_be_drawn() {
+    let loom = Loom::serial();
+    loom.trace_start();
+    let x = loom.value("x", 0_u64);
+    loom.task("first").write(&x).run(|x| *x = 1);
+    loom.task("second").read(&x).run(|_| ());
+    let dot = loom.submitted_dot().unwrap();
+    assert!(dot.starts_with("digraph") && dot.contains("first") && dot.contains("t0 -> t1"), "{dot}");
+}
+
+#[test]
+fn figures_add_up() {
+    for loom in looms() {
+        let x = loom.value("x", 0_u64);
+        for i in 0..1000 {
+            loom.task("add").update(&x).try_run(move |x| {
+                *x += 1;
+                if i == 999 { Err("the last one") } else { Ok(()) }
+            });
+        }
+        loom.wait_all().unwrap_err();
+        let stats = loom.stats();
+        assert_eq!((stats.submitted, stats.completed, stats.failed, stats.cancelled), (1000, 1000, 1, 0));
+        assert_eq!(stats.queued, 0);
+        assert!(stats.bytes_per_record <= 200 && stats.records >= stats.in_flight);
+        let executed: u64 = stats.workers.iter().map(|w| w.executed).sum();
+        assert_eq!(executed, if loom.workers() == 0 { 0 } else { 1000 });
+    }
+}
+
+#[test]
+fn progress_is_told_while_tasks_run() {
+    let (send, receive) = mpsc::channel();
+    let loom = Loom::builder()
+        .workers(1)
+        .progress(Duration::from_millis(1), move |stats| {
+            let _ = send.send(stats.clone());
+        })
+        .build()
+        .unwrap();
+    let (go, wait_to_go) = mpsc::channel::<()>();
+    let first = loom.task("first").run(|| ());
+    loom.task("second").after(&first).run(move || wait_to_go.recv().unwrap());
+    // The second task runs until it is told to end, so this figure must come.
+    let stats = receive.iter().find(|stats| stats.completed == 1).unwrap();
+    assert_eq!(stats.submitted, 2);
+    go.send(()).unwrap();
+    loom.wait_all().unwrap();
+    drop(loom);
+    // The thread that calls back has ended.
+    while receive.recv().is_ok() {}
+}
+
+/// Run by the test below in a process of its own.
+#[test]
+fn program_for_the_environment() {
+    let loom = Loom::builder().workers(2).build().unwrap();
+    program(&loom);
+}
+
+fn run_with(variable: &str) -> std::process::Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "program_for_the_environment", "--nocapture"])
+        .env("DRAWLOOM_TRACE", variable)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn an_environment_variable_records_without_a_change_to_the_program() {
+    let output = run_with("summary");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("smooth") && text.contains("worker 0"), "{text}");
+    let directory = std::env::temp_dir().join(format!("drawloom-trace-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("run.json");
+    assert!(run_with(&format!("chrome:{}", file.display())).status.success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"smooth\"") && text.contains("\"ph\""), "{}", &text[..200.min(text.len())]);
+    let file = directory.join("run.csv");
+    assert!(run_with(&format!("csv:{}", file.display())).status.success());
+    assert!(std::fs::read_to_string(&file).unwrap().lines().count() > 300);
+    assert!(std::fs::read_to_string(directory.join("run.events.csv")).unwrap().lines().count() > 1000);
+    std::fs::remove_dir_all(&directory).unwrap();
+    let output = run_with("perf");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("DRAWLOOM_TRACE is `perf`"), "{text}");
+}
