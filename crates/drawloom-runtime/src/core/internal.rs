@@ -25,6 +25,15 @@ impl Core {
     pub(super) fn scope_inside<'a>(&self, running: &'a Running<'_>) -> &'a Scope {
         let record = running.record;
         record.open.fetch_add(1, Ordering::Relaxed);
+        if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
+            // Several threads run the task. Its scope was made before they began, and is only looked at here.
+            // SAFETY: nobody changes the description while the team runs; before, only the first member calls this.
+            let description = unsafe { (*record.description.get()).assume_init_ref() };
+            if let Some(inside) = description.extras.as_ref().and_then(|e| e.inside.as_ref()) {
+                // SAFETY: the scope lives until the parent is complete, which is after the calling thread leaves its body.
+                return unsafe { &*Arc::as_ptr(inside) };
+            }
+        }
         // SAFETY: the calling thread runs the task, so nobody else touches its description.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.

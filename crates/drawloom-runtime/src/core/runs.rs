@@ -69,8 +69,7 @@ impl Core {
     /// Gives a node of a plan that is ready to the policy of a context.
     #[inline]
     pub(crate) fn push_node(&self, local: &Local, context: u32, ready: Ready) {
-        self.context(context).policy.push(ready, local.worker);
-        self.workers.notify();
+        self.give(context, ready, local.worker.filter(|_| context == local.context));
     }
 
     pub(crate) fn is_serial(&self) -> bool {
