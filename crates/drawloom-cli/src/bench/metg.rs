@@ -21,12 +21,13 @@ const LOW: f64 = 0.4;
 
 /// The size of task to begin with, some microseconds of work; and the largest that is tried when that is too small.
 const FIRST: u64 = 1 << 12;
-const LARGEST: u64 = 1 << 17;
+const LARGEST: u64 = 1 << 15;
 
-/// Each point is the best of at least so many runs, and of more when they are short.
+/// Each point is the best of so many runs, of more when they are short, and of fewer when they are long.
 const REPETITIONS: u32 = 4;
 const MOST_REPETITIONS: u32 = 40;
-const POINT_TIME: Duration = Duration::from_millis(40);
+const SHORT: Duration = Duration::from_millis(40);
+const LONG: Duration = Duration::from_millis(400);
 
 /// A point below the target is measured so often before it counts: on a busy machine it may be the machine.
 const ATTEMPTS: u32 = 3;
@@ -85,7 +86,7 @@ struct Line {
     metg50_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     floor_us: Option<f64>,
-    peak_flops: f64,
+    peak_flops: u64,
 }
 
 /// What is measured against what.
@@ -192,7 +193,7 @@ impl Yardstick {
     fn point(self, iterations: u64, run: &mut impl FnMut(u64) -> Result<Run, BenchError>) -> Result<Point, BenchError> {
         let (mut best, mut spent, mut runs) = (Duration::MAX, Duration::ZERO, 0);
         let mut tasks = 0;
-        while runs < REPETITIONS || (spent < POINT_TIME && runs < MOST_REPETITIONS) {
+        while (runs < REPETITIONS && spent < LONG) || (runs < MOST_REPETITIONS && spent < SHORT) {
             let run = run(iterations)?;
             tasks = run.tasks;
             best = best.min(run.wall);
@@ -221,7 +222,7 @@ impl Yardstick {
             workers: self.workers,
             metg50_us,
             floor_us: taskbench::floor(points).map(microseconds),
-            peak_flops: (self.rate * self.workers as f64).round(),
+            peak_flops: (self.rate * self.workers as f64).round() as u64,
         });
         output.flush();
         metg50_us
@@ -330,7 +331,7 @@ mod tests {
     fn tasks_grow_until_the_target_is_reached() {
         // Ten thousand times slower: even the first size is not worth it.
         let points = curve(Yardstick { workers: 2, rate: 1e14 }, slow_runtime).unwrap();
-        assert!(points.iter().any(|point| point.iterations == LARGEST));
+        assert_eq!(points.iter().map(|point| point.iterations).max(), Some(LARGEST));
         assert_eq!(taskbench::metg(&points, 1e14, TARGET).seconds(), None);
     }
 
