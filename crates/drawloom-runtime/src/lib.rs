@@ -21,6 +21,8 @@
 
 pub mod access;
 mod commute;
+#[cfg(doctest)]
+mod compile_fail;
 pub mod context;
 mod core;
 pub mod data;
@@ -45,7 +47,7 @@ mod wait;
 mod worker;
 
 pub use access::{Max, Min, Operator, Product, Sum};
-pub use context::Context;
+pub use context::{Context, ContextBuilder, ContextId};
 pub use data::array::Array;
 pub use data::csr::{Csr, Pattern};
 pub use data::element::Portable;
@@ -59,7 +61,9 @@ pub use data::vector::Vector;
 pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
 pub use plan::{Capture, Plan};
-pub use policy::{Policy, WorkerId};
+pub use policy::{Policy, WorkerId, WorkersView};
 pub use stats::{Stats, WorkerStats};
 pub use task::builder::Task;
 pub use task::future::Future;
+pub use team::{LentWorkers, Member, TeamMut};
+pub use worker::driver::Driver;

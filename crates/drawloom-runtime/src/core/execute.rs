@@ -27,6 +27,16 @@ impl Core {
         };
         let record = self.slab.get(id.index());
         if record.claim(id.generation()) {
+            self.execute_or_call(local, id, record);
+        }
+    }
+
+    /// Runs a task, or calls for a team to run it.
+    #[inline]
+    pub(super) fn execute_or_call(&self, local: &mut Local, id: TaskId, record: &Record) {
+        if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
+            self.call_team(local, id, record);
+        } else {
             self.execute(local, id, record);
         }
     }
@@ -73,8 +83,9 @@ impl Core {
             let context = unsafe { *record.context.get() };
             return Some(self.failures.reason(id, self.origin(record), context));
         }
+        // Contributions are private, and made in any order: it is the task that folds them which depends on the contents.
         args.iter()
-            .filter(|a| a.mode().reads())
+            .filter(|a| a.mode().reads() && a.mode() != Mode::Reduce)
             .find_map(|a| a.piece().tree().spoiled(&a.piece().indices))
             .map(|because| Error::cancelled(self.origin(record), because))
     }
@@ -216,7 +227,7 @@ pub(crate) fn quietly<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// What a panic said. What it carried is dropped, which may panic again.
-fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
+pub(super) fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
     let said = panic_text(&*panic);
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         // Enough is enough: what a destructor of a panic panics with is not dropped.

@@ -46,8 +46,15 @@ pub(crate) struct Peeked {
 
 impl Core {
     /// Who can run the tasks of a context.
-    pub(crate) fn service(&self, _context: u32) -> Service {
-        if self.workers.count > 0 || self.serial.is_some() { Service::Workers } else { Service::Nobody }
+    pub(crate) fn service(&self, context: u32) -> Service {
+        let context = self.context(self.home(context));
+        if self.serial.is_some() || self.has_driven_workers(context) {
+            Service::Workers
+        } else if context.members().workers.is_empty() {
+            Service::Nobody
+        } else {
+            Service::Undriven
+        }
     }
 
     pub(crate) fn context_name(&self, context: u32) -> String {
@@ -68,7 +75,7 @@ impl Core {
         }
         let served = |(index, _): &(usize, &ContextState)| self.service(*index as u32) == Service::Workers;
         self.devices.are_idle()
-            && self.workers.sleep.sleeping() + waiting >= self.workers.count
+            && self.workers.sleep.sleeping() + waiting >= self.workers.driven()
             && self.contexts.iter().enumerate().filter(served).all(|(_, c)| c.policy.is_empty())
     }
 

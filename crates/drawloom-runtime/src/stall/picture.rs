@@ -84,14 +84,15 @@ impl Picture {
             _ if entry.pending > 0 => Motion::Never,
             Kind::Sync | Kind::Held => Motion::Now,
             Kind::Task if entry.claimed => {
-                // Its body has returned or waits, as no worker is awake. The nodes of a plan cannot be seen here.
-                if entry.run { Motion::Perhaps } else { Motion::Never }
+                // Its body has returned or waits, as no worker is awake. The nodes of a plan cannot be seen here. A team
+                // may become possible when someone changes its context.
+                if entry.run || core.teams.is_waiting(entry.id) { Motion::Perhaps } else { Motion::Never }
             }
             Kind::Task if self.commuting.contains(&entry.id) => Motion::Never,
             Kind::Task => match core.service(entry.context) {
                 Service::Workers => Motion::Now,
-                Service::Undriven => Motion::Perhaps,
-                Service::Nobody => Motion::Never,
+                // Someone may drive a worker, or give the context one.
+                Service::Undriven | Service::Nobody => Motion::Perhaps,
             },
         }
     }

@@ -59,7 +59,7 @@ impl Report<'_> {
     /// Whether an entry is something of the user's that waits.
     fn waits(&self, entry: &Entry) -> bool {
         match entry.kind {
-            Kind::Task => entry.pending > 0 || !entry.claimed,
+            Kind::Task => entry.pending > 0 || !entry.claimed || self.core.teams.is_waiting(entry.id),
             Kind::Held => entry.pending > 0,
             _ => false,
         }
@@ -86,6 +86,8 @@ impl Report<'_> {
         };
         let what = if entry.pending > 0 {
             self.cause(entry.id.index(), 0)?
+        } else if let Some(team) = self.core.teams.what_waits(self.core, entry.id) {
+            team
         } else if self.picture.commuting.contains(&entry.id) {
             "data that a task which commutes with it has".to_owned()
         } else {
