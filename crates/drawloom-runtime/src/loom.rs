@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drawloom_trace::Trace;
 
-use crate::context::ContextState;
+use crate::context::{Context, ContextBuilder, ContextState};
 use crate::core::Core;
 use crate::data::array::{Array, array_shape};
 use crate::data::csr::{Csr, Pattern, csr_shape};
@@ -20,8 +20,8 @@ use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryId;
 use crate::plan::Capture;
-use crate::policy::central::{Eager, Prio};
-use crate::policy::stealing::Stealing;
+use crate::policy::choice::Choice;
+use crate::policy::{Policy, WorkerId, WorkersView};
 use crate::progress::{Callback, Reporter};
 use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
@@ -29,8 +29,11 @@ use crate::sync::{Arc, Mutex, lock, thread};
 use crate::task::builder::{Submit, Task};
 use crate::task::name::Label;
 use crate::task::spec::Spec;
+use crate::topology::Topology;
 use crate::trace::output::Output;
-use crate::worker::{Workers, cycle};
+use crate::worker::driver::Driver;
+use crate::worker::{PhaseHook, Workers, cycle};
+use drawloom_trace::Phase;
 
 /// A runtime: workers, the regions they share, and the tasks that run on them.
 ///
@@ -40,6 +43,9 @@ use crate::worker::{Workers, cycle};
 pub struct Loom {
     owner: Arc<Owner>,
 }
+
+/// Numbers of workers are small integers, and threads are not free.
+const MOST_WORKERS: usize = 1 << 16;
 
 /// Ends the runtime when the last handle is gone.
 struct Owner {
@@ -55,11 +61,14 @@ pub struct LoomBuilder {
     devices: Vec<Box<dyn Device>>,
     workers: Option<usize>,
     serial: bool,
-    policy: String,
+    policy: Choice,
     in_flight: u32,
     patience: Duration,
     trace: bool,
     progress: Option<(Duration, Callback)>,
+    undriven: Vec<usize>,
+    unbound: bool,
+    phases: Option<PhaseHook>,
 }
 
 impl Loom {
@@ -83,11 +92,14 @@ impl Loom {
             devices: Vec::new(),
             workers: None,
             serial: false,
-            policy: "lws".to_owned(),
+            policy: Choice::default(),
             in_flight: 16_384,
             patience: Duration::from_secs(2),
             trace: false,
             progress: None,
+            undriven: Vec::new(),
+            unbound: false,
+            phases: None,
         }
     }
 
@@ -181,6 +193,56 @@ impl Loom {
     /// How many workers there are.
     pub fn workers(&self) -> usize {
         self.core().workers.count
+    }
+
+    /// The worker with a number.
+    ///
+    /// # Errors
+    /// When there are fewer workers.
+    pub fn worker(&self, number: usize) -> Result<WorkerId> {
+        self.core().workers.ids().nth(number).ok_or_else(|| {
+            let count = self.workers();
+            Error::new(ErrorKind::Setting, format!("there is no worker {number}; the runtime has {count} workers"))
+        })
+    }
+
+    /// All workers.
+    pub fn worker_ids(&self) -> Vec<WorkerId> {
+        self.core().workers.ids().collect()
+    }
+
+    /// The worker that runs the calling thread's task, if any.
+    pub fn current_worker(&self) -> Option<WorkerId> {
+        self.core().workers.current()
+    }
+
+    /// The context that all workers belong to at first, and in which tasks run that name none.
+    pub fn main_context(&self) -> Context {
+        Context::new(self.core(), 0)
+    }
+
+    /// Describes a context inside of the main one. The name is for messages and traces.
+    pub fn context(&self, name: impl Into<String>) -> ContextBuilder {
+        ContextBuilder::new(self.core(), name.into(), 0)
+    }
+
+    /// Takes the place of a worker that the runtime does not drive itself; see [`LoomBuilder::undriven`].
+    ///
+    /// # Errors
+    /// When the worker is driven already, by the runtime or by another driver.
+    pub fn driver(&self, worker: WorkerId) -> Result<Driver> {
+        self.core().check_workers(&[worker])?;
+        Driver::take(self.core(), worker)
+    }
+
+    /// Whether a worker is blocked in a team. Once asked, the worker joins and leaves no team until it has completed a
+    /// whole scheduling operation without being asked again; so asking all the time keeps it from doing so.
+    ///
+    /// # Errors
+    /// When the worker does not exist.
+    pub fn is_blocked_in_team(&self, worker: WorkerId) -> Result<bool> {
+        self.core().check_workers(&[worker])?;
+        Ok(self.core().workers.seat(worker).state.observe())
     }
 
     fn region<R: Region, T: 'static>(
@@ -302,10 +364,48 @@ impl LoomBuilder {
         self
     }
 
-    /// The policy of the main context: `lws`, `ws`, `eager` or `prio`.
+    /// The policy of the main context:
+    ///
+    /// | name | which task runs next |
+    /// |---|---|
+    /// | `lws` | a queue for each worker; who has nothing takes from the nearest worker that has (the default) |
+    /// | `ws` | the same, taking from all others in turn |
+    /// | `eager` | one queue for all workers, in the order in which tasks became ready |
+    /// | `prio` | one queue for all workers, the highest priority first |
+    /// | `random`, `random:SEED` | each task goes to a worker drawn at random |
     #[must_use]
     pub fn policy(mut self, name: impl Into<String>) -> Self {
-        self.policy = name.into();
+        self.policy = Choice::Named(name.into());
+        self
+    }
+
+    /// A policy of your own for the main context; see [`policy`](crate::policy).
+    #[must_use]
+    pub fn policy_with(mut self, make: impl Fn(&WorkersView) -> Box<dyn Policy> + Send + Sync + 'static) -> Self {
+        self.policy = Choice::made(make);
+        self
+    }
+
+    /// Workers, by number, for which the runtime starts no threads. The application drives them itself, with
+    /// [`Loom::driver`].
+    #[must_use]
+    pub fn undriven(mut self, workers: impl IntoIterator<Item = usize>) -> Self {
+        self.undriven = workers.into_iter().collect();
+        self
+    }
+
+    /// Lets the operating system move the threads of the workers among the processors that this process may use. By
+    /// default each of them is bound to one, as long as there are enough.
+    #[must_use]
+    pub fn unbound(mut self) -> Self {
+        self.unbound = true;
+        self
+    }
+
+    /// Calls a function with each phase that a worker begins. It is called often, by all workers, and should do little.
+    #[must_use]
+    pub fn on_phase(mut self, f: impl Fn(WorkerId, Phase) + Send + Sync + 'static) -> Self {
+        self.phases = Some(Box::new(f));
         self
     }
 
@@ -359,25 +459,33 @@ impl LoomBuilder {
     /// # Errors
     /// When no workers were asked for, the policy does not exist, or threads cannot be started.
     pub fn build(self) -> Result<Loom> {
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        let topology = (!self.serial).then(Topology::detect);
+        let available = topology.as_ref().map_or(1, Topology::suggested_workers).max(1);
         let count = if self.serial { 0 } else { self.workers.unwrap_or(available) };
         if count == 0 && !self.serial {
             return Err(Error::new(ErrorKind::Setting, "a runtime needs at least one worker"));
         }
+        if count >= MOST_WORKERS {
+            let message = format!("a runtime has at most {MOST_WORKERS} workers, and {count} were asked for");
+            return Err(Error::new(ErrorKind::Setting, message));
+        }
+        if let Some(number) = self.undriven.iter().find(|&&number| number >= count) {
+            let message = format!("worker {number} cannot be left undriven: there are {count} workers");
+            return Err(Error::new(ErrorKind::Setting, message));
+        }
         let mut devices = Devices::default();
         let nodes: Vec<MemoryId> = self.devices.iter().map(|device| devices.add(&**device)).collect();
         let output = Output::from_environment()?;
-        let workers = Workers::new(count);
+        // Binding more workers than there are processors would keep some of them from ever moving to a free one.
+        let fits = topology.as_ref().is_some_and(|t| t.is_bindable() && count <= t.cpus().len());
+        let workers = Workers::placed(count, topology, fits && !self.unbound);
+        let policy = self.policy.make(&WorkersView::new(&workers))?;
+        if let Some(hook) = self.phases {
+            workers.watch_phases(hook);
+        }
         let core = Arc::new(Core::new(self.in_flight.max(1), workers, devices, self.serial, self.patience));
-        let policy: Box<dyn crate::policy::Policy> = match self.policy.as_str() {
-            "lws" | "ws" => Box::new(Stealing::round_robin(count)),
-            "eager" => Box::new(Eager::default()),
-            "prio" => Box::new(Prio::default()),
-            other => {
-                return Err(Error::new(ErrorKind::Setting, format!("there is no policy `{other}`")));
-            }
-        };
         core.contexts.push(|_| ContextState::new("main".to_owned(), policy, count));
+        core.found_main_context();
         if self.trace || output.is_some() {
             core.tracer.begin();
         }
@@ -387,7 +495,9 @@ impl LoomBuilder {
         };
         let owner =
             Owner { core: Arc::clone(&core), threads: Mutex::default(), reporter: Mutex::new(reporter), output };
-        for id in core.workers.ids() {
+        for id in core.workers.ids().filter(|id| !self.undriven.contains(&id.index())) {
+            core.workers.seat(id).taken.store(true, Ordering::Relaxed);
+            core.workers.begin_driving(id);
             let core = Arc::clone(&core);
             let thread = thread::Builder::new()
                 .name(format!("drawloom-{}", id.index()))
@@ -418,6 +528,7 @@ impl Owner {
 /// Ends the workers of a runtime.
 fn end(core: &Core, threads: Vec<thread::JoinHandle<()>>) {
     core.workers.stop();
+    core.teams.wake();
     core.devices.wake();
     for thread in threads {
         // A worker does not panic: whatever the user's code does is caught.

@@ -6,6 +6,8 @@ use super::arg::Arg;
 use super::reduction::{Accumulator, Reduction};
 use crate::data::piece::Piece;
 use crate::sync::Arc;
+use crate::team::run::TeamRun;
+use crate::worker::Workers;
 
 /// Memory for scratch arguments, which a worker uses again and again.
 #[derive(Default)]
@@ -60,16 +62,9 @@ pub struct Frame<'v> {
     next_layout: usize,
     /// Where arguments are: in this process, or in the memory of another node.
     pub(crate) bases: Option<&'v [*mut u8]>,
-    pub(crate) member: Member,
-}
-
-/// The part that a worker has in a team.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    /// The number of this worker in the team.
-    pub rank: u32,
-    /// How many workers the team has.
-    pub size: u32,
+    /// The team that runs the body, and the rank of this member.
+    pub(crate) team: Option<(&'v TeamRun, u32)>,
+    pub(crate) cpus: Option<&'v Workers>,
 }
 
 /// Where the elements of an argument are.
@@ -101,7 +96,8 @@ impl<'v> Frame<'v> {
             layouts,
             next_layout: 0,
             bases: None,
-            member: Member { rank: 0, size: 1 },
+            team: None,
+            cpus: None,
         }
     }
 

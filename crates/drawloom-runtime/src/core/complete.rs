@@ -103,7 +103,7 @@ impl Core {
             self.drop_extras(local, scope, *extras);
         }
         if kind == Kind::Task {
-            self.context(context).count_completed(local.worker);
+            self.note_completed(context, local.worker);
         }
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         if let Some(scope) = unsafe { scope.as_ref() } {

@@ -27,6 +27,16 @@ impl Core {
         };
         let record = self.slab.get(id.index());
         if record.claim(id.generation()) {
+            self.execute_or_call(local, id, record);
+        }
+    }
+
+    /// Runs a task, or calls for a team to run it.
+    #[inline]
+    pub(super) fn execute_or_call(&self, local: &mut Local, id: TaskId, record: &Record) {
+        if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
+            self.call_team(local, id, record);
+        } else {
             self.execute(local, id, record);
         }
     }
@@ -217,7 +227,7 @@ pub(crate) fn quietly<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// What a panic said. What it carried is dropped, which may panic again.
-fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
+pub(super) fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
     let said = panic_text(&*panic);
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         // Enough is enough: what a destructor of a panic panics with is not dropped.

@@ -9,7 +9,8 @@ use super::{Core, Running};
 use crate::access::{Arg, Frame, Mode};
 use crate::data::piece::Shape;
 use crate::data::tree::{Buffer, ElementType, Root, Tree};
-use crate::order::history::Weaver;
+use crate::error::ErrorKind;
+use crate::order::history::{Refusal, Weaver};
 use crate::order::scope::{Scope, ScopeId};
 use crate::order::slot::OpenReduction;
 use crate::sync::atomic::Ordering;
@@ -24,6 +25,15 @@ impl Core {
     pub(super) fn scope_inside<'a>(&self, running: &'a Running<'_>) -> &'a Scope {
         let record = running.record;
         record.open.fetch_add(1, Ordering::Relaxed);
+        if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
+            // Several threads run the task. Its scope was made before they began, and is only looked at here.
+            // SAFETY: nobody changes the description while the team runs; before, only the first member calls this.
+            let description = unsafe { (*record.description.get()).assume_init_ref() };
+            if let Some(inside) = description.extras.as_ref().and_then(|e| e.inside.as_ref()) {
+                // SAFETY: the scope lives until the parent is complete, which is after the calling thread leaves its body.
+                return unsafe { &*Arc::as_ptr(inside) };
+            }
+        }
         // SAFETY: the calling thread runs the task, so nobody else touches its description.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.
@@ -115,6 +125,30 @@ impl Core {
         let _ = self.order(id, 0, None, &[arg], None, &mut waits);
         waits.append(&mut lock(&self.outermost).loose(arg.piece()));
         self.finish_submission(id, &waits, &[]);
+    }
+
+    /// Refuses regions that belong to a task which is not complete: its children may be using them, and only its own scope
+    /// knows in which order.
+    #[inline]
+    pub(super) fn refuse_inner(&self, args: &[Arg]) -> Result<(), Refusal> {
+        match args.iter().find(|arg| arg.piece().tree().owner != ScopeId::OUTERMOST) {
+            None => Ok(()),
+            Some(_) => self.refuse_unfinished(args),
+        }
+    }
+
+    #[cold]
+    fn refuse_unfinished(&self, args: &[Arg]) -> Result<(), Refusal> {
+        let scopes = lock(&self.scopes);
+        for arg in args {
+            let tree = arg.piece().tree();
+            if let Some(scope) = scopes.get(&tree.owner.0).and_then(Weak::upgrade) {
+                let (name, origin) = (arg.piece().name(), &scope.origin);
+                let message = format!("cannot use region `{name}`: it belongs to {origin}, which is not complete");
+                return Err(Refusal { kind: ErrorKind::NotLent, message });
+            }
+        }
+        Ok(())
     }
 
     /// Leaves a region that was created in a task to be freed when that task is complete. False when it is already.

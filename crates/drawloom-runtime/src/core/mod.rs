@@ -9,6 +9,7 @@
 //! | [`link`] | [`Core::finish_submission`]: edges are added from the tasks it must wait for |
 //! | [`ready`] | [`Core::make_ready`]: nothing is left to wait for |
 //! | [`execute`] | [`Core::execute`]: a worker runs the body |
+//! | [`teamwork`] | several workers run the body |
 //! | [`retry`] | a body that failed is tried again |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
@@ -30,6 +31,7 @@ mod ready;
 mod retry;
 mod runs;
 mod stop;
+mod teamwork;
 mod waiting;
 
 pub(crate) use execute::{panic_text, quietly};
@@ -44,6 +46,7 @@ use rustc_hash::FxHashMap;
 use crate::access::{Arg, Mode, Scratchpad};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
+use crate::context::change::Changes;
 use crate::device::queue::Devices;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
@@ -52,15 +55,16 @@ use crate::order::scope::{Scope, ScopeId};
 use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::grow::Grow;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, Padded, lock};
 use crate::task::body::{self, Body};
 use crate::task::extras::Extras;
 use crate::task::name::Names;
 use crate::task::record::{ARGS, Description, Kind, Record, TaskId, flag};
 use crate::task::slab::Slab;
 use crate::task::spec::Spec;
+use crate::team::formation::Formation;
 use crate::trace::Tracer;
 use crate::wait::Waiters;
 use crate::worker::Workers;
@@ -72,7 +76,11 @@ pub struct Core {
     pub(crate) names: Names,
     outermost: Mutex<History>,
     pub(crate) contexts: Grow<ContextState>,
+    pub(crate) changes: Changes,
+    /// How many threads wait for one context.
+    pub(crate) context_waiters: AtomicUsize,
     pub(crate) workers: Workers,
+    pub(crate) teams: Formation,
     pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
@@ -87,8 +95,9 @@ pub struct Core {
     serial: Option<Mutex<()>>,
     /// Whether nothing may be submitted any more.
     pub(crate) closed: AtomicBool,
-    /// Whether there are no workers any more, so that whoever makes a task ready runs it.
-    stopped: AtomicBool,
+    /// Whether there are no workers any more, so that whoever makes a task ready runs it. Apart from what is written often,
+    /// as it is read all the time.
+    stopped: Padded<AtomicBool>,
     /// Whether to make a mistake on purpose.
     #[cfg(test)]
     leave_out: AtomicBool,
@@ -97,6 +106,9 @@ pub struct Core {
 /// What a thread that runs tasks carries along.
 pub(crate) struct Local {
     pub(crate) worker: Option<WorkerId>,
+    /// The context of the last task that was chosen, and the worker's generation of memberships at that time.
+    pub(crate) context: u32,
+    pub(crate) generation: u64,
     /// Tasks that became ready and were not handed out yet.
     pub(crate) ready: Vec<(u32, Ready)>,
     /// Records that can be used again.
@@ -117,7 +129,15 @@ impl Local {
     }
 
     pub(crate) fn new(worker: Option<WorkerId>) -> Self {
-        Self { worker, ready: Vec::new(), freed: Vec::new(), scratchpads: Vec::new(), stack: Vec::new() }
+        Self {
+            worker,
+            context: 0,
+            generation: 0,
+            ready: Vec::new(),
+            freed: Vec::new(),
+            scratchpads: Vec::new(),
+            stack: Vec::new(),
+        }
     }
 }
 
@@ -148,7 +168,10 @@ impl Core {
             names: Names::default(),
             outermost: Mutex::new(History::new(ScopeId::OUTERMOST)),
             contexts: Grow::new(),
+            changes: Changes::default(),
+            context_waiters: AtomicUsize::new(0),
             workers,
+            teams: Formation::default(),
             devices,
             waiters: Waiters::default(),
             failures: Failures::default(),
@@ -158,7 +181,7 @@ impl Core {
             next_tree: AtomicU64::new(0),
             serial: serial.then(|| Mutex::new(())),
             closed: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
+            stopped: Padded(AtomicBool::new(false)),
             #[cfg(test)]
             leave_out: AtomicBool::new(false),
         }
@@ -168,7 +191,8 @@ impl Core {
         id.is_none() || self.slab.is_complete(id)
     }
 
-    fn context(&self, index: u32) -> &ContextState {
+    #[inline]
+    pub(crate) fn context(&self, index: u32) -> &ContextState {
         self.contexts.get(index as usize).expect("contexts are never removed from the list")
     }
 
@@ -251,21 +275,23 @@ impl Core {
             found.set(self.slab.take(true));
             found.get().is_some()
         };
-        let sleep = |most| {
-            self.slab.wait_for_room(|| false, most);
-        };
         // Waiting could last for ever when this thread holds the guard that everything waits for: then the limit is
         // exceeded, and whoever waits for the tasks is told. Each time it is exceeded by as much as there was before.
-        let waited = self.stalls.block(self, On::Room, done, sleep);
+        let waited = self.stalls.block(self, On::Room, done, |most| self.slab.wait_for_room(most));
         found.get().unwrap_or_else(|| {
             debug_assert!(waited.is_err(), "a wait without an error has found a record");
             self.slab.take(false).expect("an impatient request is always met")
         })
     }
 
-    /// Whether no task is ready anywhere.
+    /// Whether no task is ready anywhere, or none that a worker could get.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.contexts.iter().all(|c| c.policy.is_empty())
+        self.contexts.iter().all(|c| c.policy.is_empty() || !self.has_driven_workers(c))
+    }
+
+    /// Whether some worker of a context is driven.
+    pub(crate) fn has_driven_workers(&self, context: &ContextState) -> bool {
+        context.members().workers.iter().any(|w| self.workers.seat(*w).driven.load(Ordering::SeqCst))
     }
 
     /// Fills in a record, before anyone else can see the task.
@@ -283,6 +309,9 @@ impl Core {
         let mut flags = 0;
         if kind == Kind::Task && spec.args().iter().any(|a| a.mode() == Mode::Commute) {
             flags |= flag::COMMUTES;
+        }
+        if spec.extras.as_ref().is_some_and(|e| e.team.is_some()) {
+            flags |= flag::TEAM;
         }
         if spec.extras.as_ref().is_some_and(|e| e.device.is_some()) {
             flags |= flag::DEVICE;
@@ -341,7 +370,10 @@ impl Core {
         waits: &mut Vec<TaskId>,
     ) -> Result<(), Refusal> {
         let history = match scope {
-            None => &self.outermost,
+            None => {
+                self.refuse_inner(args)?;
+                &self.outermost
+            }
             Some(scope) => {
                 refuse_not_lent(scope, args)?;
                 &scope.history

@@ -46,8 +46,15 @@ pub(crate) struct Peeked {
 
 impl Core {
     /// Who can run the tasks of a context.
-    pub(crate) fn service(&self, _context: u32) -> Service {
-        if self.workers.count > 0 || self.serial.is_some() { Service::Workers } else { Service::Nobody }
+    pub(crate) fn service(&self, context: u32) -> Service {
+        let context = self.context(self.home(context));
+        if self.serial.is_some() || self.has_driven_workers(context) {
+            Service::Workers
+        } else if context.members().workers.is_empty() {
+            Service::Nobody
+        } else {
+            Service::Undriven
+        }
     }
 
     pub(crate) fn context_name(&self, context: u32) -> String {
@@ -68,7 +75,7 @@ impl Core {
         }
         let served = |(index, _): &(usize, &ContextState)| self.service(*index as u32) == Service::Workers;
         self.devices.are_idle()
-            && self.workers.sleep.sleeping() + waiting >= self.workers.count
+            && self.workers.sleep.sleeping() + waiting >= self.workers.driven()
             && self.contexts.iter().enumerate().filter(served).all(|(_, c)| c.policy.is_empty())
     }
 
@@ -97,7 +104,7 @@ impl Core {
         }
     }
 
-    /// Calls `f` with the records that wait for a task.
+    /// Calls `f` with the records that wait for a task in order to start.
     pub(crate) fn for_each_later(&self, id: TaskId, mut f: impl FnMut(u32)) {
         let record = self.slab.get(id.index());
         let mut edge = record.first_edge();
@@ -105,6 +112,11 @@ impl Core {
             let Some(at) = edge else { return };
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
+            // SAFETY: the byte is valid for reads. The bit of an edge does not change once the edge is there.
+            let ending = unsafe { holder.ending.get().read_volatile() };
+            if ending & (1 << at.link()) != 0 {
+                continue;
+            }
             if kind_of(holder) != Kind::Extension {
                 f(at.record());
                 continue;

@@ -1,10 +1,13 @@
 //! Tasks that became ready, on their way to workers.
 
-use super::{Core, Local};
+use super::{Core, Local, Running};
+use crate::error::{Error, ErrorKind, Result};
+use crate::order::scope::Scope;
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
 use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::worker::cycle::Found;
 
 impl Core {
     /// Hands a task out that became ready outside of a worker's own loop.
@@ -21,8 +24,7 @@ impl Core {
             && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0;
         if plain && self.serial.is_none() {
             let id = TaskId::new(index, record.generation());
-            self.context(context).policy.push(Ready::task(id, priority), None);
-            self.workers.notify();
+            self.give(context, Ready::task(id, priority), None);
             self.drain_stopped();
             return;
         }
@@ -105,8 +107,8 @@ impl Core {
             return;
         }
         for (context, ready) in local.ready.drain(..) {
-            self.context(context).policy.push(ready, local.worker);
-            self.workers.notify();
+            // What is near to the worker's last task is near to this one only in the same context.
+            self.give(context, ready, local.worker.filter(|_| context == local.context));
         }
         self.drain_stopped();
     }
@@ -118,12 +120,186 @@ impl Core {
             return None;
         }
         let (context, next) = local.ready[0];
-        let next = self.context(context).follows_on.then(|| {
+        let next = self.may_follow_on(local, context, next).then(|| {
             local.ready.swap_remove(0);
             next
         });
         self.hand_out(local);
         next
+    }
+
+    /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
+    /// the worker still belongs to the context, and nobody wants anything of it.
+    #[inline]
+    fn may_follow_on(&self, local: &Local, context: u32, next: Ready) -> bool {
+        let Some(worker) = local.worker else { return false };
+        let seat = self.workers.seat(worker);
+        self.context(context).follows_on
+            && context == local.context
+            && next.priority >= 0
+            && seat.state.is_calm()
+            && seat.generation() == local.generation
+    }
+
+    /// One scheduling operation of a worker, by the thread that drives it.
+    #[inline]
+    pub(crate) fn choose(&self, local: &mut Local, worker: WorkerId) -> Found {
+        let seat = self.workers.seat(worker);
+        let ask = |context| {
+            let task = self.context(context).policy.pop(worker)?;
+            Some((context, task, seat.generation()))
+        };
+        // SAFETY: the calling thread drives the worker, and is not in an operation: policies have no way to come here.
+        let (found, asked) = unsafe { seat.operate(ask) };
+        if self.context_waiters.load(Ordering::Relaxed) > 0 {
+            // Counts of completed tasks that were written before the operation are visible now.
+            self.waiters.note_quiet();
+        }
+        match found {
+            Some((context, task, generation)) => {
+                local.context = context;
+                local.generation = generation;
+                Found::Task(task)
+            }
+            None if asked => Found::Team,
+            None => Found::Nothing,
+        }
+    }
+
+    /// A scheduling operation of a worker that waits for the children of a task: it may run only their family, as far as
+    /// it belongs to their contexts. Threads that are no workers have no operations.
+    pub(super) fn choose_family(&self, running: &Running<'_>, inside: &Scope) -> Found {
+        // SAFETY: the pointer is that of the thread's own state.
+        let worker = unsafe { (*running.local).worker };
+        let seat = worker.map(|worker| self.workers.seat(worker));
+        if seat.is_some_and(|seat| seat.state.enter()) {
+            seat.inspect(|seat| seat.state.leave());
+            return Found::Team;
+        }
+        let mut found = Found::Nothing;
+        while let Some(id) = inside.pop_family() {
+            let record = self.slab.get(id.index());
+            // SAFETY: the context of a task is written before it is ready. If this one was run and its record is in use
+            // again, the claim will fail, whatever is read here.
+            let context = self.home(unsafe { record.context.get().read_volatile() });
+            // SAFETY: inside of an operation of this thread's worker.
+            if seat.is_none_or(|seat| unsafe { seat.belongs_to(context) }) {
+                found = Found::Task(Ready::task(id, 0));
+                break;
+            }
+            // Others find the task in the queues of its context.
+        }
+        seat.inspect(|seat| seat.state.leave());
+        found
+    }
+
+    /// A worker begins to wait for the children of a task.
+    pub(super) fn begin_family_wait(&self, running: &Running<'_>, parent: TaskId) {
+        self.set_family_wait(running, Some(parent));
+    }
+
+    /// A worker runs something again, or returns to the body of the task.
+    pub(super) fn end_family_wait(&self, running: &Running<'_>) {
+        self.set_family_wait(running, None);
+    }
+
+    fn set_family_wait(&self, running: &Running<'_>, parent: Option<TaskId>) {
+        // SAFETY: the pointer is that of the thread's own state.
+        let Some(worker) = (unsafe { (*running.local).worker }) else { return };
+        self.workers.seat(worker).set_waits_in(parent);
+        self.teams.reconsider(self);
+    }
+
+    /// A worker that waits for children takes part in teams of their family.
+    pub(super) fn join_family_team(&self, local: &mut Local) {
+        if let Some(worker) = local.worker {
+            self.take_part(local, worker);
+        }
+    }
+
+    /// The context in which the tasks of a context run: itself, unless it was deleted.
+    pub(crate) fn home(&self, mut index: u32) -> u32 {
+        while let Some(heir) = self.context(index).heir() {
+            index = heir;
+        }
+        index
+    }
+
+    /// Gives a ready task to the policy of its context, and wakes a worker for it.
+    #[inline]
+    pub(crate) fn give(&self, index: u32, task: Ready, by: Option<WorkerId>) {
+        self.context(index).policy.push(task, by);
+        // In one order with workers that go to sleep, and with changes of contexts.
+        fence(Ordering::SeqCst);
+        if self.workers.confined.load(Ordering::Relaxed) {
+            self.wake_member(index);
+        } else {
+            self.workers.sleep.notify_fenced();
+        }
+    }
+
+    /// A task was pushed into a context: wakes a worker that belongs to it.
+    #[cold]
+    fn wake_member(&self, index: u32) {
+        let context = self.context(index);
+        if context.is_deleted() {
+            return self.move_to_heir(index);
+        }
+        if context.suits_all() {
+            self.workers.sleep.notify_among(|worker| context.has(worker));
+        } else {
+            for worker in context.members().workers.iter() {
+                self.workers.sleep.wake_worker(worker.index());
+            }
+        }
+    }
+
+    /// Tasks of a deleted context go on in the one that has them now.
+    ///
+    /// A thread that pushes into a context looks afterwards whether it was deleted, and the thread that deletes a context
+    /// empties it after saying so. Both are sequentially consistent, so one of them finds the task.
+    pub(crate) fn move_to_heir(&self, index: u32) {
+        let heir = self.home(index);
+        let all: Vec<WorkerId> = self.workers.ids().collect();
+        let mut tasks = Vec::new();
+        self.context(index).policy.drain(&all, &mut tasks);
+        for task in tasks {
+            self.give(heir, task, None);
+        }
+    }
+
+    /// Someone found a task, and there may be more: wakes others.
+    pub(crate) fn wake_more(&self) {
+        if !self.workers.confined.load(Ordering::SeqCst) {
+            return self.workers.sleep.notify();
+        }
+        for context in self.contexts.iter().filter(|c| !c.policy.is_empty()) {
+            self.workers.sleep.notify_among(|worker| context.has(worker));
+        }
+    }
+
+    /// Counts a task of a context as complete.
+    #[inline]
+    pub(super) fn note_completed(&self, context: u32, worker: Option<WorkerId>) {
+        self.context(context).count_completed(worker);
+        // For the main context, a store that is still on its way could be missed by someone who begins to wait now. The
+        // worker's next operation looks again.
+        if self.context_waiters.load(Ordering::SeqCst) > 0 {
+            self.waiters.note_quiet();
+        }
+    }
+
+    /// Waits until all tasks of a context are complete.
+    pub(crate) fn wait_for_context(&self, index: u32) -> Result<()> {
+        let state = self.context(index);
+        if let Some(running) = self.running() {
+            let message = format!("waits for the context `{}`; a task can wait for its children only", state.name);
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin(running.record), message));
+        }
+        self.context_waiters.fetch_add(1, Ordering::SeqCst);
+        let waited = self.waiters.wait_quiet(self, |core| core.context(index).is_quiet());
+        self.context_waiters.fetch_sub(1, Ordering::SeqCst);
+        waited
     }
 
     /// Runs ready tasks right here: the serial engine.

@@ -34,6 +34,8 @@ impl Core {
             Some((ErrorKind::Plan, format!("cannot be run by {origin}: plans are run from outside of tasks")))
         } else if self.closed.load(Ordering::Relaxed) {
             Some((ErrorKind::ShutDown, "cannot be run: the runtime was shut down".to_owned()))
+        } else if let Err(refusal) = self.refuse_inner(plan.whole()) {
+            Some((refusal.kind, refusal.message))
         } else {
             let mut history = lock(&self.outermost);
             let missing = plan.missing();
@@ -67,8 +69,7 @@ impl Core {
     /// Gives a node of a plan that is ready to the policy of a context.
     #[inline]
     pub(crate) fn push_node(&self, local: &Local, context: u32, ready: Ready) {
-        self.context(context).policy.push(ready, local.worker);
-        self.workers.notify();
+        self.give(context, ready, local.worker.filter(|_| context == local.context));
     }
 
     pub(crate) fn is_serial(&self) -> bool {

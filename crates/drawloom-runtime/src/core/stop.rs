@@ -8,9 +8,9 @@ use std::cell::Cell;
 
 use super::{Core, Local, peek};
 use crate::error::Error;
-use crate::policy::WorkerId;
+use crate::policy::{ReadyKind, WorkerId};
 use crate::sync::atomic::Ordering;
-use crate::task::record::flag;
+use crate::task::record::{TaskId, flag};
 
 thread_local! {
     static DRAINING: Cell<bool> = const { Cell::new(false) };
@@ -28,6 +28,36 @@ impl Core {
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
         }
+        self.cancel_calls(|of| context.is_none_or(|context| context == of));
+        self.complete_stranded(context);
+    }
+
+    /// Completes cancelled tasks that wait in contexts where no worker would come to take them.
+    fn complete_stranded(&self, context: Option<u32>) {
+        let mut local = Local::new(None);
+        for (index, state) in self.contexts.iter().enumerate() {
+            let index = index as u32;
+            let meant = context.is_none_or(|context| context == index);
+            if !meant || state.policy.is_empty() || self.service(index) == peek::Service::Workers {
+                continue;
+            }
+            let all: Vec<WorkerId> = self.workers.ids().collect();
+            let mut tasks = Vec::new();
+            state.policy.drain(&all, &mut tasks);
+            for task in tasks {
+                match task.kind() {
+                    ReadyKind::Task(id) if self.is_cancelled(id) => self.run_ready(&mut local, task),
+                    _ => self.give(index, task, None),
+                }
+            }
+        }
+        self.hand_out(&mut local);
+        self.flush(&mut local);
+        self.waiters.note_quiet();
+    }
+
+    fn is_cancelled(&self, id: TaskId) -> bool {
+        self.slab.get(id.index()).flags.load(Ordering::Relaxed) & flag::CANCELLED != 0
     }
 
     /// Ends the runtime: nothing may be submitted, and everything that was submitted is run; what cannot run is cancelled.

@@ -9,7 +9,7 @@ use super::{Core, Running};
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, Result};
-use crate::order::scope::Scope;
+use crate::policy::ReadyKind;
 use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::{Arc, lock};
@@ -17,6 +17,7 @@ use crate::task::body;
 use crate::task::name::Name;
 use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
 use crate::task::spec::Spec;
+use crate::worker::cycle::Found;
 
 impl Core {
     /// Orders a task that the application runs itself, and waits until it is its turn.
@@ -141,29 +142,45 @@ impl Core {
             let message = format!("waits for {other}, which is not its child");
             return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         };
+        // SAFETY: the pointer is that of the thread's own state.
+        let seat = unsafe { (*running.local).worker }.map(|worker| self.workers.seat(worker));
         while !self.is_complete(id) {
-            if !self.run_family(running, &inside) {
+            self.begin_family_wait(running, inside.parent);
+            let found = self.choose_family(running, &inside);
+            if matches!(found, Found::Nothing) {
                 // SAFETY: the pointer is that of the thread's own state, which nobody else uses.
                 self.flush(unsafe { &mut *running.local });
-                let done = |core: &Core| core.is_complete(id) || inside.has_ready();
-                self.waiters.wait(self, inside.parent, On::Task(id), done)?;
+                let asked = || seat.is_some_and(|seat| seat.state.is_asked());
+                let done = |core: &Core| core.is_complete(id) || inside.has_ready() || asked();
+                let waited = self.waiters.wait(self, inside.parent, On::Task(id), done);
+                self.end_family_wait(running);
+                waited?;
+                continue;
+            }
+            if matches!(found, Found::Team) {
+                // SAFETY: as in `run_family`.
+                self.join_family_team(unsafe { &mut *running.local });
+            }
+            self.end_family_wait(running);
+            if let Found::Task(task) = found
+                && let ReadyKind::Task(id) = task.kind()
+            {
+                self.run_family(running, id);
             }
         }
         Ok(())
     }
 
     /// Runs one ready task of the family of a running task, on the thread that runs it.
-    fn run_family(&self, running: &Running<'_>, inside: &Scope) -> bool {
-        let Some(id) = inside.pop_family() else { return false };
+    fn run_family(&self, running: &Running<'_>, id: TaskId) {
         let record = self.slab.get(id.index());
         if record.claim(id.generation()) {
             // SAFETY: the pointer is that of the thread's own state. `execute` of the parent is not using it: it is
             // inside of the parent's body.
             let local = unsafe { &mut *running.local };
-            self.execute(local, id, record);
+            self.execute_or_call(local, id, record);
             self.hand_out(local);
         }
-        true
     }
 
     /// Why a task that is complete failed, if it did.

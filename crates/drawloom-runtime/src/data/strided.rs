@@ -173,6 +173,22 @@ impl<'v, T, const N: usize> StridedMut<'v, T, N> {
         Self(Grid::new(place, along), PhantomData)
     }
 
+    /// A range of the elements along one dimension.
+    ///
+    /// # Safety
+    /// As `Region::view_mut`, for the elements in the range.
+    pub(crate) unsafe fn part(
+        place: Place<'v>,
+        dimension: usize,
+        range: impl FnOnce(usize) -> std::ops::Range<usize>,
+    ) -> Self {
+        let mut grid = Grid::<T, N>::new(place);
+        let range = range(grid.extents[dimension]);
+        grid.start = grid.start.wrapping_add(range.start * grid.strides[dimension]);
+        grid.extents[dimension] = range.len();
+        Self(grid, PhantomData)
+    }
+
     /// The same elements, to read.
     pub fn as_ref(&self) -> StridedRef<'_, T, N> {
         StridedRef(self.0, PhantomData)

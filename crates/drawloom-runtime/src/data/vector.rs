@@ -45,7 +45,7 @@ impl<T: Send + Sync + 'static> Region for Vector<T> {
 }
 
 #[inline]
-fn line<T>(place: Place<'_>) -> (*mut T, usize) {
+pub(crate) fn line<T>(place: Place<'_>) -> (*mut T, usize) {
     let Shape::Line { first, len } = place.piece.shape else { unreachable!("a vector is a line") };
     let first = if place.compact { 0 } else { first };
     // Wrapping, as an empty region has no address to add to.

@@ -21,6 +21,10 @@ impl Policy for Eager {
     }
 
     fn set_workers(&self, _: &[WorkerId]) {}
+
+    fn drain(&self, _: &[WorkerId], into: &mut Vec<Ready>) {
+        into.extend(std::iter::from_fn(|| self.0.pop_front()));
+    }
 }
 
 /// Tasks with a higher priority run first, and equal ones in the order in which they became ready.
@@ -41,4 +45,8 @@ impl Policy for Prio {
     }
 
     fn set_workers(&self, _: &[WorkerId]) {}
+
+    fn drain(&self, _: &[WorkerId], into: &mut Vec<Ready>) {
+        into.extend(std::iter::from_fn(|| self.0.pop()));
+    }
 }

@@ -5,10 +5,50 @@
 //! | [`queue`] | reusable pieces: queues with a published length |
 //! | [`stealing`] | a queue for each worker, and stealing from the nearest (the default) |
 //! | [`central`] | one queue for all: by arrival, or by priority |
+//! | [`random`] | tasks are placed by lot |
+//! | [`view`] | what a policy may know about the workers |
+//! | [`choice`] | policies by name, and policies of users |
+//!
+//! # A policy of your own
+//!
+//! A policy is asked where a ready task goes, and which one a worker takes next. This one runs what became ready last, on
+//! whichever worker asks first:
+//!
+//! ```
+//! use drawloom_runtime::policy::{Policy, Ready, WorkerId, queue::Queue};
+//! use drawloom_runtime::Loom;
+//!
+//! #[derive(Default)]
+//! struct LastFirst(Queue);
+//!
+//! impl Policy for LastFirst {
+//!     fn push(&self, task: Ready, _by: Option<WorkerId>) {
+//!         self.0.push_back(task);
+//!     }
+//!     fn pop(&self, _worker: WorkerId) -> Option<Ready> {
+//!         self.0.pop_back()
+//!     }
+//!     fn len(&self) -> usize {
+//!         self.0.len()
+//!     }
+//!     fn set_workers(&self, _workers: &[WorkerId]) {}
+//! }
+//!
+//! let loom = Loom::builder().workers(2).policy_with(|_workers| Box::new(LastFirst::default())).build()?;
+//! let x = loom.value("x", 1);
+//! loom.task("double").update(&x).run(|x| *x *= 2);
+//! assert_eq!(x.get()?, 2);
+//! # Ok::<(), drawloom_runtime::Error>(())
+//! ```
 
 pub mod central;
+pub mod choice;
 pub mod queue;
+pub mod random;
 pub mod stealing;
+pub mod view;
+
+pub use view::WorkersView;
 
 use crate::plan::replay::PlanState;
 use crate::task::record::TaskId;
@@ -21,6 +61,12 @@ impl WorkerId {
     /// The number.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl std::fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "worker {}", self.0)
     }
 }
 
@@ -62,6 +108,13 @@ impl Ready {
         }
     }
 
+    /// Whether the order among ready tasks should follow its priority. Nodes of plans are small, and come in a good order
+    /// already.
+    #[inline]
+    pub(crate) fn is_ranked(&self) -> bool {
+        self.priority != 0 && self.run == Self::TASK
+    }
+
     /// Tasks with a higher priority should start first.
     pub fn priority(&self) -> i32 {
         self.priority
@@ -77,14 +130,16 @@ pub(crate) enum ReadyKind {
 
 /// Decides which ready task runs next on which worker.
 ///
-/// One instance serves one context. All methods may be called by several threads at once, and none of them may block.
-/// Every task that is pushed must be popped exactly once. The workers are those of the context at the time: see
-/// [`Policy::set_workers`].
+/// One instance serves one context. All methods may be called by several threads at once, and none of them may block or
+/// change contexts. Every task that is pushed must come out exactly once. A panic of a user's policy is caught; the task at
+/// hand is kept.
 pub trait Policy: Send + Sync {
-    /// Takes a task that became ready: on a worker, or outside of all workers.
+    /// Takes a task that became ready: on a worker, or outside of all workers. The worker was in the context when it began
+    /// what it does now, and may have left since.
     fn push(&self, task: Ready, by: Option<WorkerId>);
 
-    /// The task that a worker should run next.
+    /// The task that a worker of the context should run next. This is called inside of a scheduling operation of the
+    /// worker: no context or team that concerns the worker changes meanwhile.
     fn pop(&self, worker: WorkerId) -> Option<Ready>;
 
     /// How many tasks wait here, at least roughly; exactly zero when there are none.
@@ -95,9 +150,18 @@ pub trait Policy: Send + Sync {
         self.len() == 0
     }
 
-    /// The context has other workers now. No worker of the context pushes or pops meanwhile. Tasks that wait at workers
-    /// that left must stay reachable.
+    /// The context has other workers now, in ascending order. No worker of the context, old or new, pops meanwhile. Tasks
+    /// that wait at workers that left must stay reachable for the others.
     fn set_workers(&self, workers: &[WorkerId]);
+
+    /// The context ends: takes all tasks out. By default, by popping for each of its last workers.
+    fn drain(&self, workers: &[WorkerId], into: &mut Vec<Ready>) {
+        for &worker in workers {
+            while let Some(task) = self.pop(worker) {
+                into.push(task);
+            }
+        }
+    }
 
     /// How many tasks a worker took from others so far, for statistics.
     fn stolen(&self, _worker: WorkerId) -> u64 {
@@ -107,5 +171,16 @@ pub trait Policy: Send + Sync {
     /// Whether a worker may go on with a task that its own last task made ready, without asking.
     fn follows_on(&self) -> bool {
         false
+    }
+
+    /// Whether any worker of the context may get any task. If not, all of them are woken for each task.
+    fn suits_all(&self) -> bool {
+        true
+    }
+
+    /// How many workers a team task gets, when it takes between `least` and `most`, and `free` are there, at least `least`.
+    /// By default as many as possible.
+    fn team_size(&self, least: u32, most: u32, free: u32) -> u32 {
+        free.clamp(least, most)
     }
 }

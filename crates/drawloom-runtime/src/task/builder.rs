@@ -20,6 +20,7 @@ use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix,
 use crate::error::ErrorKind;
 use crate::sync::Arc;
 use crate::team::Bounds;
+use crate::team::task::{LentTask, TeamTask};
 
 /// A task that is being described. Nothing happens until `run`, `returns` or `try_run` is called.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
@@ -225,6 +226,10 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
         self
     }
 
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        self.core
+    }
+
     pub(crate) fn spec_mut(&mut self) -> &mut Spec {
         &mut self.spec
     }
@@ -309,9 +314,18 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// The task needs several workers at once: all of them run the body, each with its own rank.
+    ///
+    /// One worker may be enough: `team(1..=4)` takes as many as are free. Every task that reduces must do so alone.
     pub fn team(mut self, workers: impl Into<Bounds>) -> TeamTask<'a, A> {
         self.spec.extras().team = Some(workers.into());
         TeamTask(self)
+    }
+
+    /// The task needs several workers at once: one of them runs the body, and the others are lent to it. They do nothing
+    /// else until it returns, so the body may use as many threads of its own.
+    pub fn lent_team(mut self, workers: impl Into<Bounds>) -> LentTask<'a, A> {
+        self.spec.extras().team = Some(Bounds { lent: true, ..workers.into() });
+        LentTask(self)
     }
 
     /// When the body fails, what it had overwritten is restored, and it is run again, up to this many times.
@@ -333,10 +347,6 @@ impl<'a, A> Task<'a, A> {
 /// A task that may be tried again: its body must be able to run more than once.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
 pub struct RetryTask<'a, A>(Task<'a, A>);
-
-/// A task that needs several workers at once: its body is run by all of them.
-#[must_use = "a task is submitted by `run`"]
-pub struct TeamTask<'a, A>(Task<'a, A>);
 
 macro_rules! arities {
     ($(($($a:ident $x:ident),*))*) => { $(

@@ -1,6 +1,10 @@
 //! What a worker does, again and again.
+//!
+//! One turn of the cycle has five phases, always in this order: choosing a task, building up a team, preparing the task's
+//! input, making transfers progress, and running the task. On the processors of this process all memory is at hand, so the
+//! third and fourth phases have nothing to do for now; they are entered all the same, also when no task was found.
 
-use drawloom_trace::IdleReason;
+use drawloom_trace::{IdleReason, Phase};
 
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
@@ -10,46 +14,89 @@ use crate::sync::{Arc, hint, thread};
 /// How often a worker looks for work before it sleeps.
 const LOOKS: usize = 200;
 
-/// The thread function of a worker.
-pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
-    let mut local = Local::new(Some(worker));
-    let mut next = None;
-    while !core.workers.is_stopping() {
-        let task = next.take().or_else(|| pop(core, worker)).or_else(|| look_for_work(core, &mut local, worker));
-        if let Some(task) = task {
-            core.run_ready(&mut local, task);
-            next = core.follow_on(&mut local);
-        }
-    }
-    core.flush(&mut local);
+/// What a scheduling operation ended with.
+pub(crate) enum Found {
+    /// A task to run.
+    Task(Ready),
+    /// A team asks for the worker.
+    Team,
+    /// Nothing to do.
+    Nothing,
 }
 
-fn pop(core: &Core, worker: WorkerId) -> Option<Ready> {
-    core.contexts.iter().find_map(|context| context.policy.pop(worker))
+/// Drives a worker until the runtime ends.
+pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
+    core.workers.sit_down(worker);
+    let mut local = Local::new(Some(worker));
+    run_seated(core, &mut local, worker, None);
+    core.workers.get_up();
+}
+
+/// Drives a worker at whose place the calling thread sits.
+pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId, mut next: Option<Ready>) {
+    core.workers.begin_driving(worker);
+    core.teams.reconsider(core);
+    while !core.workers.is_stopping() || next.is_some() {
+        let found = match next.take() {
+            Some(task) => Found::Task(task),
+            None => match schedule(core, local, worker) {
+                Found::Nothing => look_for_work(core, local, worker),
+                found => found,
+            },
+        };
+        next = carry_out(core, local, worker, found);
+    }
+    core.workers.end_driving(worker);
+    core.flush(local);
+}
+
+/// The first phase: one scheduling operation.
+#[inline]
+pub(crate) fn schedule(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
+    core.workers.phase(worker, Phase::Schedule);
+    core.choose(local, worker)
+}
+
+/// The other phases. Returns a task that the worker may go on with at once.
+#[inline]
+pub(crate) fn carry_out(core: &Core, local: &mut Local, worker: WorkerId, found: Found) -> Option<Ready> {
+    core.workers.phase(worker, Phase::Team);
+    if matches!(found, Found::Team) {
+        core.take_part(local, worker);
+    }
+    core.workers.phase(worker, Phase::Input);
+    core.workers.phase(worker, Phase::Transfers);
+    let Found::Task(task) = found else { return None };
+    core.workers.phase(worker, Phase::Execute);
+    core.run_ready(local, task);
+    core.follow_on(local)
 }
 
 /// Looks for work for a while, then sleeps until there is some.
 #[cold]
-fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Option<Ready> {
+fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     core.flush(local);
     core.waiters.note_quiet();
     core.tracer.idle(worker, IdleReason::NoWork);
-    let found = look_until_found(core, worker);
+    let found = look_until_found(core, local, worker);
     core.tracer.busy(worker);
     found
 }
 
-fn look_until_found(core: &Core, worker: WorkerId) -> Option<Ready> {
+fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     let sleep = &core.workers.sleep;
     sleep.begin_looking();
     loop {
         for round in 0..LOOKS {
-            if let Some(task) = pop(core, worker) {
-                // One who looked is gone; if that was the last one, there may be more to do.
-                if sleep.found() && !core.is_stuck() {
-                    sleep.notify();
+            match schedule(core, local, worker) {
+                Found::Nothing => {}
+                found => {
+                    // One who looked is gone; if that was the last one, there may be more to do.
+                    if sleep.found() && !core.is_stuck() {
+                        core.wake_more();
+                    }
+                    return found;
                 }
-                return Some(task);
             }
             for _ in 0..32 {
                 hint::spin_loop();
@@ -60,17 +107,22 @@ fn look_until_found(core: &Core, worker: WorkerId) -> Option<Ready> {
         }
         if core.workers.is_stopping() {
             sleep.found();
-            return None;
+            return Found::Nothing;
         }
         core.tracer.idle(worker, IdleReason::Parked);
         core.workers.parked[worker.index()].fetch_add(1, Ordering::Relaxed);
-        if let Some(task) = sleep.sleep(worker.index(), || pop(core, worker)) {
+        let last_look = || match core.choose(local, worker) {
+            // A team may have asked, and someone looked at the worker at that moment: then it joins after the next one.
+            Found::Nothing if !core.workers.seat(worker).state.is_asked() => None,
+            found => Some(found),
+        };
+        if let Some(found) = sleep.sleep(worker.index(), last_look) {
             sleep.found();
-            return Some(task);
+            return found;
         }
         if core.workers.is_stopping() {
             sleep.found();
-            return None;
+            return Found::Nothing;
         }
     }
 }

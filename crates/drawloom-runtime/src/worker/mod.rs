@@ -2,33 +2,74 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | [`state`] | what others may do to a worker now: one atomic word |
+//! | [`seat`] | one worker: its state, its contexts, its processor |
 //! | [`sleep`] | who looks for work, who sleeps, and whom to wake |
 //! | [`cycle`] | what a worker does, again and again |
+//! | [`driver`] | workers that the application drives itself |
 
 pub(crate) mod cycle;
+pub(crate) mod driver;
+#[allow(unsafe_code)]
+pub(crate) mod seat;
 pub(crate) mod sleep;
+pub(crate) mod state;
+
+use std::cell::Cell;
+use std::sync::OnceLock;
 
 use crate::policy::WorkerId;
-use crate::sync::Padded;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Arc, Padded};
+use crate::topology::{CpuId, Topology};
+use drawloom_trace::Phase;
+use seat::Seat;
 use sleep::Sleep;
+
+/// Is called with each phase that a worker begins.
+pub(crate) type PhaseHook = Box<dyn Fn(WorkerId, Phase) + Send + Sync>;
 
 /// All workers of a runtime.
 pub(crate) struct Workers {
     pub(crate) count: usize,
+    pub(crate) seats: Arc<[Seat]>,
     pub(crate) sleep: Sleep,
+    /// The machine, when workers are placed on it.
+    pub(crate) topology: Option<Topology>,
+    /// Whether threads are bound to their processors.
+    pub(crate) bound: bool,
+    /// Whether some context has, or had, other workers than all of them.
+    pub(crate) confined: AtomicBool,
+    /// How many workers have a thread that drives them.
+    driven: AtomicUsize,
     stopping: AtomicBool,
     /// How often each worker went to sleep.
     pub(crate) parked: Vec<Padded<AtomicU64>>,
+    phases: OnceLock<PhaseHook>,
+    watched: AtomicBool,
+}
+
+thread_local! {
+    /// The worker that this thread drives, and whose it is.
+    static SEAT: Cell<(*const Seat, u32)> = const { Cell::new((std::ptr::null(), 0)) };
 }
 
 impl Workers {
-    pub(crate) fn new(count: usize) -> Self {
+    /// Workers with places on a machine.
+    pub(crate) fn placed(count: usize, topology: Option<Topology>, bound: bool) -> Self {
+        let places = topology.as_ref().map_or_else(|| vec![None; count], |t| t.placement(count));
         Self {
             count,
+            seats: places.into_iter().map(Seat::new).collect(),
             sleep: Sleep::new(count),
+            topology,
+            bound,
+            confined: AtomicBool::new(false),
+            driven: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             parked: (0..count).map(|_| Padded::default()).collect(),
+            phases: OnceLock::new(),
+            watched: AtomicBool::new(false),
         }
     }
 
@@ -36,10 +77,73 @@ impl Workers {
         (0..self.count as u32).map(WorkerId)
     }
 
-    /// A task became ready: wakes a worker if none is looking.
     #[inline]
-    pub(crate) fn notify(&self) {
-        self.sleep.notify();
+    pub(crate) fn seat(&self, worker: WorkerId) -> &Seat {
+        &self.seats[worker.index()]
+    }
+
+    /// The processors of the workers, where known.
+    pub(crate) fn places(&self) -> Vec<Option<CpuId>> {
+        self.seats.iter().map(|seat| seat.cpu).collect()
+    }
+
+    /// A thread sits down to drive a worker.
+    pub(crate) fn sit_down(&self, worker: WorkerId) {
+        if let (true, Some(cpu), Some(topology)) = (self.bound, self.seat(worker).cpu, &self.topology) {
+            // The mask may have changed since the start. A worker that cannot be bound still works.
+            let _ = topology.bind_current_thread(cpu);
+        }
+        SEAT.set((self.seats.as_ptr(), worker.0));
+    }
+
+    /// The thread gets up again.
+    pub(crate) fn get_up(&self) {
+        SEAT.set((std::ptr::null(), 0));
+        if let (true, Some(topology)) = (self.bound, &self.topology) {
+            let _ = topology.unbind_current_thread();
+        }
+    }
+
+    /// From now on a thread drives the worker without a pause, until the runtime ends. A thread that the runtime launches
+    /// counts from before its start: nobody may take a worker that is about to come for one that never will.
+    pub(crate) fn begin_driving(&self, worker: WorkerId) {
+        if !self.seat(worker).driven.swap(true, Ordering::SeqCst) {
+            self.driven.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn end_driving(&self, worker: WorkerId) {
+        self.driven.fetch_sub(1, Ordering::SeqCst);
+        self.seat(worker).driven.store(false, Ordering::SeqCst);
+    }
+
+    /// The worker that the calling thread drives.
+    pub(crate) fn current(&self) -> Option<WorkerId> {
+        let (seats, worker) = SEAT.get();
+        std::ptr::eq(seats, self.seats.as_ptr()).then_some(WorkerId(worker))
+    }
+
+    /// How many workers are driven without a pause.
+    pub(crate) fn driven(&self) -> usize {
+        self.driven.load(Ordering::SeqCst)
+    }
+
+    /// Calls a function with each phase that a worker begins, from now on.
+    pub(crate) fn watch_phases(&self, hook: PhaseHook) {
+        if self.phases.set(hook).is_ok() {
+            self.watched.store(true, Ordering::Release);
+        }
+    }
+
+    /// A worker begins a phase of its cycle.
+    #[inline]
+    pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
+        // Acquire: pairs with `watch_phases`.
+        if self.watched.load(Ordering::Acquire)
+            && let Some(hook) = self.phases.get()
+        {
+            hook(worker, phase);
+        }
     }
 
     pub(crate) fn stop(&self) {

@@ -54,9 +54,33 @@ impl Sleep {
     #[inline]
     pub(crate) fn notify(&self) {
         fence(Ordering::SeqCst);
+        self.notify_fenced();
+    }
+
+    /// As [`Sleep::notify`], by a thread that has executed a sequentially consistent fence since the task was pushed.
+    #[inline]
+    pub(crate) fn notify_fenced(&self) {
         if self.looking.load(Ordering::SeqCst) == 0 && self.sleeping.load(Ordering::SeqCst) > 0 {
             self.wake_one();
         }
+    }
+
+    /// A task became ready that only some workers may run. Those who look may not be among them, so one who may is woken
+    /// in any case.
+    pub(crate) fn notify_among(&self, may_run: impl Fn(usize) -> bool) {
+        fence(Ordering::SeqCst);
+        if self.sleeping.load(Ordering::SeqCst) > 0 {
+            let mut sleepers = lock(&self.sleepers);
+            if let Some(at) = sleepers.iter().rposition(|s| may_run(s.worker)) {
+                let sleeper = sleepers.remove(at);
+                self.rouse(sleeper);
+            }
+        }
+    }
+
+    /// Something happened that concerns one worker: wakes it if it sleeps.
+    pub(crate) fn wake_worker(&self, worker: usize) {
+        self.notify_among(|w| w == worker);
     }
 
     #[cold]

@@ -1,0 +1,204 @@
+//! How the workers of contexts are changed while tasks run.
+//!
+//! There is one change at a time in a runtime. It collects the workers that are concerned, old and new ones, announces
+//! itself to each of them in ascending order, changes everything while none of them is inside of a scheduling operation,
+//! and tells them in the same order that it is done. A worker that makes a change from a task it runs does not announce it
+//! to itself: it is not in an operation while it runs a task. See `worker/README.md`.
+
+#![allow(unsafe_code)]
+
+use crate::core::Core;
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::choice::Choice;
+use crate::policy::{WorkerId, WorkersView};
+use crate::sync::atomic::Ordering;
+use crate::sync::{Mutex, MutexGuard, lock};
+
+use super::ContextState;
+
+/// The one lock that makes every change of contexts exclusive.
+#[derive(Default)]
+pub(crate) struct Changes(Mutex<()>);
+
+/// A change that is being made.
+struct Change<'a> {
+    core: &'a Core,
+    _turn: MutexGuard<'a, ()>,
+    /// The contexts to change, with their workers before and after, in ascending order.
+    contexts: Vec<(u32, Vec<WorkerId>, Vec<WorkerId>)>,
+}
+
+impl Core {
+    /// Refuses workers that do not exist.
+    pub(crate) fn check_workers(&self, workers: &[WorkerId]) -> Result<()> {
+        match workers.iter().find(|w| w.index() >= self.workers.count) {
+            Some(worker) => Err(Error::new(
+                ErrorKind::Context,
+                format!("there is no {worker}; the runtime has {} workers", self.workers.count),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a context.
+    pub(crate) fn create_context(
+        &self,
+        name: String,
+        parent: u32,
+        workers: Option<Vec<WorkerId>>,
+        policy: &Choice,
+    ) -> Result<u32> {
+        let policy = policy.make(&WorkersView::new(&self.workers))?;
+        let mut change = self.begin_change()?;
+        let around = self.alive(parent)?;
+        // Contexts that are not nested may have any workers, whatever the main one has.
+        let outermost = parent == 0;
+        let inherited = if outermost { self.workers.ids().collect() } else { around.members().workers.clone() };
+        let workers = sorted(workers.unwrap_or_else(|| inherited.clone()));
+        self.check_workers(&workers)?;
+        refuse_outsiders(&name, &around.name, &workers, &inherited)?;
+        // Before anyone can push into the new context: wake-ups must look at memberships from now on.
+        self.workers.confined.store(true, Ordering::SeqCst);
+        let count = self.workers.count;
+        let index = self.contexts.push(|_| ContextState::inside(parent, name, policy, count)) as u32;
+        change.contexts.push((index, Vec::new(), workers));
+        change.make();
+        Ok(index)
+    }
+
+    /// Gives a context other workers, computed from those it has.
+    pub(crate) fn resize(&self, index: u32, new: impl FnOnce(&[WorkerId]) -> Vec<WorkerId>) -> Result<()> {
+        let mut change = self.begin_change()?;
+        let state = self.alive(index)?;
+        let old = state.members().workers.clone();
+        let workers = sorted(new(&old));
+        self.check_workers(&workers)?;
+        if state.parent() != 0 {
+            let around = self.context(state.parent());
+            refuse_outsiders(&state.name, &around.name, &workers, &around.members().workers)?;
+        }
+        for inner in if index == 0 { Vec::new() } else { self.inside_of(index) } {
+            let before = self.context(inner).members().workers.clone();
+            let after: Vec<_> = before.iter().copied().filter(|w| workers.contains(w)).collect();
+            if after.len() < before.len() {
+                change.contexts.push((inner, before, after));
+            }
+        }
+        change.contexts.push((index, old, workers));
+        change.make();
+        Ok(())
+    }
+
+    /// Deletes a context, whose tasks go on in the one around it.
+    pub(crate) fn delete_context(&self, index: u32) -> Result<()> {
+        let mut change = self.begin_change()?;
+        let state = self.alive(index)?;
+        if index == 0 {
+            return Err(Error::new(ErrorKind::Context, "the main context cannot be deleted"));
+        }
+        let parent = state.parent();
+        for (inner, context) in self.contexts.iter().enumerate() {
+            if inner as u32 != index && context.parent() == index {
+                context.set_parent(parent);
+            }
+        }
+        change.contexts.push((index, state.members().workers.clone(), Vec::new()));
+        state.set_heir(parent);
+        change.make();
+        drop(change);
+        self.move_to_heir(index);
+        Ok(())
+    }
+
+    /// The workers that belong to every context before anything runs.
+    pub(crate) fn found_main_context(&self) {
+        let all: Vec<WorkerId> = self.workers.ids().collect();
+        let main = self.context(0);
+        main.publish(&all);
+        main.policy.set_workers(&all);
+        for worker in all {
+            // SAFETY: no thread drives a worker yet, and nobody else has the runtime.
+            unsafe { self.workers.seat(worker).set_member(0, true) };
+        }
+    }
+
+    fn begin_change(&self) -> Result<Change<'_>> {
+        let in_operation = |w: WorkerId| self.workers.seat(w).state.is_in_operation();
+        if self.workers.current().is_some_and(in_operation) {
+            return Err(Error::new(ErrorKind::Context, "a policy cannot change contexts while it chooses a task"));
+        }
+        Ok(Change { core: self, _turn: lock(&self.changes.0), contexts: Vec::new() })
+    }
+
+    /// A context that was not deleted.
+    fn alive(&self, index: u32) -> Result<&ContextState> {
+        let state = self.context(index);
+        if state.is_deleted() {
+            return Err(Error::new(ErrorKind::Context, format!("context `{}` was deleted", state.name)));
+        }
+        Ok(state)
+    }
+
+    /// All contexts inside of one, at any depth.
+    fn inside_of(&self, index: u32) -> Vec<u32> {
+        let mut inside = Vec::new();
+        // An inner context is younger than the one around it, also after that one's own context was deleted.
+        for (inner, context) in self.contexts.iter().enumerate() {
+            let inner = inner as u32;
+            if inner != index && !context.is_deleted() {
+                let parent = context.parent();
+                if parent == index || inside.contains(&parent) {
+                    inside.push(inner);
+                }
+            }
+        }
+        inside
+    }
+}
+
+impl Change<'_> {
+    /// Makes the change.
+    fn make(&mut self) {
+        let core = self.core;
+        core.workers.confined.store(true, Ordering::SeqCst);
+        let this = core.workers.current();
+        let concerned = sorted(self.contexts.iter().flat_map(|(_, old, new)| old.iter().chain(new).copied()).collect());
+        let others = || concerned.iter().filter(|&&w| Some(w) != this).map(|&w| core.workers.seat(w));
+        others().for_each(|seat| seat.state.announce());
+        for (index, old, new) in self.contexts.drain(..) {
+            let context = core.context(index);
+            context.publish(&new);
+            context.policy.set_workers(&new);
+            for &worker in old.iter().filter(|w| !new.contains(w)) {
+                // SAFETY: this thread holds the lock for changes. It has announced the change to the worker, which is
+                // therefore not in an operation; or it drives the worker, and is not in one, which was checked.
+                unsafe { core.workers.seat(worker).set_member(index, false) };
+            }
+            for &worker in new.iter().filter(|w| !old.contains(w)) {
+                // SAFETY: as above.
+                unsafe { core.workers.seat(worker).set_member(index, true) };
+            }
+        }
+        others().for_each(|seat| seat.state.done());
+        // Tasks may wait for those who came, and those who sleep do not know.
+        core.workers.sleep.wake_all();
+        core.teams.reconsider(core);
+    }
+}
+
+/// In ascending order, each once.
+fn sorted(mut workers: Vec<WorkerId>) -> Vec<WorkerId> {
+    workers.sort_unstable();
+    workers.dedup();
+    workers
+}
+
+fn refuse_outsiders(name: &str, around: &str, workers: &[WorkerId], allowed: &[WorkerId]) -> Result<()> {
+    match workers.iter().find(|w| !allowed.contains(w)) {
+        Some(worker) => Err(Error::new(
+            ErrorKind::Context,
+            format!("context `{name}` cannot have {worker}, which is not in the context `{around}` around it"),
+        )),
+        None => Ok(()),
+    }
+}

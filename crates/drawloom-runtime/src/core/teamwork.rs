@@ -1,0 +1,252 @@
+//! Running tasks that several workers share.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use drawloom_trace::{EventKind, Phase};
+
+use super::execute::panic_said;
+use super::{Core, Local, RUNNING, Running};
+use crate::access::{Arg, Frame};
+use crate::error::{Error, ErrorKind};
+use crate::policy::WorkerId;
+use crate::sync::atomic::Ordering;
+use crate::task::body::Body;
+use crate::task::extras::Extras;
+use crate::task::record::{ARGS, Description, Record, TaskId, flag};
+use crate::task::spec::Spec;
+use crate::team::Bounds;
+use crate::team::formation::Call;
+use crate::team::member::{Member, TeamBroke};
+use crate::team::run::TeamRun;
+
+impl Core {
+    /// Submits a team task, unless no team of its size can be formed.
+    pub(crate) fn submit_team(&self, mut spec: Spec, body: Body) -> TaskId {
+        let bounds = spec.extras().team.unwrap_or(Bounds::from(1));
+        let context = self.context(self.home(spec.context));
+        if bounds.least == 0 || bounds.least > bounds.most {
+            let message = format!("cannot have a team of {} to {} workers", bounds.least, bounds.most);
+            spec.refuse(ErrorKind::Team, message);
+        } else if self.serial.is_none() {
+            let workers = context.members().workers.len();
+            if bounds.least as usize > workers {
+                let message = format!(
+                    "needs a team of at least {} workers, and context `{}` has {workers}",
+                    bounds.least, context.name
+                );
+                spec.refuse(ErrorKind::Team, message);
+            }
+        }
+        self.submit(spec, body)
+    }
+
+    /// A team task was taken from a queue: calls for its members, or runs it right here where there are no workers.
+    #[cold]
+    pub(super) fn call_team(&self, local: &mut Local, id: TaskId, record: &Record) {
+        let (args, extras) = self.parts(record);
+        let bounds = extras.and_then(|e| e.team).unwrap_or(Bounds::from(1));
+        let cancelled = record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0;
+        let spoiled = |a: &Arg| a.mode().reads() && a.piece().tree().spoiled(&a.piece().indices).is_some();
+        if cancelled || args.iter().any(spoiled) {
+            // Nothing will run, so nobody is needed for it.
+            self.execute(local, id, record);
+        } else if self.serial.is_some() {
+            self.run_team_here(local, id, bounds);
+        } else {
+            // SAFETY: this thread has claimed the task, and its context does not change.
+            let context = unsafe { *record.context.get() };
+            let ancestors = self.ancestors(record);
+            self.teams.open(self, Call { task: id, context, bounds, ancestors, asked: Vec::new() });
+        }
+    }
+
+    /// Team tasks of a context that wait for workers, and must not run any more, are completed as cancelled.
+    pub(crate) fn cancel_calls(&self, which: impl Fn(u32) -> bool) {
+        let mut local = Local::new(None);
+        for id in self.teams.withdraw(self, |call| which(call.context)) {
+            self.execute(&mut local, id, self.slab.get(id.index()));
+        }
+        self.hand_out(&mut local);
+    }
+
+    /// The tasks in which a task was submitted, from the nearest outwards.
+    fn ancestors(&self, record: &Record) -> Vec<TaskId> {
+        let mut ancestors = Vec::new();
+        let mut record = record;
+        loop {
+            // SAFETY: the task has not run, and its ancestors are complete only after it; so what was written before they
+            // were submitted stays as it is.
+            let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
+            // SAFETY: a scope lives until its parent is complete.
+            let Some(scope) = (unsafe { scope.as_ref() }) else { return ancestors };
+            ancestors.push(scope.parent);
+            record = self.slab.get(scope.parent.index());
+        }
+    }
+
+    /// A worker that is asked into teams joins, and works for them until nobody asks any more.
+    #[cold]
+    pub(crate) fn take_part(&self, local: &mut Local, worker: WorkerId) {
+        let state = &self.workers.seat(worker).state;
+        // Not when the request was taken back, a change was announced, or someone looked: the next operation decides.
+        if !state.join() {
+            return;
+        }
+        while let Some(team) = self.teams.volunteer(self, worker) {
+            self.workers.phase(worker, Phase::Input);
+            self.workers.phase(worker, Phase::Transfers);
+            self.workers.phase(worker, Phase::Execute);
+            self.run_member(local, &team);
+            self.teams.end_part(self, worker);
+            self.hand_out(local);
+        }
+        while !state.release() {
+            // Someone looked since the last operation, or a change is announced. A whole operation, which takes no task,
+            // makes up for the one and waits for the other.
+            state.enter();
+            state.leave();
+        }
+    }
+
+    /// Runs a team task on threads of its own: the serial engine.
+    fn run_team_here(&self, local: &mut Local, id: TaskId, bounds: Bounds) {
+        let size = bounds.least;
+        let team = TeamRun::new(id, Vec::new(), size, bounds.lent);
+        #[cfg(not(loom))]
+        std::thread::scope(|scope| {
+            for _ in 1..size {
+                let member = || self.run_member(&mut Local::new(None), &team);
+                if let Err(e) = std::thread::Builder::new().spawn_scoped(scope, member) {
+                    team.call_off(Error::new(ErrorKind::System, format!("cannot start a thread for a team: {e}")));
+                    // Those who do not exist are done.
+                    if team.finish() {
+                        self.complete_team(local, &team);
+                    }
+                }
+            }
+            self.run_member(local, &team);
+        });
+        #[cfg(loom)]
+        self.run_member(local, &team);
+    }
+
+    /// Runs one member's part of a team task. The last one completes the task.
+    pub(crate) fn run_member(&self, local: &mut Local, team: &TeamRun) {
+        let record = self.slab.get(team.task.index());
+        let (rank, run) = team.arrive(|| self.prepare_team(local, team, record));
+        if run && (rank == 0 || !team.lent) {
+            self.run_body_as_member(local, team, rank, record);
+        } else if run {
+            // Lent: the first member never comes to this barrier, but breaks it when it is done.
+            let _ = team.barrier.arrive(0);
+        }
+        if team.finish() {
+            self.complete_team(local, team);
+        }
+    }
+
+    /// The first member looks whether the task may run, and makes the scope that children of any member will share.
+    fn prepare_team(&self, local: &mut Local, team: &TeamRun, record: &Record) -> Result<(), Error> {
+        let (args, _) = self.parts(record);
+        if let Some(error) = self.reason_to_cancel(team.task, record, args) {
+            return Err(error);
+        }
+        self.make_proper_here(args)?;
+        // What is overwritten counts as proper from here on: the body's children may spoil it again.
+        for arg in args.iter().filter(|a| a.mode().replaces()) {
+            arg.piece().tree().heal(&arg.piece().indices);
+        }
+        self.tracer.start(team.task, local.worker);
+        let running = Running { core: self, id: team.task, record, local, node: None };
+        self.scope_inside(&running);
+        // Making the scope adds no child.
+        record.open.fetch_sub(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) {
+        let (args, extras) = self.shared_parts(record);
+        let (counts, layouts): (&[u32], &[_]) = extras.map_or((&[], &[]), |e| (&e.counts, &e.scratch));
+        let mut scratch = local.take_scratch();
+        let running = Running { core: self, id: team.task, record, local, node: None };
+        let before = RUNNING.replace((&raw const running).cast());
+        let result = {
+            let mut frame = Frame::new(args, counts, &[], &mut scratch, layouts);
+            frame.team = Some((team, rank));
+            frame.cpus = Some(&self.workers);
+            let description: *mut Description = record.description.get().cast();
+            // SAFETY: the description was written before the task could be ready, and the table is not changed. Only the
+            // address of the payload is taken.
+            let (call, payload) = unsafe { ((*description).table.call, &raw mut (*description).payload) };
+            // SAFETY: the payload belongs to the table. A body that several members run is one that can run again and is
+            // `Sync`; one that can run only once is run by one member.
+            catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) }))
+        };
+        RUNNING.set(before);
+        local.give_scratch(scratch);
+        let error = match result {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => self.error_of(record, error),
+            Err(panic) if panic.is::<TeamBroke>() => {
+                let message = format!("member {rank} waited for others that ended without coming");
+                // Whatever ended the others is the better reason.
+                return team
+                    .fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
+            }
+            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic)),
+        };
+        team.fail(rank, error);
+    }
+
+    fn complete_team(&self, local: &mut Local, team: &TeamRun) {
+        let record = self.slab.get(team.task.index());
+        let (args, _) = self.parts(record);
+        // A body that ran once is gone; one that can run again, or did not run, is dropped here.
+        // SAFETY: all members are done, so this thread alone has the task.
+        let again = unsafe { (*record.description.get()).assume_init_ref() }.table.again;
+        if again || team.is_called_off() {
+            self.drop_body(record);
+        }
+        let failure = team.failure();
+        let kind = match &failure {
+            None => EventKind::End,
+            Some(_) if team.is_called_off() => EventKind::Cancelled,
+            Some(_) => EventKind::Failed,
+        };
+        self.tracer.of_task(kind, team.task, local.worker);
+        if let Some(error) = failure {
+            self.fail(team.task, record, args, error);
+        }
+        self.end(local, team.task.index(), record);
+    }
+
+    /// The arguments and rare parts of a task that several threads run.
+    fn shared_parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r Extras>) {
+        // SAFETY: while a team runs, nobody changes the description except for `inside`, which was made before; see
+        // `scope_inside`.
+        let description = unsafe { (*record.description.get()).assume_init_ref() };
+        // SAFETY: written before the task could be ready.
+        let count = unsafe { *record.arg_count.get() } as usize;
+        let extras = description.extras.as_deref();
+        match extras {
+            Some(extras) if count > ARGS => (&extras.args[..count], Some(extras)),
+            extras => (&description.args[..count], extras),
+        }
+    }
+}
+
+impl<'v> Frame<'v> {
+    /// What the body of a team task knows about its team.
+    pub(crate) fn member(&self) -> Member<'v> {
+        let (team, rank) = self.team.expect("team bodies run in frames of teams");
+        Member::new(team, rank)
+    }
+
+    /// The workers that are lent to the body.
+    pub(crate) fn lent(&self) -> crate::team::LentWorkers {
+        let (team, _) = self.team.expect("team bodies run in frames of teams");
+        let bound = self.cpus.filter(|workers| workers.bound);
+        let cpus = bound.map_or_else(Vec::new, |all| team.workers.iter().filter_map(|w| all.seat(*w).cpu).collect());
+        crate::team::LentWorkers { size: team.size as usize, workers: team.workers.clone(), cpus }
+    }
+}

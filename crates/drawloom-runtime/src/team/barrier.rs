@@ -1,0 +1,90 @@
+//! A barrier that breaks instead of hanging.
+//!
+//! All members must arrive before one goes on. When a member has left for good, or arrives for another purpose than the
+//! others, nobody can ever go on: the barrier is broken, for those who wait and for those who come.
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, hint, lock};
+
+/// How often a member looks whether the others have come before it sleeps.
+const LOOKS: usize = if cfg!(any(loom, feature = "shuttle")) { 0 } else { 300 };
+
+/// Where members meet.
+pub(crate) struct Barrier {
+    size: u32,
+    /// How often all have met. Written under the lock, and read without it by those who look.
+    round: AtomicU64,
+    state: Mutex<Meeting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Meeting {
+    arrived: u32,
+    purpose: usize,
+    gone: u32,
+    broken: bool,
+}
+
+/// The barrier cannot be passed any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+impl Barrier {
+    pub(crate) fn new(size: u32) -> Self {
+        Self { size, round: AtomicU64::new(0), state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Waits until all members have arrived for the same purpose.
+    pub(crate) fn arrive(&self, purpose: usize) -> Result<(), Broken> {
+        let mut meeting = lock(&self.state);
+        // Relaxed: written under the lock.
+        let round = self.round.load(Ordering::Relaxed);
+        if meeting.arrived == 0 {
+            meeting.purpose = purpose;
+        }
+        if meeting.purpose != purpose || meeting.gone > 0 {
+            meeting.broken = true;
+            self.changed.notify_all();
+        }
+        if meeting.broken {
+            return Err(Broken);
+        }
+        meeting.arrived += 1;
+        if meeting.arrived == self.size {
+            meeting.arrived = 0;
+            // Release: pairs with the looking below; what was done before the barrier is seen after it.
+            self.round.store(round + 1, Ordering::Release);
+            self.changed.notify_all();
+            return Ok(());
+        }
+        drop(meeting);
+        for _ in 0..LOOKS {
+            // Acquire: pairs with the store above.
+            if self.round.load(Ordering::Acquire) != round {
+                return Ok(());
+            }
+            hint::spin_loop();
+        }
+        let mut meeting = lock(&self.state);
+        loop {
+            if self.round.load(Ordering::Acquire) != round {
+                return Ok(());
+            }
+            if meeting.broken {
+                return Err(Broken);
+            }
+            meeting = self.changed.wait(meeting).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+
+    /// A member leaves for good.
+    pub(crate) fn leave(&self) {
+        let mut meeting = lock(&self.state);
+        meeting.gone += 1;
+        if meeting.arrived > 0 {
+            meeting.broken = true;
+            self.changed.notify_all();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a body knows about its team.
+
+use std::marker::PhantomData;
+
+use super::run::TeamRun;
+use crate::policy::WorkerId;
+use crate::topology::CpuId;
+
+/// The part that the calling worker has in a team.
+///
+/// It stays on the worker's thread: what one member does counts once.
+pub struct Member<'v> {
+    run: &'v TeamRun,
+    rank: u32,
+    /// Neither `Send` nor `Sync`.
+    thread: PhantomData<*const ()>,
+}
+
+/// A member found that its barrier can never be passed.
+pub(crate) struct TeamBroke;
+
+impl<'v> Member<'v> {
+    pub(crate) fn new(run: &'v TeamRun, rank: u32) -> Self {
+        Self { run, rank, thread: PhantomData }
+    }
+
+    /// The number of this member, from zero.
+    pub fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
+    /// How many members the team has.
+    pub fn size(&self) -> usize {
+        self.run.size as usize
+    }
+
+    /// The workers of the team, in ascending order; none in the serial engine.
+    pub fn workers(&self) -> &[WorkerId] {
+        &self.run.workers
+    }
+
+    /// Waits until all members have come here. What any of them did before is seen by all of them after.
+    ///
+    /// # Panics
+    /// When a member has panicked or returned, so that it can never come; and when another member waits for something
+    /// else, such as the whole of a region. The task has failed then.
+    pub fn barrier(&self) {
+        self.meet(0);
+    }
+
+    /// Waits for all members, for a purpose.
+    pub(crate) fn meet(&self, purpose: usize) {
+        if self.try_meet(purpose).is_err() {
+            // Says nothing: the member that did not come has said why, or `Core::run_member` will.
+            std::panic::resume_unwind(Box::new(TeamBroke));
+        }
+    }
+
+    /// Waits until every member has returned from the body. False when one has failed.
+    pub(crate) fn all_succeeded(&self) -> bool {
+        self.try_meet(usize::MAX).is_ok()
+    }
+
+    pub(crate) fn try_meet(&self, purpose: usize) -> Result<(), super::barrier::Broken> {
+        self.run.barrier.arrive(purpose)
+    }
+
+    /// This member's part of `0..len`. The parts of all members are disjoint, cover everything, and differ in length by at
+    /// most one.
+    pub fn share(&self, len: usize) -> std::ops::Range<usize> {
+        share_of(len, self.rank(), self.size())
+    }
+}
+
+/// The part of `0..len` that belongs to a rank. The lengths differ by at most one.
+pub(crate) fn share_of(len: usize, rank: usize, size: usize) -> std::ops::Range<usize> {
+    let (each, more) = (len / size, len % size);
+    let start = rank * each + rank.min(more);
+    start..start + each + usize::from(rank < more)
+}
+
+/// The workers that are lent to a body, its own one included. They do nothing else until the body returns, so it may keep
+/// as many threads busy as there are workers.
+#[derive(Clone, Debug)]
+pub struct LentWorkers {
+    pub(crate) size: usize,
+    pub(crate) workers: Vec<WorkerId>,
+    pub(crate) cpus: Vec<CpuId>,
+}
+
+impl LentWorkers {
+    /// How many workers there are, the body's own one included.
+    pub fn len(&self) -> usize {
+        self.size
+    }
+
+    /// Never: the body's own worker is among them.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The workers, in ascending order; none in the serial engine.
+    pub fn workers(&self) -> &[WorkerId] {
+        &self.workers
+    }
+
+    /// The processors that the workers are bound to, as far as they are.
+    pub fn cpus(&self) -> &[CpuId] {
+        &self.cpus
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_of;
+
+    #[test]
+    fn shares_are_disjoint_and_cover_everything() {
+        for size in 1..8 {
+            for len in 0..20 {
+                let mut next = 0;
+                for rank in 0..size {
+                    let share = share_of(len, rank, size);
+                    assert_eq!(share.start, next);
+                    assert!(share.len().abs_diff(len / size) <= 1);
+                    next = share.end;
+                }
+                assert_eq!(next, len);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The builder's last step for team tasks.
+
+use super::member::{LentWorkers, Member};
+use super::share::TeamAccess;
+use crate::access::Access;
+use crate::sync::Arc;
+use crate::task::body::{self, BodyError};
+use crate::task::builder::Task;
+use crate::task::future::Future;
+
+/// A task that needs several workers at once: its body is run by all of them.
+///
+/// ```
+/// use drawloom_runtime::{Loom, Region};
+///
+/// let loom = Loom::builder().workers(2).build()?;
+/// let v = loom.vector("v", vec![1_u64; 1000]);
+/// let sum = loom.value("sum", 0_u64);
+/// loom.task("double and sum").update(&v).write(&sum).team(1..=2).run(|member, mut v, mut sum| {
+///     v.mine().iter_mut().for_each(|x| *x *= 2);
+///     let total: u64 = v.read_whole(member, |v| v.iter().sum());
+///     sum.whole(member, |sum| *sum = total);
+/// });
+/// assert_eq!(sum.get()?, 2000);
+/// # Ok::<(), drawloom_runtime::Error>(())
+/// ```
+#[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
+pub struct TeamTask<'a, A>(pub(crate) Task<'a, A>);
+
+/// A task that needs several workers at once: one runs the body, and the others are lent to it.
+#[must_use = "a task is submitted by `run` or `returns`"]
+pub struct LentTask<'a, A>(pub(crate) Task<'a, A>);
+
+macro_rules! arities {
+    ($(($($a:ident $x:ident),*))*) => { $(
+        #[allow(clippy::type_complexity)]
+        impl<'a, $($a: TeamAccess),*> TeamTask<'a, ($($a,)*)> {
+            /// Submits the task. Every member of the team runs the body, with what it knows about the team and one
+            /// parameter for each access.
+            pub fn run<F>(self, body: F) -> Future<()>
+            where
+                F: for<'v> Fn(&Member<'v>, $($a::TeamView<'v>),*) + Send + Sync + 'static,
+            {
+                let core = Arc::clone(self.0.core());
+                let id = core.submit_team(self.0.into_parts().0, body::again(move |frame| {
+                    let member = frame.member();
+                    $(
+                        // SAFETY: as in `try_run`.
+                        let $x = unsafe { $a::team_view(frame, &member) };
+                    )*
+                    body(&member, $($x),*);
+                    Ok(())
+                }));
+                Future::without_value(core, id)
+            }
+
+            /// Submits the task. The value of the future is what the body returns on the first member.
+            pub fn returns<F, T>(self, body: F) -> Future<T>
+            where
+                F: for<'v> Fn(&Member<'v>, $($a::TeamView<'v>),*) -> T + Send + Sync + 'static,
+                T: Send + 'static,
+            {
+                self.try_run(move |member, $($x),*| Ok::<T, BodyError>(body(member, $($x),*)))
+            }
+
+            /// Submits the task. The value of the future is what the body returns on the first member. An error on any
+            /// member makes the task fail.
+            pub fn try_run<F, T, E>(self, body: F) -> Future<T>
+            where
+                F: for<'v> Fn(&Member<'v>, $($a::TeamView<'v>),*) -> Result<T, E> + Send + Sync + 'static,
+                T: Send + 'static,
+                E: Into<BodyError>,
+            {
+                let core = Arc::clone(self.0.core());
+                let (future, result) = Future::new(Arc::clone(&core));
+                let id = core.submit_team(self.0.into_parts().0, body::again(move |frame| {
+                    let member = frame.member();
+                    $(
+                        // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs
+                        // only once they are granted.
+                        let $x = unsafe { $a::team_view(frame, &member) };
+                    )*
+                    let value = body(&member, $($x),*).map_err(Into::into)?;
+                    // A value counts only when no member failed.
+                    if member.all_succeeded() && member.rank() == 0 {
+                        result.set(value);
+                    }
+                    Ok(())
+                }));
+                future.of_task(id)
+            }
+        }
+
+        #[allow(clippy::type_complexity)]
+        impl<'a, $($a: Access),*> LentTask<'a, ($($a,)*)> {
+            /// Submits the task. One worker runs the body, with the workers that are lent to it and one parameter for each
+            /// access.
+            pub fn run<F>(self, body: F) -> Future<()>
+            where
+                F: for<'v> FnOnce(&LentWorkers, $($a::View<'v>),*) + Send + 'static,
+            {
+                self.returns(body)
+            }
+
+            /// Submits the task. What its body returns is the value of the future.
+            pub fn returns<F, T>(self, body: F) -> Future<T>
+            where
+                F: for<'v> FnOnce(&LentWorkers, $($a::View<'v>),*) -> T + Send + 'static,
+                T: Send + 'static,
+            {
+                let core = Arc::clone(self.0.core());
+                let (future, result) = Future::new(Arc::clone(&core));
+                let id = core.submit_team(self.0.into_parts().0, body::once(move |frame| {
+                    let lent = frame.lent();
+                    $(
+                        // SAFETY: as in `TeamTask::try_run`; one member runs the body.
+                        let $x = unsafe { $a::view(frame) };
+                    )*
+                    result.set(body(&lent, $($x),*));
+                    Ok(())
+                }));
+                future.of_task(id)
+            }
+        }
+    )* };
+}
+
+arities! {
+    ()
+    (A1 a)
+    (A1 a, A2 b)
+    (A1 a, A2 b, A3 c)
+    (A1 a, A2 b, A3 c, A4 d)
+    (A1 a, A2 b, A3 c, A4 d, A5 e)
+    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f)
+    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g)
+    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h)
+    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i)
+    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j)
+    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k)
+    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k, A12 l)
+}

@@ -1,0 +1,132 @@
+//! Workers that the application drives itself.
+//!
+//! The runtime launches a thread for each worker, except for those named with
+//! [`LoomBuilder::undriven`](crate::LoomBuilder::undriven). For each of these the application may take a driver, on a
+//! thread of its own choice: the one that owns a window, or one of another runtime.
+
+use super::cycle::{self, Found};
+use crate::core::{Core, Local};
+use crate::error::{Error, ErrorKind, Result};
+use crate::policy::{Ready, WorkerId};
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+
+/// Drives one worker from a thread of the application.
+///
+/// [`Driver::run`] is exactly [`Driver::init`], then [`Driver::run_once`] while the machine is running, then
+/// [`Driver::deinit`], except that it sleeps while there is nothing to do. A worker that is driven step by step takes part
+/// in no teams, as nobody could know when it comes; inside of `run` it does.
+///
+/// ```
+/// use drawloom_runtime::Loom;
+///
+/// let loom = Loom::builder().workers(1).undriven([0]).build()?;
+/// let answer = loom.task("answer").returns(|| 42);
+/// let mut driver = loom.driver(loom.worker(0)?)?;
+/// driver.init()?;
+/// while driver.run_once()? {}
+/// driver.deinit();
+/// assert_eq!(answer.wait()?, 42);
+/// # Ok::<(), drawloom_runtime::Error>(())
+/// ```
+pub struct Driver {
+    core: Arc<Core>,
+    worker: WorkerId,
+    local: Option<Local>,
+    /// A task that the last one made ready, to go on with.
+    next: Option<Ready>,
+}
+
+impl Driver {
+    pub(crate) fn take(core: &Arc<Core>, worker: WorkerId) -> Result<Self> {
+        let seat = core.workers.seat(worker);
+        // AcqRel: pairs with the release in `drop`, which hands the place on.
+        if seat.taken.swap(true, Ordering::AcqRel) {
+            let message = format!("{worker} is driven already");
+            return Err(Error::new(ErrorKind::Setting, message));
+        }
+        Ok(Self { core: Arc::clone(core), worker, local: None, next: None })
+    }
+
+    /// The worker.
+    pub fn worker(&self) -> WorkerId {
+        self.worker
+    }
+
+    /// Whether the runtime has not ended.
+    pub fn is_running(&self) -> bool {
+        !self.core.workers.is_stopping()
+    }
+
+    /// Begins to drive the worker on the calling thread, which is bound to the worker's processor if the runtime binds.
+    ///
+    /// # Errors
+    /// When the thread drives another worker of the runtime, or runs a task.
+    pub fn init(&mut self) -> Result<()> {
+        if let Some(other) = self.core.workers.current() {
+            let message = format!("this thread drives {other} already, and cannot drive {} too", self.worker);
+            return Err(Error::new(ErrorKind::Setting, message));
+        }
+        self.core.workers.sit_down(self.worker);
+        self.local = Some(Local::new(Some(self.worker)));
+        Ok(())
+    }
+
+    /// One turn of the worker's cycle: at most one task. False when there was nothing to do.
+    ///
+    /// # Errors
+    /// Before `init`, on another thread than that of `init`, and inside of a task.
+    pub fn run_once(&mut self) -> Result<bool> {
+        if self.core.workers.current() != Some(self.worker) || self.core.running().is_some() {
+            let message = format!("{} must be driven by the thread that called `init`, outside of tasks", self.worker);
+            return Err(Error::new(ErrorKind::Setting, message));
+        }
+        let Some(local) = &mut self.local else {
+            return Err(Error::new(ErrorKind::Setting, format!("{} was not initialised", self.worker)));
+        };
+        let found = match self.next.take() {
+            Some(task) => Found::Task(task),
+            None => cycle::schedule(&self.core, local, self.worker),
+        };
+        let worked = !matches!(found, Found::Nothing);
+        self.next = cycle::carry_out(&self.core, local, self.worker, found);
+        // Whoever waits must see what was completed, as nobody knows when the next turn comes.
+        self.core.flush(local);
+        self.core.waiters.note_quiet();
+        Ok(worked)
+    }
+
+    /// Ends driving the worker. A task that was to be next goes back.
+    pub fn deinit(&mut self) {
+        let Some(mut local) = self.local.take() else { return };
+        if let Some(next) = self.next.take() {
+            local.ready.push((local.context, next));
+            self.core.hand_out(&mut local);
+        }
+        self.core.flush(&mut local);
+        if self.core.workers.current() == Some(self.worker) {
+            self.core.workers.get_up();
+        }
+    }
+
+    /// Drives the worker until the runtime ends.
+    ///
+    /// # Errors
+    /// As [`Driver::init`].
+    pub fn run(mut self) -> Result<()> {
+        self.init()?;
+        let core = Arc::clone(&self.core);
+        if let Some(local) = &mut self.local {
+            cycle::run_seated(&core, local, self.worker, self.next.take());
+        }
+        self.deinit();
+        Ok(())
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.deinit();
+        self.core.workers.seat(self.worker).taken.store(false, Ordering::Release);
+    }
+}

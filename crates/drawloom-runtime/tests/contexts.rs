@@ -1,0 +1,419 @@
+//! Contexts: tasks stay with their workers, while contexts come, change and go.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use drawloom_runtime::policy::queue::Queue;
+use drawloom_runtime::policy::{Policy, Ready};
+use drawloom_runtime::{Context, Error, ErrorKind, Loom, WorkerId};
+
+#[test]
+fn a_wait_for_tasks_that_no_worker_can_take_ends_with_their_names() {
+    let loom = Loom::builder().workers(2).undriven([1]).patience(std::time::Duration::from_millis(5)).build().unwrap();
+    let empty = loom.context("empty").workers([]).create().unwrap();
+    let undriven = loom.context("undriven").workers(some(&loom, &[1])).create().unwrap();
+    loom.task("nobody's").in_context(&empty).run(|| ());
+    let error = empty.wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    assert!(error.to_string().contains("`nobody's`") && error.to_string().contains("`empty` has none"), "{error}");
+    empty.delete().unwrap();
+    loom.wait_all().unwrap();
+    let team = loom.task("pair").team(2).run(|_| ());
+    let error = team.wait().unwrap_err();
+    assert!(error.to_string().contains("`pair`") && error.to_string().contains("a team of at least 2"), "{error}");
+    let late = loom.task("late").in_context(&undriven).run(|| ());
+    let error = undriven.wait().unwrap_err();
+    assert!(error.to_string().contains("all of which the application drives"), "{error}");
+    // Driven by hand, worker 1 takes its task, but no part in teams.
+    let mut driver = loom.driver(loom.worker(1).unwrap()).unwrap();
+    driver.init().unwrap();
+    while driver.run_once().unwrap() {}
+    late.wait().unwrap();
+    assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Stalled);
+    // Driven without a pause, it does.
+    driver.deinit();
+    let runner = std::thread::spawn(move || driver.run());
+    loom.wait_all().unwrap();
+    drop(loom);
+    runner.join().unwrap().unwrap();
+}
+
+fn loom(workers: usize) -> Loom {
+    Loom::builder().workers(workers).build().unwrap()
+}
+
+fn some(loom: &Loom, numbers: &[usize]) -> Vec<WorkerId> {
+    numbers.iter().map(|&n| loom.worker(n).unwrap()).collect()
+}
+
+#[test]
+fn tasks_run_only_on_workers_of_their_context() {
+    let loom = loom(4);
+    for policy in drawloom_runtime::policy::choice::NAMES {
+        let context = loom.context("pair").workers(some(&loom, &[1, 3])).policy(policy).create().unwrap();
+        let seen = Arc::new(Mutex::new(BTreeSet::new()));
+        let x = loom.value("x", 0_u64);
+        for i in 0..500 {
+            let (handle, seen) = (loom.clone(), Arc::clone(&seen));
+            let note = move || {
+                seen.lock().unwrap().insert(handle.current_worker().unwrap());
+            };
+            if i % 3 == 0 {
+                // A chain, whose tasks follow on each other.
+                loom.task("chained").update(&x).in_context(&context).run(move |_| note());
+            } else {
+                loom.task("free").in_context(&context).run(note);
+            }
+        }
+        context.wait().unwrap();
+        let allowed: BTreeSet<_> = some(&loom, &[1, 3]).into_iter().collect();
+        assert!(seen.lock().unwrap().is_subset(&allowed), "{policy}: {seen:?}");
+        context.delete().unwrap();
+    }
+}
+
+#[test]
+fn a_task_that_continues_a_chain_of_another_context_changes_workers() {
+    let loom = loom(2);
+    let left = loom.context("left").workers(some(&loom, &[0])).create().unwrap();
+    let right = loom.context("right").workers(some(&loom, &[1])).create().unwrap();
+    let x = loom.value("x", 0_usize);
+    for i in 0..200 {
+        let handle = loom.clone();
+        let context = if i % 2 == 0 { &left } else { &right };
+        loom.task("step").update(&x).in_context(context).run(move |x| {
+            assert_eq!(handle.current_worker().unwrap().index(), i % 2);
+            *x += 1;
+        });
+    }
+    loom.wait_all().unwrap();
+    assert_eq!(x.get().unwrap(), 200);
+}
+
+#[test]
+fn tasks_of_an_emptied_context_wait_until_it_has_workers_again() {
+    let loom = loom(2);
+    let context = loom.context("empty").workers([]).create().unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    for _ in 0..100 {
+        let ran = Arc::clone(&ran);
+        loom.task("late").in_context(&context).run(move || {
+            ran.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    assert_eq!(context.waiting().unwrap(), 100);
+    // The rest of the runtime goes on.
+    loom.task("other").run(|| ()).wait().unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+    context.add_workers(some(&loom, &[1])).unwrap();
+    context.wait().unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+fn tasks_of_a_deleted_context_go_on_in_the_context_around_it() {
+    let loom = loom(3);
+    let outer = loom.context("outer").workers(some(&loom, &[2])).create().unwrap();
+    let inner = outer.context("inner").workers([]).create().unwrap();
+    let x = loom.value("x", 0_u32);
+    for _ in 0..50 {
+        let handle = loom.clone();
+        loom.task("moved").update(&x).in_context(&inner).run(move |x| {
+            assert_eq!(handle.current_worker().unwrap().index(), 2);
+            *x += 1;
+        });
+    }
+    inner.delete().unwrap();
+    loom.wait_all().unwrap();
+    assert_eq!(x.get().unwrap(), 50);
+}
+
+#[test]
+fn a_deleted_context_is_an_error_and_never_names_a_newer_one() {
+    let loom = loom(1);
+    let old = loom.context("old").create().unwrap();
+    let id = old.id();
+    old.delete().unwrap();
+    let new = loom.context("new").create().unwrap();
+    assert_ne!(id, new.id());
+    for error in [old.delete().unwrap_err(), old.wait().unwrap_err(), old.resize([]).unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Context);
+        assert!(error.to_string().contains("context `old` was deleted"), "{error}");
+    }
+    let refused = loom.task("lost").in_context(&old).run(|| ()).wait().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Context);
+    assert!(refused.to_string().contains("task `lost`"), "{refused}");
+    assert!(old.context("child").create().is_err());
+}
+
+#[test]
+fn a_context_of_another_runtime_is_refused() {
+    let (one, two) = (loom(1), loom(1));
+    let context = two.context("theirs").create().unwrap();
+    let error = one.task("mine").in_context(&context).run(|| ()).wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Foreign);
+}
+
+#[test]
+fn the_main_context_stays() {
+    let loom = loom(1);
+    let error = loom.main_context().delete().unwrap_err();
+    assert!(error.to_string().contains("main context cannot be deleted"), "{error}");
+}
+
+#[test]
+fn inner_contexts_have_only_workers_of_the_outer_one() {
+    let loom = loom(4);
+    let outer = loom.context("outer").workers(some(&loom, &[0, 1, 2])).create().unwrap();
+    let inner = outer.context("inner").workers(some(&loom, &[1, 2])).create().unwrap();
+    let error = inner.add_workers(some(&loom, &[3])).unwrap_err();
+    assert!(error.to_string().contains("worker 3"), "{error}");
+    assert!(error.to_string().contains("`outer`"), "{error}");
+    outer.remove_workers(some(&loom, &[2])).unwrap();
+    assert_eq!(inner.workers().unwrap(), some(&loom, &[1]));
+    // Contexts inside of a deleted one are inside of the one around that.
+    outer.delete().unwrap();
+    inner.add_workers(some(&loom, &[3])).unwrap();
+    assert_eq!(inner.workers().unwrap(), some(&loom, &[1, 3]));
+    // The main context is around no other one.
+    loom.main_context().remove_workers(some(&loom, &[3])).unwrap();
+    assert_eq!(inner.workers().unwrap(), some(&loom, &[1, 3]));
+}
+
+#[test]
+fn cancelling_a_context_leaves_others_alone_and_completes_what_nobody_would_take() {
+    let loom = loom(2);
+    let context = loom.context("given up").workers([]).create().unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = |by: usize| {
+        let ran = Arc::clone(&ran);
+        move || {
+            ran.fetch_add(by, Ordering::Relaxed);
+        }
+    };
+    let futures: Vec<_> = (0..10).map(|_| loom.task("stranded").in_context(&context).run(count(100))).collect();
+    let other = loom.task("other").run(count(1));
+    context.cancel().unwrap();
+    for future in futures {
+        let error = future.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert!(error.to_string().contains("`given up`"), "{error}");
+    }
+    other.wait().unwrap();
+    context.add_workers(loom.worker_ids()).unwrap();
+    loom.task("again").in_context(&context).run(count(1)).wait().unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_worker_removes_itself_from_a_task_it_runs() {
+    let loom = loom(2);
+    let context = loom.context("shy").create().unwrap();
+    let (handle, own) = (loom.clone(), context.clone());
+    let gone = loom
+        .task("leave")
+        .in_context(&context)
+        .returns(move || {
+            let worker = handle.current_worker().unwrap();
+            own.remove_workers([worker]).unwrap();
+            worker
+        })
+        .wait()
+        .unwrap();
+    assert!(!context.workers().unwrap().contains(&gone));
+    for _ in 0..100 {
+        let handle = loom.clone();
+        loom.task("after").in_context(&context).run(move || assert_ne!(handle.current_worker(), Some(gone)));
+    }
+    loom.wait_all().unwrap();
+}
+
+#[test]
+fn tasks_create_resize_and_delete_contexts() {
+    let loom = loom(3);
+    for i in 0..20 {
+        let handle = loom.clone();
+        loom.task("make").run(move || {
+            let all = handle.worker_ids();
+            let context = handle.context(format!("made {i}")).workers([all[i % 3]]).create().unwrap();
+            handle.task("child").in_context(&context).run(|| ());
+            context.resize([all[(i + 1) % 3]]).unwrap();
+            context.delete().unwrap();
+        });
+    }
+    loom.wait_all().unwrap();
+}
+
+#[test]
+fn waiting_for_a_context_does_not_wait_for_others() {
+    let loom = loom(2);
+    let context = loom.context("quick").workers(some(&loom, &[1])).create().unwrap();
+    loom.main_context().remove_workers(some(&loom, &[1])).unwrap();
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    let slow = loom.task("slow").run(move || gate.recv().unwrap());
+    for _ in 0..10 {
+        loom.task("quick").in_context(&context).run(|| ());
+    }
+    context.wait().unwrap();
+    assert!(!slow.is_complete());
+    open.send(()).unwrap();
+    loom.wait_all().unwrap();
+}
+
+#[test]
+fn waiting_for_a_context_inside_of_a_task_is_an_error() {
+    let loom = loom(1);
+    let context = loom.context("own").create().unwrap();
+    let inside = context.clone();
+    let error: Error = loom.task("impatient").returns(move || inside.wait().unwrap_err()).wait().unwrap();
+    assert_eq!(error.kind(), ErrorKind::WaitInTask);
+    assert!(error.to_string().contains("`impatient`") && error.to_string().contains("`own`"), "{error}");
+}
+
+/// A policy that tries to change its own context while it chooses a task.
+#[derive(Default)]
+struct Meddling {
+    queue: Queue,
+    context: Arc<OnceLock<Context>>,
+    error: Arc<OnceLock<Error>>,
+}
+
+impl Policy for Meddling {
+    fn push(&self, task: Ready, _: Option<WorkerId>) {
+        self.queue.push_back(task);
+    }
+    fn pop(&self, _: WorkerId) -> Option<Ready> {
+        if let (false, Some(context)) = (self.queue.is_empty(), self.context.get()) {
+            let _ = self.error.set(context.resize([]).unwrap_err());
+        }
+        self.queue.pop_front()
+    }
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+    fn set_workers(&self, _: &[WorkerId]) {}
+}
+
+#[test]
+fn a_policy_cannot_change_contexts_while_it_chooses() {
+    let loom = loom(2);
+    let (own, error) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
+    let (a, b) = (Arc::clone(&own), Arc::clone(&error));
+    let make = move |_: &_| -> Box<dyn Policy> {
+        Box::new(Meddling { queue: Queue::default(), context: Arc::clone(&a), error: Arc::clone(&b) })
+    };
+    let context = loom.context("meddled").policy_with(make).create().unwrap();
+    own.set(loom.context("other").create().unwrap()).unwrap();
+    loom.task("t").in_context(&context).run(|| ());
+    context.wait().unwrap();
+    assert_eq!(error.get().unwrap().kind(), ErrorKind::Context);
+}
+
+/// A program whose result depends on the order of its tasks, with contexts that come and go meanwhile.
+fn random_program(loom: &Loom, seed: u64, change: bool) -> Vec<u64> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let regions: Vec<_> = (0..8).map(|i| loom.value(format!("x{i}"), i as u64)).collect();
+    let workers = loom.worker_ids();
+    let mut contexts = vec![loom.main_context()];
+    for step in 0..400_u64 {
+        if change && random.u8(..) < 40 && !workers.is_empty() {
+            let subset: Vec<_> = workers.iter().copied().filter(|_| random.bool()).collect();
+            let at = random.usize(..contexts.len());
+            match random.u8(..3) {
+                0 => contexts.push(loom.context(format!("c{step}")).workers(subset).create().unwrap()),
+                1 if at > 0 => contexts[at].resize(subset).unwrap(),
+                2 if at > 0 => contexts.swap_remove(at).delete().unwrap(),
+                _ => {}
+            }
+        }
+        let context = &contexts[random.usize(..contexts.len())];
+        let (a, b) = (random.usize(..8), random.usize(..8));
+        if a == b {
+            loom.task("one").update(&regions[a]).in_context(context).run(move |x| *x = x.wrapping_mul(31) + step);
+        } else {
+            let task = loom.task("two").update(&regions[a]).read(&regions[b]).in_context(context);
+            task.run(move |x, y| *x = x.wrapping_mul(17).wrapping_add(*y) + step);
+        }
+    }
+    for context in contexts.drain(1..) {
+        context.delete().unwrap();
+    }
+    loom.wait_all().unwrap();
+    regions.iter().map(|x| x.get().unwrap()).collect()
+}
+
+#[test]
+fn resizing_contexts_while_tasks_run_gives_the_serial_result() {
+    for seed in 0..6 {
+        let expected = random_program(&Loom::serial(), seed, false);
+        for workers in [1, 2, 3, 8, 17] {
+            assert_eq!(random_program_unordered(workers, seed), expected, "seed {seed}, {workers} workers");
+        }
+    }
+}
+
+/// The same tasks in the same order; the random numbers for changes come from another thread.
+fn random_program_unordered(workers: usize, seed: u64) -> Vec<u64> {
+    let loom = loom(workers);
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let contexts: Vec<_> = (0..3).map(|i| loom.context(format!("busy {i}")).create().unwrap()).collect();
+    std::thread::scope(|scope| {
+        for (number, context) in contexts.iter().enumerate() {
+            let (loom, stop) = (&loom, &stop);
+            scope.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(seed * 100 + number as u64);
+                while !stop.load(Ordering::Relaxed) {
+                    let subset: Vec<_> = loom.worker_ids().into_iter().filter(|_| random.bool()).collect();
+                    context.resize(subset).unwrap();
+                    loom.main_context().resize(loom.worker_ids()).unwrap();
+                    std::thread::yield_now();
+                }
+            });
+        }
+        for (i, context) in contexts.iter().enumerate() {
+            for _ in 0..100 {
+                loom.task("filler").in_context(context).run(move || {
+                    std::hint::black_box(i);
+                });
+            }
+        }
+        let result = random_program(&loom, seed, false);
+        stop.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+#[test]
+fn contexts_that_come_and_go_between_tasks_change_no_result() {
+    for seed in 0..4 {
+        // The serial engine has no workers, so changes draw no random numbers there; with changes, all runs agree.
+        let expected = random_program(&loom(1), seed, true);
+        for workers in [1, 1, 1] {
+            assert_eq!(random_program(&loom(workers), seed, true), expected);
+        }
+    }
+}
+
+#[test]
+fn many_threads_change_contexts_at_once() {
+    let loom = loom(3);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let loom = &loom;
+            scope.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(thread);
+                for i in 0..50 {
+                    let context = loom.context(format!("{thread}.{i}")).create().unwrap();
+                    for _ in 0..3 {
+                        loom.task("t").in_context(&context).run(|| ());
+                        let subset: Vec<_> = loom.worker_ids().into_iter().filter(|_| random.bool()).collect();
+                        context.resize(subset).unwrap();
+                    }
+                    context.delete().unwrap();
+                }
+            });
+        }
+    });
+    loom.wait_all().unwrap();
+}
