@@ -104,7 +104,8 @@ impl Workers {
         }
     }
 
-    /// From now on the thread that sits there drives the worker without a pause, until the runtime ends.
+    /// From now on a thread drives the worker without a pause, until the runtime ends. The workers that the runtime launches
+    /// count from before their threads start, so that nobody takes them for missing.
     pub(crate) fn begin_driving(&self, worker: WorkerId) {
         self.seat(worker).driven.store(true, Ordering::SeqCst);
         self.driven.fetch_add(1, Ordering::SeqCst);
@@ -121,7 +122,16 @@ impl Workers {
         std::ptr::eq(seats, self.seats.as_ptr()).then_some(WorkerId(worker))
     }
 
-    /// How many workers are driven without a pause.
+    /// A worker that is driven step by step begins a step.
+    pub(crate) fn begin_step(&self) {
+        self.driven.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn end_step(&self) {
+        self.driven.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// How many workers are driven without a pause, or are in the middle of a step.
     pub(crate) fn driven(&self) -> usize {
         self.driven.load(Ordering::SeqCst)
     }
