@@ -23,7 +23,10 @@ fn tasks_gives_a_line_for_each_pattern_and_mode() {
     assert_eq!(lines.len(), expected.clone().count());
     for (line, (bench, mode)) in lines.iter().zip(expected) {
         assert_eq!((&line["bench"], &line["mode"]), (&json!(bench), &json!(mode)));
-        assert_eq!((&line["workers"], &line["tasks"]), (&2.into(), &json!(if *bench == "stencil" { 992 } else { 1000 })));
+        assert_eq!(
+            (&line["workers"], &line["tasks"]),
+            (&2.into(), &json!(if *bench == "stencil" { 992 } else { 1000 }))
+        );
         assert!(positive(line, "ns_per_task"), "{line}");
         assert!(line["submit_ns_per_task"].as_f64() <= line["ns_per_task"].as_f64(), "{line}");
         assert!(line.get("peer").is_none(), "{line}");
@@ -54,7 +57,8 @@ fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
 
 #[test]
 fn peers_come_after_ours_and_say_so() {
-    let lines = drawloom(&["bench", "tasks", "--workers", "1", "--tasks", "100", "--only", "roundtrip"]).exits(0).json_lines();
+    let lines =
+        drawloom(&["bench", "tasks", "--workers", "1", "--tasks", "100", "--only", "roundtrip"]).exits(0).json_lines();
     assert!(lines[0].get("peer").is_none(), "{lines:?}");
     assert!(lines[1..].iter().all(|line| line["bench"] == "roundtrip"), "{lines:?}");
     assert!(lines[1..].iter().any(|line| line["peer"] == "rayon"), "rayon is always there: {lines:?}");
@@ -62,7 +66,8 @@ fn peers_come_after_ours_and_say_so() {
 
 #[test]
 fn metg_gives_a_line_for_each_pattern_width_and_mode_and_says_it_in_words() {
-    let arguments = ["bench", "metg", "--workers", "1", "--patterns", "tree,trivial", "--widths", "1,3", "--steps", "5"];
+    let arguments =
+        ["bench", "metg", "--workers", "1", "--patterns", "tree,trivial", "--widths", "1,3", "--steps", "5"];
     let ran = drawloom(&[&arguments[..], &["--no-peers"]].concat()).exits(0);
     let lines = ran.json_lines();
     let got: Vec<Value> =

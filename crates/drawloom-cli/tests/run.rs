@@ -52,7 +52,11 @@ fn the_seed_changes_the_matrix() {
 #[test]
 fn without_json_the_result_is_for_people() {
     let ran = drawloom(&small(&[])).exits(0);
-    assert!(ran.out.starts_with("cholesky of 90 rows in tiles of 16: 56 tasks, dynamic, lws, 2 workers\n"), "{}", ran.out);
+    assert!(
+        ran.out.starts_with("cholesky of 90 rows in tiles of 16: 56 tasks, dynamic, lws, 2 workers\n"),
+        "{}",
+        ran.out
+    );
     assert!(ran.out.contains(" GFlop/s\n") && ran.out.contains("largest error"), "{}", ran.out);
 }
 

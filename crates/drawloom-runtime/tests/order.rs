@@ -1,6 +1,6 @@
 //! What tasks do to each other's data, on every engine.
 
-use drawloom_runtime::{ErrorKind, Loom, Max, Sum};
+use drawloom_runtime::{ErrorKind, Loom, Max, Region, Sum};
 
 /// The serial engine, and engines with more and fewer workers than there are processors.
 fn looms() -> Vec<Loom> {

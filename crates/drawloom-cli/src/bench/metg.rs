@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use drawloom_apps::taskbench::{self, Bench, BenchError, Compute, Graph, Pattern, Point, Run, reference_rate};
+use drawloom_apps::taskbench::{self, Bench, BenchError, Compute, Graph, Pattern, Point, Run, run_serial};
 use drawloom_runtime::Loom;
 use serde::Serialize;
 use serde_json::Value;
@@ -32,8 +32,11 @@ const LONG: Duration = Duration::from_millis(400);
 /// A point below the target is measured so often before it counts: on a busy machine it may be the machine.
 const ATTEMPTS: u32 = 3;
 
-/// The serial loop takes a hundredth of a second; its best rate is the yardstick of everything.
-const REFERENCE_REPETITIONS: usize = 30;
+/// The best rate of the serial loop is the yardstick of everything. Many short runs find it on a busy machine too, where a
+/// long one is always interrupted.
+const REFERENCE_RUNS: u32 = 1000;
+const REFERENCE_STEPS: u64 = 4;
+const REFERENCE_SIZE: u64 = 1 << 13;
 
 /// A plan and the tables of inputs keep something for each task.
 const MOST_TASKS: u64 = 10_000_000;
@@ -140,7 +143,7 @@ fn graph(pattern: Pattern, width: u64, steps: u64) -> Result<Graph, String> {
 
 fn measure(workers: usize, graphs: &[Graph], output: &mut Output) -> Result<Yardstick, String> {
     let compute = Compute::detect();
-    let rate = reference_rate(compute, REFERENCE_REPETITIONS).map_err(|error| error.to_string())?;
+    let rate = reference_rate(compute)?;
     let yardstick = Yardstick { workers, rate };
     let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
     let mut words = Words::default();
@@ -155,6 +158,16 @@ fn measure(workers: usize, graphs: &[Graph], output: &mut Output) -> Result<Yard
     }
     output::complain(words.sentence(workers));
     Ok(yardstick)
+}
+
+/// Operations per second of the serial loop, at best.
+fn reference_rate(compute: Compute) -> Result<f64, String> {
+    let graph = graph(Pattern::Trivial, 1, REFERENCE_STEPS)?;
+    let mut best = 0.0_f64;
+    for _ in 0..REFERENCE_RUNS {
+        best = best.max(run_serial(graph, compute, REFERENCE_SIZE).map_err(|error| error.to_string())?.rate());
+    }
+    Ok(best)
 }
 
 /// Measures tasks of decreasing size until the efficiency has fallen below the target, and the smallest task.
@@ -262,9 +275,10 @@ impl Words {
     fn sentence(&self, workers: usize) -> String {
         format!(
             "the smallest task worth submitting on this machine takes {}, and the smallest worth replaying {} ({workers} \
-             workers, the slowest of the patterns above): with smaller ones more than half of the time is not spent on work",
+             worker{}, the slowest of the patterns above): with smaller ones more than half of the time is not spent on work",
             self.dynamic.words(),
             self.replay.words(),
+            if workers == 1 { "" } else { "s" },
         )
     }
 }

@@ -256,7 +256,8 @@ fn factor(arguments: &Arguments, layout: Layout, loom: &Loom) -> Result<Line, Fa
 fn text(line: &Line, output: &mut Output) {
     let Line { n, tile, workers, tasks, seconds, gflops, max_error, backend, policy } = line;
     output.line(format_args!(
-        "cholesky of {n} rows in tiles of {tile}: {tasks} tasks, {backend}, {policy}, {workers} workers"
+        "cholesky of {n} rows in tiles of {tile}: {tasks} tasks, {backend}, {policy}, {workers} worker{}",
+        if *workers == 1 { "" } else { "s" }
     ));
     output.line(format_args!("  {:.3} ms, {gflops:.1} GFlop/s", seconds * 1e3));
     output.line(format_args!("  largest error {max_error:.1e}, relative to the largest element"));
