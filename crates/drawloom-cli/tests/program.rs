@@ -12,7 +12,9 @@ use support::{Folder, RACE, SWAP_JSON, VALID, command, drawloom, drawloom_with, 
 #[test]
 fn every_command_has_help_with_examples() {
     let all = drawloom(&["--help"]).exits(0).out;
-    for name in ["check", "order", "explain", "show", "fmt", "stats", "convert", "rules", "bench", "completions"] {
+    let names =
+        ["check", "order", "explain", "show", "fmt", "stats", "convert", "rules", "run", "bench", "completions"];
+    for name in names {
         assert!(all.contains(&format!("\n  {name} ")), "{name} is not listed: {all}");
         let help = drawloom(&[name, "--help"]).exits(0).out;
         assert!(help.contains(&format!("drawloom {name}")), "{name}: {help}");

@@ -59,6 +59,7 @@ chapters! {
     failing "failing.md",
     workers "workers.md",
     seeing "seeing.md",
+    measuring "measuring.md",
     first_graph "first-graph.md",
     regions "regions.md",
     graph_model "graph-model.md",

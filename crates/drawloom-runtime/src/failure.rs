@@ -14,14 +14,14 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind, LISTED, Result, TaskOrigin};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, Padded, lock};
 use crate::task::record::TaskId;
 
 /// The failures of a runtime.
 #[derive(Default)]
 pub(crate) struct Failures {
-    /// Whether anything failed so far. Never goes back.
-    any: AtomicBool,
+    /// Whether anything failed so far. Never goes back. Apart from what is written often, as it is read all the time.
+    any: Padded<AtomicBool>,
     /// The number of the last failure.
     last: AtomicU64,
     state: Mutex<State>,

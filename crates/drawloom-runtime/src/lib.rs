@@ -21,6 +21,8 @@
 
 pub mod access;
 mod commute;
+#[cfg(doctest)]
+mod compile_fail;
 pub mod context;
 mod core;
 pub mod data;

@@ -497,6 +497,7 @@ impl LoomBuilder {
             Owner { core: Arc::clone(&core), threads: Mutex::default(), reporter: Mutex::new(reporter), output };
         for id in core.workers.ids().filter(|id| !self.undriven.contains(&id.index())) {
             core.workers.seat(id).taken.store(true, Ordering::Relaxed);
+            core.workers.begin_driving(id);
             let core = Arc::clone(&core);
             let thread = thread::Builder::new()
                 .name(format!("drawloom-{}", id.index()))

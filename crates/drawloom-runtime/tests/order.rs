@@ -185,3 +185,27 @@ fn after_and_ends_with_order_tasks_without_data() {
         assert_eq!(log.get().unwrap(), [1, 2, 4]);
     }
 }
+
+#[test]
+fn a_region_of_an_unfinished_task_cannot_be_used_outside_of_it() {
+    let loom = Loom::builder().workers(2).build().unwrap();
+    let (send, receive) = std::sync::mpsc::channel();
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let inner = loom.clone();
+    let parent = loom.task("parent").run(move || {
+        let own = inner.vector("own", vec![0_u64; 10]);
+        inner.task("child").update(&own).run(move |own| {
+            wait.recv().unwrap();
+            own.fill(1);
+        });
+        send.send(own).unwrap();
+    });
+    let own = receive.recv().unwrap();
+    let error = loom.task("thief").update(&own).run(|own| own.fill(2)).wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotLent);
+    assert!(error.to_string().contains("`own`") && error.to_string().contains("`parent`"), "{error}");
+    assert!(own.read().is_err());
+    done.send(()).unwrap();
+    parent.wait().unwrap();
+    assert_eq!(own.to_vec().unwrap(), [1; 10], "now it belongs to everyone");
+}

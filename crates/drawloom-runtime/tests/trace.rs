@@ -60,6 +60,8 @@ fn program(loom: &Loom) {
 fn traced(loom: &Loom, program: impl FnOnce(&Loom)) -> Trace {
     loom.trace_start();
     program(loom);
+    // Regions that the program dropped may have left something to fold.
+    loom.wait_all().unwrap();
     loom.trace_stop()
 }
 

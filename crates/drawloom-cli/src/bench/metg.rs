@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use drawloom_apps::taskbench::{self, Bench, BenchError, Compute, Graph, Pattern, Point, Run, reference_rate};
+use drawloom_apps::taskbench::{self, Bench, BenchError, Compute, Graph, Pattern, Point, Run, run_serial};
 use drawloom_runtime::Loom;
 use serde::Serialize;
 use serde_json::Value;
@@ -21,18 +21,22 @@ const LOW: f64 = 0.4;
 
 /// The size of task to begin with, some microseconds of work; and the largest that is tried when that is too small.
 const FIRST: u64 = 1 << 12;
-const LARGEST: u64 = 1 << 17;
+const LARGEST: u64 = 1 << 15;
 
-/// Each point is the best of at least so many runs, and of more when they are short.
+/// Each point is the best of so many runs, of more when they are short, and of fewer when they are long.
 const REPETITIONS: u32 = 4;
 const MOST_REPETITIONS: u32 = 40;
-const POINT_TIME: Duration = Duration::from_millis(40);
+const SHORT: Duration = Duration::from_millis(40);
+const LONG: Duration = Duration::from_millis(400);
 
 /// A point below the target is measured so often before it counts: on a busy machine it may be the machine.
 const ATTEMPTS: u32 = 3;
 
-/// The serial loop takes a hundredth of a second; its best rate is the yardstick of everything.
-const REFERENCE_REPETITIONS: usize = 30;
+/// The best rate of the serial loop is the yardstick of everything. Many short runs find it on a busy machine too, where a
+/// long one is always interrupted.
+const REFERENCE_RUNS: u32 = 1000;
+const REFERENCE_STEPS: u64 = 4;
+const REFERENCE_SIZE: u64 = 1 << 13;
 
 /// A plan and the tables of inputs keep something for each task.
 const MOST_TASKS: u64 = 10_000_000;
@@ -85,7 +89,7 @@ struct Line {
     metg50_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     floor_us: Option<f64>,
-    peak_flops: f64,
+    peak_flops: u64,
 }
 
 /// What is measured against what.
@@ -139,7 +143,7 @@ fn graph(pattern: Pattern, width: u64, steps: u64) -> Result<Graph, String> {
 
 fn measure(workers: usize, graphs: &[Graph], output: &mut Output) -> Result<Yardstick, String> {
     let compute = Compute::detect();
-    let rate = reference_rate(compute, REFERENCE_REPETITIONS).map_err(|error| error.to_string())?;
+    let rate = reference_rate(compute)?;
     let yardstick = Yardstick { workers, rate };
     let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
     let mut words = Words::default();
@@ -154,6 +158,16 @@ fn measure(workers: usize, graphs: &[Graph], output: &mut Output) -> Result<Yard
     }
     output::complain(words.sentence(workers));
     Ok(yardstick)
+}
+
+/// Operations per second of the serial loop, at best.
+fn reference_rate(compute: Compute) -> Result<f64, String> {
+    let graph = graph(Pattern::Trivial, 1, REFERENCE_STEPS)?;
+    let mut best = 0.0_f64;
+    for _ in 0..REFERENCE_RUNS {
+        best = best.max(run_serial(graph, compute, REFERENCE_SIZE).map_err(|error| error.to_string())?.rate());
+    }
+    Ok(best)
 }
 
 /// Measures tasks of decreasing size until the efficiency has fallen below the target, and the smallest task.
@@ -192,7 +206,7 @@ impl Yardstick {
     fn point(self, iterations: u64, run: &mut impl FnMut(u64) -> Result<Run, BenchError>) -> Result<Point, BenchError> {
         let (mut best, mut spent, mut runs) = (Duration::MAX, Duration::ZERO, 0);
         let mut tasks = 0;
-        while runs < REPETITIONS || (spent < POINT_TIME && runs < MOST_REPETITIONS) {
+        while (runs < REPETITIONS && spent < LONG) || (runs < MOST_REPETITIONS && spent < SHORT) {
             let run = run(iterations)?;
             tasks = run.tasks;
             best = best.min(run.wall);
@@ -221,7 +235,7 @@ impl Yardstick {
             workers: self.workers,
             metg50_us,
             floor_us: taskbench::floor(points).map(microseconds),
-            peak_flops: (self.rate * self.workers as f64).round(),
+            peak_flops: (self.rate * self.workers as f64).round() as u64,
         });
         output.flush();
         metg50_us
@@ -261,9 +275,10 @@ impl Words {
     fn sentence(&self, workers: usize) -> String {
         format!(
             "the smallest task worth submitting on this machine takes {}, and the smallest worth replaying {} ({workers} \
-             workers, the slowest of the patterns above): with smaller ones more than half of the time is not spent on work",
+             worker{}, the slowest of the patterns above): with smaller ones more than half of the time is not spent on work",
             self.dynamic.words(),
             self.replay.words(),
+            if workers == 1 { "" } else { "s" },
         )
     }
 }
@@ -330,7 +345,7 @@ mod tests {
     fn tasks_grow_until_the_target_is_reached() {
         // Ten thousand times slower: even the first size is not worth it.
         let points = curve(Yardstick { workers: 2, rate: 1e14 }, slow_runtime).unwrap();
-        assert!(points.iter().any(|point| point.iterations == LARGEST));
+        assert_eq!(points.iter().map(|point| point.iterations).max(), Some(LARGEST));
         assert_eq!(taskbench::metg(&points, 1e14, TARGET).seconds(), None);
     }
 

@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// How the tasks are run
     #[arg(long, value_enum, default_value_t, value_name = "BACKEND")]
     backend: Backend,
+    /// In which order the tasks are submitted
+    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+    order: Looking,
     /// Which random matrix
     #[arg(long, default_value = "1", value_parser = integer, value_name = "SEED")]
     seed: u64,
@@ -78,6 +81,25 @@ impl Backend {
             Backend::Serial => "serial",
             Backend::Dynamic => "dynamic",
             Backend::Replay => "replay",
+        }
+    }
+}
+
+/// The order in which tasks are submitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Looking {
+    /// Column after column: all updates of a tile, then the tile is finished
+    Left,
+    /// Step after step: when a column is finished, everything to its right is updated
+    #[default]
+    Right,
+}
+
+impl From<Looking> for Order {
+    fn from(looking: Looking) -> Order {
+        match looking {
+            Looking::Left => Order::Left,
+            Looking::Right => Order::Right,
         }
     }
 }
@@ -197,8 +219,7 @@ fn factor(arguments: &Arguments, layout: Layout, loom: &Loom) -> Result<Line, Fa
     let kernels = Kernels::detect();
     let matrix = Spd::new(layout, arguments.seed);
     let tiles = Tiles::new(loom, layout).map_err(|error| Failure::Unusable(error.to_string()))?;
-    // Right-looking order makes many tiles ready at once, which keeps workers apart while the submitter is ahead of them.
-    let order = Order::Right;
+    let order = Order::from(arguments.order);
     let plan = match arguments.backend {
         Backend::Replay => Some(tiles.capture(kernels, order).map_err(wrong)?),
         Backend::Serial | Backend::Dynamic => None,
@@ -235,7 +256,8 @@ fn factor(arguments: &Arguments, layout: Layout, loom: &Loom) -> Result<Line, Fa
 fn text(line: &Line, output: &mut Output) {
     let Line { n, tile, workers, tasks, seconds, gflops, max_error, backend, policy } = line;
     output.line(format_args!(
-        "cholesky of {n} rows in tiles of {tile}: {tasks} tasks, {backend}, {policy}, {workers} workers"
+        "cholesky of {n} rows in tiles of {tile}: {tasks} tasks, {backend}, {policy}, {workers} worker{}",
+        if *workers == 1 { "" } else { "s" }
     ));
     output.line(format_args!("  {:.3} ms, {gflops:.1} GFlop/s", seconds * 1e3));
     output.line(format_args!("  largest error {max_error:.1e}, relative to the largest element"));

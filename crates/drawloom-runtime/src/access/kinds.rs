@@ -7,6 +7,10 @@ use crate::data::element::Portable;
 use crate::data::region::Region;
 
 /// What a task does with one of its arguments; decides what its body receives.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no access",
+    label = "made by the methods of `Task`, such as `read` and `update`"
+)]
 pub trait Access: 'static {
     /// What the body receives.
     type View<'v>;

@@ -26,6 +26,11 @@
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operator for elements of type `{T}`",
+    label = "cannot fold contributions of type `{T}`",
+    note = "`Sum`, `Product`, `Min` and `Max` fold numbers and arrays of numbers; for others, implement `Operator`"
+)]
 pub trait Operator<T>: Clone + Send + Sync + 'static {
     /// The name in messages and graphs. Reductions with different names do not mix.
     fn name(&self) -> &'static str;

@@ -9,7 +9,6 @@ use super::{Core, KEEP, Local};
 use crate::data::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::order::scope::Scope;
-use crate::policy::Ready;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::task::extras::Extras;
@@ -19,6 +18,13 @@ impl Core {
     /// Ends a task's own part. It is complete once its children are, too.
     #[inline]
     pub(super) fn end(&self, local: &mut Local, index: u32, record: &Record) {
+        if record.flags.load(Ordering::Relaxed) & flag::COMMUTES != 0 {
+            // Already here: a task that ends only with another one must not keep from it what both commute on. Children
+            // have no part in it.
+            for freed in self.arbiter.release(self.parts(record).0) {
+                self.offer(freed, self.slab.get(freed.index()), &mut local.ready);
+            }
+        }
         // Nobody can add to `open` any more, so seeing one means that nobody else will count down.
         // Acquire: pairs with the counting down by children.
         if record.open.load(Ordering::Acquire) == 1 || record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -46,16 +52,6 @@ impl Core {
         let flags = record.flags.load(Ordering::Relaxed);
         // SAFETY: the thread that completes a task is the only one that has it.
         let (kind, context) = unsafe { (*record.kind.get(), *record.context.get()) };
-        if flags & flag::COMMUTES != 0 {
-            for freed in self.arbiter.release(self.parts(record).0) {
-                // SAFETY: the task acquired its data, and nobody else has it.
-                let (context, priority) = unsafe {
-                    let record = self.slab.get(freed.index());
-                    (*record.context.get(), *record.priority.get())
-                };
-                local.ready.push((context, Ready::task(freed, priority)));
-            }
-        }
         // SAFETY: as above; the parts are moved out, so that they are dropped before the record is used again.
         let (scope, extras) = unsafe {
             let description = (*record.description.get()).assume_init_mut();

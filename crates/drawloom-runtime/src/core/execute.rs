@@ -83,8 +83,9 @@ impl Core {
             let context = unsafe { *record.context.get() };
             return Some(self.failures.reason(id, self.origin(record), context));
         }
+        // Contributions are private, and made in any order: it is the task that folds them which depends on the contents.
         args.iter()
-            .filter(|a| a.mode().reads())
+            .filter(|a| a.mode().reads() && a.mode() != Mode::Reduce)
             .find_map(|a| a.piece().tree().spoiled(&a.piece().indices))
             .map(|because| Error::cancelled(self.origin(record), because))
     }

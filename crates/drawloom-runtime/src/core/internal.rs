@@ -9,7 +9,8 @@ use super::{Core, Running};
 use crate::access::{Arg, Frame, Mode};
 use crate::data::piece::Shape;
 use crate::data::tree::{Buffer, ElementType, Root, Tree};
-use crate::order::history::Weaver;
+use crate::error::ErrorKind;
+use crate::order::history::{Refusal, Weaver};
 use crate::order::scope::{Scope, ScopeId};
 use crate::order::slot::OpenReduction;
 use crate::sync::atomic::Ordering;
@@ -122,7 +123,32 @@ impl Core {
         let mut waits = Vec::new();
         // Nothing can be refused: the access is a single one, and does not read.
         let _ = self.order(id, 0, None, &[arg], None, &mut waits);
+        waits.append(&mut lock(&self.outermost).loose(arg.piece()));
         self.finish_submission(id, &waits, &[]);
+    }
+
+    /// Refuses regions that belong to a task which is not complete: its children may be using them, and only its own scope
+    /// knows in which order.
+    #[inline]
+    pub(super) fn refuse_inner(&self, args: &[Arg]) -> Result<(), Refusal> {
+        match args.iter().find(|arg| arg.piece().tree().owner != ScopeId::OUTERMOST) {
+            None => Ok(()),
+            Some(_) => self.refuse_unfinished(args),
+        }
+    }
+
+    #[cold]
+    fn refuse_unfinished(&self, args: &[Arg]) -> Result<(), Refusal> {
+        let scopes = lock(&self.scopes);
+        for arg in args {
+            let tree = arg.piece().tree();
+            if let Some(scope) = scopes.get(&tree.owner.0).and_then(Weak::upgrade) {
+                let (name, origin) = (arg.piece().name(), &scope.origin);
+                let message = format!("cannot use region `{name}`: it belongs to {origin}, which is not complete");
+                return Err(Refusal { kind: ErrorKind::NotLent, message });
+            }
+        }
+        Ok(())
     }
 
     /// Leaves a region that was created in a task to be freed when that task is complete. False when it is already.

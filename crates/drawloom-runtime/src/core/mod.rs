@@ -57,7 +57,7 @@ use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::grow::Grow;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, Padded, lock};
 use crate::task::body::{self, Body};
 use crate::task::extras::Extras;
 use crate::task::name::Names;
@@ -95,8 +95,9 @@ pub struct Core {
     serial: Option<Mutex<()>>,
     /// Whether nothing may be submitted any more.
     pub(crate) closed: AtomicBool,
-    /// Whether there are no workers any more, so that whoever makes a task ready runs it.
-    stopped: AtomicBool,
+    /// Whether there are no workers any more, so that whoever makes a task ready runs it. Apart from what is written often,
+    /// as it is read all the time.
+    stopped: Padded<AtomicBool>,
     /// Whether to make a mistake on purpose.
     #[cfg(test)]
     leave_out: AtomicBool,
@@ -180,7 +181,7 @@ impl Core {
             next_tree: AtomicU64::new(0),
             serial: serial.then(|| Mutex::new(())),
             closed: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
+            stopped: Padded(AtomicBool::new(false)),
             #[cfg(test)]
             leave_out: AtomicBool::new(false),
         }
@@ -274,12 +275,9 @@ impl Core {
             found.set(self.slab.take(true));
             found.get().is_some()
         };
-        let sleep = |most| {
-            self.slab.wait_for_room(|| false, most);
-        };
         // Waiting could last for ever when this thread holds the guard that everything waits for: then the limit is
         // exceeded, and whoever waits for the tasks is told. Each time it is exceeded by as much as there was before.
-        let waited = self.stalls.block(self, On::Room, done, sleep);
+        let waited = self.stalls.block(self, On::Room, done, |most| self.slab.wait_for_room(most));
         found.get().unwrap_or_else(|| {
             debug_assert!(waited.is_err(), "a wait without an error has found a record");
             self.slab.take(false).expect("an impatient request is always met")
@@ -372,7 +370,10 @@ impl Core {
         waits: &mut Vec<TaskId>,
     ) -> Result<(), Refusal> {
         let history = match scope {
-            None => &self.outermost,
+            None => {
+                self.refuse_inner(args)?;
+                &self.outermost
+            }
             Some(scope) => {
                 refuse_not_lent(scope, args)?;
                 &scope.history

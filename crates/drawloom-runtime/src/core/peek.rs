@@ -104,7 +104,7 @@ impl Core {
         }
     }
 
-    /// Calls `f` with the records that wait for a task.
+    /// Calls `f` with the records that wait for a task in order to start.
     pub(crate) fn for_each_later(&self, id: TaskId, mut f: impl FnMut(u32)) {
         let record = self.slab.get(id.index());
         let mut edge = record.first_edge();
@@ -112,6 +112,11 @@ impl Core {
             let Some(at) = edge else { return };
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
+            // SAFETY: the byte is valid for reads. The bit of an edge does not change once the edge is there.
+            let ending = unsafe { holder.ending.get().read_volatile() };
+            if ending & (1 << at.link()) != 0 {
+                continue;
+            }
             if kind_of(holder) != Kind::Extension {
                 f(at.record());
                 continue;

@@ -6,7 +6,7 @@ use crate::order::scope::Scope;
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
-use crate::task::record::{Kind, TaskId, flag};
+use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::worker::cycle::Found;
 
 impl Core {
@@ -50,26 +50,13 @@ impl Core {
         let record = self.slab.get(index);
         let flags = record.flags.load(Ordering::Relaxed);
         // SAFETY: whoever finds `pending` at zero is the one thread that has the task now.
-        let (kind, context, priority) = unsafe { (*record.kind.get(), *record.context.get(), *record.priority.get()) };
-        match kind {
+        match unsafe { *record.kind.get() } {
             Kind::Task => {
                 let id = TaskId::new(index, record.generation());
                 if flags & flag::COMMUTES != 0 && !self.arbiter.acquire(id, self.parts(record).0) {
                     return;
                 }
-                if flags & flag::DEVICE != 0 && self.serial.is_none() {
-                    let device = self.parts(record).1.and_then(|e| e.device);
-                    self.devices.push(device.expect("a device task names its device"), id);
-                    return;
-                }
-                // SAFETY: as above.
-                let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
-                // SAFETY: a scope lives until its parent is complete, which is after this child.
-                if let Some(scope) = unsafe { scope.as_ref() } {
-                    scope.push(id);
-                    self.waiters.wake(scope.parent);
-                }
-                ready.push((context, Ready::task(id, priority)));
+                self.offer(id, record, ready);
             }
             Kind::Sync => stack.push(index),
             Kind::Held => {
@@ -86,6 +73,28 @@ impl Core {
             }
             Kind::Free | Kind::Extension => unreachable!("only tasks become ready"),
         }
+    }
+
+    /// Offers a task that nothing holds back to everyone who may run it: its device, its parent while that waits, and the
+    /// workers of its context.
+    #[inline]
+    pub(super) fn offer(&self, id: TaskId, record: &Record, ready: &mut Vec<(u32, Ready)>) {
+        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 && self.serial.is_none() {
+            let device = self.parts(record).1.and_then(|e| e.device);
+            self.devices.push(device.expect("a device task names its device"), id);
+            return;
+        }
+        // SAFETY: the task is ready, and this thread is the only one that has it.
+        let (context, priority, scope) = unsafe {
+            let scope = (*record.description.get()).assume_init_ref().scope;
+            (*record.context.get(), *record.priority.get(), scope)
+        };
+        // SAFETY: a scope lives until its parent is complete, which is after this child.
+        if let Some(scope) = unsafe { scope.as_ref() } {
+            scope.push(id);
+            self.waiters.wake(scope.parent);
+        }
+        ready.push((context, Ready::task(id, priority)));
     }
 
     /// Gives ready tasks to the policies of their contexts.

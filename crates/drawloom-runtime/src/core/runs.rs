@@ -34,6 +34,8 @@ impl Core {
             Some((ErrorKind::Plan, format!("cannot be run by {origin}: plans are run from outside of tasks")))
         } else if self.closed.load(Ordering::Relaxed) {
             Some((ErrorKind::ShutDown, "cannot be run: the runtime was shut down".to_owned()))
+        } else if let Err(refusal) = self.refuse_inner(plan.whole()) {
+            Some((refusal.kind, refusal.message))
         } else {
             let mut history = lock(&self.outermost);
             let missing = plan.missing();

@@ -27,8 +27,10 @@ impl Core {
         let (id, record) = self.begin_hold(arg, location);
         let mut waits = Vec::new();
         if let Err(refusal) = self.order(id, 0, None, &[arg], None, &mut waits) {
-            record.pending.store(0, Ordering::Relaxed);
-            self.let_go(id);
+            // It has its place in the order, so those after it take it to have waited for those before it.
+            if self.finish_hold(id, record, &waits).is_ok() {
+                self.let_go(id);
+            }
             return Err(Error::new(refusal.kind, refusal.message));
         }
         self.finish_hold(id, record, &waits)?;

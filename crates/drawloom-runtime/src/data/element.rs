@@ -10,6 +10,12 @@
 /// # Safety
 /// The type has no pointers, references, handles or interior mutability, dropping it does nothing, and a value whose bytes
 /// are all zero is valid.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not made of plain bytes",
+    label = "elements of this type cannot move between memories",
+    note = "for a struct of plain fields, declare it with `portable!`",
+    note = "for data that stays with the workers of this process, use `host_vector` or `host_value`"
+)]
 pub unsafe trait Portable: Copy + Send + Sync + 'static {}
 
 macro_rules! plain {

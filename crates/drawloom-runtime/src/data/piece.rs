@@ -152,6 +152,11 @@ impl Piece {
                 consider(&partition.pieces[colour as usize], shared);
             }
         }
+        if std::ptr::eq(self, &*tree.root) {
+            // Tasks on pieces without elements need the region, too: what frees it is ordered by the whole.
+            let empty = partitions.list.iter().flat_map(|p| &p.pieces).filter(|p| p.indices.is_empty());
+            list.extend(empty.map(|p| Alias { piece: NonNull::from(p), shared: 0, inside: true }));
+        }
         // SAFETY: the old list came from `Box::into_raw` below, and stays allocated as part of the new one.
         let before = (!current.is_null()).then(|| unsafe { Box::from_raw(current) });
         let aliases = Box::into_raw(Box::new(Aliases { generation, list, before }));

@@ -57,6 +57,11 @@ impl std::fmt::Debug for Handle {
 /// for the tasks that matter.
 ///
 /// The data goes away when the last handle is gone and the last task on it is complete.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no region",
+    label = "tasks share data that the runtime stores",
+    note = "store it with `Loom::vector`, `Loom::value` or their siblings, and pass the handle that they return"
+)]
 pub trait Region: Clone + Send + Sync + 'static + sealed::Sealed {
     /// What a body receives for a region that it reads.
     type Ref<'v>;

@@ -96,8 +96,11 @@ impl History {
         for &arg in args.iter().filter(|a| a.is_ordered()) {
             self.look(weaver, arg, waits);
         }
-        for &arg in args.iter().filter(|a| a.is_ordered()) {
-            if arg.mode() == Mode::Reduce {
+        for &arg in args {
+            if !arg.is_ordered() {
+                let root = self.slot(&arg.piece().tree().root);
+                push_and_forget(&mut root.loose, task, |id| weaver.is_complete(id));
+            } else if arg.mode() == Mode::Reduce {
                 let folds = folds_of(args, folds, arg).expect("each reduction has an operator");
                 joined.push(self.contribute(weaver, task, context, arg.piece(), folds));
             } else {
@@ -105,6 +108,11 @@ impl History {
             }
         }
         refused
+    }
+
+    /// The tasks that use a part of a region without being ordered by it.
+    pub(crate) fn loose(&mut self, root: &Piece) -> Vec<TaskId> {
+        std::mem::take(&mut self.slot(root).loose)
     }
 
     /// The tasks that an access must wait for.

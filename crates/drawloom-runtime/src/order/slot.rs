@@ -56,6 +56,8 @@ pub(crate) struct Slot {
     /// For a piece that overlaps many others: one task that stands for all that a reader must wait for, and the number of
     /// changes to the region when that was so.
     pub(crate) gathered: (TaskId, u64),
+    /// For a whole region: tasks that use a part of it without being ordered by it, and may not be complete.
+    pub(crate) loose: Vec<TaskId>,
     /// For a whole region: how often the tasks of the scope changed any part of it.
     pub(crate) changes: u64,
     /// The task whose arguments are being looked at, to find arguments that overlap.
@@ -88,6 +90,7 @@ impl Default for Slot {
             members: Vec::new(),
             reduction: None,
             gathered: (TaskId::NONE, 0),
+            loose: Vec::new(),
             changes: 1,
             mark: 0,
             covered: Covered::default(),

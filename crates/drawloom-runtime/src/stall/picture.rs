@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::{On, State};
 use crate::core::{Core, Service};
@@ -36,6 +36,8 @@ pub(super) struct Picture {
     pub(super) entries: Vec<Entry>,
     /// Tasks that wait for data that others hold who commute with them.
     pub(super) commuting: FxHashSet<TaskId>,
+    /// The records that each record waits for.
+    pub(super) earlier: FxHashMap<u32, Vec<u32>>,
     /// Equal when nothing has changed.
     pub(super) signature: u64,
 }
@@ -43,9 +45,14 @@ pub(super) struct Picture {
 impl Picture {
     pub(super) fn take(core: &Core) -> Self {
         let entries: Vec<Entry> = core.slab.in_use().into_iter().map(|index| core.look_at(index)).collect();
+        // After the entries: see `motion_of`.
+        let mut earlier: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for entry in &entries {
+            core.for_each_later(entry.id, |later| earlier.entry(later).or_default().push(entry.id.index()));
+        }
         let mut hasher = FxHasher::default();
         entries.hash(&mut hasher);
-        Self { entries, commuting: core.commuting(), signature: hasher.finish() }
+        Self { entries, commuting: core.commuting(), earlier, signature: hasher.finish() }
     }
 
     /// Whether anything can go on.
@@ -81,7 +88,13 @@ impl Picture {
                 let waits = state.blocked.iter().any(|b| b.thread == guard.thread);
                 if waits { Motion::Never } else { Motion::Perhaps }
             }
-            _ if entry.pending > 0 => Motion::Never,
+            // While a task is being submitted, or a task that it waited for is completing, more is pending than there are
+            // edges: whoever does that has yet to count down. There are never more edges than pending, and the edges were
+            // looked at later, so equal numbers were equal then.
+            _ if entry.pending > 0 => {
+                let edges = self.earlier.get(&entry.id.index()).map_or(0, Vec::len);
+                if edges == entry.pending as usize { Motion::Never } else { Motion::Now }
+            }
             Kind::Sync | Kind::Held => Motion::Now,
             Kind::Task if entry.claimed => {
                 // Its body has returned or waits, as no worker is awake. The nodes of a plan cannot be seen here. A team

@@ -20,18 +20,12 @@ struct Report<'a> {
     state: &'a State,
     /// The places in the picture of records, by number.
     places: FxHashMap<u32, usize>,
-    /// The records that each record waits for.
-    earlier: FxHashMap<u32, Vec<u32>>,
 }
 
 /// The error of a wait that can never end.
 pub(super) fn error(core: &Core, picture: &Picture, state: &State, on: On) -> Error {
     let places = picture.entries.iter().enumerate().map(|(place, e)| (e.id.index(), place)).collect();
-    let mut earlier: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    for entry in &picture.entries {
-        core.for_each_later(entry.id, |later| earlier.entry(later).or_default().push(entry.id.index()));
-    }
-    let report = Report { core, picture, state, places, earlier };
+    let report = Report { core, picture, state, places };
     let waiting: Vec<&Entry> = picture.entries.iter().filter(|e| report.waits(e)).collect();
     let mut lines: Vec<String> = Vec::new();
     let mut left = 0;
@@ -102,7 +96,7 @@ impl Report<'_> {
 
     /// What a record waits for: the first of all, as one is enough to wait.
     fn cause(&self, record: u32, depth: usize) -> Option<String> {
-        let earlier = *self.earlier.get(&record)?.first()?;
+        let earlier = *self.picture.earlier.get(&record)?.first()?;
         let entry = self.picture.entries[*self.places.get(&earlier)?];
         match entry.kind {
             Kind::Held => {

@@ -52,12 +52,22 @@ impl Sink for Submit {
 }
 
 /// A list of accesses that can be longer by one.
+#[diagnostic::on_unimplemented(
+    message = "a task has at most twelve accesses",
+    label = "one access too many",
+    note = "regions of one kind can be declared together with `read_all` and `update_all`, any number of them"
+)]
 pub trait Append<X> {
     /// The longer list.
     type List;
 }
 
 /// Regions whose elements have a known type, for reductions.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no region that can be reduced into",
+    label = "a `Vector`, `Value`, `Matrix`, `Array`, `Csr` or `Indexed` is needed",
+    note = "regions that are left out of the order of tasks cannot be reduced into"
+)]
 pub trait Elements: Region {
     /// The type of the elements.
     type Element: Send + Sync + 'static;

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sync::{Arc, Mutex, lock};
 
 /// Something that completes: what `after` and `ends_with` take.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no task", label = "the future of a task is needed here")]
 pub trait Pending {
     /// The task.
     #[doc(hidden)]

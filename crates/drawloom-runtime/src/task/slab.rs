@@ -70,16 +70,14 @@ impl Slab {
         pool.free.pop()
     }
 
-    /// Waits until records came back, or until someone calls [`Slab::wake`].
-    pub(crate) fn wait_for_room(&self, give_up: impl Fn() -> bool, patience: std::time::Duration) -> bool {
+    /// Waits until records came back, or for some time.
+    pub(crate) fn wait_for_room(&self, most: std::time::Duration) {
         let mut pool = lock(&self.pool);
         pool.waiting += 1;
-        let mut timed_out = false;
-        while pool.free.is_empty() && !give_up() && !timed_out {
-            (pool, timed_out) = wait_timeout(&self.returned, pool, patience);
+        if pool.free.is_empty() {
+            pool = wait_timeout(&self.returned, pool, most);
         }
         pool.waiting -= 1;
-        timed_out
     }
 
     /// Takes records back.
@@ -94,12 +92,6 @@ impl Slab {
         if pool.waiting > 0 {
             self.returned.notify_all();
         }
-    }
-
-    /// Wakes submitters that wait for room, so that they ask again whether to give up.
-    pub(crate) fn wake(&self) {
-        let _pool = lock(&self.pool);
-        self.returned.notify_all();
     }
 
     /// Whether a patient submitter would get a record.
@@ -171,9 +163,8 @@ fn wait_timeout<'a, T>(
     condition: &Condvar,
     guard: crate::sync::MutexGuard<'a, T>,
     patience: std::time::Duration,
-) -> (crate::sync::MutexGuard<'a, T>, bool) {
-    let (guard, result) = condition.wait_timeout(guard, patience).unwrap_or_else(std::sync::PoisonError::into_inner);
-    (guard, result.timed_out())
+) -> crate::sync::MutexGuard<'a, T> {
+    condition.wait_timeout(guard, patience).unwrap_or_else(std::sync::PoisonError::into_inner).0
 }
 
 #[cfg(loom)]
@@ -181,8 +172,8 @@ fn wait_timeout<'a, T>(
     condition: &Condvar,
     guard: crate::sync::MutexGuard<'a, T>,
     _: std::time::Duration,
-) -> (crate::sync::MutexGuard<'a, T>, bool) {
-    (condition.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner), false)
+) -> crate::sync::MutexGuard<'a, T> {
+    condition.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The chunk of a record, and its place there.

@@ -40,7 +40,8 @@ const LOOKS: u32 = 16;
 
 /// The recording of one runtime.
 pub(crate) struct Tracer {
-    on: AtomicBool,
+    /// Apart from everything that is written often, as it is read all the time.
+    on: Padded<AtomicBool>,
     /// Times are counted from here.
     epoch: Instant,
     /// By worker; the last one is for all other threads.
@@ -101,7 +102,7 @@ impl Described {
 impl Tracer {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            on: AtomicBool::new(false),
+            on: Padded(AtomicBool::new(false)),
             epoch: Instant::now(),
             rings: (0..=workers).map(|_| Padded(Mutex::new(Ring::default()))).collect(),
             starts: AtomicU32::new(0),

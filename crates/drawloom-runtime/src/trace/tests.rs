@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drawloom_trace::verify::{self, Rule};
 
-use crate::{Loom, Region};
+use crate::Loom;
 
 /// Runs two tasks that conflict, on two workers, with the edge between them left out. The first goes on only when the
 /// second has started, so the mistake shows for certain.

@@ -104,10 +104,12 @@ impl Workers {
         }
     }
 
-    /// From now on the thread that sits there drives the worker without a pause, until the runtime ends.
+    /// From now on a thread drives the worker without a pause, until the runtime ends. A thread that the runtime launches
+    /// counts from before its start: nobody may take a worker that is about to come for one that never will.
     pub(crate) fn begin_driving(&self, worker: WorkerId) {
-        self.seat(worker).driven.store(true, Ordering::SeqCst);
-        self.driven.fetch_add(1, Ordering::SeqCst);
+        if !self.seat(worker).driven.swap(true, Ordering::SeqCst) {
+            self.driven.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     pub(crate) fn end_driving(&self, worker: WorkerId) {

@@ -113,11 +113,12 @@ impl Run {
                     let mut cells = Vec::new();
                     let outcome = look(&self.find(piece), &mut |x| cells.push(x));
                     let value = cells.iter().fold(0, |h, &x| mix(h, x));
-                    looks.insert(step, outcome.map_or_else(Into::into, |()| Outcome::Value(value)));
+                    // A guard tells the first failure, which can be of any kind.
+                    looks.insert(step, outcome.map_or(Outcome::Cancelled, |()| Outcome::Value(value)));
                 }
                 Op::Change(piece, salt) => {
                     let outcome = change(&self.find(piece), &mut |k, x| *x = mix(mix(*x, *salt), k as u64));
-                    looks.insert(step, outcome.map_or_else(Into::into, |()| Outcome::Value(0)));
+                    looks.insert(step, outcome.map_or(Outcome::Cancelled, |()| Outcome::Value(0)));
                 }
                 Op::WaitFor(piece) => {
                     // The error of a spoiled region is no matter here.
@@ -170,13 +171,20 @@ fn nth<R: Region>(parts: Result<Parts<R>, Error>, number: usize) -> R {
 pub(crate) struct Scope {
     futures: HashMap<Id, Future<u64>>,
     pub(crate) outcomes: BTreeMap<Id, Outcome>,
+    pub(crate) errors: BTreeMap<Id, String>,
 }
 
 impl Scope {
     /// Waits for a task, once.
     pub(crate) fn wait(&mut self, id: Id) -> Outcome {
         if let Some(future) = self.futures.remove(&id) {
-            let outcome = future.wait().map_or_else(Into::into, Outcome::Value);
+            let outcome = future.wait().map_or_else(
+                |error| {
+                    self.errors.insert(id, error.to_string());
+                    error.into()
+                },
+                Outcome::Value,
+            );
             self.outcomes.insert(id, outcome);
         }
         self.outcomes[&id]

@@ -1,5 +1,7 @@
 //! Makes descriptions of programs from a seed.
 
+use std::collections::BTreeSet;
+
 use fastrand::Rng;
 
 use crate::forms;
@@ -136,10 +138,10 @@ impl Generator {
                 4 => Cut::Colours(list.iter().map(|_| rng.u32(..3)).collect()),
                 _ if list.is_empty() => return None,
                 _ => {
-                    let lists = (0..rng.usize(1..=3))
-                        .map(|_| (0..rng.usize(..=5)).map(|_| rng.usize(..list.len())).collect())
-                        .collect();
-                    Cut::Lists(lists)
+                    // Sorted, so that lists with other elements are other pieces.
+                    let mut chosen =
+                        || -> BTreeSet<usize> { (0..rng.usize(..=5)).map(|_| rng.usize(..list.len())).collect() };
+                    Cut::Lists((0..3).map(|_| chosen().into_iter().collect()).collect())
                 }
             },
             Layout::Grid { extents, .. } if extents.len() == 2 => Cut::Tiles(rng.usize(1..=3), rng.usize(1..=3)),

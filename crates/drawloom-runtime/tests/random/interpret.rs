@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::program::{
-    Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, elements, float_addition, initial, mix,
+    Cut, Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, elements, float_addition, initial, mix,
 };
 
 /// How a task, or an access from outside, ended.
@@ -41,6 +41,8 @@ pub(crate) struct Meaning {
     pub(crate) regions: Vec<Contents>,
     /// How the tasks ended, those submitted in tasks included, by their name.
     pub(crate) tasks: BTreeMap<Id, Outcome>,
+    /// What the failures said, for messages.
+    pub(crate) errors: BTreeMap<Id, String>,
     /// What was seen from outside of tasks, by stream and step.
     pub(crate) looks: BTreeMap<(usize, usize), Outcome>,
 }
@@ -48,6 +50,49 @@ pub(crate) struct Meaning {
 struct Interpreter<'p> {
     kinds: &'p [Kind],
     meaning: Meaning,
+    /// The reductions that were not folded yet, in the order in which they were begun, of each scope; the innermost last.
+    open: Vec<Vec<Reduction>>,
+}
+
+/// Contributions to a piece.
+struct Reduction {
+    piece: Piece,
+    list: Vec<usize>,
+    mode: Mode,
+    contributions: Vec<Vec<Number>>,
+    /// Whether a task failed that should have contributed.
+    spoiled: bool,
+}
+
+/// An element of either type.
+#[derive(Clone, Copy)]
+enum Number {
+    Whole(u64),
+    Float(f64),
+}
+
+fn fold(mode: Mode, a: Number, b: Number) -> Number {
+    match (a, b) {
+        (Number::Float(a), Number::Float(b)) => Number::Float(a + b),
+        (Number::Whole(a), Number::Whole(b)) if mode == Mode::Max => Number::Whole(a.max(b)),
+        (Number::Whole(a), Number::Whole(b)) => Number::Whole(a.wrapping_add(b)),
+        _ => unreachable!("a region has elements of one type"),
+    }
+}
+
+/// Folds a list in the canonical order: neighbours first, as in a tournament, and what is left over from the last to the
+/// first.
+fn tournament(mode: Mode, list: &[Number]) -> Number {
+    let largest = 1 << list.len().ilog2();
+    let (whole, rest) = list.split_at(largest);
+    let sum = match whole {
+        [only] => *only,
+        _ => {
+            let (left, right) = whole.split_at(largest / 2);
+            fold(mode, tournament(mode, left), tournament(mode, right))
+        }
+    };
+    if rest.is_empty() { sum } else { fold(mode, sum, tournament(mode, rest)) }
 }
 
 /// What a program means.
@@ -63,7 +108,7 @@ pub(crate) fn interpret(program: &Program) -> Meaning {
         }
     });
     let meaning = Meaning { regions: regions.collect(), ..Meaning::default() };
-    let mut interpreter = Interpreter { kinds: &program.regions, meaning };
+    let mut interpreter = Interpreter { kinds: &program.regions, meaning, open: vec![Vec::new()] };
     for (number, stream) in program.streams.iter().enumerate() {
         for (step, op) in stream.iter().enumerate() {
             if let Some(outcome) = interpreter.outside(op) {
@@ -71,7 +116,25 @@ pub(crate) fn interpret(program: &Program) -> Meaning {
             }
         }
     }
+    for piece in smallest_pieces(&program.regions) {
+        interpreter.settle(&piece, None);
+    }
     interpreter.meaning
+}
+
+/// The pieces in which contents are looked at in the end: one bad element makes a whole piece unreadable.
+pub(crate) fn smallest_pieces(kinds: &[Kind]) -> Vec<Piece> {
+    let of_region = |(region, kind): (usize, &Kind)| -> Vec<Piece> {
+        let (cut, count) = match kind {
+            Kind::Value | Kind::Floats { .. } => return vec![Piece { region, cuts: Vec::new() }],
+            Kind::Vector { len, .. } => (Cut::Blocks((*len).max(1)), *len),
+            Kind::Matrix { rows, columns, .. } => (Cut::Tiles(1, 1), rows * columns),
+            Kind::Array { extents } => (Cut::Grid([1, 1, 1]), extents.iter().product()),
+            Kind::Csr { starts } => (Cut::Rows(starts.len() - 1), starts.len() - 1),
+        };
+        (0..count).map(|i| Piece { region, cuts: vec![(cut.clone(), i)] }).collect()
+    };
+    kinds.iter().enumerate().flat_map(of_region).collect()
 }
 
 impl Interpreter<'_> {
@@ -86,36 +149,96 @@ impl Interpreter<'_> {
                 self.task(task);
                 None
             }
-            Op::Look(piece) => Some(self.bad(piece).unwrap_or_else(|| {
+            Op::Look(piece) => Some(self.settle_and_find_bad(piece).unwrap_or_else(|| {
                 let contents = &self.meaning.regions[piece.region];
                 Outcome::Value(self.elements(piece).iter().fold(0, |h, &i| mix(h, contents.cells[i])))
             })),
-            Op::Change(piece, salt) => Some(self.bad(piece).unwrap_or_else(|| {
+            Op::Change(piece, salt) => Some(self.settle_and_find_bad(piece).unwrap_or_else(|| {
                 for (k, i) in self.elements(piece).into_iter().enumerate() {
                     let cell = &mut self.meaning.regions[piece.region].cells[i];
                     *cell = mix(mix(*cell, *salt), k as u64);
                 }
                 Outcome::Value(0)
             })),
-            Op::Wait(_) | Op::WaitFor(_) | Op::WaitAll => None,
+            Op::WaitFor(piece) => {
+                self.settle(piece, None);
+                None
+            }
+            Op::Wait(_) | Op::WaitAll => None,
             Op::Local { .. } => unreachable!("only tasks make regions of their own"),
         }
     }
 
-    /// Why a piece cannot be used.
-    fn bad(&self, piece: &Piece) -> Option<Outcome> {
+    /// Folds what was contributed to a piece. Returns something when the piece cannot be seen.
+    fn settle_and_find_bad(&mut self, piece: &Piece) -> Option<Outcome> {
+        self.settle(piece, None);
         let contents = &self.meaning.regions[piece.region];
+        let bad = |&i: &usize| contents.missing[i] || contents.spoiled[i];
+        self.elements(piece).iter().any(bad).then_some(Outcome::Cancelled)
+    }
+
+    /// Folds the reductions that an access ends: those that overlap it, unless it contributes to them.
+    fn settle(&mut self, piece: &Piece, contributes: Option<Mode>) {
         let list = self.elements(piece);
-        if list.iter().any(|&i| contents.missing[i]) {
-            return Some(Outcome::Uninitialised);
+        let ends = |open: &Reduction| {
+            let overlaps = open.piece.region == piece.region && open.list.iter().any(|i| list.contains(i));
+            (overlaps || open.piece == *piece) && contributes != Some(open.mode)
+        };
+        let ended: Vec<Piece> = self.scope().iter().filter(|open| ends(open)).map(|open| open.piece.clone()).collect();
+        for piece in ended {
+            self.close(&piece);
         }
-        list.iter().any(|&i| contents.spoiled[i]).then_some(Outcome::Cancelled)
+    }
+
+    fn close(&mut self, piece: &Piece) {
+        let Some(at) = self.scope().iter().position(|open| open.piece == *piece) else { return };
+        let reduction = self.scope().remove(at);
+        // The fold is an access as well.
+        self.settle(piece, None);
+        let Reduction { list, mode, contributions, spoiled, .. } = reduction;
+        let contents = &mut self.meaning.regions[piece.region];
+        if spoiled || list.iter().any(|&i| contents.spoiled[i]) {
+            list.iter().for_each(|&i| contents.spoiled[i] = true);
+            return;
+        }
+        for (k, &i) in list.iter().enumerate() {
+            let column: Vec<Number> = contributions.iter().map(|c| c[k]).collect();
+            match tournament(mode, &column) {
+                Number::Float(x) => contents.floats[i] += x,
+                sum => {
+                    let Number::Whole(x) = fold(mode, Number::Whole(contents.cells[i]), sum) else { unreachable!() };
+                    contents.cells[i] = x;
+                }
+            }
+        }
+    }
+
+    fn scope(&mut self) -> &mut Vec<Reduction> {
+        self.open.last_mut().expect("there is always a scope")
+    }
+
+    /// The reduction that a contribution belongs to.
+    fn reduction(&mut self, piece: &Piece, mode: Mode) -> &mut Reduction {
+        let list = self.elements(piece);
+        let scope = self.scope();
+        let at = scope.iter().position(|open| open.piece == *piece).unwrap_or_else(|| {
+            scope.push(Reduction { piece: piece.clone(), list, mode, contributions: Vec::new(), spoiled: false });
+            scope.len() - 1
+        });
+        &mut scope[at]
     }
 
     fn task(&mut self, task: &TaskOf) -> Outcome {
+        for (piece, mode) in &task.args {
+            self.settle(piece, mode.reduces().then_some(*mode));
+        }
         let outcome = self.run(task);
         if !outcome.is_good() {
-            for (piece, _) in task.args.iter().filter(|(_, mode)| mode.mutates()) {
+            for (piece, mode) in task.args.iter().filter(|(_, mode)| mode.mutates()) {
+                if mode.reduces() {
+                    self.reduction(piece, *mode).spoiled = true;
+                    continue;
+                }
                 for i in self.elements(piece) {
                     self.meaning.regions[piece.region].spoiled[i] = true;
                 }
@@ -168,21 +291,27 @@ impl Interpreter<'_> {
             }
         }
         for (arg, ((piece, mode), list)) in task.args.iter().zip(lists).enumerate() {
+            if mode.reduces() {
+                let is_float = !self.meaning.regions[piece.region].floats.is_empty();
+                let part = |k| match is_float {
+                    true => Number::Float(float_addition(task.id, arg, k)),
+                    false => Number::Whole(addition(task.id, arg, k)),
+                };
+                let contribution = (0..list.len()).map(part).collect();
+                self.reduction(piece, *mode).contributions.push(contribution);
+                continue;
+            }
             let contents = &mut self.meaning.regions[piece.region];
             for (k, &i) in list.iter().enumerate() {
                 if let Some(float) = contents.floats.get_mut(i) {
-                    match mode {
-                        Mode::Write => *float = 0.125,
-                        Mode::Sum => *float += float_addition(task.id, arg, k),
-                        _ => unreachable!("floats are only written and added to"),
-                    }
+                    assert_eq!(*mode, Mode::Write, "floats are only written and added to");
+                    *float = 0.125;
                 }
                 let cell = &mut contents.cells[i];
                 match mode {
                     Mode::Write => *cell = mix(mix(h, arg as u64), k as u64),
                     Mode::Update => *cell = mix(mix(*cell, h), k as u64),
-                    Mode::Commute | Mode::Sum => *cell = cell.wrapping_add(addition(task.id, arg, k)),
-                    Mode::Max => *cell = (*cell).max(addition(task.id, arg, k)),
+                    Mode::Commute => *cell = cell.wrapping_add(addition(task.id, arg, k)),
                     _ => {}
                 }
                 if *mode == Mode::Write || *mode == Mode::LendWrite {
@@ -190,6 +319,7 @@ impl Interpreter<'_> {
                 }
             }
         }
+        self.open.push(Vec::new());
         for child in &task.children {
             match child {
                 Op::Task(child) => {
@@ -204,6 +334,11 @@ impl Interpreter<'_> {
                 _ => unreachable!("tasks do not take guards"),
             }
         }
+        while let Some(open) = self.scope().first() {
+            let piece = open.piece.clone();
+            self.close(&piece);
+        }
+        self.open.pop();
         h
     }
 }

@@ -1,0 +1,105 @@
+//! `drawloom bench tasks` and `drawloom bench metg`: every line with every key. What the figures are is not tested.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::drawloom;
+
+const PATTERNS: [&str; 6] = ["independent", "chain", "chains64", "readers", "stencil", "roundtrip"];
+
+fn positive(line: &Value, key: &str) -> bool {
+    line[key].as_f64().is_some_and(|figure| figure > 0.0)
+}
+
+#[test]
+fn tasks_gives_a_line_for_each_pattern_and_mode() {
+    let only = PATTERNS.join(",");
+    let arguments = ["bench", "tasks", "--workers", "2", "--tasks", "1e3", "--no-peers", "--only", &only];
+    let lines = drawloom(&arguments).exits(0).json_lines();
+    let expected = PATTERNS.iter().flat_map(|bench| match *bench {
+        "roundtrip" => vec![(bench, "dynamic")],
+        _ => vec![(bench, "dynamic"), (bench, "replay")],
+    });
+    assert_eq!(lines.len(), expected.clone().count());
+    for (line, (bench, mode)) in lines.iter().zip(expected) {
+        assert_eq!((&line["bench"], &line["mode"]), (&json!(bench), &json!(mode)));
+        assert_eq!(
+            (&line["workers"], &line["tasks"]),
+            (&2.into(), &json!(if *bench == "stencil" { 992 } else { 1000 }))
+        );
+        assert!(positive(line, "ns_per_task"), "{line}");
+        assert!(line["submit_ns_per_task"].as_f64() <= line["ns_per_task"].as_f64(), "{line}");
+        assert!(line.get("peer").is_none(), "{line}");
+    }
+}
+
+#[test]
+fn tasks_measures_one_worker_and_all_of_them_unless_told_otherwise() {
+    let lines = drawloom(&["bench", "tasks", "--tasks", "100", "--only", "chain", "--no-peers"]).exits(0).json_lines();
+    let workers: Vec<u64> = lines.iter().map(|line| line["workers"].as_u64().unwrap()).collect();
+    let all = std::thread::available_parallelism().unwrap().get() as u64;
+    assert_eq!(workers, if all == 1 { vec![1; 2] } else { vec![1, 1, all, all] });
+}
+
+#[test]
+fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
+    let arguments = ["bench", "tasks", "--workers", "1", "--only", "startup,memory", "--no-peers"];
+    let lines = drawloom(&arguments).exits(0).json_lines();
+    let line = |bench: &str| lines.iter().find(|line| line["bench"] == bench);
+    let startup = line("startup").expect("the start is measured everywhere");
+    assert!(positive(startup, "startup_ms") && positive(startup, "shutdown_ms"), "{startup}");
+    if cfg!(target_os = "linux") {
+        let memory = line("memory").expect("memory is known here");
+        // A record has three cache lines; twice as much would be another leak.
+        assert!((190.0..400.0).contains(&memory["bytes_per_task"].as_f64().unwrap()), "{memory}");
+    }
+}
+
+#[test]
+fn peers_come_after_ours_and_say_so() {
+    let lines =
+        drawloom(&["bench", "tasks", "--workers", "1", "--tasks", "100", "--only", "roundtrip"]).exits(0).json_lines();
+    assert!(lines[0].get("peer").is_none(), "{lines:?}");
+    assert!(lines[1..].iter().all(|line| line["bench"] == "roundtrip"), "{lines:?}");
+    assert!(lines[1..].iter().any(|line| line["peer"] == "rayon"), "rayon is always there: {lines:?}");
+}
+
+#[test]
+fn metg_gives_a_line_for_each_pattern_width_and_mode_and_says_it_in_words() {
+    let arguments =
+        ["bench", "metg", "--workers", "1", "--patterns", "tree,trivial", "--widths", "1,3", "--steps", "5"];
+    let ran = drawloom(&[&arguments[..], &["--no-peers"]].concat()).exits(0);
+    let lines = ran.json_lines();
+    let got: Vec<Value> =
+        lines.iter().map(|line| json!([line["pattern"], line["width"], line["mode"], line["workers"]])).collect();
+    let expected = ["tree", "trivial"].iter().flat_map(|pattern| {
+        [1, 3].into_iter().flat_map(move |width| ["dynamic", "replay"].map(|mode| json!([pattern, width, mode, 1])))
+    });
+    assert_eq!(got, expected.collect::<Vec<_>>());
+    for line in &lines {
+        assert!(positive(line, "floor_us") && line["peak_flops"].as_u64() > Some(0), "{line}");
+        // Graphs of a few tasks may not reach the half at all; then there is no figure.
+        assert!(line.get("metg50_us").is_none() || positive(line, "metg50_us"), "{line}");
+    }
+    assert!(ran.err.contains("the smallest task worth submitting on this machine takes "), "{}", ran.err);
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_named_and_exit_with_2() {
+    for (arguments, expected) in [
+        (&["tasks", "--workers", "0"][..], "there can be 1 to 1024 workers, not 0"),
+        (&["tasks", "--tasks", "0"], "--tasks takes 1 to 1e9, and is 0"),
+        (&["tasks", "--tasks", "1e10"], "--tasks takes 1 to 1e9, and is 10000000000"),
+        (&["tasks", "--only", "chain,gears"], "there is no `gears`; there are memory, independent, chain"),
+        (&["metg", "--workers", "many"], "`many` is not an integer"),
+        (&["metg", "--patterns", "stencil"], "no pattern is named \"stencil\"; there are trivial, no_comm, stencil_1d"),
+        (&["metg", "--widths", "0"], "both must be at least 1"),
+        (&["metg", "--steps", "0"], "both must be at least 1"),
+        (&["metg", "--widths", "1e5", "--steps", "1e5"], "are more than 10000000"),
+        (&["metg", "--widths", "18446744073709551615"], "too large"),
+    ] {
+        let ran = drawloom(&[&["bench"], arguments].concat()).exits(2);
+        assert!(ran.err.contains(expected), "{arguments:?}: {}", ran.err);
+        assert_eq!(ran.out, "", "{arguments:?}");
+    }
+}
