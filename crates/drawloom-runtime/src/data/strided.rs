@@ -173,16 +173,17 @@ impl<'v, T, const N: usize> StridedMut<'v, T, N> {
         Self(Grid::new(place, along), PhantomData)
     }
 
-    /// A range of the elements along one dimension.
+    /// A range of the elements along one dimension. Neighbours in storage lie `along` another one, or the same.
     ///
     /// # Safety
     /// As `Region::view_mut`, for the elements in the range.
     pub(crate) unsafe fn part(
         place: Place<'v>,
+        along: usize,
         dimension: usize,
         range: impl FnOnce(usize) -> std::ops::Range<usize>,
     ) -> Self {
-        let mut grid = Grid::<T, N>::new(place);
+        let mut grid = Grid::<T, N>::new(place, along);
         let range = range(grid.extents[dimension]);
         grid.start = grid.start.wrapping_add(range.start * grid.strides[dimension]);
         grid.extents[dimension] = range.len();
