@@ -179,10 +179,11 @@ impl<'v, T, const N: usize> StridedMut<'v, T, N> {
     /// As `Region::view_mut`, for the elements in the range.
     pub(crate) unsafe fn part(
         place: Place<'v>,
+        along: usize,
         dimension: usize,
         range: impl FnOnce(usize) -> std::ops::Range<usize>,
     ) -> Self {
-        let mut grid = Grid::<T, N>::new(place);
+        let mut grid = Grid::<T, N>::new(place, along);
         let range = range(grid.extents[dimension]);
         grid.start = grid.start.wrapping_add(range.start * grid.strides[dimension]);
         grid.extents[dimension] = range.len();

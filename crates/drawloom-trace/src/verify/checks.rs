@@ -188,7 +188,8 @@ impl Run<'_> {
         for &task in tasks {
             let touches = &self.family.touches[task as usize];
             let Some(start) = self.timeline.tasks[task as usize].start else { continue };
-            for touch in touches {
+            // A contribution is private: what comes after must wait for it, and it waits for nothing.
+            for touch in touches.iter().filter(|touch| !matches!(touch.class, Class::Reduce(_))) {
                 let latest = scope.latest(touch.region, touch.class, &touch.runs);
                 if latest.value > start {
                     self.report_pair(Rule::Conflict, task, touch, latest, start);
@@ -201,11 +202,13 @@ impl Run<'_> {
         }
     }
 
-    /// Commuting tasks of one scope, in the order of their starts: any that started earlier must be complete.
+    /// Commuting tasks of one scope, in the order of their starts: the body of any that started earlier must have ended. It
+    /// need not be complete: neither its children nor those it ends with have what it commutes on.
     fn check_commutes(&mut self, tasks: &[u32]) {
         let known = |&task: &u32| {
-            let (start, complete) = (self.timeline.tasks[task as usize].start, self.complete[task as usize]);
-            Some((start?, complete?, task))
+            let own = &self.timeline.tasks[task as usize];
+            let end = if self.complete[task as usize] == Some(NEVER) { Some(NEVER) } else { own.end };
+            Some((own.start?, end?, task))
         };
         let commutes =
             |task: u32| self.family.touches[task as usize].iter().filter(|touch| touch.class == Class::Commute);
