@@ -173,7 +173,7 @@ impl<'v, T, const N: usize> StridedMut<'v, T, N> {
         Self(Grid::new(place, along), PhantomData)
     }
 
-    /// A range of the elements along one dimension.
+    /// A range of the elements along one dimension. Neighbours in storage lie `along` another one, or the same.
     ///
     /// # Safety
     /// As `Region::view_mut`, for the elements in the range.

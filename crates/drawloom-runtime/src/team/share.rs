@@ -61,9 +61,7 @@ impl<T: Send + Sync + 'static, const N: usize> Share for Array<T, N> {
     unsafe fn share<'v>(place: Place<'v>, rank: usize, size: usize) -> Self::Mut<'v> {
         const { assert!(N > 0, "an array without dimensions has nothing to share out") };
         // SAFETY: promised by the caller. Ranges along the first dimension are disjoint.
-        unsafe {
-            crate::data::strided::StridedMut::part(place, N.saturating_sub(1), 0, |len| share_of(len, rank, size))
-        }
+        unsafe { crate::data::strided::StridedMut::part(place, N - 1, 0, |len| share_of(len, rank, size)) }
     }
 }
 
