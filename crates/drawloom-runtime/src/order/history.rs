@@ -241,6 +241,8 @@ impl History {
     fn close_reduction<W: Weaver>(&mut self, weaver: &W, piece: &Piece) {
         let Some(open) = self.slot(piece).reduction.take() else { return };
         let arg = Arg::new(piece, Mode::Update);
+        // Others that overlap are folded before, and so begin before.
+        self.settle_reductions(weaver, arg, None);
         let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members;
         // Nothing can be refused: what was contributed to is there, and one argument overlaps no other.

@@ -194,7 +194,9 @@ impl Scope {
     pub(crate) fn wait_for_rest(&mut self) {
         let mut rest: Vec<Id> = self.futures.keys().copied().collect();
         rest.sort_unstable();
-        rest.into_iter().for_each(|id| drop(self.wait(id)));
+        for id in rest {
+            self.wait(id);
+        }
     }
 }
 
