@@ -300,3 +300,36 @@ fn waits_that_end_are_never_taken_for_stalls() {
         loom.wait_all().unwrap();
     }
 }
+
+#[test]
+fn a_task_that_runs_in_a_step_of_the_application_is_no_stall_and_one_that_waits_for_a_step_is() {
+    let loom = Loom::builder().workers(1).undriven([0]).patience(Duration::from_millis(20)).build().unwrap();
+    let future = loom.task("waits").returns(|| 1);
+    let error = loom.wait_all().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    let text = error.to_string();
+    assert!(
+        text.contains("task `waits`") && text.contains("context `main`, all of which the application drives"),
+        "{text}"
+    );
+    let (started, wait_until_started) = mpsc::channel();
+    let (asked, wait_until_asked) = mpsc::channel::<()>();
+    loom.task("steps").run(move || {
+        started.send(()).unwrap();
+        wait_until_asked.recv().unwrap();
+        // Longer than the patience, whatever the machine does: several looks of the thread that waits.
+        let work = (0..100_000_000_u64).fold(1_u64, |x, i| std::hint::black_box(x.wrapping_mul(31).wrapping_add(i)));
+        std::hint::black_box(work);
+    });
+    std::thread::scope(|scope| {
+        let mut driver = loom.driver(loom.worker(0).unwrap()).unwrap();
+        scope.spawn(move || {
+            driver.init().unwrap();
+            while driver.run_once().unwrap() {}
+        });
+        wait_until_started.recv().unwrap();
+        asked.send(()).unwrap();
+        loom.wait_all().unwrap();
+    });
+    assert_eq!(future.wait().unwrap(), 1);
+}

@@ -141,6 +141,20 @@ fn nothing_is_recorded_unless_asked_for() {
 }
 
 #[test]
+fn the_phases_of_a_turn_are_recorded_in_their_order() {
+    let loom = Loom::builder().workers(1).undriven([0]).trace(true).build().unwrap();
+    loom.task("only").run(|| ());
+    let mut driver = loom.driver(loom.worker(0).unwrap()).unwrap();
+    driver.init().unwrap();
+    assert!(driver.run_once().unwrap());
+    assert!(!driver.run_once().unwrap());
+    driver.deinit();
+    let phases: Vec<u32> =
+        loom.trace_stop().events.iter().filter(|e| e.kind == EventKind::Phase).map(|e| e.value).collect();
+    assert_eq!(phases, [0, 1, 2, 3, 4, 0, 1, 2, 3]);
+}
+
+#[test]
 fn what_was_submitted_can_be_drawn() {
     let loom = Loom::serial();
     loom.trace_start();

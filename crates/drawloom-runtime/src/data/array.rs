@@ -47,13 +47,13 @@ impl<T: Send + Sync + 'static, const N: usize> Region for Array<T, N> {
     #[inline]
     unsafe fn view<'v>(place: Place<'v>) -> StridedRef<'v, T, N> {
         // SAFETY: promised by the caller.
-        unsafe { StridedRef::new(place) }
+        unsafe { StridedRef::new(place, N.saturating_sub(1)) }
     }
 
     #[inline]
     unsafe fn view_mut<'v>(place: Place<'v>) -> StridedMut<'v, T, N> {
         // SAFETY: promised by the caller.
-        unsafe { StridedMut::new(place) }
+        unsafe { StridedMut::new(place, N.saturating_sub(1)) }
     }
 }
 

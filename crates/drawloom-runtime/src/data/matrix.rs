@@ -32,13 +32,13 @@ impl<T: Send + Sync + 'static> Region for Matrix<T> {
     #[inline]
     unsafe fn view<'v>(place: Place<'v>) -> MatrixRef<'v, T> {
         // SAFETY: promised by the caller.
-        unsafe { MatrixRef::new(place) }
+        unsafe { MatrixRef::new(place, 0) }
     }
 
     #[inline]
     unsafe fn view_mut<'v>(place: Place<'v>) -> MatrixMut<'v, T> {
         // SAFETY: promised by the caller.
-        unsafe { MatrixMut::new(place) }
+        unsafe { MatrixMut::new(place, 0) }
     }
 }
 

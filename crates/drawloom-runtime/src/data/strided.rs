@@ -12,6 +12,8 @@ struct Grid<T, const N: usize> {
     start: *mut T,
     extents: [usize; N],
     strides: [usize; N],
+    /// The dimension along which neighbours lie next to each other in storage.
+    along: usize,
 }
 
 impl<T, const N: usize> Clone for Grid<T, N> {
@@ -23,7 +25,7 @@ impl<T, const N: usize> Copy for Grid<T, N> {}
 
 impl<T, const N: usize> Grid<T, N> {
     #[inline]
-    fn new(place: Place<'_>) -> Self {
+    fn new(place: Place<'_>, along: usize) -> Self {
         let Shape::Strided { first, extents, strides } = &place.piece.shape else {
             unreachable!("matrices and arrays are strided")
         };
@@ -44,7 +46,7 @@ impl<T, const N: usize> Grid<T, N> {
         } else {
             *first
         };
-        Self { start: place.base.cast::<T>().wrapping_add(first), extents, strides }
+        Self { start: place.base.cast::<T>().wrapping_add(first), extents, strides, along }
     }
 
     #[inline]
@@ -66,6 +68,9 @@ impl<T, const N: usize> Grid<T, N> {
 
     /// The address and length of all elements when they lie one after the other.
     fn slice(&self) -> Option<(*mut T, usize)> {
+        if self.extents.contains(&0) {
+            return Some((self.start, 0));
+        }
         let mut order: [usize; N] = std::array::from_fn(|i| i);
         order.sort_by_key(|&i| (self.strides[i], self.extents[i]));
         let mut expected = 1;
@@ -79,15 +84,17 @@ impl<T, const N: usize> Grid<T, N> {
         Some((self.start, self.extents.iter().product()))
     }
 
-    /// The address and length of the run along the dimension with stride one, at a place in the others.
+    /// The address and length of the run of neighbours through a place, whose number along the run is of no matter.
     fn run(&self, at: [usize; N]) -> Option<(*mut T, usize)> {
-        let along = (0..N).find(|&i| self.strides[i] == 1)?;
+        let Self { along, extents, .. } = *self;
+        debug_assert!(along == N || extents[along] <= 1 || self.strides[along] == 1);
         let mut from = at;
-        from[along] = 0;
-        if self.extents[along] == 0 {
+        *from.get_mut(along)? = 0;
+        let others = (0..N).filter(|&i| i != along).all(|i| at[i] < extents[i]);
+        if extents[along] == 0 && others {
             return Some((self.start, 0));
         }
-        Some((self.find(from)?, self.extents[along]))
+        Some((self.find(from)?, extents[along]))
     }
 }
 
@@ -119,8 +126,8 @@ impl<T, const N: usize> Copy for StridedRef<'_, T, N> {}
 impl<'v, T, const N: usize> StridedRef<'v, T, N> {
     /// # Safety
     /// As `Region::view`.
-    pub(crate) unsafe fn new(place: Place<'v>) -> Self {
-        Self(Grid::new(place), PhantomData)
+    pub(crate) unsafe fn new(place: Place<'v>, along: usize) -> Self {
+        Self(Grid::new(place, along), PhantomData)
     }
 
     /// How many elements each dimension has.
@@ -162,20 +169,21 @@ impl<'v, T, const N: usize> StridedRef<'v, T, N> {
 impl<'v, T, const N: usize> StridedMut<'v, T, N> {
     /// # Safety
     /// As `Region::view_mut`.
-    pub(crate) unsafe fn new(place: Place<'v>) -> Self {
-        Self(Grid::new(place), PhantomData)
+    pub(crate) unsafe fn new(place: Place<'v>, along: usize) -> Self {
+        Self(Grid::new(place, along), PhantomData)
     }
 
-    /// A range of the elements along one dimension.
+    /// A range of the elements along one dimension. Neighbours in storage lie `along` another one, or the same.
     ///
     /// # Safety
     /// As `Region::view_mut`, for the elements in the range.
     pub(crate) unsafe fn part(
         place: Place<'v>,
+        along: usize,
         dimension: usize,
         range: impl FnOnce(usize) -> std::ops::Range<usize>,
     ) -> Self {
-        let mut grid = Grid::<T, N>::new(place);
+        let mut grid = Grid::<T, N>::new(place, along);
         let range = range(grid.extents[dimension]);
         grid.start = grid.start.wrapping_add(range.start * grid.strides[dimension]);
         grid.extents[dimension] = range.len();

@@ -14,3 +14,5 @@
 pub(crate) mod history;
 pub(crate) mod scope;
 pub(crate) mod slot;
+#[cfg(test)]
+mod tests;

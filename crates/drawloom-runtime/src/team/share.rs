@@ -53,7 +53,7 @@ impl<T: Send + Sync + 'static> Share for Vector<T> {
 impl<T: Send + Sync + 'static> Share for Matrix<T> {
     unsafe fn share<'v>(place: Place<'v>, rank: usize, size: usize) -> Self::Mut<'v> {
         // SAFETY: promised by the caller. Ranges of columns are disjoint.
-        unsafe { crate::data::strided::StridedMut::part(place, 1, |len| share_of(len, rank, size)) }
+        unsafe { crate::data::strided::StridedMut::part(place, 0, 1, |len| share_of(len, rank, size)) }
     }
 }
 
@@ -61,7 +61,7 @@ impl<T: Send + Sync + 'static, const N: usize> Share for Array<T, N> {
     unsafe fn share<'v>(place: Place<'v>, rank: usize, size: usize) -> Self::Mut<'v> {
         const { assert!(N > 0, "an array without dimensions has nothing to share out") };
         // SAFETY: promised by the caller. Ranges along the first dimension are disjoint.
-        unsafe { crate::data::strided::StridedMut::part(place, 0, |len| share_of(len, rank, size)) }
+        unsafe { crate::data::strided::StridedMut::part(place, N - 1, 0, |len| share_of(len, rank, size)) }
     }
 }
 

@@ -160,11 +160,22 @@ impl Tracer {
         self.of_worker(EventKind::Busy, Some(worker), 0);
     }
 
-    /// A worker enters a phase of its cycle.
+    /// A worker chose what to do, and goes through the phases of its cycle. On the processors of this process nothing has to
+    /// be brought, so all of them but the last are over at once: they are recorded together, at the price of one event.
     #[inline]
-    #[allow(dead_code, reason = "drivers call it")]
-    pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
-        self.of_worker(EventKind::Phase, Some(worker), phase as u32);
+    pub(crate) fn turn(&self, worker: WorkerId, executes: bool) {
+        if self.is_on() {
+            self.record_turn(worker, executes);
+        }
+    }
+
+    #[cold]
+    fn record_turn(&self, worker: WorkerId, executes: bool) {
+        let mut ring = lock(&self.rings[worker.index()]);
+        let time = self.now();
+        for phase in Phase::ALL.into_iter().filter(|phase| executes || *phase != Phase::Execute) {
+            ring.push(Event::of_worker(time, EventKind::Phase, worker.0, phase as u32));
+        }
     }
 
     /// Something happened to a worker, or, without one, to all of them.

@@ -32,9 +32,8 @@ pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
     core.workers.get_up();
 }
 
-/// Drives a worker at whose place the calling thread sits.
+/// Drives a worker at whose place the calling thread sits, and which counts as driven until this returns.
 pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId, mut next: Option<Ready>) {
-    core.workers.begin_driving(worker);
     core.teams.reconsider(core);
     while !core.workers.is_stopping() || next.is_some() {
         let found = match next.take() {
@@ -60,6 +59,7 @@ pub(crate) fn schedule(core: &Core, local: &mut Local, worker: WorkerId) -> Foun
 /// The other phases. Returns a task that the worker may go on with at once.
 #[inline]
 pub(crate) fn carry_out(core: &Core, local: &mut Local, worker: WorkerId, found: Found) -> Option<Ready> {
+    core.tracer.turn(worker, matches!(found, Found::Task(_)));
     core.workers.phase(worker, Phase::Team);
     if matches!(found, Found::Team) {
         core.take_part(local, worker);

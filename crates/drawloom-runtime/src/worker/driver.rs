@@ -84,12 +84,14 @@ impl Driver {
         let Some(local) = &mut self.local else {
             return Err(Error::new(ErrorKind::Setting, format!("{} was not initialised", self.worker)));
         };
+        self.core.workers.begin_step();
         let found = match self.next.take() {
             Some(task) => Found::Task(task),
             None => cycle::schedule(&self.core, local, self.worker),
         };
         let worked = !matches!(found, Found::Nothing);
         self.next = cycle::carry_out(&self.core, local, self.worker, found);
+        self.core.workers.end_step();
         // Whoever waits must see what was completed, as nobody knows when the next turn comes.
         self.core.flush(local);
         self.core.waiters.note_quiet();
@@ -117,6 +119,7 @@ impl Driver {
         self.init()?;
         let core = Arc::clone(&self.core);
         if let Some(local) = &mut self.local {
+            core.workers.begin_driving(self.worker);
             cycle::run_seated(&core, local, self.worker, self.next.take());
         }
         self.deinit();

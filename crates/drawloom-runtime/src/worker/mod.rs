@@ -123,7 +123,16 @@ impl Workers {
         std::ptr::eq(seats, self.seats.as_ptr()).then_some(WorkerId(worker))
     }
 
-    /// How many workers are driven without a pause.
+    /// A worker that is driven step by step begins a step.
+    pub(crate) fn begin_step(&self) {
+        self.driven.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn end_step(&self) {
+        self.driven.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// How many workers are driven without a pause, or are in the middle of a step.
     pub(crate) fn driven(&self) -> usize {
         self.driven.load(Ordering::SeqCst)
     }

@@ -1,0 +1,349 @@
+//! Views of every shape against plain indexing: small ones, all of them.
+
+use drawloom_runtime::{Loom, Matrix, Pattern, Region, Sum};
+
+/// The number in storage of each element of a grid, by place, the first dimension fastest.
+fn grid(first: usize, extents: &[usize], strides: &[usize]) -> Vec<(Vec<usize>, usize)> {
+    let mut list = vec![(Vec::new(), first)];
+    for (extent, stride) in extents.iter().zip(strides).rev() {
+        let longer = |(at, number): &(Vec<usize>, usize)| -> Vec<(Vec<usize>, usize)> {
+            (0..*extent).map(|i| ([&[i], &at[..]].concat(), number + i * stride)).collect()
+        };
+        list = list.iter().flat_map(longer).collect();
+    }
+    list
+}
+
+/// The tiles of a grid: first element and extents, the first dimension fastest.
+fn tiles(first: usize, extents: &[usize], strides: &[usize], tile: &[usize]) -> Vec<(usize, Vec<usize>)> {
+    let counts: Vec<usize> = extents.iter().zip(tile).map(|(e, t)| e.div_ceil(*t)).collect();
+    grid(0, &counts, &vec![0; counts.len()])
+        .into_iter()
+        .map(|(at, _)| {
+            let corner: Vec<usize> = at.iter().zip(tile).map(|(a, t)| a * t).collect();
+            let start = first + corner.iter().zip(strides).map(|(a, s)| a * s).sum::<usize>();
+            (start, (0..tile.len()).map(|d| tile[d].min(extents[d] - corner[d])).collect())
+        })
+        .collect()
+}
+
+/// Whether numbers follow each other.
+fn is_run(numbers: &[usize]) -> bool {
+    numbers.windows(2).all(|w| w[0] + 1 == w[1])
+}
+
+/// Compares a tile of a matrix whose elements are their own numbers with plain indexing, then changes it and looks again.
+fn compare_matrix(loom: &Loom, tile: &Matrix<u64>, first: usize, extents: [usize; 2], leading: usize) {
+    let expected = grid(first, &extents, &[1, leading]);
+    let (wanted, numbers) = (expected.clone(), expected.iter().map(|(_, n)| *n).collect::<Vec<_>>());
+    assert_eq!((tile.rows(), tile.columns(), tile.len()), (extents[0], extents[1], numbers.len()));
+    let look = move |m: drawloom_runtime::data::strided::MatrixRef<'_, u64>| {
+        assert_eq!((m.extents(), m.rows(), m.columns()), (extents, extents[0], extents[1]));
+        for (at, number) in &wanted {
+            let at = [at[0], at[1]];
+            assert_eq!(m[at], *number as u64);
+            assert_eq!(m.get(at), Some(&(*number as u64)));
+            let column: Vec<u64> = (0..extents[0]).map(|i| m[[i, at[1]]]).collect();
+            assert_eq!(m.run([99, at[1]]), Some(&column[..]), "the place along a run is of no matter");
+        }
+        assert_eq!(m.get([extents[0], 0]), None);
+        assert_eq!(m.get([0, extents[1]]), None);
+        let numbers: Vec<usize> = wanted.iter().map(|(_, n)| *n).collect();
+        assert_eq!(m.as_slice().is_some(), is_run(&numbers), "{extents:?} of leading dimension {leading}");
+        if let Some(slice) = m.as_slice() {
+            assert!(slice.iter().map(|x| *x as usize).eq(numbers));
+        }
+    };
+    loom.task("look").read(tile).run(look).wait().unwrap();
+    let wanted = expected.clone();
+    loom.task("change").update(tile).run(move |mut m| {
+        for (at, _) in &wanted {
+            m[[at[0], at[1]]] += 1000;
+            *m.get_mut([at[0], at[1]]).unwrap() += 1000;
+        }
+        for column in 0..extents[1] {
+            m.run_mut([0, column]).unwrap().iter_mut().for_each(|x| *x += 1000);
+        }
+        assert_eq!(m.as_ref().extents(), extents);
+        assert_eq!(m.get_mut([extents[0], 0]), None);
+    });
+    // A private accumulator holds the elements without gaps, whatever the distances in storage are.
+    let wanted = expected.clone();
+    loom.task("add").reduce(tile, Sum).run(move |mut m| {
+        for (k, (at, _)) in wanted.iter().enumerate() {
+            assert_eq!(m[[at[0], at[1]]], 0);
+            m[[at[0], at[1]]] = k as u64 * 10_000;
+        }
+        if extents[0] > 0 && extents[1] > 0 {
+            assert!(m.as_slice_mut().is_some(), "an accumulator has no gaps");
+        }
+    });
+    loom.task("look again").read(tile).run(move |m| {
+        for (k, (at, number)) in expected.iter().enumerate() {
+            assert_eq!(m[[at[0], at[1]]], *number as u64 + 3000 + k as u64 * 10_000);
+        }
+    });
+    loom.wait_all().unwrap();
+}
+
+#[test]
+fn matrices_tiles_and_tiles_of_tiles_are_what_indexing_says() {
+    let loom = Loom::serial();
+    for rows in 0..=4 {
+        for columns in 0..=3 {
+            for leading in rows..=rows + 2 {
+                let make = || {
+                    let data = (0..(leading * columns) as u64).collect();
+                    loom.matrix_with_leading("m", rows, columns, leading, data).unwrap()
+                };
+                compare_matrix(&loom, &make(), 0, [rows, columns], leading);
+                for tile in [[1, 1], [2, 1], [3, 2], [2, 3], [9, 9]] {
+                    let m = make();
+                    let expected = tiles(0, &[rows, columns], &[1, leading], &tile);
+                    let parts: Vec<_> = m.tiles(tile[0], tile[1]).unwrap().collect();
+                    assert_eq!(parts.len(), expected.len());
+                    let (down, across) = m.tile_counts(tile[0], tile[1]);
+                    assert_eq!(down * across, parts.len());
+                    for (part, (first, extents)) in parts.iter().zip(&expected) {
+                        let inner = tiles(*first, extents, &[1, leading], &[2, 2]);
+                        for (part, (first, extents)) in part.tiles(2, 2).unwrap().zip(&inner) {
+                            compare_matrix(&loom, &part, *first, [extents[0], extents[1]], leading);
+                        }
+                    }
+                    let m = make();
+                    for (part, (first, extents)) in m.tiles(tile[0], tile[1]).unwrap().zip(&expected) {
+                        compare_matrix(&loom, &part, *first, [extents[0], extents[1]], leading);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arrays_and_their_tiles_are_what_indexing_says() {
+    let loom = Loom::serial();
+    for extents in [[1, 1, 1], [2, 3, 4], [4, 1, 3], [3, 2, 1], [0, 2, 2], [2, 0, 2]] {
+        let strides = [extents[1] * extents[2], extents[2], 1];
+        for tile in [[1, 1, 1], [2, 2, 2], [1, 3, 2], [9, 9, 9]] {
+            let data = (0..extents.iter().product::<usize>() as u64).collect();
+            let whole = loom.array("a", extents, data).unwrap();
+            assert_eq!(whole.extents(), extents);
+            let expected = tiles(0, &extents, &strides, &tile);
+            assert_eq!(whole.tiles(tile).unwrap().len(), expected.len());
+            for (part, (first, extents)) in whole.tiles(tile).unwrap().zip(expected) {
+                let places = grid(first, &extents, &strides);
+                let again = places.clone();
+                assert_eq!(part.extents().to_vec(), extents);
+                loom.task("add").reduce(&part, Sum).run(move |mut a| {
+                    for (k, (at, _)) in places.iter().enumerate() {
+                        a[[at[0], at[1], at[2]]] = k as u64 * 1000;
+                    }
+                });
+                loom.task("look").read(&part).run(move |a| {
+                    assert_eq!(a.extents().to_vec(), extents);
+                    for (k, (at, number)) in again.iter().enumerate() {
+                        let at = [at[0], at[1], at[2]];
+                        assert_eq!(a[at], *number as u64 + k as u64 * 1000);
+                        let row: Vec<u64> = (0..extents[2]).map(|i| a[[at[0], at[1], i]]).collect();
+                        assert_eq!(a.run(at), Some(&row[..]));
+                    }
+                    assert_eq!(a.get([extents[0], 0, 0]), None);
+                });
+                loom.wait_all().unwrap();
+            }
+        }
+    }
+}
+
+/// All lists of element numbers below `len` with every element in or out.
+fn subsets(len: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..1_usize << len).map(move |bits| (0..len).filter(|i| bits >> i & 1 == 1).collect())
+}
+
+#[test]
+fn scattered_elements_are_found_by_their_numbers() {
+    let loom = Loom::serial();
+    for first_block in [0, 1] {
+        // Numbers are those of the whole vector, also for pieces of its second half.
+        let whole = loom.vector("v", (0..14_u64).collect());
+        let half = whole.blocks(2).unwrap().get(first_block).unwrap();
+        let offset = first_block * 7;
+        for list in subsets(7) {
+            let piece = half.subsets(std::slice::from_ref(&list)).unwrap().next().unwrap();
+            let numbers: Vec<usize> = list.iter().map(|i| i + offset).collect();
+            assert_eq!(piece.len(), numbers.len());
+            assert!(piece.indices().iter().map(|i| i as usize).eq(numbers.iter().copied()));
+            let expected = numbers.clone();
+            loom.task("add").reduce(&piece, Sum).run(move |mut v| {
+                assert_eq!(v.len(), expected.len());
+                assert!((0..20).all(|i| v.get_mut(i).is_some() == expected.contains(&i)));
+                for i in &expected {
+                    v[*i] += 100 * *i as u64;
+                }
+                assert!(v.iter_mut().map(|(i, x)| (i, *x)).eq(expected.iter().map(|&i| (i, 100 * i as u64))));
+            });
+            let expected = numbers.clone();
+            loom.task("subtract").update(&piece).run(move |mut v| {
+                assert!(v.as_ref().iter().map(|(i, x)| (i, *x)).eq(expected.iter().map(|&i| (i, 101 * i as u64))));
+                for (first, run) in v.runs_mut() {
+                    run.iter_mut().enumerate().for_each(|(k, x)| *x -= 100 * (first + k) as u64);
+                }
+            });
+            loom.task("look").read(&piece).run(move |v| {
+                assert_eq!((v.len(), v.is_empty()), (numbers.len(), numbers.is_empty()));
+                for i in 0..20 {
+                    assert_eq!(v.get(i).copied(), numbers.contains(&i).then_some(i as u64));
+                }
+                let runs: Vec<usize> = v.runs().flat_map(|(first, run)| first..first + run.len()).collect();
+                assert_eq!(runs, numbers);
+                assert!(v.runs().collect::<Vec<_>>().windows(2).all(|w| w[0].0 + w[0].1.len() < w[1].0));
+            });
+            loom.wait_all().unwrap();
+        }
+        assert_eq!(whole.to_vec().unwrap(), (0..14).collect::<Vec<u64>>());
+    }
+}
+
+#[test]
+fn colours_cover_everything_once() {
+    let loom = Loom::serial();
+    for number in 0..3_usize.pow(5) {
+        let colours: Vec<u32> = (0..5).map(|i| (number / 3_usize.pow(i) % 3) as u32).collect();
+        let v = loom.vector("v", (0..5_u64).collect());
+        let parts = v.by_colour(&colours).unwrap();
+        assert!(parts.is_disjoint());
+        assert_eq!(parts.len(), *colours.iter().max().unwrap() as usize + 1);
+        for (colour, part) in parts.enumerate() {
+            let expected: Vec<u64> = (0..5).filter(|&i| colours[i as usize] as usize == colour).collect();
+            loom.task("look").read(&part).run(move |part| assert!(part.iter().map(|(_, x)| *x).eq(expected)));
+        }
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn rows_of_sparse_matrices_are_those_of_the_pattern() {
+    let loom = Loom::serial();
+    for shape in 0..3_usize.pow(4) {
+        let lengths: Vec<usize> = (0..4).map(|i| shape / 3_usize.pow(i) % 3).collect();
+        let starts: Vec<usize> = (0..=4).map(|i| lengths[..i].iter().sum()).collect();
+        let places: Vec<usize> = (0..starts[4]).map(|i| i * 7 % 5).collect();
+        let pattern = Pattern::new(5, starts.clone(), places.clone()).unwrap();
+        let c = loom.csr("c", pattern, (0..starts[4] as u64).collect()).unwrap();
+        for count in 1..=6 {
+            let blocks = c.row_blocks(count).unwrap();
+            assert_eq!(blocks.clone().flat_map(|b| b.rows()).collect::<Vec<_>>(), [0, 1, 2, 3]);
+            for block in blocks.clone().chain(blocks.flat_map(|b| b.row_blocks(2).unwrap())) {
+                let (starts, places, rows) = (starts.clone(), places.clone(), block.rows());
+                let expected = starts.clone();
+                loom.task("add").reduce(&block, Sum).run(move |mut c| {
+                    for row in c.rows() {
+                        let (_, values) = c.row_mut(row);
+                        assert_eq!(values.len(), expected[row + 1] - expected[row]);
+                        values.fill(100);
+                    }
+                });
+                loom.task("subtract").update(&block).run(|mut c| c.values_mut().iter_mut().for_each(|x| *x -= 100));
+                loom.task("look").read(&block).run(move |c| {
+                    assert_eq!(c.rows(), rows);
+                    for row in c.rows() {
+                        let (columns, values) = c.row(row);
+                        assert_eq!(columns, &places[starts[row]..starts[row + 1]]);
+                        assert!(values.iter().copied().eq(starts[row] as u64..starts[row + 1] as u64));
+                    }
+                    assert!(c.values().iter().copied().eq(starts[rows.start] as u64..starts[rows.end] as u64));
+                });
+                loom.wait_all().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_that_is_not_in_a_block_is_refused_by_number() {
+    let loom = Loom::serial();
+    let c = loom.csr("c", Pattern::new(1, vec![0, 1, 2], vec![0, 0]).unwrap(), vec![1_u64, 2]).unwrap();
+    let second = c.row_blocks(2).unwrap().get(1).unwrap();
+    let error = loom.task("t").read(&second).returns(|c| c.row(0).1[0]).wait().unwrap_err();
+    assert!(error.to_string().contains("row 0 is not among rows 1..2"), "{error}");
+}
+
+#[test]
+fn blocks_and_halos_are_runs_of_the_vector() {
+    let loom = Loom::serial();
+    for len in 0..=9_usize {
+        let v = loom.vector("v", (0..len as u64).collect());
+        for count in 1..=5 {
+            let mut start = 0_usize;
+            for (number, block) in v.blocks(count).unwrap().enumerate() {
+                let size = len / count + usize::from(number < len % count);
+                let halo = |width: usize| match size {
+                    0 => start..start,
+                    _ => start.saturating_sub(width)..(start + size + width).min(len),
+                };
+                let same = |range: std::ops::Range<usize>, found: &[u64]| {
+                    assert!(range.map(|i| i as u64).eq(found.iter().copied()));
+                };
+                same(start..start + size, &block.read().unwrap());
+                for width in 0..=3 {
+                    same(halo(width), &v.halos(count, width).unwrap().get(number).unwrap().read().unwrap());
+                }
+                start += size;
+            }
+            assert_eq!(start, len);
+        }
+    }
+}
+
+#[test]
+fn the_same_cut_gives_the_same_pieces() {
+    let loom = Loom::serial();
+    let v = loom.vector("v", vec![0_u8; 9]);
+    let name = |region: &dyn Fn() -> String| region();
+    for cut in [
+        &(|| v.blocks(3).unwrap().next().unwrap().name()) as &dyn Fn() -> String,
+        &(|| v.halos(3, 1).unwrap().next().unwrap().name()),
+        &(|| v.subsets(&[vec![1, 2], vec![2, 5]]).unwrap().next().unwrap().name()),
+        &(|| v.by_colour(&[0, 1, 0, 1, 0, 1, 0, 1, 0]).unwrap().next().unwrap().name()),
+    ] {
+        assert_eq!(name(cut), name(cut));
+    }
+    let [a, b] = [[3, 4], [3, 5]].map(|list| v.subsets(&[list.to_vec()]).unwrap().next().unwrap().name());
+    assert_ne!(a, b);
+}
+
+#[test]
+fn elements_without_a_size_are_counted_all_the_same() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let v = loom.host_vector("v", vec![(); 1000]);
+        assert_eq!(v.blocks(7).unwrap().map(|b| b.read().unwrap().len()).sum::<usize>(), 1000);
+        let w = loom.vector("w", vec![[0.0_f64; 0]; 10]);
+        loom.task("t").reduce(&w, Sum).run(|w| assert_eq!(w.len(), 10));
+        assert_eq!(w.to_vec().unwrap(), [[0.0_f64; 0]; 10]);
+        let m = loom.matrix("m", 2, 3, vec![[0_u8; 0]; 6]).unwrap();
+        loom.task("t").update(&m).run(|mut m| m[[1, 2]] = []).wait().unwrap();
+        loom.task("t").scratch::<[u64; 0]>(5).run(|s| assert_eq!(s.len(), 0)).wait().unwrap();
+    }
+}
+
+#[test]
+fn numbers_of_pieces_that_would_take_all_memory_are_refused() {
+    let loom = Loom::serial();
+    let v = loom.vector("v", vec![0_u8; 4]);
+    let c = loom.csr("c", Pattern::new(1, vec![0, 1], vec![0]).unwrap(), vec![0_u8]).unwrap();
+    for error in [
+        v.blocks(u32::MAX as usize).err(),
+        v.blocks(usize::MAX).err(),
+        v.halos(u32::MAX as usize, 1).err(),
+        v.by_colour(&[0, 1, 2, u32::MAX]).err(),
+        c.row_blocks(usize::MAX).err(),
+    ] {
+        let error = error.expect("it is refused");
+        assert!(error.to_string().contains("cannot be cut into"), "{error}");
+    }
+    assert_eq!(v.blocks(1000).unwrap().len(), 1000, "empty pieces are no mistake");
+    let nothing = loom.array("a", [0, usize::MAX, usize::MAX], Vec::<u8>::new()).unwrap();
+    assert_eq!(nothing.tiles([1, 1, 1]).unwrap().len(), 0);
+    loom.task("t").reduce(&nothing, Sum).run(|a| assert_eq!(a.extents(), [0, usize::MAX, usize::MAX]));
+}
