@@ -112,6 +112,9 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
         core.tracer.idle(worker, IdleReason::Parked);
         core.workers.parked[worker.index()].fetch_add(1, Ordering::Relaxed);
         let last_look = || match core.choose(local, worker) {
+            // The runtime may be ending since the look above. Whoever ends it either sees this worker among the sleepers,
+            // or took their lock before this worker did, and is seen here.
+            Found::Nothing if core.workers.is_stopping() => Some(Found::Nothing),
             // A team may have asked, and someone looked at the worker at that moment: then it joins after the next one.
             Found::Nothing if !core.workers.seat(worker).state.is_asked() => None,
             found => Some(found),
