@@ -49,6 +49,7 @@ pub(crate) struct Run {
     pub(crate) loom: Loom,
     pub(crate) regions: Vec<Any>,
     /// Pieces by list are new each time they are asked for; half of the time the old ones are used.
+    #[allow(clippy::type_complexity)]
     lists: Mutex<HashMap<(Piece, Cut), Vec<Indexed<u64>>>>,
     /// What task bodies found, by task.
     pub(crate) log: Mutex<BTreeMap<Id, u64>>,
