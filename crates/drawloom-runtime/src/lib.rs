@@ -32,6 +32,8 @@ mod failure;
 #[allow(unsafe_code)]
 mod loom;
 pub mod memory;
+#[cfg(all(test, any(loom, feature = "shuttle")))]
+mod models;
 mod order;
 pub mod plan;
 pub mod policy;

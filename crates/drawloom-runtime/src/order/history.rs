@@ -77,6 +77,7 @@ impl History {
     /// `folds` are the operators of the arguments that are reduced into, in order, each with whether its contributions are
     /// folded in the canonical order; the places in those reductions are added to `joined`.
     #[inline]
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn order<W: Weaver>(
         &mut self,
         weaver: &W,

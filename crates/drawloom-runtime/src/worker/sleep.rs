@@ -70,9 +70,12 @@ impl Sleep {
     pub(crate) fn notify_among(&self, may_run: impl Fn(usize) -> bool) {
         fence(Ordering::SeqCst);
         if self.sleeping.load(Ordering::SeqCst) > 0 {
-            let mut sleepers = lock(&self.sleepers);
-            if let Some(at) = sleepers.iter().rposition(|s| may_run(s.worker)) {
-                let sleeper = sleepers.remove(at);
+            let sleeper = {
+                let mut sleepers = lock(&self.sleepers);
+                let at = sleepers.iter().rposition(|s| may_run(s.worker));
+                at.map(|at| sleepers.remove(at))
+            };
+            if let Some(sleeper) = sleeper {
                 self.rouse(sleeper);
             }
         }
@@ -110,8 +113,13 @@ impl Sleep {
     pub(crate) fn sleep<T>(&self, worker: usize, look: impl FnOnce() -> Option<T>) -> Option<T> {
         // Release: nobody wakes this worker before it is in the list below.
         self.woken[worker].store(false, Ordering::Release);
-        lock(&self.sleepers).push(Sleeper { worker, thread: thread::current() });
-        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        {
+            // Counted before it can be found in the list: who wakes it counts it down, and must not make others that sleep
+            // look like none.
+            let mut sleepers = lock(&self.sleepers);
+            self.sleeping.fetch_add(1, Ordering::SeqCst);
+            sleepers.push(Sleeper { worker, thread: thread::current() });
+        }
         self.looking.fetch_sub(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if let Some(found) = look() {

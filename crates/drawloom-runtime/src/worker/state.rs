@@ -166,6 +166,13 @@ impl State {
         self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, may).is_ok()
     }
 
+    /// Whether the worker is blocked, and how often it is claimed, without leaving a trace.
+    #[cfg(all(test, any(loom, feature = "shuttle")))]
+    pub(crate) fn part_in_teams(&self) -> (bool, u64) {
+        let word = self.word.load(Ordering::Acquire);
+        (word & BLOCKED != 0, (word & CLAIMS) / CLAIM)
+    }
+
     /// Sleeps while the word is as described. `mark` is set in it meanwhile, for those who wake.
     fn sleep_while(&self, holds: impl Fn(u64) -> bool, mark: u64) -> u64 {
         let mut guard = lock(&self.lock);

@@ -1,0 +1,200 @@
+//! Policies, drivers, and the phases of a worker's cycle.
+
+use std::sync::{Arc, Mutex};
+
+use drawloom_runtime::policy::queue::Queue;
+use drawloom_runtime::policy::{Policy, Ready, choice};
+use drawloom_runtime::{ErrorKind, Loom, WorkerId};
+
+/// What ran, in order, on a runtime with one worker that is driven once everything is submitted.
+fn order_of(policy: &str, priorities: &[i32]) -> Vec<usize> {
+    let loom = Loom::builder().workers(1).undriven([0]).policy(policy).build().unwrap();
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    for (number, &priority) in priorities.iter().enumerate() {
+        let ran = Arc::clone(&ran);
+        loom.task("t").priority(priority).run(move || ran.lock().unwrap().push(number));
+    }
+    let mut driver = loom.driver(loom.worker(0).unwrap()).unwrap();
+    driver.init().unwrap();
+    while driver.run_once().unwrap() {}
+    loom.wait_all().unwrap();
+    ran.lock().unwrap().clone()
+}
+
+#[test]
+fn eager_runs_tasks_in_the_order_in_which_they_became_ready() {
+    assert_eq!(order_of("eager", &[0, 3, -1, 2]), [0, 1, 2, 3]);
+}
+
+#[test]
+fn prio_runs_the_highest_priority_first_and_equal_ones_in_order() {
+    assert_eq!(order_of("prio", &[0, 3, -1, 3, 5]), [4, 1, 3, 0, 2]);
+}
+
+#[test]
+fn stealing_runs_positive_priorities_first_and_negative_ones_last() {
+    for policy in ["ws", "lws"] {
+        let order = order_of(policy, &[-2, 0, 7, -1, 9]);
+        assert_eq!(order, [4, 2, 1, 3, 0], "{policy}");
+    }
+}
+
+#[test]
+fn the_same_seed_places_tasks_in_the_same_way() {
+    assert_eq!(order_of("random:7", &[0; 20]), order_of("random:7", &[0; 20]));
+}
+
+#[test]
+fn every_policy_gives_the_same_result() {
+    for policy in choice::NAMES.into_iter().chain(["random:42"]) {
+        for workers in [1, 2, 17] {
+            let loom = Loom::builder().workers(workers).policy(policy).build().unwrap();
+            let x = loom.value("x", 1_u64);
+            let ys: Vec<_> = (0..10_u64).map(|i| loom.value(format!("y{i}"), i)).collect();
+            for round in 0..30_u64 {
+                for (i, y) in ys.iter().enumerate() {
+                    let task = loom.task("mix").read(&x).update(y).priority(i as i32 - 5);
+                    task.run(move |x, y| *y = y.wrapping_mul(31).wrapping_add(*x));
+                }
+                loom.task("next").update(&x).run(move |x| *x = x.wrapping_mul(17) + round);
+            }
+            let serial = (0..30_u64).fold(1_u64, |x, round| x.wrapping_mul(17) + round);
+            assert_eq!(x.get().unwrap(), serial, "{policy}, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn a_policy_that_does_not_exist_is_refused_with_those_that_do() {
+    for name in ["fifo", "random:x", ""] {
+        let error = Loom::builder().workers(1).policy(name).build().err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Setting);
+        assert!(error.to_string().contains("lws, ws, eager, prio, random"), "{error}");
+    }
+}
+
+/// Gives every task to one worker only.
+struct OnlyLast {
+    queue: Queue,
+    last: Mutex<Option<WorkerId>>,
+}
+
+impl Policy for OnlyLast {
+    fn push(&self, task: Ready, _: Option<WorkerId>) {
+        self.queue.push_back(task);
+    }
+    fn pop(&self, worker: WorkerId) -> Option<Ready> {
+        if *self.last.lock().unwrap() == Some(worker) { self.queue.pop_front() } else { None }
+    }
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+    fn set_workers(&self, workers: &[WorkerId]) {
+        *self.last.lock().unwrap() = workers.last().copied();
+    }
+    fn suits_all(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_policy_of_the_user_decides_who_runs_a_task() {
+    let make = |_: &_| -> Box<dyn Policy> { Box::new(OnlyLast { queue: Queue::default(), last: Mutex::new(None) }) };
+    let loom = Loom::builder().workers(3).build().unwrap();
+    let context = loom.context("picky").policy_with(make).create().unwrap();
+    for expected in [2, 1] {
+        for _ in 0..50 {
+            let handle = loom.clone();
+            let worker = loom.task("t").in_context(&context).returns(move || handle.current_worker().unwrap().index());
+            assert_eq!(worker.wait().unwrap(), expected);
+        }
+        context.remove_workers([loom.worker(expected).unwrap()]).unwrap();
+    }
+}
+
+/// Panics at every third call of each method.
+#[derive(Default)]
+struct Moody {
+    queue: Queue,
+    calls: std::sync::atomic::AtomicUsize,
+}
+
+impl Moody {
+    fn mood(&self) {
+        let calls = self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        assert_ne!(calls % 3, 2, "in a bad mood");
+    }
+}
+
+impl Policy for Moody {
+    fn push(&self, task: Ready, _: Option<WorkerId>) {
+        self.mood();
+        self.queue.push_back(task);
+    }
+    fn pop(&self, _: WorkerId) -> Option<Ready> {
+        self.mood();
+        self.queue.pop_front()
+    }
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+    fn set_workers(&self, _: &[WorkerId]) {}
+}
+
+#[test]
+fn a_policy_that_panics_loses_no_task_and_kills_no_worker() {
+    let loom = Loom::builder().workers(2).policy_with(|_| Box::new(Moody::default())).build().unwrap();
+    let x = loom.value("x", 0_u32);
+    for _ in 0..100 {
+        loom.task("count").update(&x).run(|x| *x += 1);
+    }
+    loom.wait_all().unwrap();
+    assert_eq!(x.get().unwrap(), 100);
+}
+
+#[test]
+fn a_turn_of_the_cycle_has_its_phases_in_order() {
+    let phases = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&phases);
+    let builder = Loom::builder().workers(1).undriven([0]);
+    let loom = builder.on_phase(move |_, phase| seen.lock().unwrap().push(format!("{phase:?}"))).build().unwrap();
+    let mut driver = loom.driver(loom.worker(0).unwrap()).unwrap();
+    driver.init().unwrap();
+    assert!(!driver.run_once().unwrap());
+    assert_eq!(std::mem::take(&mut *phases.lock().unwrap()), ["Schedule", "Team", "Input", "Transfers"]);
+    let future = loom.task("t").run(|| ());
+    assert!(driver.run_once().unwrap());
+    assert!(future.is_complete());
+    assert_eq!(*phases.lock().unwrap(), ["Schedule", "Team", "Input", "Transfers", "Execute"]);
+}
+
+#[test]
+fn a_driver_refuses_what_it_cannot_do() {
+    let loom = Loom::builder().workers(2).undriven([1]).build().unwrap();
+    let (launched, own) = (loom.worker(0).unwrap(), loom.worker(1).unwrap());
+    assert!(loom.driver(launched).err().unwrap().to_string().contains("worker 0 is driven already"));
+    let mut driver = loom.driver(own).unwrap();
+    assert!(loom.driver(own).is_err());
+    assert!(driver.run_once().unwrap_err().to_string().contains("`init`"));
+    driver.init().unwrap();
+    assert!(driver.init().is_err());
+    drop(driver);
+    assert!(loom.driver(own).is_ok());
+    assert!(loom.worker(2).is_err());
+    assert_eq!(Loom::builder().workers(1).undriven([1]).build().err().unwrap().kind(), ErrorKind::Setting);
+    assert_eq!(Loom::builder().workers(0).build().err().unwrap().kind(), ErrorKind::Setting);
+}
+
+#[test]
+fn a_driver_runs_until_the_runtime_ends() {
+    let loom = Loom::builder().workers(1).undriven([0]).build().unwrap();
+    let driver = loom.driver(loom.worker(0).unwrap()).unwrap();
+    let thread = std::thread::spawn(move || driver.run());
+    let x = loom.value("x", 0);
+    for _ in 0..100 {
+        loom.task("count").update(&x).run(|x| *x += 1);
+    }
+    assert_eq!(x.get().unwrap(), 100);
+    drop((x, loom));
+    thread.join().unwrap().unwrap();
+}
