@@ -204,13 +204,11 @@ impl Run<'_> {
         }
     }
 
-    /// Commuting tasks of one scope, in the order of their starts: the body of any that started earlier must have ended. It
-    /// need not be complete: neither its children nor those it ends with have what it commutes on.
+    /// Commuting tasks of one scope, in the order of their starts: any that started earlier must be complete.
     fn check_commutes(&mut self, tasks: &[u32]) {
         let known = |&task: &u32| {
-            let own = &self.timeline.tasks[task as usize];
-            let end = if self.complete[task as usize] == Some(NEVER) { Some(NEVER) } else { own.end };
-            Some((own.start?, end?, task))
+            let (start, complete) = (self.timeline.tasks[task as usize].start, self.complete[task as usize]);
+            Some((start?, complete?, task))
         };
         let commutes =
             |task: u32| self.family.touches[task as usize].iter().filter(|touch| touch.class == Class::Commute);
