@@ -34,6 +34,7 @@ unsafe impl<T: Portable, const N: usize> Portable for [T; N] {}
 /// Declares a struct whose fields are all portable, and makes it portable.
 ///
 /// ```
+/// #![forbid(unsafe_code)]
 /// drawloom_runtime::portable! {
 ///     /// A particle.
 ///     #[derive(Debug, PartialEq)]
