@@ -417,6 +417,9 @@ impl LoomBuilder {
     }
 
     /// How many tasks may be in flight before a thread that submits waits.
+    ///
+    /// A thread that waits for ever otherwise, because it holds the guard that the tasks wait for, goes beyond the limit. A
+    /// task that submits never waits.
     #[must_use]
     pub fn in_flight(mut self, tasks: u32) -> Self {
         self.in_flight = tasks;

@@ -137,7 +137,7 @@ impl Stalls {
                     since = Some((picture.signature, first));
                     let over = motion == Motion::Never || first.elapsed() >= self.patience;
                     if over && !done() {
-                        let error = self.report(core, &picture, on);
+                        let error = self.report(core, &picture, motion, on);
                         // The report took its time; what was done meanwhile counts.
                         return if done() { Ok(()) } else { Err(error) };
                     }
@@ -173,7 +173,11 @@ impl Stalls {
         (motion != Motion::Now).then_some((picture, motion))
     }
 
-    fn report(&self, core: &Core, picture: &Picture, on: On) -> Error {
-        report::error(core, picture, &lock(&self.state), on)
+    fn report(&self, core: &Core, picture: &Picture, motion: Motion, on: On) -> Error {
+        let outlook = match motion {
+            Motion::Never => ", which can never be".to_owned(),
+            Motion::Now | Motion::Perhaps => format!(", and nothing has changed for {:?}", self.patience),
+        };
+        report::error(core, picture, &lock(&self.state), on, &outlook)
     }
 }

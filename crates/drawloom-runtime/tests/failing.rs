@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use drawloom_runtime::task::future::TryGet;
-use drawloom_runtime::{ErrorKind, Loom, Region, Sum};
+use drawloom_runtime::{ErrorKind, Loom, Sum};
 
 /// The serial engine, and engines with more and fewer workers than there are processors.
 fn looms() -> Vec<Loom> {
@@ -292,11 +292,18 @@ fn destructors_that_panic_neither_end_a_worker_nor_stop_the_others() {
     for loom in looms() {
         let x = loom.value("x", 0_u64);
         let bomb = Bomb(true);
-        let error = loom.task("captures").run(move || drop(&bomb)).wait();
+        let error = loom
+            .task("captures")
+            .run(move || {
+                let _kept = &bomb;
+            })
+            .wait();
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Panicked);
         loom.task("bad").write(&x).run(|_| panic!("no"));
         let bomb = Bomb(true);
-        loom.task("cancelled").read(&x).run(move |_| drop(&bomb));
+        loom.task("cancelled").read(&x).run(move |_| {
+            let _kept = &bomb;
+        });
         let error = loom.wait_all().unwrap_err();
         assert_eq!(error.others_count(), 1, "{error}");
         assert!(error.others()[0].to_string().contains("while its body was dropped"), "{error}");

@@ -30,7 +30,7 @@ impl Meeting {
 }
 
 fn looms(workers: usize) -> Vec<Loom> {
-    let policies = ["lws", "ws", "eager", "prio"];
+    let policies = ["lws", "ws", "eager", "prio", "random"];
     policies.map(|policy| Loom::builder().workers(workers).policy(policy).build().unwrap()).into()
 }
 
@@ -97,7 +97,9 @@ fn pieces_of_different_partitions_that_share_nothing_meet() {
         // Everything was touched through the whole, the blocks and the colours before.
         loom.task("whole").update(&v).run(|v| v.fill(1));
         let colours: Vec<_> = v.by_colour(&[0, 1, 0, 1, 0, 1, 2, 2, 2, 2, 2, 2]).unwrap().collect();
-        v.blocks(4).unwrap().for_each(|b| drop(loom.task("block").update(&b).run(|_| ())));
+        for block in v.blocks(4).unwrap() {
+            loom.task("block").update(&block).run(|_| ());
+        }
         let meeting = Meeting::of(3);
         let [x, y, z] = [(); 3].map(|()| meeting.clone());
         let last = v.blocks(4).unwrap().get(3).unwrap();

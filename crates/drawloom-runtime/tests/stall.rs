@@ -73,7 +73,7 @@ fn a_guard_on_another_thread_is_waited_for_patiently_and_then_named() {
         let (release, wait_to_release) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             let handle = x.clone();
-            scope.spawn(move || {
+            let holder = scope.spawn(move || {
                 let guard = handle.write().unwrap();
                 held.send(()).unwrap();
                 wait_to_release.recv().unwrap();
@@ -83,8 +83,11 @@ fn a_guard_on_another_thread_is_waited_for_patiently_and_then_named() {
             let future = loom.task("reader").read(&x).returns(|x| *x);
             let error = loom.wait_all().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Stalled);
-            assert!(error.to_string().contains("which another thread holds"), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("for all tasks, and nothing has changed for 20ms: task `reader`"), "{text}");
+            assert!(text.contains("which another thread holds"), "{text}");
             release.send(()).unwrap();
+            holder.join().unwrap();
             assert_eq!(future.wait().unwrap(), 0);
         });
     }

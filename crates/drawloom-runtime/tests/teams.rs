@@ -95,6 +95,7 @@ fn a_team_larger_than_its_context_is_refused() {
     let error = loom.task("crowd").team(3).run(|_| ()).wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Team);
     assert!(error.to_string().contains("task `crowd`") && error.to_string().contains("`main` has 2"), "{error}");
+    #[allow(clippy::reversed_empty_ranges, reason = "a range the wrong way round is one of the mistakes")]
     for bounds in [0..=0, 3..=2, 0..=4] {
         let error = loom.task("nobody").team(bounds).run(|_| ()).wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Team);

@@ -134,6 +134,10 @@ fn nothing_is_recorded_unless_asked_for() {
     assert!(trace.tasks.is_empty() && trace.events.is_empty());
     let loom = Loom::builder().workers(2).trace(true).build().unwrap();
     program(&loom);
+    // Sooner or later a worker has nothing to do.
+    while loom.stats().workers.iter().all(|w| w.parked == 0) {
+        std::thread::yield_now();
+    }
     let trace = loom.trace_stop();
     assert!(trace.tasks.len() > 300);
     assert!(trace.events.iter().any(|e| e.kind == EventKind::Idle));

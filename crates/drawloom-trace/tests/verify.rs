@@ -259,8 +259,10 @@ fn place(tasks: &[TaskRecord], number: Option<u64>) -> Option<usize> {
     tasks.iter().position(|task| Some(task.number) == number)
 }
 
+/// Whether an earlier access of the first kind and a later one of the second must happen in order. A contribution to a
+/// reduction is private, so it waits for nothing.
 fn conflict(one: &str, two: &str) -> bool {
-    one != "Scratch" && two != "Scratch" && (one != two || one == "Write")
+    !two.starts_with("Reduce") && one != "Scratch" && two != "Scratch" && (one != two || one == "Write")
 }
 
 fn reported(trace: &Trace, report: &Report, rule: Rule) -> BTreeMap<(usize, u32), BTreeSet<(usize, u64)>> {

@@ -42,7 +42,7 @@ pub mod prelude {
         PartitionId, Pieces, RegionId, Regions, Report, Rule, SpaceId,
     };
     pub use drawloom_runtime::{
-        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Portable, Product, Region, Sum, Value,
-        Vector,
+        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Portable, Product, Region, Sum,
+        Value, Vector,
     };
 }

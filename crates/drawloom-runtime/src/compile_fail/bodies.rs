@@ -204,7 +204,7 @@ const A_FALLIBLE_BODY_WITHOUT_RESULT: () = ();
 
 /// A task that may be tried again cannot give away what it captured.
 ///
-/// ```compile_fail,E0525
+/// ```compile_fail,E0507
 /// # use drawloom_runtime::*;
 /// # let loom = Loom::serial();
 /// let text = String::from("once");
@@ -224,7 +224,7 @@ const A_BODY_THAT_CANNOT_RUN_AGAIN: () = ();
 
 /// Nor can a task of a plan, which is replayed.
 ///
-/// ```compile_fail,E0525
+/// ```compile_fail,E0507
 /// # use drawloom_runtime::*;
 /// # let loom = Loom::serial();
 /// let text = String::from("once");
@@ -308,12 +308,13 @@ const SOMETHING_ELSE_TO_COME_AFTER: () = ();
 
 /// The typed builder ends at twelve accesses; lists have no end.
 ///
-/// ```compile_fail,E0277
+/// ```compile_fail,E0599
 /// # use drawloom_runtime::*;
 /// # let loom = Loom::serial();
 /// let x = loom.value("x", 1_u64);
 /// let x = &x;
-/// loom.task("t").read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x);
+/// let twelve = loom.task("t").read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x).read(x);
+/// twelve.read(x).run(|_, _, _, _, _, _, _, _, _, _, _, _, _| ());
 /// ```
 ///
 /// Instead:

@@ -147,7 +147,7 @@ const ELEMENTS_THAT_BORROW: () = ();
 /// # use drawloom_runtime::*;
 /// # let loom = Loom::serial();
 /// let v = vec![0.0; 8];
-/// loom.task("t").read(&v).run(|v| ());
+/// let task = loom.task("t").read(&v);
 /// ```
 ///
 /// Instead:
@@ -234,7 +234,7 @@ const A_CLOSURE_AS_OPERATOR: () = ();
 /// ```compile_fail,E0277
 /// # use drawloom_runtime::*;
 /// # let loom = Loom::serial();
-/// loom.task("t").scratch::<String>(4).run(|buffer| ());
+/// let task = loom.task("t").scratch::<String>(4);
 /// ```
 ///
 /// Instead:

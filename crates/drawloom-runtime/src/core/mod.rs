@@ -338,6 +338,7 @@ impl Core {
     }
 
     /// The arguments and rare parts of a task.
+    #[allow(clippy::mut_from_ref)]
     pub(super) fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
         // SAFETY: only the thread that submits, runs or completes the task calls this, one after the other.
         let description = unsafe { (*record.description.get()).assume_init_mut() };

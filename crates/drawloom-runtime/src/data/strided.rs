@@ -52,11 +52,11 @@ impl<T, const N: usize> Grid<T, N> {
     #[inline]
     fn find(&self, at: [usize; N]) -> Option<*mut T> {
         let mut offset = 0;
-        for i in 0..N {
-            if at[i] >= self.extents[i] {
+        for ((at, extent), stride) in at.iter().zip(&self.extents).zip(&self.strides) {
+            if at >= extent {
                 return None;
             }
-            offset += at[i] * self.strides[i];
+            offset += at * stride;
         }
         Some(self.start.wrapping_add(offset))
     }

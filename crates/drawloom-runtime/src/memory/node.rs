@@ -25,7 +25,7 @@ pub struct Address(pub u64);
 impl Address {
     /// The address of the byte `bytes` further on.
     #[must_use]
-    pub fn add(self, bytes: usize) -> Self {
+    pub fn offset(self, bytes: usize) -> Self {
         Self(self.0 + bytes as u64)
     }
 }

@@ -175,8 +175,9 @@ impl State {
                 let (at, bytes) = (run.start as usize * size, (run.end - run.start) as usize * size);
                 // SAFETY: both replicates have the whole region, so the run lies in them. The task was granted the piece,
                 // so nobody changes its elements, and `moving` keeps other copies of them away.
-                let token =
-                    unsafe { replicate.memory.start_copy(direction, base.add(at), replicate.address.add(at), bytes) };
+                let token = unsafe {
+                    replicate.memory.start_copy(direction, base.add(at), replicate.address.offset(at), bytes)
+                };
                 copies.push(Copying { memory: Arc::clone(&replicate.memory), token });
             }
             left = left.difference(&part);

@@ -77,6 +77,7 @@ impl History {
     /// `folds` are the operators of the arguments that are reduced into, in order, each with whether its contributions are
     /// folded in the canonical order; the places in those reductions are added to `joined`.
     #[inline]
+    #[allow(clippy::too_many_arguments)]
     pub(crate) fn order<W: Weaver>(
         &mut self,
         weaver: &W,
@@ -241,6 +242,8 @@ impl History {
     fn close_reduction<W: Weaver>(&mut self, weaver: &W, piece: &Piece) {
         let Some(open) = self.slot(piece).reduction.take() else { return };
         let arg = Arg::new(piece, Mode::Update);
+        // Others that overlap are folded before, and so begin before.
+        self.settle_reductions(weaver, arg, None);
         let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members;
         // Nothing can be refused: what was contributed to is there, and one argument overlaps no other.

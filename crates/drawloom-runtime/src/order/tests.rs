@@ -69,6 +69,20 @@ impl Program {
         waits.len()
     }
 
+    /// Orders the same task again and again.
+    fn tasks(&mut self, count: usize, args: &[Arg]) {
+        for _ in 0..count {
+            self.task(args);
+        }
+    }
+
+    /// Orders a task on each region of a list.
+    fn each<R: Region>(&mut self, regions: &[R], mode: Mode) {
+        for region in regions {
+            self.task(&[arg(region, mode)]);
+        }
+    }
+
     fn edges(&self) -> usize {
         self.count.edges.get()
     }
@@ -85,8 +99,8 @@ fn many_readers_then_many_writers_make_a_linear_number_of_edges() {
     let mut program = Program::new();
     let n = 1000;
     for _ in 0..10 {
-        (0..n).for_each(|_| drop(program.task(&[arg(&x, Mode::Read)])));
-        (0..n).for_each(|_| drop(program.task(&[arg(&x, Mode::Update)])));
+        program.tasks(n, &[arg(&x, Mode::Read)]);
+        program.tasks(n, &[arg(&x, Mode::Update)]);
     }
     assert!(program.edges() <= 3 * 20 * n, "{} edges for {} tasks", program.edges(), 20 * n);
 }
@@ -98,8 +112,8 @@ fn many_readers_then_many_tasks_that_commute_make_a_linear_number_of_edges() {
     let mut program = Program::new();
     let n = 1000;
     for _ in 0..10 {
-        (0..n).for_each(|_| drop(program.task(&[arg(&x, Mode::Read)])));
-        (0..n).for_each(|_| drop(program.task(&[arg(&x, Mode::Commute)])));
+        program.tasks(n, &[arg(&x, Mode::Read)]);
+        program.tasks(n, &[arg(&x, Mode::Commute)]);
     }
     assert!(program.edges() <= 3 * 20 * n, "{} edges for {} tasks", program.edges(), 20 * n);
 }
@@ -112,10 +126,10 @@ fn writers_of_blocks_and_readers_of_the_whole_make_a_linear_number_of_edges_in_b
     let blocks: Vec<_> = v.blocks(n).unwrap().collect();
     let mut program = Program::new();
     for _ in 0..5 {
-        blocks.iter().for_each(|b| drop(program.task(&[arg(b, Mode::Write)])));
-        (0..n).for_each(|_| drop(program.task(&[arg(&v, Mode::Read)])));
+        program.each(&blocks, Mode::Write);
+        program.tasks(n, &[arg(&v, Mode::Read)]);
         // The other way round: readers of the whole are in the way of every block.
-        blocks.iter().for_each(|b| drop(program.task(&[arg(b, Mode::Update)])));
+        program.each(&blocks, Mode::Update);
         program.task(&[arg(&v, Mode::Update)]);
     }
     let tasks = 5 * (3 * n + 1);
@@ -160,8 +174,8 @@ fn partitions_used_in_turn_do_not_remember_each_other_for_ever() {
     let v = loom.vector("v", vec![0_u64; 60]);
     let mut program = Program::new();
     let round = |program: &mut Program| {
-        v.blocks(12).unwrap().for_each(|b| drop(program.task(&[arg(&b, Mode::Update)])));
-        v.blocks(5).unwrap().for_each(|b| drop(program.task(&[arg(&b, Mode::Update)])));
+        program.each(&v.blocks(12).unwrap().collect::<Vec<_>>(), Mode::Update);
+        program.each(&v.blocks(5).unwrap().collect::<Vec<_>>(), Mode::Update);
         program.edges()
     };
     let (mut before, mut most) = (round(&mut program), 0);

@@ -131,7 +131,6 @@ fn refused(tape: &Tape) -> Result<()> {
 
 impl<'a, A> Task<'a, A, Recorded<'a>> {
     /// The task starts after another one of the same recording.
-    #[must_use]
     pub fn after(mut self, step: Step) -> Self {
         self.spec_mut().extras().steps.push(step.0);
         self

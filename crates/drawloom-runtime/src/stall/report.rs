@@ -22,8 +22,8 @@ struct Report<'a> {
     places: FxHashMap<u32, usize>,
 }
 
-/// The error of a wait that can never end.
-pub(super) fn error(core: &Core, picture: &Picture, state: &State, on: On) -> Error {
+/// The error of a wait that can never end, or has gone on for too long; `outlook` says which.
+pub(super) fn error(core: &Core, picture: &Picture, state: &State, on: On, outlook: &str) -> Error {
     let places = picture.entries.iter().enumerate().map(|(place, e)| (e.id.index(), place)).collect();
     let report = Report { core, picture, state, places };
     let waiting: Vec<&Entry> = picture.entries.iter().filter(|e| report.waits(e)).collect();
@@ -39,7 +39,7 @@ pub(super) fn error(core: &Core, picture: &Picture, state: &State, on: On) -> Er
         lines.push(format!("{left} more wait"));
     }
     let (task, wait) = report.wait(on);
-    let mut message = format!("{wait}, which can never be");
+    let mut message = format!("{wait}{outlook}");
     if !lines.is_empty() {
         message = format!("{message}: {}", lines.join("; "));
     }

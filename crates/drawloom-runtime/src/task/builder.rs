@@ -52,14 +52,23 @@ impl Sink for Submit {
 }
 
 /// A list of accesses that can be longer by one.
-#[diagnostic::on_unimplemented(
-    message = "a task has at most twelve accesses",
-    label = "one access too many",
-    note = "regions of one kind can be declared together with `read_all` and `update_all`, any number of them"
-)]
 pub trait Append<X> {
     /// The longer list.
     type List;
+}
+
+/// Stands in for a list of more than twelve accesses, which no task can have: declare regions of one kind together with
+/// `read_all` and `update_all`, any number of them.
+///
+/// It is a type of its own for the sake of the compiler's message.
+pub struct AtMostTwelveAccesses;
+
+impl<X> Append<X> for AtMostTwelveAccesses {
+    type List = Self;
+}
+
+impl<X, A, B, C, D, E, F, G, H, I, J, K, L> Append<X> for (A, B, C, D, E, F, G, H, I, J, K, L) {
+    type List = AtMostTwelveAccesses;
 }
 
 /// Regions whose elements have a known type, for reductions.

@@ -111,7 +111,9 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
         }
         core.tracer.idle(worker, IdleReason::Parked);
         core.workers.parked[worker.index()].fetch_add(1, Ordering::Relaxed);
+        // The end of the runtime wakes those who sleep. Who is about to sleep then, and comes too late for that, sees it here.
         let last_look = || match core.choose(local, worker) {
+            Found::Nothing if core.workers.is_stopping() => Some(Found::Nothing),
             // A team may have asked, and someone looked at the worker at that moment: then it joins after the next one.
             Found::Nothing if !core.workers.seat(worker).state.is_asked() => None,
             found => Some(found),

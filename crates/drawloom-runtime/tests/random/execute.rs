@@ -48,8 +48,6 @@ pub(crate) fn create(loom: &Loom, number: usize, kind: &Kind) -> Any {
 pub(crate) struct Run {
     pub(crate) loom: Loom,
     pub(crate) regions: Vec<Any>,
-    /// Pieces by list are new each time they are asked for; half of the time the old ones are used.
-    lists: Mutex<HashMap<(Piece, Cut), Vec<Indexed<u64>>>>,
     /// What task bodies found, by task.
     pub(crate) log: Mutex<BTreeMap<Id, u64>>,
 }
@@ -57,42 +55,29 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn new(loom: &Loom, kinds: &[Kind]) -> Arc<Self> {
         let regions = kinds.iter().enumerate().map(|(number, kind)| create(loom, number, kind)).collect();
-        Arc::new(Self { loom: loom.clone(), regions, lists: Mutex::default(), log: Mutex::default() })
+        Arc::new(Self { loom: loom.clone(), regions, log: Mutex::default() })
     }
 
     pub(crate) fn find(&self, piece: &Piece) -> Any {
         let mut found = self.regions[piece.region].clone();
-        for (depth, (cut, number)) in piece.cuts.iter().enumerate() {
-            let prefix = Piece { region: piece.region, cuts: piece.cuts[..depth].to_vec() };
-            found = self.cut(&found, prefix, cut, *number);
+        for (cut, number) in &piece.cuts {
+            found = self.cut(&found, cut, *number);
         }
         found
     }
 
-    fn cut(&self, whole: &Any, path: Piece, cut: &Cut, number: usize) -> Any {
+    fn cut(&self, whole: &Any, cut: &Cut, number: usize) -> Any {
         match (whole, cut) {
             (Any::Line(v), Cut::Blocks(n)) => Any::Line(nth(v.blocks(*n), number)),
             (Any::Line(v), Cut::Halos(n, width)) => Any::Line(nth(v.halos(*n, *width), number)),
-            (Any::Line(v), Cut::Colours(colours)) => {
-                self.listed(path, cut, number, || v.by_colour(colours).unwrap().collect())
-            }
-            (Any::Line(v), Cut::Lists(lists)) => self.listed(path, cut, number, || v.subsets(lists).unwrap().collect()),
+            (Any::Line(v), Cut::Colours(colours)) => Any::Scattered(nth(v.by_colour(colours), number)),
+            (Any::Line(v), Cut::Lists(lists)) => Any::Scattered(nth(v.subsets(lists), number)),
             (Any::Floats(v), Cut::Blocks(n)) => Any::Floats(nth(v.blocks(*n), number)),
             (Any::Matrix(m), Cut::Tiles(rows, columns)) => Any::Matrix(nth(m.tiles(*rows, *columns), number)),
             (Any::Array(a), Cut::Grid(tile)) => Any::Array(nth(a.tiles(*tile), number)),
             (Any::Csr(c), Cut::Rows(n)) => Any::Csr(nth(c.row_blocks(*n), number)),
             _ => unreachable!("{cut:?} does not fit"),
         }
-    }
-
-    fn listed(&self, path: Piece, cut: &Cut, number: usize, make: impl Fn() -> Vec<Indexed<u64>>) -> Any {
-        let mut lists = self.lists.lock().unwrap();
-        let found = lists.entry((path, cut.clone())).or_insert_with(&make);
-        // Cutting anew gives the same pieces, or others that overlap them.
-        if number % 2 == 1 {
-            *found = make();
-        }
-        Any::Scattered(found[number].clone())
     }
 
     /// Carries steps out, and returns how those outside of tasks ended. The values that were waited for are mixed in.
@@ -194,7 +179,9 @@ impl Scope {
     pub(crate) fn wait_for_rest(&mut self) {
         let mut rest: Vec<Id> = self.futures.keys().copied().collect();
         rest.sort_unstable();
-        rest.into_iter().for_each(|id| drop(self.wait(id)));
+        for id in rest {
+            self.wait(id);
+        }
     }
 }
 

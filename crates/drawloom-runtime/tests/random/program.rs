@@ -166,6 +166,16 @@ pub(crate) struct Program {
     pub(crate) streams: Vec<Vec<Op>>,
 }
 
+impl Program {
+    /// Whether some task, also one inside of others, is such a one.
+    pub(crate) fn any_task(&self, is: &dyn Fn(&TaskOf) -> bool) -> bool {
+        fn any(ops: &[Op], is: &dyn Fn(&TaskOf) -> bool) -> bool {
+            ops.iter().any(|op| matches!(op, Op::Task(task) if is(task) || any(&task.children, is)))
+        }
+        self.streams.iter().any(|stream| any(stream, is))
+    }
+}
+
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, kind) in self.regions.iter().enumerate() {

@@ -158,7 +158,7 @@ impl Granted {
         }
         for Touch { region, class, runs } in touches {
             match class {
-                Class::Write | Class::Commute => exclusive.entry(*region).or_default().extend(runs),
+                Class::Write | Class::Commute | Class::Fold => exclusive.entry(*region).or_default().extend(runs),
                 Class::Read | Class::Reduce(_) => common.entry((*region, *class)).or_default().extend(runs),
             }
         }

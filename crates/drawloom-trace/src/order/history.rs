@@ -14,6 +14,8 @@ pub(crate) enum Class {
     Commute,
     /// Reduce with the operator of this number.
     Reduce(u32),
+    /// An update by a task that folds contributions: those to other pieces are private, and none of its business.
+    Fold,
 }
 
 impl Class {
@@ -22,6 +24,7 @@ impl Class {
         match (self, other) {
             (Self::Read, Self::Read) | (Self::Commute, Self::Commute) => false,
             (Self::Reduce(one), Self::Reduce(two)) => one != two,
+            (Self::Reduce(_), Self::Fold) | (Self::Fold, Self::Reduce(_)) => false,
             _ => true,
         }
     }
@@ -71,7 +74,7 @@ impl Cell {
     fn raise(&mut self, class: Class, mark: Mark) {
         match class {
             Class::Read => self.read = self.read.max(mark),
-            Class::Write => self.write = self.write.max(mark),
+            Class::Write | Class::Fold => self.write = self.write.max(mark),
             Class::Commute => self.commute = self.commute.max(mark),
             Class::Reduce(operator) => self.raise_reduce(operator, mark),
         }
@@ -96,6 +99,7 @@ impl Cell {
             Class::Read => self.write.max(self.commute).max(first.1),
             Class::Write => self.read.max(self.write).max(self.commute).max(first.1),
             Class::Commute => self.read.max(self.write).max(first.1),
+            Class::Fold => self.read.max(self.write).max(self.commute),
             Class::Reduce(operator) => {
                 let other = if first.0 == operator { second.1 } else { first.1 };
                 self.read.max(self.write).max(self.commute).max(other)

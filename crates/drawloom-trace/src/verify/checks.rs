@@ -188,8 +188,11 @@ impl Run<'_> {
         for &task in tasks {
             let touches = &self.family.touches[task as usize];
             let Some(start) = self.timeline.tasks[task as usize].start else { continue };
-            for touch in touches {
-                let latest = scope.latest(touch.region, touch.class, &touch.runs);
+            // A contribution is private: what comes after must wait for it, and it waits for nothing.
+            for touch in touches.iter().filter(|touch| !matches!(touch.class, Class::Reduce(_))) {
+                let folds = self.trace.tasks[task as usize].internal && touch.class == Class::Write;
+                let class = if folds { Class::Fold } else { touch.class };
+                let latest = scope.latest(touch.region, class, &touch.runs);
                 if latest.value > start {
                     self.report_pair(Rule::Conflict, task, touch, latest, start);
                 }
@@ -270,7 +273,7 @@ impl Run<'_> {
             matches!(
                 (mode, class),
                 (AccessMode::Read, Class::Read)
-                    | (AccessMode::Write | AccessMode::Update, Class::Write)
+                    | (AccessMode::Write | AccessMode::Update, Class::Write | Class::Fold)
                     | (AccessMode::Commute, Class::Commute)
                     | (AccessMode::Reduce(_), Class::Reduce(_))
             )
@@ -283,7 +286,7 @@ impl Run<'_> {
                 || {
                     match class {
                         Class::Read => "reads, through a task that it spawned,",
-                        Class::Write => "writes, through a task that it spawned,",
+                        Class::Write | Class::Fold => "writes, through a task that it spawned,",
                         Class::Commute => "commutes, through a task that it spawned,",
                         Class::Reduce(_) => "reduces, through a task that it spawned,",
                     }

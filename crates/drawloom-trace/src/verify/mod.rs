@@ -14,6 +14,10 @@
 //! | [`Worker`](Rule::Worker) | a worker ran two tasks at once, and not one inside of an ancestor that waits |
 //! | [`Undescribed`](Rule::Undescribed) | events name a task of which the trace has no record |
 //!
+//! A task that reduces fills an accumulator of its own, so it conflicts only with tasks after it. The engine records the
+//! task that folds the contributions in as one that updates; it waits for its own contributors, and not for those to other
+//! pieces, which overlap it and are folded by themselves.
+//!
 //! A task is complete when its body has ended and its children and the tasks it ends with are complete. Time is near
 //! linear in the number of events and runs: one sweep for each scope, over a tree for each region.
 //!
