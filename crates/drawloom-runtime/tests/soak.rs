@@ -46,7 +46,7 @@ fn round(loom: &Loom, a: &Vector<u64>, b: &Vector<u64>, number: u64) -> usize {
         inner.task("look").read(&lent).returns(|a| a[0]).wait().unwrap()
     });
     count += 6;
-    if number % 7 == 0 {
+    if number.is_multiple_of(7) {
         // A failure now and then, which nobody asks about but the wait at the end.
         loom.task("fail").write(&sum).run(|_| std::panic::resume_unwind(Box::new("by plan")));
         loom.task("cancelled").read(&sum).after(&parent).run(|_| ());
@@ -76,7 +76,7 @@ fn many_tasks_take_a_bounded_amount_of_memory() {
             if warm.is_none() && done > total / 5 {
                 warm = Some(resident());
             }
-            if number % 1000 == 0 {
+            if number.is_multiple_of(1000) {
                 most = most.max(resident());
             }
             if done > total {
