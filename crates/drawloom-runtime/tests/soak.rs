@@ -76,7 +76,7 @@ fn many_tasks_take_a_bounded_amount_of_memory() {
             if warm.is_none() && done > total / 5 {
                 warm = Some(resident());
             }
-            if number % 1000 == 0 {
+            if number.is_multiple_of(1000) {
                 most = most.max(resident());
             }
             if done > total {
