@@ -79,7 +79,7 @@ impl Core {
                 let extension = *holder.kind.get() == Kind::Extension;
                 (extension, *holder.binding.get() & bit != 0, *holder.ending.get() & bit != 0)
             };
-            let later = if extension { self.owner(holder) } else { at.record() };
+            let later = if extension { holder.owner() } else { at.record() };
             let record = self.slab.get(later);
             if ending {
                 if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -177,12 +177,6 @@ impl Core {
             let message = format!("dropping an element of region `{name}` panicked: {said}");
             self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }
-    }
-
-    fn owner(&self, extension: &Record) -> u32 {
-        // SAFETY: written before any of its edges was published, and kept until the owner is complete.
-        let description = unsafe { (*extension.description.get()).assume_init_ref() };
-        description.extras.as_ref().expect("an extension knows its owner").owner
     }
 
     /// Gives kept records back, so that a submitter that waits for room sees them.

@@ -9,7 +9,6 @@ use super::{Core, Local};
 use crate::access::Arg;
 use crate::sync::atomic::Ordering;
 use crate::task::body;
-use crate::task::extras::Extras;
 use crate::task::name::Name;
 use crate::task::record::{ARGS, Description, EDGES, EdgeId, Kind, PAYLOAD, Record, TaskId, flag};
 use crate::task::spec::Spec;
@@ -98,6 +97,8 @@ impl Core {
         if nth == extras.extensions.len() {
             let (index, extension) = self.take_record(false);
             super::peek::set_kind(extension, Kind::Extension);
+            // Relaxed: published together with the edges.
+            extension.open.store(id.index(), Ordering::Relaxed);
             // SAFETY: just taken from the pool.
             unsafe {
                 *extension.binding.get() = 0;
@@ -107,7 +108,7 @@ impl Core {
                     location: description.location,
                     table: &body::NOTHING,
                     scope: std::ptr::null(),
-                    extras: Some(Box::new(Extras { owner: id.index(), ..Extras::default() })),
+                    extras: None,
                     args: [Arg::NONE; ARGS],
                     payload: [MaybeUninit::uninit(); PAYLOAD],
                 });

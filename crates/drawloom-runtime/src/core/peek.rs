@@ -121,10 +121,10 @@ impl Core {
                 f(at.record());
                 continue;
             }
-            // SAFETY: an extension is not changed until the task that it belongs to is complete, which waits for this one.
-            let owner = unsafe { (*holder.description.get()).assume_init_ref() };
-            if let Some(extras) = owner.extras.as_ref().filter(|_| record.generation() == id.generation()) {
-                f(extras.owner);
+            // Both are read again afterwards: a record that was used anew meanwhile belongs to someone else.
+            let owner = holder.owner();
+            if kind_of(holder) == Kind::Extension && record.generation() == id.generation() {
+                f(owner);
             }
         }
     }

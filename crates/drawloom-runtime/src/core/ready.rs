@@ -91,8 +91,10 @@ impl Core {
         };
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         if let Some(scope) = unsafe { scope.as_ref() } {
+            // From the push on, the waiting parent may run the task, and be complete: then the scope is gone.
+            let parent = scope.parent;
             scope.push(id);
-            self.waiters.wake(scope.parent);
+            self.waiters.wake(parent);
         }
         ready.push((context, Ready::task(id, priority)));
     }

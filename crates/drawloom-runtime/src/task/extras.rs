@@ -44,8 +44,6 @@ pub(crate) struct Extras {
     pub(crate) implementation: Option<Arc<dyn std::any::Any + Send + Sync>>,
     /// A region to free when the task is complete.
     pub(crate) frees: Option<NonNull<Tree>>,
-    /// For an extension, the record that it belongs to.
-    pub(crate) owner: u32,
     /// Records that hold further edges of this task.
     pub(crate) extensions: Vec<u32>,
 }

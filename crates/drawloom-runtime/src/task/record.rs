@@ -18,7 +18,7 @@
 //! | `word` | adds edges by compare-and-swap | add edges; the completing thread swaps it once |
 //! | `links[k]` | writes before publishing edge k | the thread that completes the earlier task reads, then counts `pending` down |
 //! | `pending` | adds before publishing edges | counted down by completing threads; who reaches zero makes the task ready |
-//! | `open` | starts at one | children and "ends with" add while the body runs; who reaches zero completes the task |
+//! | `open` | starts at one; in an extension, the record it belongs to | children and "ends with" add while the body runs; who reaches zero completes the task |
 //! | `claimed` | | whoever takes the task out of a queue |
 //! | description, arguments, payload | writes before the task can be ready | only the thread that runs or completes it |
 
@@ -261,6 +261,12 @@ impl Record {
     /// The first edge of the present task, as far as one can see from outside.
     pub(crate) fn first_edge(&self) -> Option<EdgeId> {
         edge(self.word.load(Ordering::Acquire) as u32)
+    }
+
+    /// For an extension, the record that it belongs to. It has no children to count, so the count's place is free.
+    pub(crate) fn owner(&self) -> u32 {
+        // Relaxed: written before any edge of the extension was published.
+        self.open.load(Ordering::Relaxed)
     }
 
     /// The edge that follows one of this record's links in the list of the earlier task. Must be read before `pending` is
