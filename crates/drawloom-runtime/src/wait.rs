@@ -65,21 +65,22 @@ impl Waiters {
 
     #[cold]
     fn wake_registered(&self, id: TaskId) {
-        let woken: Vec<Waiter> = {
+        let mut wakers = Vec::new();
+        {
             let mut list = lock(&self.list);
-            let (woken, kept) = list.drain(..).partition(|(waited, _)| *waited == id);
-            *list = kept;
-            self.count.store(list.len(), Ordering::SeqCst);
-            woken.into_iter().map(|(_, waiter): (TaskId, Waiter)| waiter).collect()
-        };
-        // Outside of the lock: a waker is the application's, and may do anything, also panic.
-        for waiter in woken {
-            match waiter {
-                Waiter::Thread(thread) => thread.unpark(),
-                Waiter::Task(waker) => {
-                    let _ = quietly(|| waker.wake());
+            list.retain(|(waited, waiter)| {
+                match waiter {
+                    _ if *waited != id => return true,
+                    Waiter::Thread(thread) => thread.unpark(),
+                    Waiter::Task(waker) => wakers.push(waker.clone()),
                 }
-            }
+                false
+            });
+            self.count.store(list.len(), Ordering::SeqCst);
+        }
+        // Outside of the lock: a waker is the application's, and may do anything, also panic.
+        for waker in wakers {
+            let _ = quietly(|| waker.wake());
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A million tasks by default; `DRAWLOOM_TASKS` sets how many.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use drawloom_runtime::{Loom, Region, Sum, Vector};
@@ -55,8 +56,12 @@ fn round(loom: &Loom, a: &Vector<u64>, b: &Vector<u64>, number: u64) -> usize {
     count
 }
 
+/// The tests look at the memory of the whole process, so they run one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn many_tasks_take_a_bounded_amount_of_memory() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let total = tasks();
     for workers in [1, 2] {
         let started = Instant::now();
@@ -94,6 +99,7 @@ fn many_tasks_take_a_bounded_amount_of_memory() {
 
 #[test]
 fn a_task_in_flight_takes_at_most_two_hundred_bytes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let loom = Loom::builder().workers(1).in_flight(1 << 20).build().unwrap();
     let x = loom.vector("x", vec![0_u64; 64]);
     let blocks: Vec<_> = x.blocks(16).unwrap().collect();
