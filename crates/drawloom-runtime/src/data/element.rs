@@ -60,7 +60,6 @@ macro_rules! portable {
         };
 
         // SAFETY: every field is portable, as checked above; the struct is `Copy`, so dropping it does nothing.
-        #[allow(unsafe_code)]
         unsafe impl $crate::Portable for $name {}
     };
 }
