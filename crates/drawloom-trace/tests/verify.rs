@@ -198,7 +198,7 @@ impl<'a> Twin<'a> {
 
     fn commutes(&self) -> BTreeMap<(usize, u32), BTreeSet<(usize, u64)>> {
         let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        let key = |place: usize| Some((self.slots[place]?.start, self.complete(place)?, place));
+        let key = |place: usize| self.slots[place].as_ref().map(|slot| (slot.start, slot.end, place));
         for second in 0..self.tasks.len() {
             for first in 0..self.tasks.len() {
                 let (Some(early), Some(late)) = (key(first), key(second)) else { continue };

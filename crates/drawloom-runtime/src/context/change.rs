@@ -182,6 +182,7 @@ impl Change<'_> {
         others().for_each(|seat| seat.state.done());
         // Tasks may wait for those who came, and those who sleep do not know.
         core.workers.sleep.wake_all();
+        core.wake_family_waits();
         core.teams.reconsider(core);
     }
 }

@@ -136,7 +136,8 @@ impl Core {
     fn spoil_lent(&self, id: TaskId, record: &Record, extras: &Extras) {
         let Some(error) = self.failures.peek(id) else { return };
         // SAFETY: the thread that completes a task is the only one that has it.
-        let (count, own) = unsafe { (*record.arg_count.get() as usize, &(*record.description.get()).assume_init_ref().args) };
+        let (count, own) =
+            unsafe { (*record.arg_count.get() as usize, &(*record.description.get()).assume_init_ref().args) };
         let args = if count > ARGS { &extras.args[..count] } else { &own[..count] };
         for arg in args.iter().filter(|a| a.mode().lends() && a.mode().mutates()) {
             arg.piece().tree().spoil(&arg.piece().indices, error.root());

@@ -81,7 +81,7 @@ impl Core {
         match ready.kind() {
             ReadyKind::Task(_) => unreachable!("tasks are run by `run_ready`"),
             ReadyKind::Node(plan, node) => {
-                // SAFETY: the task that stands for the run holds the plan until the last node is complete.
+                // SAFETY: a run holds its plan until the last node is complete.
                 unsafe { &*plan }.run_from(self, local, 0, node);
             }
             // SAFETY: as above. A share may be taken when no nodes are left, but then the run is not complete before
@@ -114,7 +114,7 @@ impl Core {
 }
 
 /// Begins a run, from the body of the task that stands for it.
-fn begin(plan: &PlanState) {
+fn begin(plan: &Arc<PlanState>) {
     let running = RUNNING.get();
     // SAFETY: this is called by a body, so the pointer is that of the running task.
     let running = unsafe { &*running };

@@ -12,7 +12,7 @@ use crate::cells::{Cells, CellsMut, Slot};
 use crate::contexts::{Contexts, masked};
 use crate::interpret::{Outcome, local_value};
 use crate::program::{Cut, Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, float_addition, initial, mix};
-use crate::{forms, teams};
+use crate::{forms, plans, teams};
 
 /// A region or piece of any kind.
 #[derive(Clone)]
@@ -132,6 +132,7 @@ impl Run {
                 Op::Resize { context, mask } => self.contexts.resize(*context, *mask),
                 Op::Empty(context) => self.contexts.empty(*context),
                 Op::Delete(context) => self.contexts.delete(*context),
+                Op::Plan(plan) => scope.runs.extend(self.plan(plan)),
                 Op::OwnContext { id, mask } => self.own_context(*id, *mask),
             }
         }
@@ -173,7 +174,7 @@ impl Run {
         if let Some(context) = task.context {
             described = described.in_context(self.contexts.get(context));
         }
-        let body = Body { run: Arc::clone(self), task: task.clone(), executions: AtomicU32::new(0) };
+        let body = Body { run: Arc::clone(self), task: task.clone(), repeats: false, executions: AtomicU32::new(0) };
         match task.team {
             None => forms::submit(described, &args, body),
             Some(team) => {
@@ -193,6 +194,8 @@ fn nth<R: Region>(parts: Result<Parts<R>, Error>, number: usize) -> R {
 #[derive(Default)]
 pub(crate) struct Scope {
     futures: HashMap<Id, Future<u64>>,
+    /// Runs of plans.
+    runs: Vec<(Id, Future<()>)>,
     pub(crate) outcomes: BTreeMap<Id, Outcome>,
     pub(crate) errors: BTreeMap<Id, String>,
 }
@@ -220,6 +223,9 @@ impl Scope {
         for id in rest {
             self.wait(id);
         }
+        for (id, run) in self.runs.drain(..) {
+            self.outcomes.insert(id, plans::outcome_of(run));
+        }
     }
 }
 
@@ -242,8 +248,10 @@ impl From<Error> for Outcome {
 pub(crate) struct Body {
     pub(crate) run: Arc<Run>,
     pub(crate) task: TaskOf,
+    /// Whether it runs more than once.
+    pub(crate) repeats: bool,
     /// How often it ran.
-    executions: AtomicU32,
+    pub(crate) executions: AtomicU32,
 }
 
 impl Body {
@@ -286,7 +294,13 @@ impl Body {
         }
         drop(slots);
         self.submit_children(&mut h);
-        self.run.note(task.id, h);
+        if self.repeats {
+            let mut ran = self.run.ran.lock().unwrap();
+            let before = ran.get(&task.id).copied();
+            ran.insert(task.id, plans::again(before, h));
+        } else {
+            self.run.note(task.id, h);
+        }
         Ok(h)
     }
 

@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use crate::forms;
 use crate::layout::{Form, Layout, form, layout, pieces_of};
-use crate::program::{ContextOf, Cut, Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, TeamOf};
+use crate::program::{ContextOf, Cut, Fate, Id, Kind, Mode, Op, Piece, PlanOf, Program, RunOf, TaskOf, TeamOf};
 use crate::{POLICIES, WORKERS};
 
 /// How deep tasks submit tasks.
@@ -18,6 +18,10 @@ pub(crate) fn generate(seed: u64, failures: bool) -> Program {
     let streams = if rng.u32(..4) == 0 { rng.usize(2..=3) } else { 1 };
     let per_stream = rng.usize(1..=3);
     let mut regions: Vec<Kind> = (0..streams * per_stream).map(|_| kind(&mut rng, failures)).collect();
+    // Twins, which can take each other's places in plans.
+    if per_stream > 1 && rng.bool() {
+        regions.chunks_mut(per_stream).for_each(|own| own[per_stream - 1] = own[0].clone());
+    }
     // One region for all streams, which they only add to, so that the order among them is of no matter.
     let shared = (streams > 1 && !failures).then(|| {
         regions.push(Kind::Vector { len: rng.usize(1..=6), contents: true });
@@ -113,6 +117,10 @@ impl Generator {
                 },
                 3 => Op::WaitFor(self.piece_for_guard(own)),
                 4 if !self.contexts.is_empty() => self.change_of_contexts(stream),
+                5 => match self.plan(own) {
+                    Some(plan) => Op::Plan(plan),
+                    None => continue,
+                },
                 _ => Op::Task(self.task(&whole, &ops, place)),
             };
             // What floats hold depends on the order of folding, which the interpreter does not follow, and what was never
@@ -250,7 +258,8 @@ impl Generator {
         };
         let mut bad = u32::MAX;
         let mut retries = 0;
-        if team.is_none() && lent.is_empty() && specials(&args) < 2 && self.rng.u32(..10) == 0 && self.is_listed(&args) {
+        if team.is_none() && lent.is_empty() && specials(&args) < 2 && self.rng.u32(..10) == 0 && self.is_listed(&args)
+        {
             retries = self.rng.u32(1..=3);
             fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
             bad = self.rng.u32(..=if self.failures { retries + 1 } else { retries });
@@ -281,7 +290,8 @@ impl Generator {
 
     /// Makes arguments such that a team can have them: what is read, and one that is changed or lent.
     fn team(&mut self, args: &mut Vec<(Piece, Mode)>, place: Place) -> TeamOf {
-        let lent = specials(args) < 2 && self.is_listed(args) && !args.iter().any(|(_, m)| m.lends()) && self.rng.bool();
+        let lent =
+            specials(args) < 2 && self.is_listed(args) && !args.iter().any(|(_, m)| m.lends()) && self.rng.bool();
         if !lent {
             let mut changes = 0;
             args.retain(|(piece, mode)| {
@@ -298,6 +308,88 @@ impl Generator {
         // Where a task may not fail, there are engines with fewer workers than that.
         let least = if self.failures { least } else { least.min(WORKERS[0] as u32) };
         TeamOf { least, most: least + self.rng.u32(..=3), lent }
+    }
+
+    /// A plan over some regions, if they can be used in one.
+    fn plan(&mut self, own: &[usize]) -> Option<PlanOf> {
+        let floats = |region: &usize| matches!(self.regions[*region], Kind::Floats { .. });
+        let usable: Vec<usize> = own.iter().copied().filter(|region| !floats(region)).collect();
+        if usable.is_empty() {
+            return None;
+        }
+        let mut tasks: Vec<TaskOf> = Vec::new();
+        for _ in 0..self.rng.usize(1..=6) {
+            let before: Vec<Op> = tasks.iter().cloned().map(Op::Task).collect();
+            tasks.push(self.plan_task(&usable, &before));
+        }
+        let used: BTreeSet<usize> = tasks.iter().flat_map(|t| &t.args).map(|(piece, _)| piece.region).collect();
+        let mutated = |region: &usize| {
+            let mut args = tasks.iter().flat_map(|t| &t.args);
+            args.any(|(piece, mode)| piece.region == *region && mode.mutates())
+        };
+        let mut free: Vec<usize> = usable.iter().copied().filter(|region| !used.contains(region)).collect();
+        let mut instead = Vec::new();
+        for &region in &used {
+            let twin = free.iter().position(|other| self.regions[*other] == self.regions[region]);
+            instead.extend(twin.map(|at| (region, free.swap_remove(at))));
+        }
+        let exchanged = |region: &usize| instead.iter().any(|(from, _)| from == region);
+        let together = !instead.is_empty() && used.iter().all(|r| !mutated(r) || exchanged(r)) && self.rng.bool();
+        // Which of the runs on different regions is the first one is a matter of chance.
+        for task in tasks.iter_mut().filter(|_| instead.is_empty()) {
+            task.bad = self.rng.u32(1..=2);
+        }
+        let run = |own: &mut Self| RunOf { id: own.id(), exchanged: !instead.is_empty() && own.rng.bool() };
+        let runs = (0..self.rng.usize(1..=4)).map(|_| run(self)).collect();
+        Some(PlanOf { id: self.id(), tasks, instead, runs, together })
+    }
+
+    /// A task that can be recorded: on plain regions, without children, with one special access at most.
+    fn plan_task(&mut self, usable: &[usize], before: &[Op]) -> TaskOf {
+        let id = self.id();
+        let mut args: Vec<(Piece, Mode)> = Vec::new();
+        for _ in 0..self.rng.usize(1..=4) {
+            let region = usable[self.rng.usize(..usable.len())];
+            let piece = self.piece(&Piece { region, cuts: Vec::new() });
+            let mode = self.mode(&piece, Mode::Lend, false);
+            // The check of a graph takes pieces without elements for overlapping, where submitting does not.
+            if layout(&self.regions, &piece).elements().is_empty() {
+                continue;
+            }
+            if !(mode.is_special() && specials(&args) == 1) && !self.conflicts(&args, &piece, mode) {
+                args.push((piece, mode));
+            }
+        }
+        // The check of a graph takes pieces that are read and overlap for the whole that they are parts of.
+        let all = args.clone();
+        args.retain(|(piece, mode)| {
+            let of_region = || all.iter().filter(|(other, _)| other.region == piece.region);
+            mode.mutates() || of_region().count() == 1 || !of_region().any(|(_, m)| m.mutates())
+        });
+        self.arrange(&mut args);
+        args.retain(|(piece, mode)| mode.is_special() || forms::in_lists(true, *mode, form(&self.regions, piece)));
+        let fate = match self.rng.u32(..if self.failures { 12 } else { 1 }) {
+            1 => Fate::Errs,
+            2 => Fate::Panics,
+            _ => Fate::Returns,
+        };
+        let after =
+            if self.rng.u32(..6) == 0 { earlier(&mut self.rng, before).into_iter().collect() } else { Vec::new() };
+        let priority = if self.rng.u32(..6) == 0 { self.rng.i32(-3..=3) } else { 0 };
+        TaskOf {
+            id,
+            args,
+            direct: false,
+            priority,
+            after,
+            ends_with: Vec::new(),
+            fate,
+            bad: u32::MAX,
+            retries: 0,
+            context: None,
+            team: None,
+            children: Vec::new(),
+        }
     }
 
     /// Whether all arguments but a special one can be in the lists of a form with one.
@@ -362,7 +454,9 @@ impl Generator {
         for _ in 0..self.rng.usize(..=5) {
             let op = match (self.rng.u32(..12), earlier(&mut self.rng, &ops)) {
                 (0..=2, Some(id)) if waits => Op::Wait(id),
-                (3, _) if waits => Op::Local { id: self.id(), len: self.rng.usize(..=5), blocks: self.rng.usize(1..=3) },
+                (3, _) if waits => {
+                    Op::Local { id: self.id(), len: self.rng.usize(..=5), blocks: self.rng.usize(1..=3) }
+                }
                 (4, _) if self.rng.u32(..4) == 0 => Op::OwnContext { id: self.id(), mask: self.rng.u64(..) },
                 (5, _) if !self.contexts.is_empty() => {
                     Op::Resize { context: self.rng.usize(..self.contexts.len()), mask: self.rng.u64(..) }

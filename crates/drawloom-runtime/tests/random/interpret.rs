@@ -52,11 +52,13 @@ pub(crate) struct Meaning {
     pub(crate) looks: BTreeMap<(usize, usize), Outcome>,
 }
 
-struct Interpreter<'p> {
+pub(crate) struct Interpreter<'p> {
     kinds: &'p [Kind],
-    meaning: Meaning,
+    pub(crate) meaning: Meaning,
     /// The reductions that were not folded yet, in the order in which they were begun, of each scope; the innermost last.
-    open: Vec<Vec<Reduction>>,
+    pub(crate) open: Vec<Vec<Reduction>>,
+    /// How often the bodies of plans ran.
+    pub(crate) executions: BTreeMap<Id, u32>,
     /// The tasks of each scope that failed and that nobody looked at; the innermost last.
     unseen: Vec<BTreeSet<Id>>,
     /// The contexts that were deleted.
@@ -66,7 +68,7 @@ struct Interpreter<'p> {
 }
 
 /// Contributions to a piece.
-struct Reduction {
+pub(crate) struct Reduction {
     piece: Piece,
     list: Vec<usize>,
     mode: Mode,
@@ -123,6 +125,7 @@ pub(crate) fn interpret(program: &Program, workers: Option<usize>) -> Meaning {
         kinds: &program.regions,
         meaning,
         open: vec![Vec::new()],
+        executions: BTreeMap::new(),
         unseen: vec![BTreeSet::new()],
         deleted: BTreeSet::new(),
         workers,
@@ -156,7 +159,7 @@ pub(crate) fn smallest_pieces(kinds: &[Kind]) -> Vec<Piece> {
 }
 
 impl Interpreter<'_> {
-    fn elements(&self, piece: &Piece) -> Vec<usize> {
+    pub(crate) fn elements(&self, piece: &Piece) -> Vec<usize> {
         elements(self.kinds, piece)
     }
 
@@ -186,6 +189,10 @@ impl Interpreter<'_> {
                 self.deleted.insert(*context);
                 None
             }
+            Op::Plan(plan) => {
+                self.plan(plan);
+                None
+            }
             Op::Wait(_) | Op::WaitAll | Op::Resize { .. } | Op::Empty(_) => None,
             Op::Local { .. } | Op::OwnContext { .. } => unreachable!("only tasks make regions of their own"),
         }
@@ -199,29 +206,39 @@ impl Interpreter<'_> {
         self.elements(piece).iter().any(bad).then_some(Outcome::Cancelled)
     }
 
-    /// Folds the reductions that an access ends: those that overlap it, unless it contributes to them.
-    fn settle(&mut self, piece: &Piece, contributes: Option<Mode>) {
+    /// Folds the reductions that an access ends: those that overlap it, unless it contributes to them. False when one of
+    /// them cannot be folded.
+    pub(crate) fn settle(&mut self, piece: &Piece, contributes: Option<Mode>) -> bool {
         let list = self.elements(piece);
         let ends = |open: &Reduction| {
             let overlaps = open.piece.region == piece.region && open.list.iter().any(|i| list.contains(i));
             (overlaps || open.piece == *piece) && contributes != Some(open.mode)
         };
         let ended: Vec<Piece> = self.scope().iter().filter(|open| ends(open)).map(|open| open.piece.clone()).collect();
-        for piece in ended {
-            self.close(&piece);
-        }
+        ended.iter().fold(true, |good, piece| self.close(piece) && good)
     }
 
-    fn close(&mut self, piece: &Piece) {
-        let Some(at) = self.scope().iter().position(|open| open.piece == *piece) else { return };
+    /// Folds everything that is left in a scope, and ends it. False when something cannot be folded.
+    pub(crate) fn close_scope(&mut self) -> bool {
+        let mut good = true;
+        while let Some(open) = self.scope().first() {
+            let piece = open.piece.clone();
+            good &= self.close(&piece);
+        }
+        self.open.pop();
+        good
+    }
+
+    fn close(&mut self, piece: &Piece) -> bool {
+        let Some(at) = self.scope().iter().position(|open| open.piece == *piece) else { return true };
         let reduction = self.scope().remove(at);
         // The fold is an access as well.
-        self.settle(piece, None);
+        let good = self.settle(piece, None);
         let Reduction { list, mode, contributions, spoiled, .. } = reduction;
         let contents = &mut self.meaning.regions[piece.region];
         if spoiled || list.iter().any(|&i| contents.spoiled[i]) {
             list.iter().for_each(|&i| contents.spoiled[i] = true);
-            return;
+            return false;
         }
         for (k, &i) in list.iter().enumerate() {
             let column: Vec<Number> = contributions.iter().map(|c| c[k]).collect();
@@ -233,6 +250,7 @@ impl Interpreter<'_> {
                 }
             }
         }
+        good
     }
 
     fn scope(&mut self) -> &mut Vec<Reduction> {
@@ -273,7 +291,7 @@ impl Interpreter<'_> {
         self.unseen.last_mut().expect("there is always a scope")
     }
 
-    fn spoil(&mut self, task: &TaskOf) {
+    pub(crate) fn spoil(&mut self, task: &TaskOf) {
         for (piece, mode) in task.args.iter().filter(|(_, mode)| mode.mutates()) {
             if mode.reduces() {
                 self.reduction(piece, *mode).spoiled = true;
@@ -322,11 +340,14 @@ impl Interpreter<'_> {
         if missing {
             return Some(Outcome::Uninitialised);
         }
-        let spoiled = task.args.iter().zip(lists).any(|((piece, mode), list)| {
-            mode.needs() && !mode.reduces() && list.iter().any(|&i| self.meaning.regions[piece.region].spoiled[i])
-        });
         let unfortunate = |id: &Id| self.meaning.tasks.get(id).is_some_and(|o| !o.is_good());
-        (spoiled || task.after.iter().any(unfortunate)).then_some(Outcome::Cancelled)
+        (self.reads_spoiled(task, lists) || task.after.iter().any(unfortunate)).then_some(Outcome::Cancelled)
+    }
+
+    pub(crate) fn reads_spoiled(&self, task: &TaskOf, lists: &[Vec<usize>]) -> bool {
+        task.args.iter().zip(lists).any(|((piece, mode), list)| {
+            mode.needs() && !mode.reduces() && list.iter().any(|&i| self.meaning.regions[piece.region].spoiled[i])
+        })
     }
 
     fn reads_missing(&self, task: &TaskOf, lists: &[Vec<usize>]) -> bool {
@@ -335,7 +356,7 @@ impl Interpreter<'_> {
         })
     }
 
-    fn body(&mut self, task: &TaskOf, lists: &[Vec<usize>]) -> (u64, BTreeSet<Id>) {
+    pub(crate) fn body(&mut self, task: &TaskOf, lists: &[Vec<usize>]) -> (u64, BTreeSet<Id>) {
         let mut h = task.id as u64;
         for ((piece, mode), list) in task.args.iter().zip(lists) {
             if matches!(mode, Mode::Read | Mode::Update) {
@@ -396,11 +417,7 @@ impl Interpreter<'_> {
                 _ => unreachable!("tasks do not {op:?}"),
             }
         }
-        while let Some(open) = self.scope().first() {
-            let piece = open.piece.clone();
-            self.close(&piece);
-        }
-        self.open.pop();
+        self.close_scope();
         self.unseen.pop().expect("it was pushed above")
     }
 }

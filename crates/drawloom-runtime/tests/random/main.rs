@@ -12,6 +12,7 @@ mod forms;
 mod generate;
 mod interpret;
 mod layout;
+mod plans;
 mod program;
 mod teams;
 
@@ -57,7 +58,7 @@ impl Engine {
 
     fn make(workers: usize, policy: &str) -> Loom {
         // Contexts are empty for a moment now and then, which must not be taken for a stall.
-        Loom::builder().workers(workers).policy(policy).patience(Watchdog::PATIENCE).build().unwrap()
+        Loom::builder().workers(workers).policy(policy).patience(Watchdog::PATIENCE / 2).build().unwrap()
     }
 
     fn refresh(&mut self) {
@@ -95,8 +96,7 @@ fn execute(loom: &Loom, program: &Program, expected: &Meaning) -> Meaning {
         (several, disturbed) => std::thread::scope(|threads| {
             let (ended, run) = (&ended, &run);
             let handles: Vec<_> = several.iter().map(|ops| threads.spawn(move || stream(run, ops))).collect();
-            let disturber =
-                disturbed.map(|seed| threads.spawn(move || run.contexts.disturb(program, seed, ended)));
+            let disturber = disturbed.map(|seed| threads.spawn(move || run.contexts.disturb(program, seed, ended)));
             let results = handles.into_iter().map(|h| h.join().unwrap()).collect();
             ended.store(true, Ordering::Relaxed);
             disturber.into_iter().for_each(|d| d.join().unwrap());
@@ -175,7 +175,7 @@ struct Watchdog {
 
 impl Watchdog {
     /// How long one program may take on one engine. They take milliseconds.
-    const PATIENCE: Duration = Duration::from_secs(12);
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     fn new() -> Self {
         let now = Arc::new(Mutex::new((String::new(), Instant::now())));

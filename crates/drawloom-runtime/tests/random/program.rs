@@ -6,7 +6,7 @@
 use std::fmt;
 
 /// What a region is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Vector {
         len: usize,
@@ -161,6 +161,26 @@ pub(crate) struct TeamOf {
     pub(crate) lent: bool,
 }
 
+/// A part of a program that is recorded, and runs several times.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanOf {
+    pub(crate) id: Id,
+    pub(crate) tasks: Vec<TaskOf>,
+    /// Regions that have others in their places in some runs.
+    pub(crate) instead: Vec<(usize, usize)>,
+    pub(crate) runs: Vec<RunOf>,
+    /// Whether the runs on the one and on the other regions are started by threads of their own. The order among them is of
+    /// no matter then.
+    pub(crate) together: bool,
+}
+
+/// One run of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunOf {
+    pub(crate) id: Id,
+    pub(crate) exchanged: bool,
+}
+
 /// A set of workers.
 #[derive(Clone, Debug)]
 pub(crate) struct ContextOf {
@@ -200,6 +220,7 @@ pub(crate) enum Op {
     /// Takes all workers away from a context. They come back before anyone of this stream waits.
     Empty(usize),
     Delete(usize),
+    Plan(PlanOf),
     /// In a task: makes a context, submits a child to it, changes its workers and deletes it.
     OwnContext {
         id: Id,
@@ -250,9 +271,18 @@ impl fmt::Display for Program {
 fn write_ops(f: &mut fmt::Formatter<'_>, ops: &[Op], depth: usize) -> fmt::Result {
     for op in ops {
         write!(f, "{}", "  ".repeat(depth))?;
-        let Op::Task(task) = op else {
-            writeln!(f, "{op:?}")?;
-            continue;
+        let task = match op {
+            Op::Task(task) => task,
+            Op::Plan(PlanOf { id, tasks, instead, runs, together }) => {
+                writeln!(f, "plan {id}, instead {instead:?}, {runs:?}{}", if *together { " together" } else { "" })?;
+                let tasks: Vec<Op> = tasks.iter().cloned().map(Op::Task).collect();
+                write_ops(f, &tasks, depth + 1)?;
+                continue;
+            }
+            _ => {
+                writeln!(f, "{op:?}")?;
+                continue;
+            }
         };
         write!(f, "t{}:", task.id)?;
         for (piece, mode) in &task.args {
