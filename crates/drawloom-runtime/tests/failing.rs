@@ -382,7 +382,9 @@ fn children_of_a_parent_that_fails_run_and_what_was_lent_is_spoiled_after_them()
         let parent = loom.task("parent").lend(&x).try_run(move |_| {
             for _ in 0..20 {
                 let counted = Arc::clone(&counted);
-                inner.task("child").update(&lent).run(move |_| drop(counted.fetch_add(1, Ordering::Relaxed)));
+                inner.task("child").update(&lent).run(move |_| {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                });
             }
             inner.task("last").write(&lent).run(|x| x.fill(2));
             Err::<(), _>("the parent's")

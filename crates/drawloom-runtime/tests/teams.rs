@@ -330,3 +330,33 @@ fn what_the_children_of_a_team_reduce_is_folded_before_the_team_task_is_complete
         assert_eq!(sum.get().unwrap(), 11);
     }
 }
+
+#[test]
+fn a_team_task_is_cancelled_before_it_runs_or_runs_in_its_team() {
+    for workers in [2, 3, 8] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let x = loom.vector("x", vec![0_u64; 4]);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    loom.cancel();
+                    std::thread::yield_now();
+                }
+            });
+            for _ in 0..2000 {
+                let team = loom.task("team").write(&x).team(2).returns(|member, mut x| {
+                    x.mine().fill(1);
+                    member.size()
+                });
+                match team.wait() {
+                    Ok(size) => assert_eq!(size, 2),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}"),
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let _ = loom.wait_all();
+        assert_eq!(loom.task("after").team(2).returns(|member| member.size()).wait().unwrap(), 2);
+    }
+}

@@ -64,7 +64,8 @@ impl Core {
     /// Team tasks of a context that wait for workers, and must not run any more, are completed as cancelled.
     pub(crate) fn cancel_calls(&self, which: impl Fn(u32) -> bool) {
         let mut local = Local::new(None);
-        for id in self.teams.withdraw(self, |call| which(call.context)) {
+        // Calls that were made since the tasks were cancelled are those of other tasks, and need their teams.
+        for id in self.teams.withdraw(self, |call| which(call.context) && self.is_cancelled(call.task)) {
             self.execute(&mut local, id, self.slab.get(id.index()));
         }
         self.hand_out(&mut local);

@@ -97,6 +97,24 @@ impl Contexts {
         }
     }
 
+    /// Cancels the tasks of a context, or all tasks, now and then until it is told to stop.
+    pub(crate) fn cancel(&self, context: Option<usize>, seed: u64, stop: &AtomicBool) {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..rng.usize(1..=3) {
+            // Not always at the very beginning; how far the tasks are by then does not matter.
+            for _ in 0..rng.usize(..20) {
+                std::thread::yield_now();
+            }
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            match context {
+                None => self.loom.cancel(),
+                Some(context) => allow_gone(self.list[context].cancel()),
+            }
+        }
+    }
+
     /// Changes contexts at random until it is told to stop.
     pub(crate) fn disturb(&self, program: &Program, seed: u64, stop: &AtomicBool) {
         let all = self.loom.worker_ids();

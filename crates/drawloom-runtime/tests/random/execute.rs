@@ -1,6 +1,6 @@
 //! Carries a description out on an engine.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -51,6 +51,8 @@ pub(crate) struct Run {
     pub(crate) loom: Loom,
     pub(crate) regions: Vec<Any>,
     pub(crate) contexts: Contexts,
+    /// The tasks whose bodies began.
+    pub(crate) began: Mutex<BTreeSet<Id>>,
     /// What task bodies that returned found, by task.
     pub(crate) ran: Mutex<BTreeMap<Id, u64>>,
     /// How tasks ended that other tasks waited for.
@@ -61,7 +63,8 @@ impl Run {
     pub(crate) fn new(loom: &Loom, program: &Program) -> Arc<Self> {
         let regions = program.regions.iter().enumerate().map(|(number, kind)| create(loom, number, kind)).collect();
         let contexts = Contexts::new(loom, &program.contexts);
-        Arc::new(Self { loom: loom.clone(), regions, contexts, ran: Mutex::default(), inner: Mutex::default() })
+        let (began, ran, inner) = Default::default();
+        Arc::new(Self { loom: loom.clone(), regions, contexts, began, ran, inner })
     }
 
     /// A body returned.
@@ -259,6 +262,7 @@ impl Body {
     pub(crate) fn call(&self, mut slots: Vec<Slot<'_>>) -> Result<u64, String> {
         let task = &self.task;
         assert_eq!(slots.len(), task.args.len(), "t{} has other arguments", task.id);
+        self.run.began.lock().unwrap().insert(task.id);
         let mut h = task.id as u64;
         for ((_, mode), slot) in task.args.iter().zip(&mut slots) {
             match (mode, slot) {

@@ -38,7 +38,7 @@ pub(crate) fn generate(seed: u64, failures: bool) -> Program {
         })
         .collect();
     let disturbed = (generator.rng.u32(..6) == 0).then_some(seed);
-    Program { regions: generator.regions, streams, contexts: generator.contexts, disturbed }
+    Program { regions: generator.regions, streams, contexts: generator.contexts, disturbed, cancelled: None }
 }
 
 /// Some sets of workers, some of which are inside of others.

@@ -65,6 +65,8 @@ pub(crate) struct Interpreter<'p> {
     deleted: BTreeSet<usize>,
     /// How many workers there are, unless as many as anyone wants.
     workers: Option<usize>,
+    /// The tasks that began to run, where others were cancelled.
+    began: Option<&'p BTreeSet<Id>>,
 }
 
 /// Contributions to a piece.
@@ -108,8 +110,9 @@ fn tournament(mode: Mode, list: &[Number]) -> Number {
     if rest.is_empty() { sum } else { fold(mode, sum, tournament(mode, rest)) }
 }
 
-/// What a program means, with so many workers, or as many as anyone wants.
-pub(crate) fn interpret(program: &Program, workers: Option<usize>) -> Meaning {
+/// What a program means, with so many workers, or as many as anyone wants. Where tasks were cancelled, it depends on which
+/// ones began before.
+pub(crate) fn interpret(program: &Program, workers: Option<usize>, began: Option<&BTreeSet<Id>>) -> Meaning {
     let regions = program.regions.iter().enumerate().map(|(number, kind)| {
         let stored = kind.stored();
         let missing = matches!(kind, Kind::Vector { contents: false, .. });
@@ -129,6 +132,7 @@ pub(crate) fn interpret(program: &Program, workers: Option<usize>) -> Meaning {
         unseen: vec![BTreeSet::new()],
         deleted: BTreeSet::new(),
         workers,
+        began,
     };
     for (number, stream) in program.streams.iter().enumerate() {
         for (step, op) in stream.iter().enumerate() {
@@ -314,6 +318,9 @@ impl Interpreter<'_> {
         }
         if let Some(outcome) = self.reason_not_to_run(task, &lists, missing) {
             return (outcome, BTreeSet::new());
+        }
+        if self.began.is_some_and(|began| !began.contains(&task.id)) {
+            return (Outcome::Cancelled, BTreeSet::new());
         }
         if task.fails_in(task.retries) {
             for ((piece, _), list) in task.args.iter().zip(&lists).filter(|((_, mode), _)| *mode == Mode::LendWrite) {

@@ -3,7 +3,7 @@
 //! A generator makes a description of a program from a seed. An interpreter that knows nothing of the engine says what the
 //! program means, and the engines must agree with it to the last bit: the contents of all regions, the value of every
 //! future, what guards saw in between, and which tasks failed or were cancelled. `DRAWLOOM_CASES` sets how many programs
-//! are tried, half of them with failures; `DRAWLOOM_SEED` tries a single one, on all engines.
+//! are tried, a third of them with failures, and a third cancelled at some moment; `DRAWLOOM_SEED` tries a single one, on all engines.
 
 mod cells;
 mod contexts;
@@ -16,6 +16,7 @@ mod plans;
 mod program;
 mod teams;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
@@ -27,7 +28,7 @@ use drawloom_trace::verify::verify;
 use execute::{Any, Run, Scope, look};
 use generate::generate;
 use interpret::{Contents, Meaning, interpret, smallest_pieces};
-use program::Program;
+use program::{Id, Program};
 
 const WORKERS: [usize; 5] = [1, 2, 3, 8, 17];
 const POLICIES: [&str; 5] = ["lws", "ws", "eager", "prio", "random"];
@@ -69,8 +70,8 @@ impl Engine {
         }
     }
 
-    fn expected(&self, program: &Program) -> Meaning {
-        interpret(program, (self.workers > 0).then_some(self.workers))
+    fn expected(&self, program: &Program, began: Option<&BTreeSet<Id>>) -> Meaning {
+        interpret(program, (self.workers > 0).then_some(self.workers), began)
     }
 }
 
@@ -79,8 +80,9 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().and_then(|n| n.parse().ok())
 }
 
-/// Everything that can be seen of a program's run on an engine.
-fn execute(loom: &Loom, program: &Program, expected: &Meaning) -> Meaning {
+/// Everything that can be seen of a program's run on an engine, and what is expected of it.
+fn execute(engine: &Engine, program: &Program) -> (Meaning, Meaning) {
+    let loom = &engine.loom;
     let run = Run::new(loom, program);
     let mut meaning = Meaning::default();
     let stream = |run: &Arc<Run>, ops: &[program::Op]| {
@@ -91,15 +93,17 @@ fn execute(loom: &Loom, program: &Program, expected: &Meaning) -> Meaning {
         (looks, scope.outcomes, scope.errors)
     };
     let ended = AtomicBool::new(false);
-    let results: Vec<_> = match (&program.streams[..], program.disturbed) {
-        ([only], None) => vec![stream(&run, only)],
-        (several, disturbed) => std::thread::scope(|threads| {
+    let results: Vec<_> = match (&program.streams[..], program.disturbed, program.cancelled) {
+        ([only], None, None) => vec![stream(&run, only)],
+        (several, disturbed, cancelled) => std::thread::scope(|threads| {
             let (ended, run) = (&ended, &run);
             let handles: Vec<_> = several.iter().map(|ops| threads.spawn(move || stream(run, ops))).collect();
             let disturber = disturbed.map(|seed| threads.spawn(move || run.contexts.disturb(program, seed, ended)));
+            let canceller =
+                cancelled.map(|(seed, context)| threads.spawn(move || run.contexts.cancel(context, seed, ended)));
             let results = handles.into_iter().map(|h| h.join().unwrap()).collect();
             ended.store(true, Ordering::Relaxed);
-            disturber.into_iter().for_each(|d| d.join().unwrap());
+            disturber.into_iter().chain(canceller).for_each(|thread| thread.join().unwrap());
             results
         }),
     };
@@ -108,18 +112,17 @@ fn execute(loom: &Loom, program: &Program, expected: &Meaning) -> Meaning {
         meaning.tasks.extend(outcomes);
         meaning.errors.extend(errors);
     }
-    // Failures that nobody asked for come back one by one.
-    for _ in 0..=expected.tasks.len() {
-        if loom.wait_all().is_ok() {
-            break;
-        }
-    }
+    // Failures that nobody asked for come back once.
+    let _ = loom.wait_all();
     loom.wait_all().expect("every failure is reported once");
     run.contexts.clear();
     meaning.tasks.extend(std::mem::take(&mut *run.inner.lock().unwrap()));
     meaning.ran = std::mem::take(&mut *run.ran.lock().unwrap());
-    meaning.regions = contents(&run, program, expected);
-    meaning
+    let began = run.began.lock().unwrap();
+    let expected = engine.expected(program, program.cancelled.map(|_| &*began));
+    drop(began);
+    meaning.regions = contents(&run, program, &expected);
+    (meaning, expected)
 }
 
 /// What the regions hold in the end, as far as it may be seen: the rest is taken from what is expected.
@@ -204,24 +207,31 @@ impl Drop for Watchdog {
     }
 }
 
+/// What may happen to the programs of a test.
+#[derive(Clone, Copy, PartialEq)]
+enum Trouble {
+    None,
+    Failures,
+    Cancelled,
+}
+
 /// Tries programs, each on the serial engine and on some others in turn.
-fn try_programs(failures: bool, usual: u64) {
+fn try_programs(trouble: Trouble, usual: u64) {
     let mut engines = Engine::all();
     let only = number("DRAWLOOM_SEED");
     // Many programs on few engines each find more than few programs on many.
-    let (count, engines_each) = number("DRAWLOOM_CASES").map_or((usual, 4), |cases| (cases.div_ceil(2), 1));
+    let (count, engines_each) = number("DRAWLOOM_CASES").map_or((usual, 4), |cases| (cases.div_ceil(3), 1));
     let seeds: Vec<u64> = only.map_or((0..count).collect(), |seed| vec![seed]);
     let watchdog = Watchdog::new();
     let mut rng = fastrand::Rng::with_seed(1);
     for seed in seeds {
-        let program = generate(seed, failures);
+        let program = generate(seed, trouble != Trouble::None);
+        let program = if trouble == Trouble::Cancelled { program.to_be_cancelled(seed) } else { program };
         let check = |engine: &mut Engine| {
             let name = &engine.name;
             watchdog.begin(format!("seed {seed} on {name}\n{program}"));
-            let expected = engine.expected(&program);
-            let run = || execute(&engine.loom, &program, &expected);
-            let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-            let found = run.unwrap_or_else(|_| panic!("seed {seed} on {name}\n{program}"));
+            let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(engine, &program)));
+            let (found, expected) = run.unwrap_or_else(|_| panic!("seed {seed} on {name}\n{program}"));
             if let Some(difference) = difference(&found, &expected) {
                 panic!("seed {seed} on {name}: {difference}\n{program}");
             }
@@ -257,10 +267,15 @@ fn try_programs(failures: bool, usual: u64) {
 
 #[test]
 fn random_programs_mean_the_same_on_every_engine() {
-    try_programs(false, 1500);
+    try_programs(Trouble::None, 1500);
 }
 
 #[test]
 fn random_programs_that_fail_fail_the_same_way_on_every_engine() {
-    try_programs(true, 1000);
+    try_programs(Trouble::Failures, 1000);
+}
+
+#[test]
+fn random_programs_that_are_cancelled_leave_nothing_half_done() {
+    try_programs(Trouble::Cancelled, 500);
 }

@@ -236,9 +236,36 @@ pub(crate) struct Program {
     pub(crate) contexts: Vec<ContextOf>,
     /// Whether a thread changes contexts all the time, and by which random numbers.
     pub(crate) disturbed: Option<u64>,
+    /// The same for a thread that cancels tasks: those of a context, or all.
+    pub(crate) cancelled: Option<(u64, Option<usize>)>,
 }
 
 impl Program {
+    /// The same without what the engine does behind the scenes when tasks are cancelled: attempts, folds, and plans.
+    pub(crate) fn to_be_cancelled(mut self, seed: u64) -> Self {
+        fn simplify(ops: &mut Vec<Op>) {
+            ops.retain(|op| !matches!(op, Op::Plan(_) | Op::Local { .. } | Op::OwnContext { .. }));
+            for op in ops {
+                let Op::Task(task) = op else { continue };
+                if task.retries > 0 {
+                    (task.retries, task.fate) = (0, Fate::Returns);
+                }
+                // There is a form for two reductions into anything, but not for two writes.
+                if task.args.iter().filter(|(_, mode)| mode.reduces()).count() == 2 {
+                    task.args.remove(1);
+                }
+                for (_, mode) in task.args.iter_mut().filter(|(_, mode)| mode.reduces()) {
+                    *mode = Mode::Write;
+                }
+                simplify(&mut task.children);
+            }
+        }
+        self.streams.iter_mut().for_each(simplify);
+        let context = (seed as usize).checked_rem(self.contexts.len() + 1).filter(|&c| c < self.contexts.len());
+        self.cancelled = Some((seed, context));
+        self
+    }
+
     /// Whether some task needs more than one worker.
     pub(crate) fn needs_workers(&self) -> bool {
         fn any(ops: &[Op]) -> bool {
@@ -259,6 +286,9 @@ impl fmt::Display for Program {
         }
         if let Some(seed) = self.disturbed {
             writeln!(f, "disturbed by {seed}")?;
+        }
+        if let Some(cancelled) = self.cancelled {
+            writeln!(f, "cancelled by {cancelled:?}")?;
         }
         for (number, stream) in self.streams.iter().enumerate() {
             writeln!(f, "stream {number}")?;

@@ -142,6 +142,7 @@ pub(crate) fn submit(task: Task<'_>, args: &[Any], team: TeamOf, body: Body) -> 
 fn call(body: &Body, member: &Member<'_>, mut slots: Vec<TeamSlot<'_>>) -> Result<u64, String> {
     let task = &body.task;
     assert_eq!(slots.len(), task.args.len(), "t{} has other arguments", task.id);
+    body.run.began.lock().unwrap().insert(task.id);
     // One member fails, before it comes to where all others wait for it, or after.
     let fails = task.fate != Fate::Returns && member.rank() == task.id % member.size();
     if fails && task.id % 2 == 0 {
