@@ -460,3 +460,37 @@ fn a_task_that_waits_runs_its_children_once_its_worker_belongs_to_their_context(
         context.delete().unwrap();
     }
 }
+
+#[test]
+fn tasks_that_were_ready_when_their_context_lost_its_workers_are_told_of_and_run_later() {
+    for policy in drawloom_runtime::policy::choice::NAMES {
+        let patience = std::time::Duration::from_millis(5);
+        let loom = Loom::builder().workers(2).patience(patience).build().unwrap();
+        let context = loom.context("left").workers(some(&loom, &[1])).policy(policy).create().unwrap();
+        let (started, wait_for_start) = std::sync::mpsc::channel();
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let busy = loom.task("busy").in_context(&context).run(move || {
+            started.send(()).unwrap();
+            gate.recv().unwrap();
+        });
+        wait_for_start.recv().unwrap();
+        let ran = Arc::new(AtomicUsize::new(0));
+        for _ in 0..100 {
+            let ran = Arc::clone(&ran);
+            loom.task("ready").in_context(&context).run(move || {
+                ran.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        context.resize([]).unwrap();
+        open.send(()).unwrap();
+        // What a removed worker runs is finished there.
+        busy.wait().unwrap();
+        assert_eq!(context.waiting().unwrap(), 100, "{policy}");
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        assert!(error.to_string().contains("`ready`") && error.to_string().contains("`left` has none"), "{error}");
+        context.add_workers(some(&loom, &[0])).unwrap();
+        loom.wait_all().unwrap();
+        assert_eq!(ran.load(Ordering::Relaxed), 100, "{policy}");
+    }
+}
