@@ -1,7 +1,7 @@
 //! What is wrong, or extreme, and comes from outside: each gets a clear error, or simply works.
 
 use drawloom_runtime::topology::Topology;
-use drawloom_runtime::{ErrorKind, Loom, Region, Sum};
+use drawloom_runtime::{ErrorKind, Loom, Sum};
 
 #[test]
 fn an_affinity_mask_of_one_processor_is_kept_to_by_every_worker() {

@@ -356,7 +356,8 @@ impl Generator {
             if layout(&self.regions, &piece).elements().is_empty() {
                 continue;
             }
-            if !(mode.is_special() && specials(&args) == 1) && !self.conflicts(&args, &piece, mode) {
+            let refused = mode.is_special() && specials(&args) == 1;
+            if !refused && !self.conflicts(&args, &piece, mode) {
                 args.push((piece, mode));
             }
         }

@@ -219,7 +219,8 @@ impl Interpreter<'_> {
             (overlaps || open.piece == *piece) && contributes != Some(open.mode)
         };
         let ended: Vec<Piece> = self.scope().iter().filter(|open| ends(open)).map(|open| open.piece.clone()).collect();
-        ended.iter().fold(true, |good, piece| self.close(piece) && good)
+        let bad = ended.iter().filter(|piece| !self.close(piece)).count();
+        bad == 0
     }
 
     /// Folds everything that is left in a scope, and ends it. False when something cannot be folded.

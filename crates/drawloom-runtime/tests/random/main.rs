@@ -226,7 +226,7 @@ fn try_programs(trouble: Trouble, usual: u64) {
     let mut rng = fastrand::Rng::with_seed(1);
     for seed in seeds {
         let program = generate(seed, trouble != Trouble::None);
-        let program = if trouble == Trouble::Cancelled { program.to_be_cancelled(seed) } else { program };
+        let program = if trouble == Trouble::Cancelled { program.made_to_be_cancelled(seed) } else { program };
         let check = |engine: &mut Engine| {
             let name = &engine.name;
             watchdog.begin(format!("seed {seed} on {name}\n{program}"));

@@ -242,7 +242,7 @@ pub(crate) struct Program {
 
 impl Program {
     /// The same without what the engine does behind the scenes when tasks are cancelled: attempts, folds, and plans.
-    pub(crate) fn to_be_cancelled(mut self, seed: u64) -> Self {
+    pub(crate) fn made_to_be_cancelled(mut self, seed: u64) -> Self {
         fn simplify(ops: &mut Vec<Op>) {
             ops.retain(|op| !matches!(op, Op::Plan(_) | Op::Local { .. } | Op::OwnContext { .. }));
             for op in ops {

@@ -145,7 +145,7 @@ fn call(body: &Body, member: &Member<'_>, mut slots: Vec<TeamSlot<'_>>) -> Resul
     body.run.began.lock().unwrap().insert(task.id);
     // One member fails, before it comes to where all others wait for it, or after.
     let fails = task.fate != Fate::Returns && member.rank() == task.id % member.size();
-    if fails && task.id % 2 == 0 {
+    if fails && task.id.is_multiple_of(2) {
         return body.fail();
     }
     let mut h = task.id as u64;
