@@ -41,7 +41,7 @@ impl Core {
         }
         local.stack = stack;
         if local.freed.len() >= KEEP || local.worker.is_none() {
-            self.slab.give_back(&mut local.freed);
+            self.slab.give_back(&mut local.freed, local.worker.is_none());
         }
     }
 
@@ -195,6 +195,6 @@ impl Core {
 
     /// Gives kept records back, so that a submitter that waits for room sees them.
     pub(crate) fn flush(&self, local: &mut Local) {
-        self.slab.give_back(&mut local.freed);
+        self.slab.give_back(&mut local.freed, true);
     }
 }

@@ -86,16 +86,17 @@ impl Slab {
         pool.waiting -= 1;
     }
 
-    /// Takes records back.
-    pub(crate) fn give_back(&self, indices: &mut Vec<u32>) {
-        if indices.is_empty() {
+    /// Takes records back. Submitters that wait are woken once many have come back, so that they do not sleep again at once;
+    /// or if `idle`: then no more will come soon.
+    pub(crate) fn give_back(&self, indices: &mut Vec<u32>, idle: bool) {
+        if indices.is_empty() && !idle {
             return;
         }
         // A record whose generations are used up is left out: its ids must stay past for ever.
         indices.retain(|&i| self.get(i).generation() != u32::MAX);
         let mut pool = lock(&self.pool);
         pool.free.append(indices);
-        if pool.waiting > 0 {
+        if pool.waiting > 0 && !pool.free.is_empty() && (idle || pool.free.len() >= (pool.limit / 4) as usize) {
             self.returned.notify_all();
         }
     }
@@ -212,7 +213,7 @@ mod tests {
         let taken: Vec<u32> = (0..256).map(|_| slab.take(true).unwrap()).collect();
         assert_eq!(slab.take(true), None);
         assert!(slab.take(false).is_some(), "a task that submits never waits");
-        slab.give_back(&mut taken.clone());
+        slab.give_back(&mut taken.clone(), false);
         assert!(slab.take(true).is_some());
     }
 }

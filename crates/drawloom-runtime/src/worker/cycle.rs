@@ -88,6 +88,10 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     sleep.begin_looking();
     loop {
         for round in 0..LOOKS {
+            // Not at once: a thread that submits goes faster when it is not met at every task, and several are found then.
+            for _ in 0..32 {
+                hint::spin_loop();
+            }
             match schedule(core, local, worker) {
                 Found::Nothing => {}
                 found => {
@@ -97,9 +101,6 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
                     }
                     return found;
                 }
-            }
-            for _ in 0..32 {
-                hint::spin_loop();
             }
             // Often there are more threads than processors: workers, and those who submit.
             if round > 2 {
