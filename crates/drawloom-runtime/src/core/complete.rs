@@ -62,6 +62,7 @@ impl Core {
             failed |= self.adopt_failures(id, record, scope, failed);
         }
         let reason = if failed { self.failures.peek(id) } else { None };
+        super::peek::set_kind(record, Kind::Free);
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.
@@ -74,11 +75,8 @@ impl Core {
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
             // SAFETY: written before the edge was published, and not changed until it is counted down.
-            let (extension, binding, ending) = unsafe {
-                let bit = 1 << at.link();
-                let extension = *holder.kind.get() == Kind::Extension;
-                (extension, *holder.binding.get() & bit != 0, *holder.ending.get() & bit != 0)
-            };
+            let extension = unsafe { *holder.kind.get() } == Kind::Extension;
+            let (binding, ending) = (holder.is_binding(at.link()), holder.is_ending(at.link()));
             let later = if extension { holder.owner() } else { at.record() };
             let record = self.slab.get(later);
             if ending {
@@ -93,10 +91,19 @@ impl Core {
                 }
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
+            // Both before counting down: who waits for the turn of a guard looks at the count, and may be done with the
+            // guard, and the record in use again, before this thread goes on.
+            // SAFETY: as above.
+            let held = unsafe { *record.kind.get() } == Kind::Held;
+            let id = TaskId::new(later, record.generation());
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-                self.tracer.of_task(EventKind::Ready, TaskId::new(later, record.generation()), local.worker);
-                self.make_ready(later, stack, &mut local.ready);
+                self.tracer.of_task(EventKind::Ready, id, local.worker);
+                if held {
+                    self.wake_holder(id, stack);
+                } else {
+                    self.make_ready(later, stack, &mut local.ready);
+                }
             }
         }
         if let Some(extras) = extras {
@@ -138,6 +145,7 @@ impl Core {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
             unsafe { (*record.description.get()).assume_init_mut().extras.take() };
+            super::peek::set_kind(record, Kind::Free);
             record.close();
             local.freed.push(extension);
         }

@@ -59,19 +59,24 @@ impl Core {
                 self.offer(id, record, ready);
             }
             Kind::Sync => stack.push(index),
-            Kind::Held => {
-                // In one order with a thread that gave the guard up; see `finish_hold`.
-                fence(Ordering::SeqCst);
-                let generation = record.generation();
-                if record.forgotten.load(Ordering::SeqCst) == generation && record.claim(generation) {
-                    stack.push(index);
-                    return;
-                }
-                if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
-                    self.waiters.wake(TaskId::new(index, record.generation()));
-                }
-            }
+            Kind::Held => self.wake_holder(TaskId::new(index, record.generation()), stack),
             Kind::Free | Kind::Extension => unreachable!("only tasks become ready"),
+        }
+    }
+
+    /// It is the turn of a guard: wakes the thread that waits for it, or completes it when that thread gave it up.
+    ///
+    /// The guard may be dropped already, and its record belong to another task. So nothing is read here but what carries
+    /// the generation, and a flag whose only effect is a wake-up.
+    #[cold]
+    pub(super) fn wake_holder(&self, id: TaskId, stack: &mut Vec<u32>) {
+        let record = self.slab.get(id.index());
+        // In one order with a thread that gave the guard up; see `finish_hold`.
+        fence(Ordering::SeqCst);
+        if record.forgotten.load(Ordering::SeqCst) == id.generation() && record.claim(id.generation()) {
+            stack.push(id.index());
+        } else if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
+            self.waiters.wake(id);
         }
     }
 
@@ -181,9 +186,8 @@ impl Core {
         let mut found = Found::Nothing;
         while let Some(id) = inside.pop_family() {
             let record = self.slab.get(id.index());
-            // SAFETY: the context of a task is written before it is ready. If this one was run and its record is in use
-            // again, the claim will fail, whatever is read here.
-            let context = self.home(unsafe { record.context.get().read_volatile() });
+            // If the task was run and its record is in use again, the claim will fail, whatever is read here.
+            let context = self.home(super::peek::context_of(record));
             // SAFETY: inside of an operation of this thread's worker.
             if seat.is_none_or(|seat| unsafe { seat.belongs_to(context) }) {
                 found = Found::Task(Ready::task(id, 0));

@@ -9,10 +9,12 @@ use drawloom_trace::{IdleReason, Phase};
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, hint, thread};
+use crate::sync::{Arc, MODELLED, hint, thread};
 
 /// How often a worker looks for work before it sleeps.
-const LOOKS: usize = 200;
+const LOOKS: usize = if MODELLED { 1 } else { 200 };
+/// How long it pauses between two looks.
+const SPINS: usize = if MODELLED { 1 } else { 32 };
 
 /// What a scheduling operation ended with.
 pub(crate) enum Found {
@@ -98,7 +100,7 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
                     return found;
                 }
             }
-            for _ in 0..32 {
+            for _ in 0..SPINS {
                 hint::spin_loop();
             }
             if round % 16 == 15 {
