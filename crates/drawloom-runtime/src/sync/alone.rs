@@ -6,6 +6,8 @@
 #[cfg(all(test, feature = "shuttle", not(loom)))]
 mod checked {
     use std::cell::Cell;
+    // Counts over all schedules, so it is no part of any.
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use crate::sync::thread_local;
 
@@ -13,11 +15,19 @@ mod checked {
         static ALONE: Cell<bool> = const { Cell::new(false) };
     }
 
+    static TIMES: AtomicUsize = AtomicUsize::new(0);
+
     /// As long as it lives, the calling thread may take no lock.
     pub(crate) struct Alone;
 
     impl Alone {
+        /// How often there was one.
+        pub(crate) fn times() -> usize {
+            TIMES.load(Ordering::Relaxed)
+        }
+
         pub(crate) fn begin() -> Self {
+            TIMES.fetch_add(1, Ordering::Relaxed);
             ALONE.set(true);
             Self
         }

@@ -97,6 +97,23 @@ fn changes_are_exclusive_also_in_what_they_count() {
 }
 
 #[test]
+fn no_thread_takes_a_lock_while_it_holds_that_of_a_worker() {
+    use crate::sync::alone::Alone;
+    let before = Alone::times();
+    check(|| {
+        let loom = loom(2);
+        let context = loom.context("both").workers(workers(&loom, &[0, 1])).create().unwrap();
+        let team = loom.task("team").in_context(&context).team(1..=2).run(|_| ());
+        let (own, worker) = (context.clone(), workers(&loom, &[0]));
+        loom.task("turn").run(move || own.remove_workers(worker).unwrap());
+        context.add_workers(workers(&loom, &[0])).unwrap();
+        team.wait().unwrap();
+        loom.wait_all().unwrap();
+    });
+    assert!(Alone::times() > before, "in no schedule did anyone hold the lock of a worker");
+}
+
+#[test]
 fn a_change_tells_old_and_new_workers_in_order() {
     check(|| {
         let loom = loom(3);
