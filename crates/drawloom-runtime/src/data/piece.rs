@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::order::slot::Slot;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Arc, lock};
+use crate::sync::{Arc, Padded, lock};
 
 use super::tree::{Partition, Tree};
 
@@ -70,8 +70,9 @@ pub(crate) struct Piece {
     /// The partition that this is a piece of; null for a whole region.
     pub(crate) partition: *const Partition,
     aliases: AtomicPtr<Aliases>,
-    /// What the tasks of the outermost scope did with this piece; guarded by the lock of that scope.
-    pub(crate) slot: UnsafeCell<Slot>,
+    /// What the tasks of the outermost scope did with this piece; guarded by the lock of that scope. Apart from the rest, as
+    /// threads that submit write it while those that run tasks read the rest.
+    pub(crate) slot: Padded<UnsafeCell<Slot>>,
 }
 
 // SAFETY: the slot is guarded by the lock of the outermost scope; `aliases` is an atomic pointer to something immutable;
@@ -90,7 +91,7 @@ impl Piece {
             colour,
             partition: std::ptr::null(),
             aliases: AtomicPtr::new(std::ptr::null_mut()),
-            slot: UnsafeCell::new(Slot::default()),
+            slot: Padded(UnsafeCell::new(Slot::default())),
         }
     }
 

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`alone`] | locks under which no other lock may be taken |
 //! | [`grow`] | a list that grows, whose elements never move |
+//! | [`near`] | bringing memory near before it is used |
 //! | [`time`] | waiting for at most some time, which the checkers take for waiting without end |
 //! | `locals` | variables of which each thread has its own, under shuttle |
 
@@ -15,6 +16,7 @@ pub(crate) mod alone;
 pub(crate) mod grow;
 #[cfg(all(feature = "shuttle", not(loom)))]
 pub(crate) mod locals;
+pub(crate) mod near;
 pub(crate) mod time;
 
 #[cfg(loom)]

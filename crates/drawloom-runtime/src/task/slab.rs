@@ -4,19 +4,22 @@
 //! records are taken waits until some come back. A task that submits never waits: for it, the slab grows.
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::near::bring_near;
 use crate::sync::time::wait_at_most;
-use crate::sync::{Condvar, MODELLED, Mutex, lock};
+use crate::sync::{Condvar, MODELLED, Mutex, Padded, lock};
 
 use super::record::{Record, TaskId};
 
 /// Few under the model checkers, to whom every atomic is dear.
 const FIRST: u32 = if MODELLED { 8 } else { 256 };
 const CHUNKS: usize = 21;
+/// How many tasks ahead the record of one is brought near.
+const AHEAD: usize = 3;
 
 /// All records of a runtime.
 pub(crate) struct Slab {
     chunks: [AtomicPtr<Record>; CHUNKS],
-    pool: Mutex<Pool>,
+    pool: Padded<Mutex<Pool>>,
     returned: Condvar,
 }
 
@@ -36,7 +39,7 @@ impl Slab {
     pub(crate) fn new(limit: u32) -> Self {
         Self {
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
-            pool: Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 }),
+            pool: Padded(Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 })),
             returned: Condvar::new(),
         }
     }
@@ -63,6 +66,9 @@ impl Slab {
     pub(crate) fn take(&self, patient: bool) -> Option<u32> {
         let mut pool = lock(&self.pool);
         if let Some(index) = pool.free.pop() {
+            if let Some(&soon) = pool.free.len().checked_sub(AHEAD).and_then(|at| pool.free.get(at)) {
+                bring_near(self.get(soon));
+            }
             return Some(index);
         }
         if patient && pool.made >= pool.limit {
