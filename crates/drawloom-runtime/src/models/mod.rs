@@ -42,10 +42,11 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
 /// Checks a model of one piece.
 #[cfg(not(loom))]
 fn check(model: impl Fn() + Send + Sync + 'static) {
-    check_schedules(1500, model);
+    check_schedules(3000, model);
 }
 
-/// Checks a model under a number of schedules: most of them by lot, and some in which one thread is rarely interrupted.
+/// Checks a model under a number of schedules: half of them by lot, and half in which threads are rarely interrupted, so that
+/// one may stand at any point for long.
 #[cfg(not(loom))]
 fn check_schedules(usual: usize, model: impl Fn() + Send + Sync + 'static) {
     use shuttle::scheduler::{PctScheduler, RandomScheduler};
@@ -57,7 +58,7 @@ fn check_schedules(usual: usize, model: impl Fn() + Send + Sync + 'static) {
     config.stack_size = 1 << 18;
     let model = std::sync::Arc::new(model);
     let again = std::sync::Arc::clone(&model);
-    let rarely = count / 3;
+    let rarely = count / 2;
     shuttle::Runner::new(RandomScheduler::new_from_seed(seed, count - rarely), config.clone()).run(move || model());
     if rarely > 0 {
         shuttle::Runner::new(PctScheduler::new_from_seed(seed, 4, rarely), config).run(move || again());

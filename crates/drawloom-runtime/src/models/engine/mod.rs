@@ -19,9 +19,9 @@ use super::check_schedules;
 use crate::Loom;
 use crate::sync::thread;
 
-/// Checks a program. Schedules of whole engines are long, so fewer of them are tried.
+/// Checks a program. Schedules of whole engines take longer, so fewer of them are tried.
 fn check(program: impl Fn() + Send + Sync + 'static) {
-    check_schedules(150, program);
+    check_schedules(2000, program);
 }
 
 fn loom(workers: usize) -> Loom {
