@@ -186,9 +186,8 @@ impl Core {
         let mut found = Found::Nothing;
         while let Some(id) = inside.pop_family() {
             let record = self.slab.get(id.index());
-            // SAFETY: the context of a task is written before it is ready. If this one was run and its record is in use
-            // again, the claim will fail, whatever is read here.
-            let context = self.home(unsafe { record.context.get().read_volatile() });
+            // If the task was run and its record is in use again, the claim will fail, whatever is read here.
+            let context = self.home(super::peek::context_of(record));
             // SAFETY: inside of an operation of this thread's worker.
             if seat.is_none_or(|seat| unsafe { seat.belongs_to(context) }) {
                 found = Found::Task(Ready::task(id, 0));

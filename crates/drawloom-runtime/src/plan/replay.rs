@@ -205,7 +205,7 @@ impl PlanState {
     }
 
     /// Begins a run, on behalf of the task that stands for it.
-    pub(crate) fn begin(&self, core: &Core, local: &mut Local, run: TaskId, context: u32) {
+    pub(crate) fn begin(self: &Arc<Self>, core: &Core, local: &mut Local, run: TaskId, context: u32) {
         let pattern = &*self.pattern;
         if pattern.nodes.is_empty() {
             core.end_run(local, run, None);
@@ -221,7 +221,12 @@ impl PlanState {
         *lock(&self.trouble) = Trouble::default();
         if core.is_serial() {
             self.run_in_order(core, local);
-        } else if pattern.roots.len() > MANY_ROOTS {
+            return;
+        }
+        // Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds
+        // that it is over.
+        let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
+        if pattern.roots.len() > MANY_ROOTS {
             let shares = core.workers.count.min(pattern.roots.len().div_ceil(SHARE));
             // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
             self.ends.store(pattern.ends + shares, Ordering::Relaxed);
@@ -249,17 +254,17 @@ impl PlanState {
         self.finish(core, local);
     }
 
-    /// Runs a node, and whatever it makes ready on this worker.
-    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) {
+    /// Runs a node, and whatever it makes ready on this worker. True when the run is over.
+    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) -> bool {
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(first) };
         let ended = core.running_nodes(local, &at, |local| self.follow(core, local, context, &at, first, &mut scratch));
         local.give_scratch(scratch);
-        self.count_ends(core, local, ended);
+        self.count_ends(core, local, ended)
     }
 
-    /// Runs shares of the nodes that wait for nothing, until none are left.
-    pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) {
+    /// Runs shares of the nodes that wait for nothing, until none are left. True when the run is over.
+    pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) -> bool {
         let roots = &self.pattern.roots;
         let workers = core.workers.count.max(1);
         let mut scratch = local.take_scratch();
@@ -280,7 +285,7 @@ impl PlanState {
             }
         });
         local.give_scratch(scratch);
-        self.count_ends(core, local, ended);
+        self.count_ends(core, local, ended)
     }
 
     /// Runs a node and, one after the other, nodes that it makes ready. Returns how many of them nobody waits for.
@@ -323,11 +328,14 @@ impl PlanState {
         ended
     }
 
-    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) {
+    /// Counts nodes that nobody waits for. True when they were the last ones.
+    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) -> bool {
         // AcqRel: the last one sees what all nodes did, before the run is complete.
-        if ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended {
+        let last = ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended;
+        if last {
             self.finish(core, local);
         }
+        last
     }
 
     fn finish(&self, core: &Core, local: &mut Local) {
