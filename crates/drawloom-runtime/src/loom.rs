@@ -554,10 +554,10 @@ impl Drop for Owner {
                 output.write(&core.tracer.end(|context| core.context_name(context)));
             }
         };
-        if self.core.running().is_none() {
+        if self.core.running().is_none() && self.core.workers.current().is_none() {
             finish();
         } else if self.core.workers.count > 0 {
-            // The last handle was dropped by a task, which cannot wait for itself. If no thread can be had, the closure is
+            // The last handle was dropped by a task, or by a worker with a plan, which cannot wait for itself. If no thread can be had, the closure is
             // dropped: the workers stay, and finish what there is.
             self.core.closed.store(true, Ordering::SeqCst);
             let _ = thread::Builder::new().name("drawloom-end".to_owned()).spawn(finish);

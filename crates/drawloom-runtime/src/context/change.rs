@@ -216,6 +216,7 @@ impl Change<'_> {
         }
         // Tasks may wait for those who came, and those who sleep do not know.
         core.workers.sleep.wake_all();
+        core.wake_family_waits();
         core.teams.reconsider(core);
     }
 }

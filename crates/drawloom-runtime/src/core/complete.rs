@@ -12,7 +12,7 @@ use crate::order::scope::Scope;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::task::extras::Extras;
-use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::task::record::{ARGS, Kind, Record, TaskId, flag};
 
 impl Core {
     /// Ends a task's own part. It is complete once its children are, too.
@@ -58,6 +58,9 @@ impl Core {
             (description.scope, description.extras.take())
         };
         let mut failed = flags & flag::FAILED != 0;
+        if failed && let Some(extras) = extras.as_deref().filter(|extras| extras.inside.is_some()) {
+            self.spoil_lent(id, record, extras);
+        }
         if extras.as_ref().and_then(|e| e.inside.as_ref()).is_some_and(|inside| inside.has_failed()) {
             failed |= self.adopt_failures(id, record, scope, failed);
         }
@@ -127,6 +130,19 @@ impl Core {
             }
         }
         local.freed.push(index);
+    }
+
+    /// A task failed that had children: what it lent to them is spoiled, now that they have done what they could.
+    #[cold]
+    fn spoil_lent(&self, id: TaskId, record: &Record, extras: &Extras) {
+        let Some(error) = self.failures.peek(id) else { return };
+        // SAFETY: the thread that completes a task is the only one that has it.
+        let (count, own) =
+            unsafe { (*record.arg_count.get() as usize, &(*record.description.get()).assume_init_ref().args) };
+        let args = if count > ARGS { &extras.args[..count] } else { &own[..count] };
+        for arg in args.iter().filter(|a| a.mode().lends() && a.mode().mutates()) {
+            arg.piece().tree().spoil(&arg.piece().indices, error.root());
+        }
     }
 
     /// The failures of children that a task did not look at become its own. True when it failed for that.

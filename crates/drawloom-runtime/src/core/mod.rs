@@ -88,7 +88,7 @@ pub struct Core {
     pub(crate) stalls: Stalls,
     pub(crate) tracer: Tracer,
     arbiter: Arbiter,
-    next_scope: AtomicU64,
+    pub(crate) next_scope: AtomicU64,
     /// Scopes in which regions were created.
     scopes: Mutex<FxHashMap<u64, Weak<Scope>>>,
     next_tree: AtomicU64,

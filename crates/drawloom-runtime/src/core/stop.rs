@@ -57,7 +57,7 @@ impl Core {
         self.waiters.note_quiet();
     }
 
-    fn is_cancelled(&self, id: TaskId) -> bool {
+    pub(super) fn is_cancelled(&self, id: TaskId) -> bool {
         self.slab.get(id.index()).flags.load(Ordering::Relaxed) & flag::CANCELLED != 0
     }
 

@@ -12,12 +12,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::compile::{Bound, NO_RARE, Node, NodeWork, Pattern, accumulators};
 use crate::access::reduction::{Accumulator, fold_all};
-use crate::access::{Arg, Frame, Scratchpad};
+use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::core::{Core, Local, panic_text};
 use crate::data::region::Region;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::policy::Ready;
-use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
 use crate::task::future::Future;
 use crate::task::record::TaskId;
@@ -51,6 +51,8 @@ pub(crate) struct PlanState {
     /// Where those are.
     addresses: Vec<Vec<*mut u8>>,
     trouble: Mutex<Trouble>,
+    /// Whether a task failed that should have contributed to a reduction in this run.
+    lost: AtomicBool,
     /// Updated by each run, so that runs of one plan follow each other.
     _turn: crate::data::value::Value<u8>,
 }
@@ -60,6 +62,8 @@ pub(crate) struct PlanState {
 struct Trouble {
     first: Option<Error>,
     cancelled: Vec<TaskOrigin>,
+    /// Reductions that lack a contribution, and why.
+    lacking: Vec<(u32, Error)>,
 }
 
 // SAFETY: accumulators are used by the node they belong to, and by the fold after it, which the order of nodes keeps apart;
@@ -91,7 +95,7 @@ impl Plan {
             .map(|(reduction, list)| list.iter_mut().map(|a| reduction.folds.address(a)).collect())
             .collect();
         let turn = core.make_turn(pattern.name.as_str());
-        bound.whole.push(Arg::new(turn.handle().piece(), crate::access::Mode::LendUpdate));
+        bound.whole.push(Arg::new(turn.handle().piece(), Mode::LendUpdate));
         let state = PlanState {
             pending: pattern.nodes.iter().map(|n| AtomicU32::new(n.waits)).collect(),
             ends: Padded::default(),
@@ -100,6 +104,7 @@ impl Plan {
             accumulators: UnsafeCell::new(accumulators),
             addresses,
             trouble: Mutex::default(),
+            lost: AtomicBool::new(false),
             _turn: turn,
             pattern,
             bound,
@@ -182,15 +187,16 @@ impl PlanState {
 
     /// What a run reads that was never written, if anything; and notes what it writes.
     pub(crate) fn missing(&self) -> Option<String> {
-        for (root, reads, writes) in &self.bound.needs {
+        let lacking = || self.bound.needs.iter().filter(|(root, ..)| root.tree().has_missing.load(Ordering::Relaxed));
+        for (root, reads, _) in lacking() {
             let tree = root.tree();
-            if !tree.has_missing.load(Ordering::Relaxed) {
-                continue;
-            }
-            let mut missing = lock(&tree.missing);
-            if let Some(index) = missing.first_common(reads) {
+            if let Some(index) = lock(&tree.missing).first_common(reads) {
                 return Some(format!("reads region `{}`, whose element {index} was never written", tree.name));
             }
+        }
+        for (root, _, writes) in lacking() {
+            let tree = root.tree();
+            let mut missing = lock(&tree.missing);
             *missing = missing.difference(writes);
             tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
         }
@@ -218,6 +224,7 @@ impl PlanState {
         self.run.store(run.bits(), Ordering::Relaxed);
         self.ends.store(pattern.ends, Ordering::Relaxed);
         self.next_root.store(0, Ordering::Relaxed);
+        self.lost.store(false, Ordering::Relaxed);
         *lock(&self.trouble) = Trouble::default();
         if core.is_serial() {
             self.run_in_order(core, local);
@@ -358,7 +365,8 @@ impl PlanState {
     #[inline]
     fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) {
         let args = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
-        for arg in args.iter().filter(|a| a.mode().reads()) {
+        // Contributions are private: it is the fold which depends on the contents.
+        for arg in args.iter().filter(|a| a.mode().reads() && a.mode() != Mode::Reduce) {
             if let Some(because) = arg.piece().tree().spoiled(&arg.piece().indices) {
                 self.fail(number, args, Error::cancelled(self.origin(number), because));
                 return;
@@ -377,7 +385,7 @@ impl PlanState {
         };
         match result {
             Ok(Ok(())) => {
-                for arg in args.iter().filter(|a| a.mode().mutates()) {
+                for arg in args.iter().filter(|a| a.mode().replaces()) {
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
             }
@@ -415,7 +423,12 @@ impl PlanState {
     fn fold(&self, core: &Core, number: u32, reduction: u32) {
         let arg = self.bound.folds[reduction as usize];
         let tree = arg.piece().tree();
-        if let Some(because) = tree.spoiled(&arg.piece().indices) {
+        let lacking = || {
+            // Relaxed: whoever stored it is complete, which the order of nodes makes known here.
+            let lost = self.lost.load(Ordering::Relaxed).then(|| lock(&self.trouble))?;
+            lost.lacking.iter().find(|(of, _)| *of == reduction).map(|(_, because)| because.clone())
+        };
+        if let Some(because) = tree.spoiled(&arg.piece().indices).or_else(lacking) {
             self.fail(number, &[arg], Error::cancelled(self.origin(number), because));
             return;
         }
@@ -438,10 +451,18 @@ impl PlanState {
 
     #[cold]
     fn fail(&self, number: u32, args: &[Arg], error: Error) {
-        for arg in args.iter().filter(|a| a.mode().mutates()) {
+        let node = &self.pattern.nodes[number as usize];
+        let contributes = |arg: &Arg| matches!(node.work, NodeWork::Task(_)) && arg.mode() == Mode::Reduce;
+        for arg in args.iter().filter(|a| a.mode().mutates() && !contributes(a)) {
             arg.piece().tree().spoil(&arg.piece().indices, error.because().unwrap_or(&error));
         }
         let mut trouble = lock(&self.trouble);
+        if matches!(node.work, NodeWork::Task(_)) && node.rare != NO_RARE {
+            for &(reduction, _) in &self.pattern.rare[node.rare as usize].joined {
+                trouble.lacking.push((reduction, error.because().unwrap_or(&error).clone()));
+                self.lost.store(true, Ordering::Relaxed);
+            }
+        }
         match error.because() {
             // What was spoiled before the run began is nobody's fault here, and is reported as it is.
             Some(because) if trouble.first.is_none() => trouble.first = Some(because.clone()),

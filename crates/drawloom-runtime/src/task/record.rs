@@ -292,6 +292,11 @@ impl Record {
         self.claimed.fetch_update(Ordering::AcqRel, Ordering::Acquire, claim).is_ok()
     }
 
+    /// Whether a task that has or had this record was taken to be run.
+    pub(crate) fn was_claimed(&self, generation: u32) -> bool {
+        self.claimed.load(Ordering::Acquire) >= generation
+    }
+
     /// Whether the present task was taken to be run.
     pub(crate) fn is_claimed(&self) -> bool {
         self.claimed.load(Ordering::Acquire) == self.generation()
