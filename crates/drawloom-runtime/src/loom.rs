@@ -25,7 +25,7 @@ use crate::policy::{Policy, WorkerId, WorkersView};
 use crate::progress::{Callback, Reporter};
 use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, Mutex, lock, thread};
+use crate::sync::{Arc, MODELLED, Mutex, lock, thread};
 use crate::task::builder::{Submit, Task};
 use crate::task::name::Label;
 use crate::task::spec::Spec;
@@ -462,7 +462,8 @@ impl LoomBuilder {
     /// # Errors
     /// When no workers were asked for, the policy does not exist, or threads cannot be started.
     pub fn build(self) -> Result<Loom> {
-        let topology = (!self.serial).then(Topology::detect);
+        // Threads of a model checker are no threads of the machine.
+        let topology = (!self.serial && !MODELLED).then(Topology::detect);
         let available = topology.as_ref().map_or(1, Topology::suggested_workers).max(1);
         let count = if self.serial { 0 } else { self.workers.unwrap_or(available) };
         if count == 0 && !self.serial {

@@ -286,3 +286,42 @@ fn a_plan_on_a_region_without_contents_is_refused_whatever_it_was_recorded_with(
         let _ = loom.wait_all();
     }
 }
+
+/// Says when it is dropped.
+struct Witness(std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_run_goes_on_when_every_handle_of_its_plan_is_gone() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let loom = Loom::builder().workers(1).build().unwrap();
+    for nodes in [3, 300] {
+        let dropped = std::sync::Arc::new(AtomicBool::new(false));
+        let (go, gone) = std::sync::mpsc::channel();
+        let mut gone = Some(std::sync::Mutex::new(gone));
+        let v = loom.vector("v", vec![false; nodes]);
+        let capture = loom.capture("orphan");
+        for part in v.blocks(nodes).unwrap() {
+            let witness = Witness(std::sync::Arc::clone(&dropped));
+            let gone = gone.take();
+            capture.task("node").write(&part).run(move |part| {
+                if let Some(gone) = &gone {
+                    gone.lock().unwrap().recv().unwrap();
+                }
+                part[0] = !witness.0.load(Ordering::SeqCst);
+            });
+        }
+        let run = capture.plan().unwrap().start();
+        go.send(()).unwrap();
+        run.wait().unwrap();
+        assert_eq!(v.to_vec().unwrap(), vec![true; nodes], "the plan was dropped before its nodes ran");
+        // The only worker is done with the run before it runs another task.
+        loom.task("last").run(|| ()).wait().unwrap();
+        assert!(dropped.load(Ordering::SeqCst), "the plan stays");
+    }
+}

@@ -41,7 +41,7 @@ impl Core {
         }
         local.stack = stack;
         if local.freed.len() >= KEEP || local.worker.is_none() {
-            self.slab.give_back(&mut local.freed);
+            self.slab.give_back(&mut local.freed, local.worker.is_none());
         }
     }
 
@@ -69,6 +69,7 @@ impl Core {
         if let Some(inside) = extras.as_mut().and_then(|extras| extras.inside.take()) {
             self.end_scope(scope, &inside);
         }
+        super::peek::set_kind(record, Kind::Free);
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.
@@ -80,12 +81,12 @@ impl Core {
         while let Some(at) = edge {
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
+            if let Some(next) = edge {
+                self.slab.get(next.record()).foresee_edge();
+            }
             // SAFETY: written before the edge was published, and not changed until it is counted down.
-            let (extension, binding, ending) = unsafe {
-                let bit = 1 << at.link();
-                let extension = *holder.kind.get() == Kind::Extension;
-                (extension, *holder.binding.get() & bit != 0, *holder.ending.get() & bit != 0)
-            };
+            let extension = unsafe { *holder.kind.get() } == Kind::Extension;
+            let (binding, ending) = (holder.is_binding(at.link()), holder.is_ending(at.link()));
             let later = if extension { holder.owner() } else { at.record() };
             let record = self.slab.get(later);
             // Read before the count goes down: a guard whose turn has come may be gone at once, and its record used again.
@@ -181,6 +182,7 @@ impl Core {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
             unsafe { (*record.description.get()).assume_init_mut().extras.take() };
+            super::peek::set_kind(record, Kind::Free);
             record.close();
             local.freed.push(extension);
         }
@@ -211,6 +213,6 @@ impl Core {
 
     /// Gives kept records back, so that a submitter that waits for room sees them.
     pub(crate) fn flush(&self, local: &mut Local) {
-        self.slab.give_back(&mut local.freed);
+        self.slab.give_back(&mut local.freed, true);
     }
 }

@@ -27,6 +27,8 @@ impl Core {
             return;
         };
         let record = self.slab.get(id.index());
+        // Before the claim, which would wait for one part of it and then for the others.
+        bring_near(record);
         if record.claim(id.generation()) {
             self.execute_or_call(local, id, record);
         }

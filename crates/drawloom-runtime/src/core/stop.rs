@@ -10,6 +10,7 @@ use super::{Core, Local, peek};
 use crate::error::Error;
 use crate::policy::{ReadyKind, WorkerId};
 use crate::sync::atomic::Ordering;
+use crate::sync::thread_local;
 use crate::task::record::{TaskId, flag};
 
 thread_local! {

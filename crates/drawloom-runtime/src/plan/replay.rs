@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::compile::{Bound, NO_RARE, Node, NodeWork, Pattern, accumulators};
 use crate::access::reduction::{Accumulator, fold_all};
 use crate::access::{Arg, Frame, Mode, Scratchpad};
-use crate::core::{Core, Local, panic_text, quietly};
+use crate::core::{Core, Local, panic_text};
 use crate::data::region::Region;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::policy::Ready;
@@ -57,15 +57,13 @@ pub(crate) struct PlanState {
     _turn: crate::data::value::Value<u8>,
 }
 
-/// What went wrong in a run, and what it needs until it is over.
+/// What went wrong in a run.
 #[derive(Default)]
 struct Trouble {
     first: Option<Error>,
     cancelled: Vec<TaskOrigin>,
     /// Reductions that lack a contribution, and why.
     lacking: Vec<(u32, Error)>,
-    /// The plan itself, whose last handle may be gone before the run is over.
-    plan: Option<Arc<PlanState>>,
 }
 
 // SAFETY: accumulators are used by the node they belong to, and by the fold after it, which the order of nodes keeps apart;
@@ -227,10 +225,15 @@ impl PlanState {
         self.ends.store(pattern.ends, Ordering::Relaxed);
         self.next_root.store(0, Ordering::Relaxed);
         self.lost.store(false, Ordering::Relaxed);
-        *lock(&self.trouble) = Trouble { plan: Some(Arc::clone(self)), ..Trouble::default() };
+        *lock(&self.trouble) = Trouble::default();
         if core.is_serial() {
             self.run_in_order(core, local);
-        } else if pattern.roots.len() > MANY_ROOTS {
+            return;
+        }
+        // Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds
+        // that it is over.
+        let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
+        if pattern.roots.len() > MANY_ROOTS {
             let shares = core.workers.count.min(pattern.roots.len().div_ceil(SHARE));
             // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
             self.ends.store(pattern.ends + shares, Ordering::Relaxed);
@@ -258,17 +261,17 @@ impl PlanState {
         self.finish(core, local);
     }
 
-    /// Runs a node, and whatever it makes ready on this worker.
-    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) {
+    /// Runs a node, and whatever it makes ready on this worker. True when the run is over.
+    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) -> bool {
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(first) };
         let ended = core.running_nodes(local, &at, |local| self.follow(core, local, context, &at, first, &mut scratch));
         local.give_scratch(scratch);
-        self.count_ends(core, local, ended);
+        self.count_ends(core, local, ended)
     }
 
-    /// Runs shares of the nodes that wait for nothing, until none are left.
-    pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) {
+    /// Runs shares of the nodes that wait for nothing, until none are left. True when the run is over.
+    pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) -> bool {
         let roots = &self.pattern.roots;
         let workers = core.workers.count.max(1);
         let mut scratch = local.take_scratch();
@@ -289,7 +292,7 @@ impl PlanState {
             }
         });
         local.give_scratch(scratch);
-        self.count_ends(core, local, ended);
+        self.count_ends(core, local, ended)
     }
 
     /// Runs a node and, one after the other, nodes that it makes ready. Returns how many of them nobody waits for.
@@ -332,11 +335,14 @@ impl PlanState {
         ended
     }
 
-    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) {
+    /// Counts nodes that nobody waits for. True when they were the last ones.
+    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) -> bool {
         // AcqRel: the last one sees what all nodes did, before the run is complete.
-        if ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended {
+        let last = ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended;
+        if last {
             self.finish(core, local);
         }
+        last
     }
 
     fn finish(&self, core: &Core, local: &mut Local) {
@@ -344,11 +350,6 @@ impl PlanState {
         let count = trouble.cancelled.len() as u64;
         let error = trouble.first.map(|error| error.with_cancelled(trouble.cancelled, count));
         core.end_run(local, self.run(), error);
-        // Nothing of the plan is used from here on. It goes when nobody else has it, and the bodies in it are the user's.
-        if let Err(said) = quietly(|| drop(trouble.plan)) {
-            let message = format!("dropping the body of a task of a plan panicked: {said}");
-            core.failures.note_other(Error::new(ErrorKind::Panicked, message));
-        }
     }
 
     #[inline]
