@@ -276,15 +276,15 @@ fn try_programs(trouble: Trouble, usual: u64) {
 
 #[test]
 fn random_programs_mean_the_same_on_every_engine() {
-    try_programs(Trouble::None, 1500);
+    try_programs(Trouble::None, 1000);
 }
 
 #[test]
 fn random_programs_that_fail_fail_the_same_way_on_every_engine() {
-    try_programs(Trouble::Failures, 1000);
+    try_programs(Trouble::Failures, 700);
 }
 
 #[test]
 fn random_programs_that_are_cancelled_leave_nothing_half_done() {
-    try_programs(Trouble::Cancelled, 500);
+    try_programs(Trouble::Cancelled, 300);
 }
