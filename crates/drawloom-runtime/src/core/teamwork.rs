@@ -2,13 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use drawloom_trace::{EventKind, Phase};
+use drawloom_trace::{EventKind, IdleReason, Phase};
 
 use super::execute::panic_said;
 use super::{Core, Local, RUNNING, Running};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
+use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
 use crate::task::extras::Extras;
@@ -92,7 +93,7 @@ impl Core {
         if !state.join() {
             return;
         }
-        while let Some(team) = self.teams.volunteer(self, worker) {
+        while let Some(team) = self.volunteer(worker) {
             self.workers.phase(worker, Phase::Input);
             self.workers.phase(worker, Phase::Transfers);
             self.workers.phase(worker, Phase::Execute);
@@ -106,6 +107,14 @@ impl Core {
             state.enter();
             state.leave();
         }
+    }
+
+    /// A worker waits until a team has claimed it, or nobody asks for it any more.
+    fn volunteer(&self, worker: WorkerId) -> Option<Arc<TeamRun>> {
+        self.tracer.idle(Some(worker), IdleReason::WaitingForTeam);
+        let team = self.teams.volunteer(self, worker);
+        self.tracer.busy(Some(worker));
+        team
     }
 
     /// Runs a team task on threads of its own: the serial engine.
@@ -134,11 +143,16 @@ impl Core {
     pub(crate) fn run_member(&self, local: &mut Local, team: &TeamRun) {
         let record = self.slab.get(team.task.index());
         let (rank, run) = team.arrive(|| self.prepare_team(local, team, record));
-        if run && (rank == 0 || !team.lent) {
-            self.run_body_as_member(local, team, rank, record);
-        } else if run {
-            // Lent: the first member never comes to this barrier, but breaks it when it is done.
-            let _ = team.barrier.arrive(0);
+        if run {
+            self.tracer.of_task(EventKind::Start, team.task, local.worker);
+            let kind = if rank == 0 || !team.lent {
+                self.run_body_as_member(local, team, rank, record)
+            } else {
+                // Lent: the first member never comes to this barrier, but breaks it when it is done.
+                let _ = team.barrier.arrive(0);
+                EventKind::End
+            };
+            self.tracer.of_task(kind, team.task, local.worker);
         }
         if team.finish() {
             self.complete_team(local, team);
@@ -156,7 +170,6 @@ impl Core {
         for arg in args.iter().filter(|a| a.mode().replaces()) {
             arg.piece().tree().heal(&arg.piece().indices);
         }
-        self.tracer.start(team.task, local.worker);
         let running = Running { core: self, id: team.task, record, local, node: None };
         self.scope_inside(&running);
         // Making the scope adds no child.
@@ -164,7 +177,8 @@ impl Core {
         Ok(())
     }
 
-    fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) {
+    /// Runs the body, and says whether it ended well.
+    fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> EventKind {
         let (args, extras) = self.shared_parts(record);
         let (counts, layouts): (&[u32], &[_]) = extras.map_or((&[], &[]), |e| (&e.counts, &e.scratch));
         let mut scratch = local.take_scratch();
@@ -185,17 +199,19 @@ impl Core {
         RUNNING.set(before);
         local.give_scratch(scratch);
         let error = match result {
-            Ok(Ok(())) => return,
+            Ok(Ok(())) => return EventKind::End,
             Ok(Err(error)) => self.error_of(record, error),
             Err(panic) if panic.is::<TeamBroke>() => {
                 let message = format!("member {rank} waited for others that ended without coming");
                 // Whatever ended the others is the better reason.
-                return team
-                    .fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
+                let error = Error::of_task(ErrorKind::Team, self.origin(record), message);
+                team.fail(u32::MAX - team.size + rank, error);
+                return EventKind::Failed;
             }
             Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic)),
         };
         team.fail(rank, error);
+        EventKind::Failed
     }
 
     fn complete_team(&self, local: &mut Local, team: &TeamRun) {
@@ -208,12 +224,9 @@ impl Core {
             self.drop_body(record);
         }
         let failure = team.failure();
-        let kind = match &failure {
-            None => EventKind::End,
-            Some(_) if team.is_called_off() => EventKind::Cancelled,
-            Some(_) => EventKind::Failed,
-        };
-        self.tracer.of_task(kind, team.task, local.worker);
+        if team.is_called_off() {
+            self.tracer.of_task(EventKind::Cancelled, team.task, local.worker);
+        }
         if let Some(error) = failure {
             self.fail(team.task, record, args, error);
         }

@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
-use drawloom_trace::EventKind;
+use drawloom_trace::{EventKind, IdleReason};
 
 use super::{Core, Running};
 use crate::access::{Arg, Mode};
@@ -152,7 +152,11 @@ impl Core {
                 self.flush(unsafe { &mut *running.local });
                 let asked = || seat.is_some_and(|seat| seat.state.is_asked());
                 let done = |core: &Core| core.is_complete(id) || inside.has_ready() || asked();
+                // SAFETY: the pointer is that of the thread's own state, which is only read.
+                let worker = unsafe { (*running.local).worker };
+                self.tracer.idle(worker, IdleReason::NoWork);
                 let waited = self.waiters.wait(self, inside.parent, On::Task(id), done);
+                self.tracer.busy(worker);
                 self.end_family_wait(running);
                 waited?;
                 continue;

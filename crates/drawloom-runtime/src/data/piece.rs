@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::order::slot::Slot;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Arc, lock};
+use crate::trace::tables::Mark;
 
 use super::tree::{Partition, Tree};
 
@@ -72,6 +73,8 @@ pub(crate) struct Piece {
     aliases: AtomicPtr<Aliases>,
     /// What the tasks of the outermost scope did with this piece; guarded by the lock of that scope.
     pub(crate) slot: UnsafeCell<Slot>,
+    /// Its number in a trace.
+    pub(crate) mark: Mark,
 }
 
 // SAFETY: the slot is guarded by the lock of the outermost scope; `aliases` is an atomic pointer to something immutable;
@@ -91,6 +94,7 @@ impl Piece {
             partition: std::ptr::null(),
             aliases: AtomicPtr::new(std::ptr::null_mut()),
             slot: UnsafeCell::new(Slot::default()),
+            mark: Mark::default(),
         }
     }
 
