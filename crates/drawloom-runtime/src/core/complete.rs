@@ -51,7 +51,7 @@ impl Core {
         // SAFETY: the thread that completes a task is the only one that has it.
         let (kind, context) = unsafe { (*record.kind.get(), *record.context.get()) };
         // SAFETY: as above; the parts are moved out, so that they are dropped before the record is used again.
-        let (scope, extras) = unsafe {
+        let (scope, mut extras) = unsafe {
             let description = (*record.description.get()).assume_init_mut();
             (description.scope, description.extras.take())
         };
@@ -60,6 +60,10 @@ impl Core {
             failed |= self.adopt_failures(id, record, scope, failed);
         }
         let reason = if failed { self.failures.peek(id) } else { None };
+        // Before others can see that the task is complete: then its regions are theirs to use.
+        if let Some(inside) = extras.as_mut().and_then(|extras| extras.inside.take()) {
+            self.end_scope(scope, &inside);
+        }
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.
@@ -79,6 +83,10 @@ impl Core {
             };
             let later = if extension { holder.owner() } else { at.record() };
             let record = self.slab.get(later);
+            // Read before the count goes down: a guard whose turn has come may be gone at once, and its record used again.
+            let id = TaskId::new(later, record.generation());
+            // SAFETY: as above.
+            let is_guard = unsafe { *record.kind.get() } == Kind::Held;
             if ending {
                 if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
                     stack.push(later);
@@ -87,18 +95,22 @@ impl Core {
             }
             if failed && binding {
                 if let Some(reason) = &reason {
-                    self.failures.cancel_for(TaskId::new(later, record.generation()), reason);
+                    self.failures.cancel_for(id, reason);
                 }
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-                self.tracer.ready(|| TaskId::new(later, record.generation()));
-                self.make_ready(later, stack, &mut local.ready);
+                self.tracer.ready(id);
+                if is_guard {
+                    self.turn_of_guard(id, stack);
+                } else {
+                    self.make_ready(later, stack, &mut local.ready);
+                }
             }
         }
         if let Some(extras) = extras {
-            self.drop_extras(local, scope, *extras);
+            self.drop_extras(local, *extras);
         }
         if kind == Kind::Task {
             self.note_completed(context, local.worker);
@@ -130,27 +142,29 @@ impl Core {
         true
     }
 
+    /// Ends the scope of a task whose children are complete, and frees the regions that were left to it.
     #[cold]
-    fn drop_extras(&self, local: &mut Local, scope: *const Scope, mut extras: Extras) {
+    fn end_scope(&self, outer: *const Scope, inside: &Scope) {
+        // SAFETY: the scope of a task lives at least as long as the task.
+        if let Some(outer) = unsafe { outer.as_ref() } {
+            outer.leave(inside.id);
+        }
+        // Nobody looks it up from here on. Regions whose last handle goes now are released like those of the application.
+        lock(&self.scopes).remove(&inside.id.0);
+        for tree in inside.end().into_iter().flatten() {
+            // SAFETY: no handle is left, and all tasks of the scope that the region belongs to are complete.
+            unsafe { self.drop_tree(tree) };
+        }
+    }
+
+    #[cold]
+    fn drop_extras(&self, local: &mut Local, mut extras: Extras) {
         for extension in extras.extensions.drain(..) {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
             unsafe { (*record.description.get()).assume_init_mut().extras.take() };
             record.close();
             local.freed.push(extension);
-        }
-        if let Some(inside) = extras.inside.take() {
-            // SAFETY: the scope of a task lives at least as long as the task.
-            if let Some(outer) = unsafe { scope.as_ref() } {
-                outer.leave(inside.id);
-            }
-            if let Some(trees) = inside.end() {
-                lock(&self.scopes).remove(&inside.id.0);
-                for tree in trees {
-                    // SAFETY: no handle is left, and all tasks of the scope that the region belongs to are complete.
-                    unsafe { self.drop_tree(tree) };
-                }
-            }
         }
         if let Some(tree) = extras.frees.take() {
             // SAFETY: no handle is left, and all tasks that use the region are complete: this one came after them.

@@ -20,7 +20,7 @@ impl Core {
         let count = (waits.len() + after.len()) as u32;
         if count == 0 && !ends_with {
             record.pending.store(0, Ordering::Relaxed);
-            self.tracer.ready(|| id);
+            self.tracer.ready(id);
             self.dispatch_one(id.index());
             return;
         }
@@ -51,7 +51,7 @@ impl Core {
         }
         // AcqRel: the one who reaches zero sees everything written by those who counted down before.
         if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
-            self.tracer.ready(|| id);
+            self.tracer.ready(id);
             self.dispatch_one(id.index());
         }
     }

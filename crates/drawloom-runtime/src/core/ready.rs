@@ -35,6 +35,7 @@ impl Core {
             self.complete(&mut local, index);
         }
         self.hand_out(&mut local);
+        self.flush(&mut local);
     }
 
     /// The worker that the calling thread is, if it runs a task of the given context.
@@ -59,19 +60,23 @@ impl Core {
                 self.offer(id, record, ready);
             }
             Kind::Sync => stack.push(index),
-            Kind::Held => {
-                // In one order with a thread that gave the guard up; see `finish_hold`.
-                fence(Ordering::SeqCst);
-                let generation = record.generation();
-                if record.forgotten.load(Ordering::SeqCst) == generation && record.claim(generation) {
-                    stack.push(index);
-                    return;
-                }
-                if record.flags.load(Ordering::SeqCst) & flag::WAITED != 0 {
-                    self.waiters.wake(TaskId::new(index, record.generation()));
-                }
-            }
+            // Its holder, who submitted it, sees that nothing is left to wait for.
+            Kind::Held => {}
             Kind::Free | Kind::Extension => unreachable!("only tasks become ready"),
+        }
+    }
+
+    /// The turn of a guard has come. Its holder may have seen that already, and the record may hold another task by now: only
+    /// what the id says is certain.
+    pub(super) fn turn_of_guard(&self, id: TaskId, stack: &mut Vec<u32>) {
+        let record = self.slab.get(id.index());
+        // In one order with a thread that gave the guard up; see `finish_hold`.
+        fence(Ordering::SeqCst);
+        // A guard that was given up stays until someone claims it. Otherwise the mark is that of another generation.
+        if record.forgotten.load(Ordering::SeqCst) == id.generation() && record.claim(id.generation()) {
+            stack.push(id.index());
+        } else {
+            self.waiters.wake(id);
         }
     }
 
@@ -314,5 +319,53 @@ impl Core {
         }
         // There are no workers to say so to threads that wait for everything.
         self.waiters.note_quiet();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sync::atomic::Ordering;
+    use crate::task::future::Pending;
+    use crate::task::record::TaskId;
+    use crate::{Loom, Region};
+
+    /// The thread that makes a guard's turn come may be late: the holder has gone, and the record is another task's, whose
+    /// future is gone too.
+    #[test]
+    fn the_turn_of_a_guard_that_is_gone_leaves_the_next_task_of_the_record_alone() {
+        let loom = Loom::builder().workers(1).build().unwrap();
+        let core = loom.core();
+        let (value, other) = (loom.value("value", 0_u64), loom.value("other", 0_u64));
+        let held = value.write().unwrap();
+        let guard = core.look_at(core.slab.in_use()[0]).id;
+        let blocks = other.write().unwrap();
+        drop(held);
+        assert!(core.is_complete(guard));
+        let mut later: Vec<TaskId> = Vec::new();
+        while later.last().is_none_or(|id| id.index() != guard.index()) {
+            later.push(loom.task("later").update(&other).run(|other| *other += 1).id());
+            assert!(later.len() < 1000, "the record is used again");
+        }
+        let next = *later.last().unwrap();
+        core.slab.get(next.index()).forgotten.store(next.generation(), Ordering::SeqCst);
+        let mut stack = Vec::new();
+        core.turn_of_guard(guard, &mut stack);
+        assert!(stack.is_empty(), "a task was taken for a guard that was given up");
+        drop(blocks);
+        loom.wait_all().unwrap();
+        assert_eq!(*other.read().unwrap(), later.len() as u64);
+    }
+
+    /// A task that drops the last handle of a region completes what frees it, right there.
+    #[test]
+    fn records_of_what_completes_while_a_task_submits_come_back() {
+        let loom = Loom::builder().workers(1).build().unwrap();
+        for _ in 0..2000 {
+            let value = loom.value("value", 0_u64);
+            loom.task("drops").run(move || drop(value)).wait().unwrap();
+        }
+        loom.wait_all().unwrap();
+        let (made, _) = loom.core().slab.counts();
+        assert!(made <= 256, "{made} records for one task at a time");
     }
 }

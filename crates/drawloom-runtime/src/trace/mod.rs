@@ -159,9 +159,9 @@ impl Tracer {
 
     /// A task became ready by what this thread recorded last.
     #[inline]
-    pub(crate) fn ready(&self, task: impl FnOnce() -> TaskId) {
+    pub(crate) fn ready(&self, task: TaskId) {
         if let Some(recording) = self.recording() {
-            self.record_ready(recording, task());
+            self.record_ready(recording, task);
         }
     }
 
