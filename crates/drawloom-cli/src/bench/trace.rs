@@ -15,6 +15,9 @@ use crate::output::{self, Output};
 /// Tasks update so many regions in turn, so that there is work for many workers and an order to keep.
 const CHAINS: usize = 64;
 
+/// So many tasks have a plan, which is run as often as needed.
+const PLANNED: usize = 16 * CHAINS;
+
 /// More tasks than this would fill the memory that a recording may take, and cost nothing from there on.
 const MOST_TASKS: u64 = 1_000_000;
 
@@ -63,11 +66,11 @@ struct Line {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
-    let limits = [("--work-us", arguments.work_us, 1_000_000_000), ("--repeat", arguments.repeat, 1_000_000)];
-    let lengths = arguments.task_us.iter().map(|&length| ("--task-us", length.max(1), 1_000_000));
-    for (name, value, most) in limits.into_iter().chain(lengths) {
-        if !(1..=most).contains(&value) {
-            output::complain(format_args!("{name} takes at most {most}, and is {value}"));
+    let limits = [("--work-us", arguments.work_us, 1, 1_000_000_000), ("--repeat", arguments.repeat, 1, 1_000_000)];
+    let lengths = arguments.task_us.iter().map(|&length| ("--task-us", length, 0, 1_000_000));
+    for (name, value, least, most) in limits.into_iter().chain(lengths) {
+        if !(least..=most).contains(&value) {
+            output::complain(format_args!("{name} takes {least} to {most}, and is {value}"));
             return Exit::Unusable;
         }
     }
@@ -136,11 +139,12 @@ impl Bench {
         let cells = cells(&loom);
         let turns = self.turns_of(task_us);
         let capture = loom.capture("plan");
-        for task in 0..tasks as usize {
+        for task in 0..PLANNED {
             capture.task("work").update(&cells[task % CHAINS]).run(move |cell| *cell = work(*cell, turns));
         }
         let plan: Plan = capture.plan()?;
-        self.line("replay", task_us, tasks, &loom, || plan.run())
+        let runs = tasks.div_ceil(PLANNED as u64);
+        self.line("replay", task_us, runs * PLANNED as u64, &loom, || (0..runs).try_for_each(|_| plan.run()))
     }
 
     fn turns_of(&self, task_us: u64) -> u64 {

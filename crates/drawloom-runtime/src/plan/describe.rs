@@ -20,55 +20,47 @@ impl PlanState {
         let pattern = &*self.pattern;
         // Recorded tasks by their nodes, for orders that the user asked for.
         let mut node_of = vec![0; pattern.task_count];
-        let mut nodes: Vec<NodeRecord> = Vec::with_capacity(pattern.nodes.len());
-        for (number, node) in pattern.nodes.iter().enumerate() {
-            let record = match node.work {
-                NodeWork::Nothing => NodeRecord::default(),
+        let mut plan = PlanRecord { later: pattern.later.clone(), ..PlanRecord::default() };
+        plan.nodes.reserve_exact(pattern.nodes.len());
+        for (number, node) in (0..).zip(&pattern.nodes) {
+            let first_access = plan.accesses.len() as u32;
+            let site = match node.work {
+                NodeWork::Nothing => None,
                 NodeWork::Task(task) => {
-                    node_of[task as usize] = number as u32;
+                    node_of[task as usize] = number;
                     let title = &pattern.titles[task as usize];
-                    NodeRecord {
-                        site: Some(tables.site(Site { name: title.name, location: title.location })),
-                        priority: node.priority,
-                        accesses: self.accesses(operators, recording, tables, node),
-                        after: title.after.iter().map(|&step| node_of[step as usize]).collect(),
-                        ..NodeRecord::default()
-                    }
+                    plan.after.extend(title.after.iter().map(|&step| (number, node_of[step as usize])));
+                    self.describe_accesses(operators, recording, tables, node, &mut plan.accesses);
+                    Some(Site { name: title.name, location: title.location })
                 }
                 NodeWork::Fold(reduction) => {
-                    let arg = self.bound.folds[reduction as usize];
-                    let piece = tables.piece(recording, arg.piece());
-                    NodeRecord {
-                        site: Some(tables.site(Site { name: Name::literal("fold"), location: pattern.location })),
-                        internal: true,
-                        accesses: vec![AccessEntry { piece, mode: Mode::Update, operator: 0 }],
-                        ..NodeRecord::default()
-                    }
+                    let piece = tables.piece(recording, self.bound.folds[reduction as usize].piece());
+                    plan.accesses.push(AccessEntry { piece, mode: Mode::Update, operator: 0 });
+                    Some(Site { name: Name::literal("fold"), location: pattern.location })
                 }
             };
-            nodes.push(record);
+            plan.nodes.push(NodeRecord {
+                site: site.map(|site| tables.site(site)),
+                priority: node.priority,
+                internal: matches!(node.work, NodeWork::Fold(_)),
+                accesses: first_access..plan.accesses.len() as u32,
+                later: node.first_later..node.first_later + node.later_count,
+            });
         }
-        for (number, node) in pattern.nodes.iter().enumerate() {
-            let later = node.first_later as usize..(node.first_later + node.later_count) as usize;
-            for &other in &pattern.later[later] {
-                nodes[other as usize].waits.push(number as u32);
-            }
-        }
-        PlanRecord { nodes }
+        plan
     }
 
-    fn accesses(
+    fn describe_accesses(
         &self,
         operators: &[&'static str],
         recording: u32,
         tables: &mut Tables,
         node: &Node,
-    ) -> Vec<AccessEntry> {
-        let pattern = &*self.pattern;
-        let joined = if node.rare == NO_RARE { &[][..] } else { &pattern.rare[node.rare as usize].joined };
+        accesses: &mut Vec<AccessEntry>,
+    ) {
+        let joined = if node.rare == NO_RARE { &[][..] } else { &self.pattern.rare[node.rare as usize].joined };
         let mut joined = joined.iter();
         let args: &[Arg] = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
-        let mut accesses = Vec::with_capacity(args.len());
         for arg in args {
             let operator = match arg.mode() {
                 Mode::Reduce => {
@@ -80,6 +72,5 @@ impl PlanState {
                 accesses.push(AccessEntry { piece: tables.piece(recording, arg.piece()), mode: arg.mode(), operator });
             }
         }
-        accesses
     }
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::chunk::Chunk;
 use super::clock::{Clock, Scale};
 use super::entry::{Entry, NodeRun, Submission, entries};
-use super::tables::{AccessEntry, NodeRecord, Tables};
+use super::tables::{AccessEntry, PlanRecord, Tables};
 use super::{Recording, Tracer};
 use crate::access::Mode;
 use crate::sync::atomic::Ordering;
@@ -69,7 +69,7 @@ impl Tracer {
         }
         for task in &tasks {
             let (Some(first), Some(start)) = (numbers.node(task), starts.get(&task.submission.task)) else { continue };
-            let plan = &state.tables.plans[task.nodes[0].plan as usize].nodes;
+            let plan = &state.tables.plans[task.nodes[0].plan as usize];
             trace.events.extend(ready_times(plan, &task.nodes, *start).into_iter().zip(first..).filter_map(
                 |(time, number)| Some(Event::of_task(scale.since_began(time?), EventKind::Ready, number, NO_WORKER)),
             ));
@@ -195,37 +195,45 @@ fn describe(
         });
         *sequence += 1;
         let (Some(first), Some(node)) = (numbers.node(task), task.nodes.first()) else { continue };
-        let described = tables.plans[node.plan as usize].nodes.iter().zip(first..);
-        for (sequence, (site, node, place)) in
-            (0..).zip(described.filter_map(|(node, place)| Some((node.site?, node, place))))
-        {
+        let plan = &tables.plans[node.plan as usize];
+        let base = trace.tasks.len();
+        // Points that do nothing have numbers as well, which are left out.
+        let mut places = Vec::with_capacity(plan.nodes.len());
+        for (node, number_of_node) in plan.nodes.iter().zip(first..) {
+            places.push(trace.tasks.len());
+            let Some(site) = node.site else { continue };
             trace.tasks.push(TaskRecord {
                 parent: Some(number),
-                sequence,
+                sequence: (trace.tasks.len() - base) as u64,
                 priority: node.priority,
                 internal: node.internal,
                 context: context.clone(),
-                after: node.after.iter().map(|&other| first + u64::from(other)).collect(),
-                accesses: node.accesses.iter().map(|access| access_record(tables, access)).collect(),
-                ..at_site(tables, place, site)
+                accesses: plan.accesses(node).iter().map(|access| access_record(tables, access)).collect(),
+                ..at_site(tables, number_of_node, site)
             });
+        }
+        for &(node, other) in &plan.after {
+            trace.tasks[places[node as usize]].after.push(first + u64::from(other));
         }
     }
 }
 
 /// When each node of a run became ready, as far as that is known: when the last one that it waits for had ended.
-fn ready_times(plan: &[NodeRecord], ran: &[NodeRun], began: u64) -> Vec<Option<u64>> {
-    let mut ends: Vec<Option<u64>> = vec![None; plan.len()];
+fn ready_times(plan: &PlanRecord, ran: &[NodeRun], began: u64) -> Vec<Option<u64>> {
+    let mut ends: Vec<Option<u64>> = vec![None; plan.nodes.len()];
     for node in ran {
         ends[node.node as usize] = Some(node.end);
     }
-    let mut ready = vec![None; plan.len()];
-    for (number, node) in plan.iter().enumerate() {
-        // Nodes come after those they wait for.
-        let time = node.waits.iter().try_fold(began, |latest, &w| Some(latest.max(ends[w as usize]?)));
-        match node.site {
-            Some(_) => ready[number] = time,
-            None => ends[number] = time,
+    let mut ready = vec![Some(began); plan.nodes.len()];
+    // Nodes come after those they wait for.
+    for (number, node) in plan.nodes.iter().enumerate() {
+        let end = if node.site.is_some() { ends[number] } else { ready[number] };
+        for &later in plan.later(node) {
+            let known = &mut ready[later as usize];
+            *known = known.zip(end).map(|(known, end)| known.max(end));
+        }
+        if node.site.is_none() {
+            ready[number] = None;
         }
     }
     ready

@@ -3,6 +3,7 @@
 //! All of these are few in comparison with tasks, so each is described once in a recording. Pieces and plans remember their
 //! own numbers; for the others, each thread that submits keeps a table of those it has met.
 
+use std::ops::Range;
 use std::panic::Location;
 
 use drawloom_graph::IndexSet;
@@ -23,6 +24,7 @@ const OPERATORS: usize = 1 << 12;
 pub(crate) struct Tables {
     pub(super) sites: Vec<Site>,
     site_numbers: FxHashMap<SiteKey, u32>,
+    last_site: Option<(SiteKey, u32)>,
     /// Numbers start at one; zero is no operator.
     operators: Vec<&'static str>,
     pub(super) regions: Vec<RegionRecord>,
@@ -55,23 +57,36 @@ pub(super) struct PieceRecord {
     pub(super) indices: Arc<IndexSet>,
 }
 
-/// The nodes of a plan, by number.
+/// The nodes of a plan, by number, in flat arrays: a plan may have very many.
+#[derive(Default)]
 pub(crate) struct PlanRecord {
     pub(crate) nodes: Vec<NodeRecord>,
+    /// The accesses of all nodes, one after the other.
+    pub(crate) accesses: Vec<AccessEntry>,
+    /// The nodes that wait for each node, one after the other.
+    pub(crate) later: Vec<u32>,
+    /// Pairs of nodes of which the first comes after the second by the user's wish.
+    pub(crate) after: Vec<(u32, u32)>,
 }
 
-/// A node of a plan.
-#[derive(Default)]
+/// A node of a plan. Ranges are of the arrays of its plan.
 pub(crate) struct NodeRecord {
     /// None for a point that does nothing.
     pub(crate) site: Option<u32>,
     pub(crate) priority: i32,
     pub(crate) internal: bool,
-    pub(crate) accesses: Vec<AccessEntry>,
-    /// The nodes that it comes after by the user's wish.
-    pub(crate) after: Vec<u32>,
-    /// The nodes that it waits for.
-    pub(crate) waits: Vec<u32>,
+    pub(crate) accesses: Range<u32>,
+    pub(crate) later: Range<u32>,
+}
+
+impl PlanRecord {
+    pub(super) fn accesses(&self, node: &NodeRecord) -> &[AccessEntry] {
+        &self.accesses[node.accesses.start as usize..node.accesses.end as usize]
+    }
+
+    pub(super) fn later(&self, node: &NodeRecord) -> &[u32] {
+        &self.later[node.later.start as usize..node.later.end as usize]
+    }
 }
 
 /// An access: the number of the piece, and what is done with it.
@@ -102,11 +117,18 @@ impl Mark {
 
 impl Tables {
     pub(crate) fn site(&mut self, site: Site) -> u32 {
+        // Nodes of plans often have the place of the one before.
+        if let Some((key, number)) = self.last_site
+            && key == site.key()
+        {
+            return number;
+        }
         let next = self.sites.len() as u32;
         let number = *self.site_numbers.entry(site.key()).or_insert(next);
         if number == next {
             self.sites.push(site);
         }
+        self.last_site = Some((site.key(), number));
         number
     }
 
