@@ -13,6 +13,7 @@ use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::error::{Error, ErrorKind};
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
+use crate::sync::near::bring_near;
 use crate::task::body::BodyError;
 use crate::task::extras::Extras;
 use crate::task::record::{Record, TaskId, flag};
@@ -44,6 +45,10 @@ impl Core {
     /// Runs a task, and completes it.
     #[inline]
     pub(crate) fn execute(&self, local: &mut Local, id: TaskId, record: &Record) {
+        // What waits for the task will be counted down when it ends, and often run next.
+        if let Some(edge) = record.first_edge() {
+            bring_near(self.slab.get(edge.record()));
+        }
         let (args, extras) = self.parts(record);
         let failed = match self.reason_to_cancel(id, record, args) {
             Some(error) => {

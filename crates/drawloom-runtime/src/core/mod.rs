@@ -75,7 +75,8 @@ use crate::worker::Workers;
 pub struct Core {
     pub(crate) slab: Slab,
     pub(crate) names: Names,
-    outermost: Mutex<History>,
+    // Apart from what is only read, as every submission writes it.
+    outermost: Padded<Mutex<History>>,
     pub(crate) contexts: Grow<ContextState>,
     pub(crate) changes: Changes,
     /// How many threads wait for one context.
@@ -167,7 +168,7 @@ impl Core {
             tracer: Tracer::new(workers.count),
             slab: Slab::new(limit),
             names: Names::default(),
-            outermost: Mutex::new(History::new(ScopeId::OUTERMOST)),
+            outermost: Padded(Mutex::new(History::new(ScopeId::OUTERMOST))),
             contexts: Grow::new(),
             changes: Changes::default(),
             context_waiters: AtomicUsize::new(0),

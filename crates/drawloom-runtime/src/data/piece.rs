@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::order::slot::Slot;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Arc, lock};
+use crate::sync::{Arc, Padded, lock};
 use crate::trace::tables::Mark;
 
 use super::tree::{Partition, Tree};
@@ -71,10 +71,11 @@ pub(crate) struct Piece {
     /// The partition that this is a piece of; null for a whole region.
     pub(crate) partition: *const Partition,
     aliases: AtomicPtr<Aliases>,
-    /// What the tasks of the outermost scope did with this piece; guarded by the lock of that scope.
-    pub(crate) slot: UnsafeCell<Slot>,
     /// Its number in a trace.
     pub(crate) mark: Mark,
+    /// What the tasks of the outermost scope did with this piece; guarded by the lock of that scope. Apart from the rest, as
+    /// threads that submit write it while those that run tasks read the rest.
+    pub(crate) slot: Padded<UnsafeCell<Slot>>,
 }
 
 // SAFETY: the slot is guarded by the lock of the outermost scope; `aliases` is an atomic pointer to something immutable;
@@ -93,8 +94,8 @@ impl Piece {
             colour,
             partition: std::ptr::null(),
             aliases: AtomicPtr::new(std::ptr::null_mut()),
-            slot: UnsafeCell::new(Slot::default()),
             mark: Mark::default(),
+            slot: Padded(UnsafeCell::new(Slot::default())),
         }
     }
 

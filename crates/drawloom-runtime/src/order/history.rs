@@ -30,6 +30,8 @@ pub(crate) struct Refusal {
 pub(crate) trait Weaver {
     /// One task that stands for several: complete when all of them are. None when they are complete already.
     fn sync_point(&self, tasks: &[TaskId]) -> TaskId;
+    /// An edge from a task will probably be added soon.
+    fn foresee(&self, _: TaskId) {}
     /// Whether nobody needs to wait for a task any more.
     fn is_complete(&self, task: TaskId) -> bool;
     /// Starts the submission of the task that folds a reduction into its piece.
@@ -156,7 +158,10 @@ impl History {
             return;
         }
         if slot.group.mixes_with(group) {
-            wait_for(waits, slot.last);
+            if !slot.last.is_none() {
+                weaver.foresee(slot.last);
+                wait_for(waits, slot.last);
+            }
             return;
         }
         if slot.members.len() > 1 && !(replaces && group == Group::Exclusive) {
@@ -170,6 +175,7 @@ impl History {
             slot.members.push(point);
         }
         for &member in &slot.members {
+            weaver.foresee(member);
             wait_for(waits, member);
         }
     }

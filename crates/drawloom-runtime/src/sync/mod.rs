@@ -5,6 +5,7 @@
 //! schedules, whole engines; feature `shuttle`).
 
 pub(crate) mod grow;
+pub(crate) mod near;
 
 #[cfg(loom)]
 pub(crate) use loom::{

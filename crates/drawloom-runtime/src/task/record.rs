@@ -28,6 +28,8 @@ use std::panic::Location;
 
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use crate::sync::near::bring_near;
+
 use super::body::BodyTable;
 use super::extras::Extras;
 use super::name::Name;
@@ -215,6 +217,12 @@ impl Record {
     pub(crate) fn generation(&self) -> u32 {
         // Acquire: pairs with `close`. Who finds a task complete also sees everything that the task did.
         (self.word.load(Ordering::Acquire) >> 32) as u32
+    }
+
+    /// Brings the word near, to which an edge will be added.
+    #[inline]
+    pub(crate) fn foresee_edge(&self) {
+        bring_near(&self.word);
     }
 
     /// Adds an edge from this task, if `generation` is still the present one: if the task is not complete.

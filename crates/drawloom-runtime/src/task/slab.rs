@@ -4,17 +4,20 @@
 //! records are taken waits until some come back. A task that submits never waits: for it, the slab grows.
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::near::bring_near;
+use crate::sync::{Condvar, Mutex, Padded, lock};
 
 use super::record::{Record, TaskId};
 
 const FIRST: u32 = 256;
 const CHUNKS: usize = 21;
+/// How many tasks ahead the record of one is brought near.
+const AHEAD: usize = 3;
 
 /// All records of a runtime.
 pub(crate) struct Slab {
     chunks: [AtomicPtr<Record>; CHUNKS],
-    pool: Mutex<Pool>,
+    pool: Padded<Mutex<Pool>>,
     returned: Condvar,
 }
 
@@ -34,7 +37,7 @@ impl Slab {
     pub(crate) fn new(limit: u32) -> Self {
         Self {
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
-            pool: Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 }),
+            pool: Padded(Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 })),
             returned: Condvar::new(),
         }
     }
@@ -61,6 +64,9 @@ impl Slab {
     pub(crate) fn take(&self, patient: bool) -> Option<u32> {
         let mut pool = lock(&self.pool);
         if let Some(index) = pool.free.pop() {
+            if let Some(&soon) = pool.free.len().checked_sub(AHEAD).and_then(|at| pool.free.get(at)) {
+                bring_near(self.get(soon));
+            }
             return Some(index);
         }
         if patient && pool.made >= pool.limit {

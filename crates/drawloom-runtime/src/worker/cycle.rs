@@ -101,7 +101,8 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             for _ in 0..32 {
                 hint::spin_loop();
             }
-            if round % 16 == 15 {
+            // Often there are more threads than processors: workers, and those who submit.
+            if round > 2 {
                 thread::yield_now();
             }
         }
