@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use drawloom_runtime::{Loom, Max, Plan, Region, Sum};
 use drawloom_trace::timeline::{Outcome, Timeline};
-use drawloom_trace::{EventKind, IdleReason, TaskRecord, Trace, verify};
+use drawloom_trace::verify::{self, Rule};
+use drawloom_trace::{EventKind, IdleReason, TaskRecord, Trace};
 
 fn looms() -> Vec<Loom> {
     let mut looms = vec![Loom::serial()];
@@ -307,6 +308,27 @@ fn nodes_of_plans_are_children_of_their_run_and_keep_every_required_order() {
             );
             assert_eq!(times.outcome, Some(Outcome::Ended));
         }
+    }
+}
+
+/// The recording says enough about nodes that a mistake in their order would be found.
+#[test]
+fn a_node_that_had_started_too_early_would_be_found() {
+    let loom = Loom::serial();
+    let plan = plan(&loom);
+    let trace = traced(&loom, |_| plan.run().unwrap());
+    for (name, earlier, rule) in [("copy", "smooth", Rule::Conflict), ("second", "first", Rule::After)] {
+        let mut wrong = trace.clone();
+        let last = trace.tasks.iter().rfind(|t| t.name == name).unwrap();
+        let run = last.parent;
+        let began = trace.events.iter().find(|e| e.kind == EventKind::Start && e.task() == run).unwrap().time;
+        for event in wrong.events.iter_mut().filter(|e| e.task() == Some(last.number) && e.kind == EventKind::Start) {
+            event.time = began;
+        }
+        wrong.sort();
+        let report = verify::verify(&wrong).unwrap();
+        let found = report.violations.iter().find(|v| v.rule == rule).unwrap_or_else(|| panic!("{report}")).to_string();
+        assert!(found.contains(&format!("\"{name}\"")) && found.contains(&format!("\"{earlier}\"")), "{found}");
     }
 }
 
