@@ -25,7 +25,7 @@ use crate::policy::{Policy, WorkerId, WorkersView};
 use crate::progress::{Callback, Reporter};
 use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, Mutex, lock, thread};
+use crate::sync::{Arc, MODELLED, Mutex, lock, thread};
 use crate::task::builder::{Submit, Task};
 use crate::task::name::Label;
 use crate::task::spec::Spec;
@@ -462,7 +462,8 @@ impl LoomBuilder {
     /// # Errors
     /// When no workers were asked for, the policy does not exist, or threads cannot be started.
     pub fn build(self) -> Result<Loom> {
-        let topology = (!self.serial).then(Topology::detect);
+        // Threads of a model checker are no threads of the machine.
+        let topology = (!self.serial && !MODELLED).then(Topology::detect);
         let available = topology.as_ref().map_or(1, Topology::suggested_workers).max(1);
         let count = if self.serial { 0 } else { self.workers.unwrap_or(available) };
         if count == 0 && !self.serial {
@@ -553,10 +554,10 @@ impl Drop for Owner {
                 output.write(&core.tracer.end(|context| core.context_name(context)));
             }
         };
-        if self.core.running().is_none() {
+        if self.core.running().is_none() && self.core.workers.current().is_none() {
             finish();
         } else if self.core.workers.count > 0 {
-            // The last handle was dropped by a task, which cannot wait for itself. If no thread can be had, the closure is
+            // The last handle was dropped by a task, or by a worker with a plan, which cannot wait for itself. If no thread can be had, the closure is
             // dropped: the workers stay, and finish what there is.
             self.core.closed.store(true, Ordering::SeqCst);
             let _ = thread::Builder::new().name("drawloom-end".to_owned()).spawn(finish);

@@ -4,13 +4,14 @@
 //! takes longer. Then it registers, and sleeps until the completing thread wakes it.
 
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::core::{Core, quietly};
 use crate::error::Result;
 use crate::stall::On;
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
-use crate::sync::{Condvar, Mutex, hint, lock, thread};
+use crate::sync::time::{look_for, park_at_most, wait_at_most};
+use crate::sync::{Condvar, Mutex, lock, thread};
 use crate::task::record::{TaskId, flag};
 
 /// How long a thread looks before it sleeps.
@@ -39,7 +40,7 @@ impl Waiters {
     /// # Errors
     /// When that can never be.
     pub(crate) fn wait(&self, core: &Core, id: TaskId, on: On, done: impl Fn(&Core) -> bool) -> Result<()> {
-        if look(|| done(core)) {
+        if look_for(LOOK, || done(core)) {
             return Ok(());
         }
         let ready = || {
@@ -49,7 +50,7 @@ impl Waiters {
             fence(Ordering::SeqCst);
             done(core)
         };
-        let result = core.stalls.block(core, on, ready, park);
+        let result = core.stalls.block(core, on, ready, park_at_most);
         self.remove_thread(id);
         result
     }
@@ -114,14 +115,14 @@ impl Waiters {
     /// # Errors
     /// When that can never be.
     pub(crate) fn wait_quiet(&self, core: &Core, done: impl Fn(&Core) -> bool) -> Result<()> {
-        if look(|| done(core)) {
+        if look_for(LOOK, || done(core)) {
             return Ok(());
         }
         self.quiet_count.fetch_add(1, Ordering::SeqCst);
         let sleep = |most| {
             let guard = lock(&self.quiet);
             if !done(core) {
-                wait_at_most(&self.became_quiet, guard, most);
+                drop(wait_at_most(&self.became_quiet, guard, most));
             }
         };
         let result = core.stalls.block(core, On::Everything, || done(core), sleep);
@@ -137,46 +138,6 @@ impl Waiters {
         if self.quiet_count.load(Ordering::SeqCst) > 0 {
             drop(lock(&self.quiet));
             self.became_quiet.notify_all();
-        }
-    }
-}
-
-#[cfg(not(any(loom, feature = "shuttle")))]
-fn park(most: Duration) {
-    thread::park_timeout(most);
-}
-
-/// The model checkers know no time.
-#[cfg(any(loom, feature = "shuttle"))]
-fn park(_: Duration) {
-    thread::park();
-}
-
-#[cfg(not(loom))]
-fn wait_at_most<T>(condition: &Condvar, guard: crate::sync::MutexGuard<'_, T>, most: Duration) {
-    drop(condition.wait_timeout(guard, most));
-}
-
-#[cfg(loom)]
-fn wait_at_most<T>(condition: &Condvar, guard: crate::sync::MutexGuard<'_, T>, _: Duration) {
-    drop(condition.wait(guard));
-}
-
-/// Looks for a while.
-fn look(done: impl Fn() -> bool) -> bool {
-    if done() {
-        return true;
-    }
-    let start = Instant::now();
-    loop {
-        for _ in 0..64 {
-            if done() {
-                return true;
-            }
-            hint::spin_loop();
-        }
-        if start.elapsed() > LOOK {
-            return false;
         }
     }
 }

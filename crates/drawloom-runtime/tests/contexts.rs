@@ -34,7 +34,10 @@ fn a_wait_for_tasks_that_no_worker_can_take_ends_with_their_names() {
     // Driven without a pause, it does.
     driver.deinit();
     let runner = std::thread::spawn(move || driver.run());
-    loom.wait_all().unwrap();
+    // The thread may take longer to start than the wait is patient.
+    while let Err(error) = loom.wait_all() {
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+    }
     drop(loom);
     runner.join().unwrap().unwrap();
 }
@@ -416,4 +419,81 @@ fn many_threads_change_contexts_at_once() {
         }
     });
     loom.wait_all().unwrap();
+}
+
+#[test]
+fn a_task_that_waits_leaves_what_it_may_not_run_to_those_of_its_family_who_may() {
+    let loom = loom(2);
+    let left = loom.context("left").workers(some(&loom, &[0])).create().unwrap();
+    let right = loom.context("right").workers(some(&loom, &[1])).create().unwrap();
+    for _ in 0..500 {
+        let (handle, left_inside, right_inside) = (loom.clone(), left.clone(), right.clone());
+        let parent = loom.task("parent").in_context(&left).returns(move || {
+            let (inner, context) = (handle.clone(), right_inside.clone());
+            let child = handle
+                .task("child")
+                .in_context(&right_inside)
+                .returns(move || inner.task("grandchild").in_context(&context).returns(|| 1).wait().unwrap());
+            // Each of these makes the parent look again for what it could run, the grandchild among it.
+            for _ in 0..5 {
+                handle.task("own").in_context(&left_inside).run(|| ());
+            }
+            child.wait().unwrap()
+        });
+        assert_eq!(parent.wait().unwrap(), 1);
+    }
+    loom.wait_all().unwrap();
+}
+
+#[test]
+fn a_task_that_waits_runs_its_children_once_its_worker_belongs_to_their_context() {
+    let loom = loom(1);
+    for _ in 0..50 {
+        let context = loom.context("late").workers([]).create().unwrap();
+        let (handle, own) = (loom.clone(), context.clone());
+        let (waits, until_it_waits) = std::sync::mpsc::channel();
+        let parent = loom.task("parent").returns(move || {
+            let child = handle.task("child").in_context(&own).returns(|| 7);
+            waits.send(()).unwrap();
+            child.wait().unwrap()
+        });
+        until_it_waits.recv().unwrap();
+        context.add_workers(loom.worker_ids()).unwrap();
+        assert_eq!(parent.wait().unwrap(), 7);
+        context.delete().unwrap();
+    }
+}
+
+#[test]
+fn tasks_that_were_ready_when_their_context_lost_its_workers_are_told_of_and_run_later() {
+    for policy in drawloom_runtime::policy::choice::NAMES {
+        let patience = std::time::Duration::from_millis(5);
+        let loom = Loom::builder().workers(2).patience(patience).build().unwrap();
+        let context = loom.context("left").workers(some(&loom, &[1])).policy(policy).create().unwrap();
+        let (started, wait_for_start) = std::sync::mpsc::channel();
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let busy = loom.task("busy").in_context(&context).run(move || {
+            started.send(()).unwrap();
+            gate.recv().unwrap();
+        });
+        wait_for_start.recv().unwrap();
+        let ran = Arc::new(AtomicUsize::new(0));
+        for _ in 0..100 {
+            let ran = Arc::clone(&ran);
+            loom.task("ready").in_context(&context).run(move || {
+                ran.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        context.resize([]).unwrap();
+        open.send(()).unwrap();
+        // What a removed worker runs is finished there.
+        busy.wait().unwrap();
+        assert_eq!(context.waiting().unwrap(), 100, "{policy}");
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        assert!(error.to_string().contains("`ready`") && error.to_string().contains("`left` has none"), "{error}");
+        context.add_workers(some(&loom, &[0])).unwrap();
+        loom.wait_all().unwrap();
+        assert_eq!(ran.load(Ordering::Relaxed), 100, "{policy}");
+    }
 }

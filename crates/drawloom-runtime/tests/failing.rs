@@ -358,3 +358,57 @@ fn cancelling_gives_up_what_has_not_started_and_the_runtime_goes_on() {
         loom.wait_all().unwrap();
     }
 }
+
+#[test]
+fn the_value_of_a_parent_is_not_had_when_a_child_failed_unseen() {
+    for loom in looms() {
+        let inner = loom.clone();
+        let parent = loom.task("parent").returns(move || {
+            inner.task("bad").try_run(|| Err::<(), _>("a child's"));
+            7
+        });
+        let error = parent.wait().unwrap_err();
+        assert_eq!((error.kind(), error.because().unwrap().task().unwrap().name.as_str()), (ErrorKind::Failed, "bad"));
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn children_of_a_parent_that_fails_run_and_what_was_lent_is_spoiled_after_them() {
+    for loom in looms() {
+        let x = loom.vector("x", vec![1_u64; 4]);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let (inner, lent, counted) = (loom.clone(), x.clone(), Arc::clone(&ran));
+        let parent = loom.task("parent").lend(&x).try_run(move |_| {
+            for _ in 0..20 {
+                let counted = Arc::clone(&counted);
+                inner.task("child").update(&lent).run(move |_| {
+                    counted.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+            inner.task("last").write(&lent).run(|x| x.fill(2));
+            Err::<(), _>("the parent's")
+        });
+        assert_eq!(x.to_vec().unwrap_err().kind(), ErrorKind::Failed);
+        assert!(parent.wait().unwrap_err().to_string().contains("the parent's"));
+        assert_eq!(ran.load(Ordering::Relaxed), 20);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_parent_that_was_told_that_its_child_is_refused_does_not_fail() {
+    for loom in looms() {
+        for _ in 0..50 {
+            let x = loom.vector("x", vec![0_u64; 4]);
+            let (inner, lent) = (loom.clone(), x.clone());
+            let parent = loom.task("parent").lend(&x).returns(move |_| {
+                inner.task("slow").update(&lent).run(|x| x.fill(1));
+                let error = inner.task("twice").read(&lent).update(&lent).run(|_, _| ()).wait().unwrap_err();
+                error.kind()
+            });
+            assert_eq!(parent.wait().unwrap(), ErrorKind::Overlap);
+        }
+        loom.wait_all().unwrap();
+    }
+}

@@ -1,6 +1,6 @@
 //! Recorded programs give what submitting them gives, every time.
 
-use drawloom_runtime::{ErrorKind, Loom, Region, Sum, Vector};
+use drawloom_runtime::{ErrorKind, Loom, Max, Min, Region, Sum, Vector};
 
 fn looms() -> Vec<Loom> {
     let mut looms = vec![Loom::serial()];
@@ -196,5 +196,132 @@ fn a_plan_that_reads_what_was_never_written_is_refused_when_it_runs() {
         plan.run().unwrap();
         assert_eq!(y.to_vec().unwrap(), [2.0; 10]);
         let _ = loom.wait_all();
+    }
+}
+
+#[test]
+fn a_plan_whose_last_handle_is_gone_still_runs_to_its_end() {
+    for loom in looms() {
+        for _ in 0..30 {
+            let x = loom.vector("x", vec![0_u64; 64]);
+            let sum = loom.value("sum", 0_u64);
+            let capture = loom.capture("short-lived");
+            for block in x.blocks(16).unwrap() {
+                capture.task("add").update(&block).run(|x| x.iter_mut().for_each(|x| *x += 1));
+                capture.task("sum").read(&block).reduce(&sum, Sum).run(|x, sum| *sum += x.iter().sum::<u64>());
+            }
+            let plan = capture.plan().unwrap();
+            let (first, second) = (plan.start(), plan.start());
+            drop(plan);
+            first.wait().unwrap();
+            second.wait().unwrap();
+            assert_eq!(sum.get().unwrap(), 64 + 128);
+        }
+    }
+}
+
+#[test]
+fn reductions_that_follow_each_other_in_a_plan_are_kept_apart() {
+    for loom in looms() {
+        let x = loom.vector("x", vec![10_u64; 4]);
+        let first = x.blocks(2).unwrap().next().unwrap();
+        let capture = loom.capture("several");
+        for i in 0..20_u64 {
+            capture.task("most").reduce(&x, Max).run(move |x| x.fill(i * 10));
+            capture.task("sum").reduce(&first, Sum).run(|x| x.fill(1));
+            capture.task("least").reduce(&x, Min).run(|x| x.fill(1000));
+        }
+        capture.plan().unwrap().run().unwrap();
+        let expected = (0..20).fold(10, |x: u64, i| x.max(i * 10) + 1);
+        assert_eq!(x.to_vec().unwrap(), [expected, expected, 190, 190]);
+    }
+}
+
+#[test]
+fn a_contributor_that_fails_in_a_plan_spoils_what_it_contributes_to_and_no_other_contributor() {
+    for loom in looms() {
+        let sum = loom.value("sum", 0_u64);
+        let seen = loom.vector("seen", vec![0_u64; 20]);
+        let capture = loom.capture("sum");
+        for (i, seen) in seen.blocks(20).unwrap().enumerate() {
+            capture.task("add").reduce(&sum, Sum).update(&seen).run(move |sum, seen| {
+                seen[0] += 1;
+                *sum += 1;
+                assert!(i != 3 || seen[0] != 2, "the second run is bad");
+            });
+        }
+        let plan = capture.plan().unwrap();
+        plan.run().unwrap();
+        assert_eq!(plan.run().unwrap_err().kind(), ErrorKind::Panicked);
+        assert_eq!(sum.get().unwrap_err().kind(), ErrorKind::Panicked);
+        for (i, seen) in seen.blocks(20).unwrap().enumerate() {
+            assert_eq!(seen.to_vec().ok(), (i != 3).then_some(vec![2]));
+        }
+        loom.task("again").write(&sum).write(&seen).run(|sum, seen| {
+            *sum = 0;
+            seen.fill(5);
+        });
+        plan.run().unwrap();
+        assert_eq!(sum.get().unwrap(), 20);
+        let _ = loom.wait_all();
+    }
+}
+
+#[test]
+fn a_plan_on_a_region_without_contents_is_refused_whatever_it_was_recorded_with() {
+    for loom in looms() {
+        let (x, y) = (loom.vector("x", vec![1_u64; 4]), loom.vector_without_contents::<u64>("y", 4));
+        let other = loom.vector_without_contents::<u64>("other", 4);
+        let capture = loom.capture("copy");
+        capture.task("fill").write(&y).run(|y| y.fill(3));
+        capture.task("copy").read(&x).update(&y).run(|x, y| y.copy_from_slice(x));
+        let plan = capture.plan().unwrap();
+        let error = plan.rebind(&x, &other).unwrap().run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Uninitialised);
+        assert!(error.to_string().contains("`other`"), "{error}");
+        // What the refused run did not write is still missing.
+        assert_eq!(loom.task("early").read(&y).run(|_| ()).wait().unwrap_err().kind(), ErrorKind::Uninitialised);
+        plan.run().unwrap();
+        assert_eq!(y.to_vec().unwrap(), [1; 4]);
+        let _ = loom.wait_all();
+    }
+}
+
+/// Says when it is dropped.
+struct Witness(std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_run_goes_on_when_every_handle_of_its_plan_is_gone() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let loom = Loom::builder().workers(1).build().unwrap();
+    for nodes in [3, 300] {
+        let dropped = std::sync::Arc::new(AtomicBool::new(false));
+        let (go, gone) = std::sync::mpsc::channel();
+        let mut gone = Some(std::sync::Mutex::new(gone));
+        let v = loom.vector("v", vec![false; nodes]);
+        let capture = loom.capture("orphan");
+        for part in v.blocks(nodes).unwrap() {
+            let witness = Witness(std::sync::Arc::clone(&dropped));
+            let gone = gone.take();
+            capture.task("node").write(&part).run(move |part| {
+                if let Some(gone) = &gone {
+                    gone.lock().unwrap().recv().unwrap();
+                }
+                part[0] = !witness.0.load(Ordering::SeqCst);
+            });
+        }
+        let run = capture.plan().unwrap().start();
+        go.send(()).unwrap();
+        run.wait().unwrap();
+        assert_eq!(v.to_vec().unwrap(), vec![true; nodes], "the plan was dropped before its nodes ran");
+        // The only worker is done with the run before it runs another task.
+        loom.task("last").run(|| ()).wait().unwrap();
+        assert!(dropped.load(Ordering::SeqCst), "the plan stays");
     }
 }

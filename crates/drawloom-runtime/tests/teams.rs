@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use drawloom_runtime::{ErrorKind, Loom};
+use drawloom_runtime::{ErrorKind, Loom, Sum};
 
 fn looms() -> Vec<Loom> {
     let mut looms = vec![Loom::serial()];
@@ -299,4 +299,64 @@ fn a_worker_can_be_asked_whether_it_is_blocked_in_a_team() {
     let other = Loom::builder().workers(4).build().unwrap();
     let error = loom.is_blocked_in_team(other.worker(3).unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Context);
+}
+
+#[test]
+fn a_body_with_lent_workers_reduces_like_any_other() {
+    for loom in looms() {
+        let sum = loom.value("sum", 0.0_f64);
+        for i in 0..10 {
+            loom.task("add").reduce(&sum, Sum).lent_team(1..=2).run(move |_, sum| *sum += f64::from(i));
+        }
+        assert_eq!(sum.get().unwrap(), 45.0);
+        loom.task("spoil").update(&sum).run(|_| panic!("on purpose"));
+        // Contributions are private, and made all the same; it is the sum that cannot be had.
+        loom.task("add").reduce(&sum, Sum).lent_team(1..=2).run(|_, sum| *sum += 1.0).wait().unwrap();
+        assert_eq!(sum.get().unwrap_err().kind(), ErrorKind::Panicked);
+        assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Panicked);
+    }
+}
+
+#[test]
+fn what_the_children_of_a_team_reduce_is_folded_before_the_team_task_is_complete() {
+    for loom in looms() {
+        let (handle, sum) = (loom.clone(), loom.value("sum", 1_u64));
+        let lent = sum.clone();
+        loom.task("team").lend(&sum).team(2).run(move |_, _| {
+            for _ in 0..5 {
+                handle.task("add").reduce(&lent, Sum).run(|sum| *sum += 1);
+            }
+        });
+        assert_eq!(sum.get().unwrap(), 11);
+    }
+}
+
+#[test]
+fn a_team_task_is_cancelled_before_it_runs_or_runs_in_its_team() {
+    for workers in [2, 3, 8] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let x = loom.vector("x", vec![0_u64; 4]);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    loom.cancel();
+                    std::thread::yield_now();
+                }
+            });
+            for _ in 0..2000 {
+                let team = loom.task("team").write(&x).team(2).returns(|member, mut x| {
+                    x.mine().fill(1);
+                    member.size()
+                });
+                match team.wait() {
+                    Ok(size) => assert_eq!(size, 2),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}"),
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let _ = loom.wait_all();
+        assert_eq!(loom.task("after").team(2).returns(|member| member.size()).wait().unwrap(), 2);
+    }
 }

@@ -477,3 +477,24 @@ fn recordings_of_two_runtimes_by_one_thread_do_not_mix() {
         assert!(verify::verify(&trace).unwrap().is_clean());
     }
 }
+
+#[test]
+fn every_member_of_a_team_is_seen_at_work() {
+    for workers in [2, 3, 8] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let x = loom.vector("x", vec![0_u64; 8]);
+        let trace = traced(&loom, |loom| {
+            for _ in 0..20 {
+                loom.task("all").update(&x).team(2).run(|_, mut x| x.mine().iter_mut().for_each(|x| *x += 1));
+                loom.task("one").update(&x).lent_team(2).run(|_, x| x[0] += 1);
+            }
+            loom.task("bad").team(2).run(|member| assert_eq!(member.rank(), 0));
+            loom.wait_all().unwrap_err();
+        });
+        let report = verify::verify(&trace).unwrap();
+        assert!(report.is_clean(), "{workers} workers: {report}");
+        let count = |kind| trace.events.iter().filter(|event| event.kind == kind).count();
+        assert_eq!(count(EventKind::Start), 82);
+        assert_eq!((count(EventKind::End), count(EventKind::Failed)), (81, 1));
+    }
+}

@@ -18,7 +18,35 @@ use super::ContextState;
 
 /// The one lock that makes every change of contexts exclusive.
 #[derive(Default)]
-pub(crate) struct Changes(Mutex<()>);
+pub(crate) struct Changes {
+    turn: Mutex<()>,
+    /// Whom changes were announced to and done for, in order, for the models.
+    #[cfg(all(test, feature = "shuttle"))]
+    told: Mutex<Vec<Told>>,
+}
+
+/// What a change tells a worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    Announced(WorkerId),
+    Done(WorkerId),
+}
+
+impl Changes {
+    #[cfg(all(test, feature = "shuttle"))]
+    fn note(&self, told: Told) {
+        lock(&self.told).push(told);
+    }
+
+    #[cfg(not(all(test, feature = "shuttle")))]
+    fn note(&self, _: Told) {}
+
+    /// What was told to whom since the last time.
+    #[cfg(all(test, feature = "shuttle"))]
+    pub(crate) fn take_told(&self) -> Vec<Told> {
+        std::mem::take(&mut *lock(&self.told))
+    }
+}
 
 /// A change that is being made.
 struct Change<'a> {
@@ -127,7 +155,7 @@ impl Core {
         if self.workers.current().is_some_and(in_operation) {
             return Err(Error::new(ErrorKind::Context, "a policy cannot change contexts while it chooses a task"));
         }
-        Ok(Change { core: self, _turn: lock(&self.changes.0), contexts: Vec::new() })
+        Ok(Change { core: self, _turn: lock(&self.changes.turn), contexts: Vec::new() })
     }
 
     /// A context that was not deleted.
@@ -163,8 +191,11 @@ impl Change<'_> {
         core.workers.confined.store(true, Ordering::SeqCst);
         let this = core.workers.current();
         let concerned = sorted(self.contexts.iter().flat_map(|(_, old, new)| old.iter().chain(new).copied()).collect());
-        let others = || concerned.iter().filter(|&&w| Some(w) != this).map(|&w| core.workers.seat(w));
-        others().for_each(|seat| seat.state.announce());
+        let others = || concerned.iter().copied().filter(|&worker| Some(worker) != this);
+        for worker in others() {
+            core.workers.seat(worker).state.announce();
+            core.changes.note(Told::Announced(worker));
+        }
         for (index, old, new) in self.contexts.drain(..) {
             let context = core.context(index);
             context.publish(&new);
@@ -179,9 +210,13 @@ impl Change<'_> {
                 unsafe { core.workers.seat(worker).set_member(index, true) };
             }
         }
-        others().for_each(|seat| seat.state.done());
+        for worker in others() {
+            core.changes.note(Told::Done(worker));
+            core.workers.seat(worker).state.done();
+        }
         // Tasks may wait for those who came, and those who sleep do not know.
         core.workers.sleep.wake_all();
+        core.wake_family_waits();
         core.teams.reconsider(core);
     }
 }

@@ -10,7 +10,7 @@ use crate::order::scope::Scope;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::task::extras::Extras;
-use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::task::record::{ARGS, Kind, Record, TaskId, flag};
 
 impl Core {
     /// Ends a task's own part. It is complete once its children are, too.
@@ -39,7 +39,7 @@ impl Core {
         }
         local.stack = stack;
         if local.freed.len() >= KEEP || local.worker.is_none() {
-            self.slab.give_back(&mut local.freed);
+            self.slab.give_back(&mut local.freed, local.worker.is_none());
         }
     }
 
@@ -56,6 +56,9 @@ impl Core {
             (description.scope, description.extras.take())
         };
         let mut failed = flags & flag::FAILED != 0;
+        if failed && let Some(extras) = extras.as_deref().filter(|extras| extras.inside.is_some()) {
+            self.spoil_lent(id, record, extras);
+        }
         if extras.as_ref().and_then(|e| e.inside.as_ref()).is_some_and(|inside| inside.has_failed()) {
             failed |= self.adopt_failures(id, record, scope, failed);
         }
@@ -64,6 +67,7 @@ impl Core {
         if let Some(inside) = extras.as_mut().and_then(|extras| extras.inside.take()) {
             self.end_scope(scope, &inside);
         }
+        super::peek::set_kind(record, Kind::Free);
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.
@@ -75,12 +79,12 @@ impl Core {
         while let Some(at) = edge {
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
+            if let Some(next) = edge {
+                self.slab.get(next.record()).foresee_edge();
+            }
             // SAFETY: written before the edge was published, and not changed until it is counted down.
-            let (extension, binding, ending) = unsafe {
-                let bit = 1 << at.link();
-                let extension = *holder.kind.get() == Kind::Extension;
-                (extension, *holder.binding.get() & bit != 0, *holder.ending.get() & bit != 0)
-            };
+            let extension = unsafe { *holder.kind.get() } == Kind::Extension;
+            let (binding, ending) = (holder.is_binding(at.link()), holder.is_ending(at.link()));
             let later = if extension { holder.owner() } else { at.record() };
             let record = self.slab.get(later);
             // Read before the count goes down: a guard whose turn has come may be gone at once, and its record used again.
@@ -126,6 +130,19 @@ impl Core {
         local.freed.push(index);
     }
 
+    /// A task failed that had children: what it lent to them is spoiled, now that they have done what they could.
+    #[cold]
+    fn spoil_lent(&self, id: TaskId, record: &Record, extras: &Extras) {
+        let Some(error) = self.failures.peek(id) else { return };
+        // SAFETY: the thread that completes a task is the only one that has it.
+        let (count, own) =
+            unsafe { (*record.arg_count.get() as usize, &(*record.description.get()).assume_init_ref().args) };
+        let args = if count > ARGS { &extras.args[..count] } else { &own[..count] };
+        for arg in args.iter().filter(|a| a.mode().lends() && a.mode().mutates()) {
+            arg.piece().tree().spoil(&arg.piece().indices, error.root());
+        }
+    }
+
     /// The failures of children that a task did not look at become its own. True when it failed for that.
     #[cold]
     fn adopt_failures(&self, id: TaskId, record: &Record, scope: *const Scope, failed: bool) -> bool {
@@ -163,6 +180,7 @@ impl Core {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
             unsafe { (*record.description.get()).assume_init_mut().extras.take() };
+            super::peek::set_kind(record, Kind::Free);
             record.close();
             local.freed.push(extension);
         }
@@ -193,6 +211,6 @@ impl Core {
 
     /// Gives kept records back, so that a submitter that waits for room sees them.
     pub(crate) fn flush(&self, local: &mut Local) {
-        self.slab.give_back(&mut local.freed);
+        self.slab.give_back(&mut local.freed, true);
     }
 }

@@ -27,6 +27,8 @@ impl Core {
             return;
         };
         let record = self.slab.get(id.index());
+        // Before the claim, which would wait for one part of it and then for the others.
+        bring_near(record);
         if record.claim(id.generation()) {
             self.execute_or_call(local, id, record);
         }
@@ -193,13 +195,16 @@ impl Core {
         }
     }
 
-    /// Notes a failure: what the task should have written is spoiled.
+    /// Notes a failure: what the task should have written is spoiled. What it lent to children that may not have run yet
+    /// is theirs until they are complete, and is spoiled then.
     #[cold]
     pub(super) fn fail(&self, id: TaskId, record: &Record, args: &[Arg], error: Error) {
         let cancelled = error.kind() == ErrorKind::Cancelled;
         let error = if cancelled { error } else { self.failures.number(error) };
         let flags = record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
-        for arg in args.iter().filter(|a| a.mode().mutates() && a.mode() != Mode::Reduce) {
+        let has_children = self.parts(record).1.is_some_and(|extras| extras.inside.is_some());
+        let later = |mode: Mode| mode == Mode::Reduce || has_children && mode.lends();
+        for arg in args.iter().filter(|a| a.mode().mutates() && !later(a.mode())) {
             arg.piece().tree().spoil(&arg.piece().indices, error.root());
         }
         // What is reduced into is spoiled when it is folded, so that the other contributors do not depend on who was first.
@@ -216,7 +221,7 @@ impl Core {
     }
 }
 
-fn begin_contributions(args: &[Arg], extras: &Extras) -> Vec<Contribution> {
+pub(super) fn begin_contributions(args: &[Arg], extras: &Extras) -> Vec<Contribution> {
     let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
     let contribution = |(joined, arg): (&crate::order::history::Joined, &Arg)| Contribution {
         accumulator: joined.reduction.folds.make(arg.piece().shape.len()),

@@ -123,7 +123,7 @@ impl Core {
         let mut waits = Vec::new();
         // Nothing can be refused: the access is a single one, and does not read.
         let _ = self.order(id, 0, None, &[arg], None, &mut waits);
-        waits.append(&mut lock(&self.outermost).loose(arg.piece()));
+        waits.extend(lock(&self.outermost).loose(arg.piece()));
         self.finish_submission(id, &waits, &[]);
     }
 

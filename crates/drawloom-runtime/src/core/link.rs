@@ -64,14 +64,14 @@ impl Core {
         *link += 1;
         let later = if holder == id.index() { record } else { self.slab.get(holder) };
         if binding {
-            // SAFETY: the edge is not published yet, so nobody reads this bit.
-            unsafe { *later.binding.get() |= 1 << slot };
+            later.mark_binding(slot, true);
         }
         let linked = self.slab.get(earlier.index()).link(earlier.generation(), EdgeId::new(holder, slot), later);
         if !linked {
             *link -= 1;
-            // SAFETY: as above.
-            unsafe { *later.binding.get() &= !(1 << slot) };
+            if binding {
+                later.mark_binding(slot, false);
+            }
         }
         linked
     }
@@ -94,13 +94,11 @@ impl Core {
         let nth = (number - EDGES) / EDGES;
         if nth == extras.extensions.len() {
             let (index, extension) = self.take_record(false);
-            super::peek::set_kind(extension, Kind::Extension);
             // Relaxed: published together with the edges.
             extension.open.store(id.index(), Ordering::Relaxed);
+            extension.clear_marks();
             // SAFETY: just taken from the pool.
             unsafe {
-                *extension.binding.get() = 0;
-                *extension.ending.get() = 0;
                 (*extension.description.get()).write(Description {
                     name: description.name,
                     location: description.location,
@@ -111,6 +109,7 @@ impl Core {
                     payload: [MaybeUninit::uninit(); PAYLOAD],
                 });
             }
+            super::peek::set_kind(extension, Kind::Extension);
             extras.extensions.push(index);
         }
         (extras.extensions[nth], number % EDGES)
@@ -136,13 +135,11 @@ impl Core {
         for earlier in ends {
             let (holder, slot) = self.edge_slot(id, *link);
             let later = self.slab.get(holder);
-            // SAFETY: the edge is not published yet.
-            unsafe { *later.ending.get() |= 1 << slot };
+            later.mark_ending(slot, true);
             if self.slab.get(earlier.index()).link(earlier.generation(), EdgeId::new(holder, slot), later) {
                 *link += 1;
             } else {
-                // SAFETY: the edge was not published.
-                unsafe { *later.ending.get() &= !(1 << slot) };
+                later.mark_ending(slot, false);
                 record.open.fetch_sub(1, Ordering::AcqRel);
             }
         }

@@ -58,7 +58,7 @@ use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::grow::Grow;
-use crate::sync::{Mutex, Padded, lock};
+use crate::sync::{Mutex, Padded, lock, thread_local};
 use crate::task::body::{self, Body};
 use crate::task::extras::Extras;
 use crate::task::name::Names;
@@ -89,7 +89,7 @@ pub struct Core {
     pub(crate) stalls: Stalls,
     pub(crate) tracer: Tracer,
     arbiter: Arbiter,
-    next_scope: AtomicU64,
+    pub(crate) next_scope: AtomicU64,
     /// Scopes in which regions were created.
     scopes: Mutex<FxHashMap<u64, Weak<Scope>>>,
     next_tree: AtomicU64,
@@ -322,12 +322,10 @@ impl Core {
             flags |= flag::DEVICE;
         }
         record.flags.store(flags, Ordering::Relaxed);
-        peek::set_kind(record, kind);
+        record.clear_marks();
         peek::set_context(record, spec.context);
         // SAFETY: the record was taken from the pool by this thread, and its id is not known to anyone yet.
         unsafe {
-            *record.binding.get() = 0;
-            *record.ending.get() = 0;
             *record.priority.get() = spec.priority;
             *record.arg_count.get() = spec.count();
             (*record.description.get()).write(Description {
@@ -340,6 +338,8 @@ impl Core {
                 payload,
             });
         }
+        // Last, so that whoever looks from outside finds a description where there is a kind.
+        peek::set_kind(record, kind);
     }
 
     /// The arguments and rare parts of a task.

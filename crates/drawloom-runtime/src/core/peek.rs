@@ -111,9 +111,7 @@ impl Core {
             let Some(at) = edge else { return };
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
-            // SAFETY: the byte is valid for reads. The bit of an edge does not change once the edge is there.
-            let ending = unsafe { holder.ending.get().read_volatile() };
-            if ending & (1 << at.link()) != 0 {
+            if holder.is_ending(at.link()) {
                 continue;
             }
             if kind_of(holder) != Kind::Extension {
@@ -131,11 +129,12 @@ impl Core {
     /// Parts of the description of a task, unless it is complete.
     pub(crate) fn peek(&self, id: TaskId) -> Option<Peeked> {
         let record = self.slab.get(id.index());
-        if record.generation() != id.generation() {
+        // A record without a kind is not described yet, or not any more.
+        if record.generation() != id.generation() || kind_of(record) == Kind::Free {
             return None;
         }
-        // SAFETY: whoever has the id of a task knows that it was described. The fields are plain words that are copied
-        // without being looked at; a record that was used again meanwhile is found out below.
+        // SAFETY: a record that has a kind was described. The fields are plain words that are copied without being looked
+        // at; a record that was used again meanwhile is found out below.
         let peeked = unsafe {
             let description = (*record.description.get()).as_ptr();
             Peeked {
@@ -208,14 +207,16 @@ pub(super) fn kind_of(record: &Record) -> Kind {
     // SAFETY: the byte is valid for reads and aligned; whoever describes a record writes it with `set_kind`, atomically,
     // and everybody else reads it.
     let kind = unsafe { AtomicU8::from_ptr(record.kind.get().cast()) };
-    Kind::from_number(kind.load(std::sync::atomic::Ordering::Relaxed))
+    // Acquire: pairs with `set_kind`.
+    Kind::from_number(kind.load(std::sync::atomic::Ordering::Acquire))
 }
 
 /// Sets the kind of a record that others may look at.
 pub(super) fn set_kind(record: &Record, kind: Kind) {
     // SAFETY: as in `kind_of`.
     let place = unsafe { AtomicU8::from_ptr(record.kind.get().cast()) };
-    place.store(kind as u8, std::sync::atomic::Ordering::Relaxed);
+    // Release: pairs with `kind_of`. Who finds a kind finds the description that goes with it.
+    place.store(kind as u8, std::sync::atomic::Ordering::Release);
 }
 
 /// The context of a record that another thread may be describing.

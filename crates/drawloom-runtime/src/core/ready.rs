@@ -2,7 +2,7 @@
 
 use super::{Core, Local, Running};
 use crate::error::{Error, ErrorKind, Result};
-use crate::order::scope::Scope;
+use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
@@ -183,21 +183,33 @@ impl Core {
             seat.inspect(|seat| seat.state.leave());
             return Found::Team;
         }
-        let mut found = Found::Nothing;
-        while let Some(id) = inside.pop_family() {
-            let record = self.slab.get(id.index());
-            // SAFETY: the context of a task is written before it is ready. If this one was run and its record is in use
-            // again, the claim will fail, whatever is read here.
-            let context = self.home(unsafe { record.context.get().read_volatile() });
-            // SAFETY: inside of an operation of this thread's worker.
-            if seat.is_none_or(|seat| unsafe { seat.belongs_to(context) }) {
-                found = Found::Task(Ready::task(id, 0));
-                break;
-            }
-            // Others find the task in the queues of its context.
-        }
+        // SAFETY: inside of an operation of this thread's worker.
+        let member = |context| seat.is_none_or(|seat| unsafe { seat.belongs_to(context) });
+        let chosen = inside.pop_family(&|id| self.suits(id, &member));
+        let found = chosen.map_or(Found::Nothing, |id| Found::Task(Ready::task(id, 0)));
         seat.inspect(|seat| seat.state.leave());
         found
+    }
+
+    /// Whether a ready task is for someone who belongs to some contexts.
+    pub(super) fn suits(&self, id: TaskId, is_member: &dyn Fn(u32) -> bool) -> Suits {
+        let record = self.slab.get(id.index());
+        if record.was_claimed(id.generation()) {
+            return Suits::Gone;
+        }
+        // SAFETY: the context of a task is written before it is ready. If this one was run and its record is in use again,
+        // the claim will fail, whatever is read here.
+        let context = self.home(unsafe { record.context.get().read_volatile() });
+        if is_member(context) { Suits::Yes } else { Suits::NotNow }
+    }
+
+    /// Who waits inside of a task looks again: contexts have other workers than before.
+    pub(crate) fn wake_family_waits(&self) {
+        for worker in self.workers.ids() {
+            if let Some(task) = self.workers.seat(worker).waits_in() {
+                self.waiters.wake(task);
+            }
+        }
     }
 
     /// A worker begins to wait for the children of a task.

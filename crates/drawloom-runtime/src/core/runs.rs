@@ -1,5 +1,6 @@
 //! Runs of plans: many nodes in the place of one body.
 
+use super::execute::quietly;
 use super::{Core, Local, RUNNING, Running};
 use crate::access::Frame;
 use crate::data::region::{Handle, Region};
@@ -82,15 +83,23 @@ impl Core {
 
     /// Runs a node of a plan, or a share of its nodes.
     pub(crate) fn run_plan(&self, local: &mut Local, ready: Ready) {
-        match ready.kind() {
+        let (plan, over) = match ready.kind() {
             ReadyKind::Task(_) => unreachable!("tasks are run by `run_ready`"),
-            ReadyKind::Node(plan, node) => {
-                // SAFETY: the task that stands for the run holds the plan until the last node is complete.
-                unsafe { &*plan }.run_from(self, local, 0, node);
-            }
+            // SAFETY: the run holds the plan until its last node is complete; see `PlanState::begin`.
+            ReadyKind::Node(plan, node) => (plan, unsafe { &*plan }.run_from(self, local, 0, node)),
             // SAFETY: as above. A share may be taken when no nodes are left, but then the run is not complete before
             // this share is: it counts as a node that nobody waits for.
-            ReadyKind::Share(plan) => unsafe { &*plan }.run_share(self, local, 0),
+            ReadyKind::Share(plan) => (plan, unsafe { &*plan }.run_share(self, local, 0)),
+        };
+        if over {
+            // SAFETY: the run's own count, which `PlanState::begin` left there. Nobody else knows the address any more who
+            // has no count.
+            let plan = unsafe { Arc::from_raw(plan) };
+            // If it was the last one, bodies are dropped, which are the user's.
+            if let Err(said) = quietly(|| drop(plan)) {
+                let message = format!("dropping what the tasks of a plan captured panicked: {said}");
+                self.failures.note_other(Error::new(ErrorKind::Panicked, message));
+            }
         }
     }
 
@@ -118,7 +127,7 @@ impl Core {
 }
 
 /// Begins a run, from the body of the task that stands for it.
-fn begin(plan: &PlanState) {
+fn begin(plan: &Arc<PlanState>) {
     let running = RUNNING.get();
     // SAFETY: this is called by a body, so the pointer is that of the running task.
     let running = unsafe { &*running };

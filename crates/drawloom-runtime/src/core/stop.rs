@@ -10,6 +10,7 @@ use super::{Core, Local, peek};
 use crate::error::Error;
 use crate::policy::{ReadyKind, WorkerId};
 use crate::sync::atomic::Ordering;
+use crate::sync::thread_local;
 use crate::task::record::{TaskId, flag};
 
 thread_local! {
@@ -56,7 +57,7 @@ impl Core {
         self.waiters.note_quiet();
     }
 
-    fn is_cancelled(&self, id: TaskId) -> bool {
+    pub(super) fn is_cancelled(&self, id: TaskId) -> bool {
         self.slab.get(id.index()).flags.load(Ordering::Relaxed) & flag::CANCELLED != 0
     }
 

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::{EventKind, IdleReason, Phase};
 
-use super::execute::panic_said;
+use super::execute::{begin_contributions, panic_said, quietly};
 use super::{Core, Local, RUNNING, Running};
-use crate::access::{Arg, Frame};
+use crate::access::{Arg, Frame, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
 use crate::sync::Arc;
@@ -47,7 +47,8 @@ impl Core {
         let (args, extras) = self.parts(record);
         let bounds = extras.and_then(|e| e.team).unwrap_or(Bounds::from(1));
         let cancelled = record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0;
-        let spoiled = |a: &Arg| a.mode().reads() && a.piece().tree().spoiled(&a.piece().indices).is_some();
+        let needed = |a: &Arg| a.mode().reads() && a.mode() != Mode::Reduce;
+        let spoiled = |a: &Arg| needed(a) && a.piece().tree().spoiled(&a.piece().indices).is_some();
         if cancelled || args.iter().any(spoiled) {
             // Nothing will run, so nobody is needed for it.
             self.execute(local, id, record);
@@ -64,7 +65,8 @@ impl Core {
     /// Team tasks of a context that wait for workers, and must not run any more, are completed as cancelled.
     pub(crate) fn cancel_calls(&self, which: impl Fn(u32) -> bool) {
         let mut local = Local::new(None);
-        for id in self.teams.withdraw(self, |call| which(call.context)) {
+        // Calls that were made since the tasks were cancelled are those of other tasks, and need their teams.
+        for id in self.teams.withdraw(self, |call| which(call.context) && self.is_cancelled(call.task)) {
             self.execute(&mut local, id, self.slab.get(id.index()));
         }
         self.hand_out(&mut local);
@@ -145,13 +147,14 @@ impl Core {
         let (rank, run) = team.arrive(|| self.prepare_team(local, team, record));
         if run {
             self.tracer.of_task(EventKind::Start, team.task, local.worker);
-            let kind = if rank == 0 || !team.lent {
+            let succeeded = if rank == 0 || !team.lent {
                 self.run_body_as_member(local, team, rank, record)
             } else {
                 // Lent: the first member never comes to this barrier, but breaks it when it is done.
                 let _ = team.barrier.arrive(0);
-                EventKind::End
+                true
             };
+            let kind = if succeeded { EventKind::End } else { EventKind::Failed };
             self.tracer.of_task(kind, team.task, local.worker);
         }
         if team.finish() {
@@ -177,15 +180,19 @@ impl Core {
         Ok(())
     }
 
-    /// Runs the body, and says whether it ended well.
-    fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> EventKind {
+    /// Runs the body as one of the members. False when it failed.
+    fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> bool {
         let (args, extras) = self.shared_parts(record);
         let (counts, layouts): (&[u32], &[_]) = extras.map_or((&[], &[]), |e| (&e.counts, &e.scratch));
+        // Only a body that one member runs can reduce.
+        let mut contributions = extras.map_or_else(Vec::new, |extras| begin_contributions(args, extras));
+        let places: Vec<*mut u8> =
+            contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
         let mut scratch = local.take_scratch();
         let running = Running { core: self, id: team.task, record, local, node: None };
         let before = RUNNING.replace((&raw const running).cast());
         let result = {
-            let mut frame = Frame::new(args, counts, &[], &mut scratch, layouts);
+            let mut frame = Frame::new(args, counts, &places, &mut scratch, layouts);
             frame.team = Some((team, rank));
             frame.cpus = Some(&self.workers);
             let description: *mut Description = record.description.get().cast();
@@ -199,19 +206,28 @@ impl Core {
         RUNNING.set(before);
         local.give_scratch(scratch);
         let error = match result {
-            Ok(Ok(())) => return EventKind::End,
+            Ok(Ok(())) => {
+                let contributed = quietly(|| {
+                    for contribution in contributions {
+                        contribution.reduction.contribute(contribution.number, contribution.accumulator);
+                    }
+                });
+                match contributed {
+                    Ok(()) => return true,
+                    Err(said) => Error::of_task(ErrorKind::Panicked, self.origin(record), said),
+                }
+            }
             Ok(Err(error)) => self.error_of(record, error),
             Err(panic) if panic.is::<TeamBroke>() => {
                 let message = format!("member {rank} waited for others that ended without coming");
                 // Whatever ended the others is the better reason.
-                let error = Error::of_task(ErrorKind::Team, self.origin(record), message);
-                team.fail(u32::MAX - team.size + rank, error);
-                return EventKind::Failed;
+                team.fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
+                return false;
             }
             Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic)),
         };
         team.fail(rank, error);
-        EventKind::Failed
+        false
     }
 
     fn complete_team(&self, local: &mut Local, team: &TeamRun) {
@@ -223,11 +239,14 @@ impl Core {
         if again || team.is_called_off() {
             self.drop_body(record);
         }
-        let failure = team.failure();
         if team.is_called_off() {
             self.tracer.of_task(EventKind::Cancelled, team.task, local.worker);
         }
-        if let Some(error) = failure {
+        let running = Running { core: self, id: team.task, record, local, node: None };
+        let before = RUNNING.replace((&raw const running).cast());
+        self.settle_children(&running);
+        RUNNING.set(before);
+        if let Some(error) = team.failure() {
             self.fail(team.task, record, args, error);
         }
         self.end(local, team.task.index(), record);

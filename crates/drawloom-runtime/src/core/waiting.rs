@@ -125,8 +125,6 @@ impl Core {
         }
         match self.running() {
             None => self.waiters.wait(self, id, On::Task(id), |core| core.is_complete(id)),
-            // A task that was refused is told so at once, whoever asks.
-            Some(_) if self.failures.refusal(id).is_some() => self.failures.refusal(id).map_or(Ok(()), Err),
             Some(running) => self.wait_for_child(running, id),
         }
     }
@@ -138,12 +136,17 @@ impl Core {
         let peeked = self.peek(id);
         let Some(inside) = inside.filter(|inside| peeked.is_some_and(|p| std::ptr::eq(Arc::as_ptr(inside), p.scope)))
         else {
+            // What a task of a plan submits has no place to be waited for, and is refused.
+            if let Some(refusal) = self.failures.refusal(id) {
+                return Err(refusal);
+            }
             let Some(other) = self.peek_origin(id) else { return Ok(()) };
             let message = format!("waits for {other}, which is not its child");
             return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         };
         // SAFETY: the pointer is that of the thread's own state.
-        let seat = unsafe { (*running.local).worker }.map(|worker| self.workers.seat(worker));
+        let worker = unsafe { (*running.local).worker };
+        let seat = worker.map(|worker| self.workers.seat(worker));
         while !self.is_complete(id) {
             self.begin_family_wait(running, inside.parent);
             let found = self.choose_family(running, &inside);
@@ -151,9 +154,9 @@ impl Core {
                 // SAFETY: the pointer is that of the thread's own state, which nobody else uses.
                 self.flush(unsafe { &mut *running.local });
                 let asked = || seat.is_some_and(|seat| seat.state.is_asked());
-                let done = |core: &Core| core.is_complete(id) || inside.has_ready() || asked();
-                // SAFETY: the pointer is that of the thread's own state, which is only read.
-                let worker = unsafe { (*running.local).worker };
+                let member = |context| worker.is_none_or(|worker| self.context(context).has(worker.index()));
+                let ready = || inside.has_ready(&|id| self.suits(id, &member));
+                let done = |core: &Core| core.is_complete(id) || ready() || asked();
                 self.tracer.idle(worker, IdleReason::NoWork);
                 let waited = self.waiters.wait(self, inside.parent, On::Task(id), done);
                 self.tracer.busy(worker);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Device;
 use crate::memory::{Memory, MemoryId};
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::time::wait_at_most;
 use crate::sync::{Arc, Condvar, Mutex, lock};
 use crate::task::record::TaskId;
 
@@ -80,7 +81,7 @@ impl Devices {
         let queue = &self.kinds[kind as usize];
         let tasks = lock(&queue.tasks);
         if tasks.is_empty() {
-            drop(queue.arrived.wait_timeout(tasks, most));
+            drop(wait_at_most(&queue.arrived, tasks, most));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::sync::{Arc, lock};
 use crate::task::record::TaskId;
 
 use super::scope::{Scope, ScopeId};
-use super::slot::{Group, OpenReduction, Slot, push_and_forget};
+use super::slot::{Group, OpenReduction, Slot, Tasks, push_and_forget};
 
 /// Readers of a piece that overlaps more others than this wait for one point that stands for all writers.
 const MANY: usize = 8;
@@ -114,7 +114,7 @@ impl History {
     }
 
     /// The tasks that use a part of a region without being ordered by it.
-    pub(crate) fn loose(&mut self, root: &Piece) -> Vec<TaskId> {
+    pub(crate) fn loose(&mut self, root: &Piece) -> Tasks {
         std::mem::take(&mut self.slot(root).loose)
     }
 
@@ -251,7 +251,7 @@ impl History {
         // Others that overlap are folded before, and so begin before.
         self.settle_reductions(weaver, arg, None);
         let fold = weaver.begin_fold(self.scope, &open, arg);
-        let mut waits = open.members;
+        let mut waits = open.members.into_vec();
         // Nothing can be refused: what was contributed to is there, and one argument overlaps no other.
         let _ = self.order(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
         weaver.finish_fold(fold, &waits);
@@ -278,7 +278,7 @@ impl History {
         let open = self.slot(piece).reduction.get_or_insert_with(|| {
             Box::new(OpenReduction {
                 reduction: Arc::new(Reduction::new(Arc::clone(folds), *ordered)),
-                members: Vec::new(),
+                members: Tasks::new(),
                 count: 0,
                 context,
                 opened,

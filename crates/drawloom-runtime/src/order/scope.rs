@@ -25,6 +25,16 @@ impl ScopeId {
     pub(crate) const OUTERMOST: ScopeId = ScopeId(0);
 }
 
+/// Whether a task that is ready suits someone of its family who has time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Suits {
+    Yes,
+    /// Its context is that of other workers at the moment.
+    NotNow,
+    /// Someone else took it.
+    Gone,
+}
+
 /// The inside of a task that has children.
 pub(crate) struct Scope {
     pub(crate) id: ScopeId,
@@ -91,26 +101,36 @@ impl Scope {
         lock(&self.garbage).take()
     }
 
-    /// Whether some task of the family is ready, as far as one can see.
-    pub(crate) fn has_ready(&self) -> bool {
-        !lock(&self.ready).is_empty() || lock(&self.inner).clone().iter().any(|scope| scope.has_ready())
+    /// Whether a task of the family is ready that suits who asks, as far as one can see.
+    pub(crate) fn has_ready(&self, suits: &dyn Fn(TaskId) -> Suits) -> bool {
+        lock(&self.ready).iter().any(|&task| suits(task) == Suits::Yes)
+            || lock(&self.inner).clone().iter().any(|scope| scope.has_ready(suits))
     }
 
     pub(crate) fn push(&self, task: TaskId) {
         lock(&self.ready).push_back(task);
     }
 
-    /// The next child that is ready.
-    pub(crate) fn pop(&self) -> Option<TaskId> {
-        lock(&self.ready).pop_front()
+    /// The next task of the family that is ready and suits who asks: a child, or a child of a child. Those that do not suit
+    /// stay for others of the family.
+    pub(crate) fn pop_family(&self, suits: &dyn Fn(TaskId) -> Suits) -> Option<TaskId> {
+        self.pop(suits).or_else(|| {
+            let inner = lock(&self.inner).clone();
+            inner.iter().find_map(|scope| scope.pop_family(suits))
+        })
     }
 
-    /// The next task of the family that is ready: a child, or a child of a child.
-    pub(crate) fn pop_family(&self) -> Option<TaskId> {
-        self.pop().or_else(|| {
-            let inner = lock(&self.inner).clone();
-            inner.iter().find_map(|scope| scope.pop_family())
-        })
+    fn pop(&self, suits: &dyn Fn(TaskId) -> Suits) -> Option<TaskId> {
+        let mut ready = lock(&self.ready);
+        let mut at = 0;
+        while let Some(&task) = ready.get(at) {
+            match suits(task) {
+                Suits::Yes => return ready.remove(at),
+                Suits::NotNow => at += 1,
+                Suits::Gone => drop(ready.remove(at)),
+            }
+        }
+        None
     }
 
     pub(crate) fn enter(&self, inner: Arc<Scope>) {

@@ -4,6 +4,8 @@
 //! (readers, or tasks that commute), or one task that had the piece for itself. `last` stands for everything before the
 //! group. A new task of the same kind joins the group and waits for `last`; any other waits for all members.
 
+use smallvec::SmallVec;
+
 use crate::access::reduction::{Folds, Reduction};
 use crate::data::piece::Piece;
 use crate::data::tree::Partition;
@@ -29,10 +31,14 @@ impl Group {
     }
 }
 
+/// A list of tasks, most often a short one. It is written with each submission, so the short ones are not on the heap, where
+/// their neighbours might be what tasks read and write.
+pub(crate) type Tasks = SmallVec<[TaskId; 4]>;
+
 /// A reduction that further tasks may still contribute to.
 pub(crate) struct OpenReduction {
     pub(crate) reduction: Arc<Reduction>,
-    pub(crate) members: Vec<TaskId>,
+    pub(crate) members: Tasks,
     /// Contributions so far, those of complete tasks included.
     pub(crate) count: u32,
     pub(crate) context: u32,
@@ -51,13 +57,13 @@ impl OpenReduction {
 pub(crate) struct Slot {
     pub(crate) group: Group,
     pub(crate) last: TaskId,
-    pub(crate) members: Vec<TaskId>,
+    pub(crate) members: Tasks,
     pub(crate) reduction: Option<Box<OpenReduction>>,
     /// For a piece that overlaps many others: one task that stands for all that a reader must wait for, and the number of
     /// changes to the region when that was so.
     pub(crate) gathered: (TaskId, u64),
     /// For a whole region: tasks that use a part of it without being ordered by it, and may not be complete.
-    pub(crate) loose: Vec<TaskId>,
+    pub(crate) loose: Tasks,
     /// For a whole region: how often the tasks of the scope changed any part of it.
     pub(crate) changes: u64,
     /// The task whose arguments are being looked at, to find arguments that overlap.
@@ -87,10 +93,10 @@ impl Default for Slot {
         Self {
             group: Group::None,
             last: TaskId::NONE,
-            members: Vec::new(),
+            members: Tasks::new(),
             reduction: None,
             gathered: (TaskId::NONE, 0),
-            loose: Vec::new(),
+            loose: Tasks::new(),
             changes: 1,
             mark: 0,
             covered: Covered::default(),
@@ -137,9 +143,9 @@ impl Slot {
 }
 
 /// Adds a task to a list. Before the list grows, forgets those that nobody needs to wait for any more.
-pub(crate) fn push_and_forget(members: &mut Vec<TaskId>, member: TaskId, is_complete: impl Fn(TaskId) -> bool) {
+pub(crate) fn push_and_forget(members: &mut Tasks, member: TaskId, is_complete: impl Fn(TaskId) -> bool) {
     if members.len() == members.capacity() {
-        members.retain(|&m| !is_complete(m));
+        members.retain(|&mut m| !is_complete(m));
         if members.len() > members.capacity() / 2 {
             // Otherwise a list that stays nearly full would be gone through for every new member.
             members.reserve(members.len());

@@ -10,7 +10,8 @@ use crate::access::{Access, Arg, Frame};
 use crate::core::Core;
 use crate::data::region::Handle;
 use crate::data::tree::Root;
-use crate::error::{Error, Result, TaskOrigin};
+use crate::error::{Error, ErrorKind, Result, TaskOrigin};
+use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock};
 use crate::task::body::{BodyError, BodyResult};
 use crate::task::builder::{Sink, Task};
@@ -57,12 +58,18 @@ pub struct Capture {
     core: Arc<Core>,
     name: Name,
     location: &'static Location<'static>,
+    /// Tells the recordings of a runtime apart.
+    number: u64,
     tape: Mutex<Tape>,
 }
 
 /// A recorded task, to come after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step(u32);
+pub struct Step {
+    /// The runtime and the recording that it belongs to.
+    recording: (usize, u64),
+    number: u32,
+}
 
 /// The task goes into a recording.
 #[derive(Clone, Copy)]
@@ -83,7 +90,12 @@ impl Sink for Recorded<'_> {
 
 impl Capture {
     pub(crate) fn new(core: Arc<Core>, name: Name, location: &'static Location<'static>) -> Self {
-        Self { core, name, location, tape: Mutex::default() }
+        let number = core.next_scope.fetch_add(1, Ordering::Relaxed);
+        Self { core, name, location, number, tape: Mutex::default() }
+    }
+
+    fn recording(&self) -> (usize, u64) {
+        (Arc::as_ptr(&self.core).addr(), self.number)
     }
 
     /// Describes a task.
@@ -132,7 +144,11 @@ fn refused(tape: &Tape) -> Result<()> {
 impl<'a, A> Task<'a, A, Recorded<'a>> {
     /// The task starts after another one of the same recording.
     pub fn after(mut self, step: Step) -> Self {
-        self.spec_mut().extras().steps.push(step.0);
+        if step.recording == self.sink().capture.recording() {
+            self.spec_mut().extras().steps.push(step.number);
+        } else {
+            self.spec_mut().refuse(ErrorKind::Plan, "cannot come after a task of another recording".to_owned());
+        }
         self
     }
 
@@ -156,7 +172,7 @@ impl<'a, A> Task<'a, A, Recorded<'a>> {
             after: extras.steps,
             body,
         });
-        Step(number)
+        Step { recording: sink.capture.recording(), number }
     }
 }
 

@@ -226,14 +226,30 @@ fn needs_of(tape: &Tape) -> Vec<(Arc<Root>, IndexSet, IndexSet)> {
     for arg in tape.tasks.iter().flat_map(|task| &task.args) {
         let Some(&at) = number.get(&std::ptr::from_ref(arg.piece().tree())) else { continue };
         let (_, reads, writes) = &mut needs[at];
-        if arg.mode().reads() {
-            *reads = reads.union(&arg.piece().indices.difference(writes));
-        }
-        if arg.mode().mutates() {
-            *writes = writes.union(&arg.piece().indices);
-        }
+        note_need(arg, reads, writes);
     }
     needs
+}
+
+/// What arguments, in an order in which they can be run, read of a region before they write it, and what they write; nothing
+/// when the region has all its contents.
+pub(super) fn needs_of_region(args: &[Arg], tree: &Tree) -> (IndexSet, IndexSet) {
+    let (mut reads, mut writes) = (IndexSet::empty(), IndexSet::empty());
+    if tree.has_missing.load(crate::sync::atomic::Ordering::Relaxed) {
+        for arg in args.iter().filter(|arg| std::ptr::eq(arg.piece().tree(), tree)) {
+            note_need(arg, &mut reads, &mut writes);
+        }
+    }
+    (reads, writes)
+}
+
+fn note_need(arg: &Arg, reads: &mut IndexSet, writes: &mut IndexSet) {
+    if arg.mode().reads() {
+        *reads = reads.union(&arg.piece().indices.difference(writes));
+    }
+    if arg.mode().mutates() {
+        *writes = writes.union(&arg.piece().indices);
+    }
 }
 
 /// The accumulators of a plan's reductions.

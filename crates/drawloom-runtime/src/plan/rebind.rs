@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use drawloom_graph::Pieces;
 use rustc_hash::FxHashMap;
 
-use super::compile::{Bound, whole_of};
+use super::compile::{Bound, needs_of_region, whole_of};
 use super::replay::Plan;
 use crate::access::Arg;
 use crate::data::piece::Piece;
@@ -51,10 +51,15 @@ impl Plan {
         let args: Vec<Arg> = bound.args.iter().map(&mut exchange).collect::<Result<_>>()?;
         let folds: Vec<Arg> = bound.folds.iter().map(&mut exchange).collect::<Result<_>>()?;
         let needs = bound.needs.iter().map(|(root, reads, writes)| {
-            let root = if root.tree == from.root.tree { &to.root } else { root };
-            (Arc::clone(root), reads.clone(), writes.clone())
+            if root.tree != from.root.tree {
+                return (Arc::clone(root), reads.clone(), writes.clone());
+            }
+            // What is read first was not noted for a region that had all its contents when the tasks were recorded.
+            let (reads, writes) = needs_of_region(&args, to.tree());
+            (Arc::clone(&to.root), reads, writes)
         });
-        let bound = Bound { whole: whole_of(&args), args, folds, needs: needs.collect() };
+        let needs = needs.collect();
+        let bound = Bound { whole: whole_of(&args), args, folds, needs };
         Ok(Plan::new(self.core(), Arc::clone(&self.state().pattern), bound))
     }
 }

@@ -14,12 +14,12 @@ use drawloom_trace::EventKind;
 
 use super::compile::{Bound, NO_RARE, Node, NodeWork, Pattern, accumulators};
 use crate::access::reduction::{Accumulator, fold_all};
-use crate::access::{Arg, Frame, Scratchpad};
+use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::core::{Core, Local, panic_text};
 use crate::data::region::Region;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::policy::Ready;
-use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
 use crate::task::future::Future;
 use crate::task::record::TaskId;
@@ -57,6 +57,8 @@ pub(crate) struct PlanState {
     trouble: Mutex<Trouble>,
     /// Its number in a trace.
     pub(crate) mark: Mark,
+    /// Whether a task failed that should have contributed to a reduction in this run.
+    lost: AtomicBool,
     /// Updated by each run, so that runs of one plan follow each other.
     _turn: crate::data::value::Value<u8>,
 }
@@ -66,6 +68,8 @@ pub(crate) struct PlanState {
 struct Trouble {
     first: Option<Error>,
     cancelled: Vec<TaskOrigin>,
+    /// Reductions that lack a contribution, and why.
+    lacking: Vec<(u32, Error)>,
 }
 
 // SAFETY: accumulators are used by the node they belong to, and by the fold after it, which the order of nodes keeps apart;
@@ -97,7 +101,7 @@ impl Plan {
             .map(|(reduction, list)| list.iter_mut().map(|a| reduction.folds.address(a)).collect())
             .collect();
         let turn = core.make_turn(pattern.name.as_str());
-        bound.whole.push(Arg::new(turn.handle().piece(), crate::access::Mode::LendUpdate));
+        bound.whole.push(Arg::new(turn.handle().piece(), Mode::LendUpdate));
         let state = PlanState {
             pending: pattern.nodes.iter().map(|n| AtomicU32::new(n.waits)).collect(),
             ends: Padded::default(),
@@ -107,6 +111,7 @@ impl Plan {
             addresses,
             trouble: Mutex::default(),
             mark: Mark::default(),
+            lost: AtomicBool::new(false),
             _turn: turn,
             pattern,
             bound,
@@ -189,15 +194,16 @@ impl PlanState {
 
     /// What a run reads that was never written, if anything; and notes what it writes.
     pub(crate) fn missing(&self) -> Option<String> {
-        for (root, reads, writes) in &self.bound.needs {
+        let lacking = || self.bound.needs.iter().filter(|(root, ..)| root.tree().has_missing.load(Ordering::Relaxed));
+        for (root, reads, _) in lacking() {
             let tree = root.tree();
-            if !tree.has_missing.load(Ordering::Relaxed) {
-                continue;
-            }
-            let mut missing = lock(&tree.missing);
-            if let Some(index) = missing.first_common(reads) {
+            if let Some(index) = lock(&tree.missing).first_common(reads) {
                 return Some(format!("reads region `{}`, whose element {index} was never written", tree.name));
             }
+        }
+        for (root, _, writes) in lacking() {
+            let tree = root.tree();
+            let mut missing = lock(&tree.missing);
             *missing = missing.difference(writes);
             tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
         }
@@ -212,7 +218,7 @@ impl PlanState {
     }
 
     /// Begins a run, on behalf of the task that stands for it.
-    pub(crate) fn begin(&self, core: &Core, local: &mut Local, run: TaskId, context: u32) {
+    pub(crate) fn begin(self: &Arc<Self>, core: &Core, local: &mut Local, run: TaskId, context: u32) {
         let pattern = &*self.pattern;
         if pattern.nodes.is_empty() {
             core.end_run(local, run, None);
@@ -225,10 +231,16 @@ impl PlanState {
         self.run.store(run.bits(), Ordering::Relaxed);
         self.ends.store(pattern.ends, Ordering::Relaxed);
         self.next_root.store(0, Ordering::Relaxed);
+        self.lost.store(false, Ordering::Relaxed);
         *lock(&self.trouble) = Trouble::default();
         if core.is_serial() {
             self.run_in_order(core, local);
-        } else if pattern.roots.len() > MANY_ROOTS {
+            return;
+        }
+        // Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds
+        // that it is over.
+        let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
+        if pattern.roots.len() > MANY_ROOTS {
             let shares = core.workers.count.min(pattern.roots.len().div_ceil(SHARE));
             // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
             self.ends.store(pattern.ends + shares, Ordering::Relaxed);
@@ -267,8 +279,8 @@ impl PlanState {
         core.tracer.nodes(&self.mark, self.run(), local.worker)
     }
 
-    /// Runs a node, and whatever it makes ready on this worker.
-    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) {
+    /// Runs a node, and whatever it makes ready on this worker. True when the run is over.
+    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) -> bool {
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(first) };
         let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
@@ -276,11 +288,11 @@ impl PlanState {
             Some(mut log) => self.follow(core, local, context, &at, first, &mut scratch, &mut log),
         });
         local.give_scratch(scratch);
-        self.count_ends(core, local, ended);
+        self.count_ends(core, local, ended)
     }
 
-    /// Runs shares of the nodes that wait for nothing, until none are left.
-    pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) {
+    /// Runs shares of the nodes that wait for nothing, until none are left. True when the run is over.
+    pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) -> bool {
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(0) };
         let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
@@ -288,7 +300,7 @@ impl PlanState {
             Some(mut log) => self.follow_roots(core, local, context, &at, &mut scratch, &mut log),
         });
         local.give_scratch(scratch);
-        self.count_ends(core, local, ended);
+        self.count_ends(core, local, ended)
     }
 
     /// Runs shares until none are left. Returns how many of the nodes nobody waits for, and one for the share itself.
@@ -363,11 +375,14 @@ impl PlanState {
         ended
     }
 
-    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) {
+    /// Counts nodes that nobody waits for. True when they were the last ones.
+    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) -> bool {
         // AcqRel: the last one sees what all nodes did, before the run is complete.
-        if ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended {
+        let last = ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended;
+        if last {
             self.finish(core, local);
         }
+        last
     }
 
     fn finish(&self, core: &Core, local: &mut Local) {
@@ -395,7 +410,8 @@ impl PlanState {
     #[inline]
     fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) -> EventKind {
         let args = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
-        for arg in args.iter().filter(|a| a.mode().reads()) {
+        // Contributions are private: it is the fold which depends on the contents.
+        for arg in args.iter().filter(|a| a.mode().reads() && a.mode() != Mode::Reduce) {
             if let Some(because) = arg.piece().tree().spoiled(&arg.piece().indices) {
                 return self.fail(number, args, Error::cancelled(self.origin(number), because));
             }
@@ -412,7 +428,7 @@ impl PlanState {
         };
         match result {
             Ok(Ok(())) => {
-                for arg in args.iter().filter(|a| a.mode().mutates()) {
+                for arg in args.iter().filter(|a| a.mode().replaces()) {
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
                 EventKind::End
@@ -451,7 +467,12 @@ impl PlanState {
     fn fold(&self, core: &Core, number: u32, reduction: u32) -> EventKind {
         let arg = self.bound.folds[reduction as usize];
         let tree = arg.piece().tree();
-        if let Some(because) = tree.spoiled(&arg.piece().indices) {
+        let lacking = || {
+            // Relaxed: whoever stored it is complete, which the order of nodes makes known here.
+            let lost = self.lost.load(Ordering::Relaxed).then(|| lock(&self.trouble))?;
+            lost.lacking.iter().find(|(of, _)| *of == reduction).map(|(_, because)| because.clone())
+        };
+        if let Some(because) = tree.spoiled(&arg.piece().indices).or_else(lacking) {
             return self.fail(number, &[arg], Error::cancelled(self.origin(number), because));
         }
         if let Err(error) = core.make_proper_here(&[arg]) {
@@ -477,10 +498,18 @@ impl PlanState {
     /// Notes that a node failed, or was cancelled for what another one did. Returns which of them.
     #[cold]
     fn fail(&self, number: u32, args: &[Arg], error: Error) -> EventKind {
-        for arg in args.iter().filter(|a| a.mode().mutates()) {
+        let node = &self.pattern.nodes[number as usize];
+        let contributes = |arg: &Arg| matches!(node.work, NodeWork::Task(_)) && arg.mode() == Mode::Reduce;
+        for arg in args.iter().filter(|a| a.mode().mutates() && !contributes(a)) {
             arg.piece().tree().spoil(&arg.piece().indices, error.because().unwrap_or(&error));
         }
         let mut trouble = lock(&self.trouble);
+        if matches!(node.work, NodeWork::Task(_)) && node.rare != NO_RARE {
+            for &(reduction, _) in &self.pattern.rare[node.rare as usize].joined {
+                trouble.lacking.push((reduction, error.because().unwrap_or(&error).clone()));
+                self.lost.store(true, Ordering::Relaxed);
+            }
+        }
         match error.because() {
             // What was spoiled before the run began is nobody's fault here, and is reported as it is.
             Some(because) if trouble.first.is_none() => trouble.first = Some(because.clone()),

@@ -53,8 +53,8 @@ pub(super) struct Cloth {
 #[derive(Default)]
 struct Loom {
     cloth: RefCell<Cloth>,
-    /// Numbers of reductions that are open or were.
-    numbers: RefCell<FxHashMap<*const Reduction, u32>>,
+    /// Numbers of reductions that are open or were. They are kept, so that no other one has the same address.
+    numbers: RefCell<FxHashMap<*const Reduction, (u32, Arc<Reduction>)>>,
 }
 
 impl Loom {
@@ -66,12 +66,13 @@ impl Loom {
 
     fn number(&self, reduction: &Arc<Reduction>, arg: Arg) -> u32 {
         let mut numbers = self.numbers.borrow_mut();
-        *numbers.entry(Arc::as_ptr(reduction)).or_insert_with(|| {
+        let (number, _) = numbers.entry(Arc::as_ptr(reduction)).or_insert_with(|| {
             let reductions = &mut self.cloth.borrow_mut().reductions;
             let folds = Arc::clone(&reduction.folds);
             reductions.push(DraftReduction { folds, arg, contributions: 0 });
-            reductions.len() as u32 - 1
-        })
+            (reductions.len() as u32 - 1, Arc::clone(reduction))
+        });
+        *number
     }
 }
 

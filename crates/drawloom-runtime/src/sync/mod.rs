@@ -1,11 +1,23 @@
-//! The one door to atomics, locks and threads.
+//! The one door to atomics, locks, threads and the passing of time.
 //!
 //! Every protocol of this crate is written against this module, so that the same source runs on the standard library, and
 //! under two model checkers: loom (all interleavings and weak memory, small models; `--cfg loom`) and shuttle (random
 //! schedules, whole engines; feature `shuttle`).
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`alone`] | locks under which no other lock may be taken |
+//! | [`grow`] | a list that grows, whose elements never move |
+//! | [`near`] | bringing memory near before it is used |
+//! | [`time`] | waiting for at most some time, which the checkers take for waiting without end |
+//! | `locals` | variables of which each thread has its own, under shuttle |
 
+pub(crate) mod alone;
 pub(crate) mod grow;
+#[cfg(all(feature = "shuttle", not(loom)))]
+pub(crate) mod locals;
 pub(crate) mod near;
+pub(crate) mod time;
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -26,11 +38,21 @@ pub(crate) use std::{
     thread,
 };
 
+// Whole engines do not run under loom, so its threads need no variables of their own.
+#[cfg(all(feature = "shuttle", not(loom)))]
+pub(crate) use locals::thread_local;
+#[cfg(any(loom, not(feature = "shuttle")))]
+pub(crate) use std::thread_local;
+
 // Reference counts are not part of any protocol here.
 pub(crate) use std::sync::Arc;
 
+/// Whether a model checker runs this. Looking again and again before sleeping only makes its schedules longer.
+pub(crate) const MODELLED: bool = cfg!(any(loom, feature = "shuttle"));
+
 /// Takes a lock. A panic of a user's code never happens under one of our locks, so poisoning means nothing here.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    alone::Alone::check();
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

@@ -239,6 +239,10 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
         self.core
     }
 
+    pub(crate) fn sink(&self) -> &S {
+        &self.sink
+    }
+
     pub(crate) fn spec_mut(&mut self) -> &mut Spec {
         &mut self.spec
     }

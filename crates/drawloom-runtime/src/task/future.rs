@@ -83,19 +83,17 @@ impl<T: 'static> Future<T> {
     }
 
     fn take(self) -> Result<T> {
+        // First of all: a body that returned a value has failed all the same when a child of it did.
+        if let Some(error) = self.core.failure_of(self.id) {
+            return Err(error);
+        }
         let Some(cell) = &self.cell else {
-            self.core.failure_of(self.id).map_or(Ok(()), Err)?;
             // SAFETY-free conversion: futures without a cell are `Future<()>` only.
             let unit: Box<dyn std::any::Any> = Box::new(());
             return Ok(*unit.downcast::<T>().expect("a future without a place for its value has none"));
         };
-        if let Some(value) = lock(&cell.0).take() {
-            return Ok(value);
-        }
-        Err(self
-            .core
-            .failure_of(self.id)
-            .unwrap_or_else(|| Error::new(ErrorKind::ShutDown, "the task was dropped without having run")))
+        let value = lock(&cell.0).take();
+        value.ok_or_else(|| Error::new(ErrorKind::ShutDown, "the task was dropped without having run"))
     }
 }
 

@@ -17,7 +17,9 @@
 //! |---|---|---|
 //! | `word` | adds edges by compare-and-swap | add edges; the completing thread swaps it once |
 //! | `links[k]` | writes before publishing edge k | the thread that completes the earlier task reads, then counts `pending` down |
-//! | `pending` | adds before publishing edges | counted down by completing threads; who reaches zero makes the task ready |
+//! | `binding`, `ending` | bit k before publishing edge k | the thread that completes the earlier task reads bit k |
+//! | `pending` | adds before publishing edges | counted down by completing threads; who reaches zero makes the task ready, except for a guard: who waits for its turn sees the zero as well, and has the record from then on |
+//! | `kind` | writes last | looked at from outside; `Free` from completion to the next description |
 //! | `open` | starts at one; in an extension, the record it belongs to | children and "ends with" add while the body runs; who reaches zero completes the task |
 //! | `claimed` | | whoever takes the task out of a queue |
 //! | description, arguments, payload | writes before the task can be ready | only the thread that runs or completes it |
@@ -173,9 +175,9 @@ pub(crate) struct Record {
     pub(crate) flags: AtomicU8,
     pub(crate) kind: UnsafeCell<Kind>,
     /// Bit k: the task fails when the task that edge k comes from has failed (an explicit order).
-    pub(crate) binding: UnsafeCell<u8>,
+    binding: AtomicU8,
     /// Bit k: edge k delays the end of this task, not its start.
-    pub(crate) ending: UnsafeCell<u8>,
+    ending: AtomicU8,
     pub(crate) context: UnsafeCell<u32>,
     pub(crate) priority: UnsafeCell<i32>,
     pub(crate) arg_count: UnsafeCell<u32>,
@@ -202,8 +204,8 @@ impl Record {
             links: std::array::from_fn(|_| AtomicU32::new(NO_EDGE)),
             flags: AtomicU8::new(0),
             kind: UnsafeCell::new(Kind::Free),
-            binding: UnsafeCell::new(0),
-            ending: UnsafeCell::new(0),
+            binding: AtomicU8::new(0),
+            ending: AtomicU8::new(0),
             context: UnsafeCell::new(0),
             priority: UnsafeCell::new(0),
             arg_count: UnsafeCell::new(0),
@@ -243,6 +245,35 @@ impl Record {
         }
     }
 
+    /// Forgets what the edges of an earlier task of this record meant. Only for the submitting thread, as all that marks.
+    #[inline]
+    pub(crate) fn clear_marks(&self) {
+        self.binding.store(0, Ordering::Relaxed);
+        self.ending.store(0, Ordering::Relaxed);
+    }
+
+    /// Says whether this task fails when the one that an edge comes from has failed, before the edge is published.
+    pub(crate) fn mark_binding(&self, link: usize, binding: bool) {
+        mark(&self.binding, link, binding);
+    }
+
+    /// Says whether an edge delays the end of this task instead of its start, before the edge is published.
+    pub(crate) fn mark_ending(&self, link: usize, ending: bool) {
+        mark(&self.ending, link, ending);
+    }
+
+    /// What [`Record::mark_binding`] said of an edge that was published.
+    #[inline]
+    pub(crate) fn is_binding(&self, link: usize) -> bool {
+        self.binding.load(Ordering::Relaxed) & 1 << link != 0
+    }
+
+    /// What [`Record::mark_ending`] said of an edge that was published.
+    #[inline]
+    pub(crate) fn is_ending(&self, link: usize) -> bool {
+        self.ending.load(Ordering::Relaxed) & 1 << link != 0
+    }
+
     /// Completes the task: no edge can be added any more, and its id names something past. Returns the first edge.
     pub(crate) fn close(&self) -> Option<EdgeId> {
         let generation = self.generation();
@@ -259,6 +290,11 @@ impl Record {
         // AcqRel: the claims of one record are in one order; what the task needs was handed over by the queue it was in.
         let claim = |claimed: u32| (claimed < generation).then_some(generation);
         self.claimed.fetch_update(Ordering::AcqRel, Ordering::Acquire, claim).is_ok()
+    }
+
+    /// Whether a task that has or had this record was taken to be run.
+    pub(crate) fn was_claimed(&self, generation: u32) -> bool {
+        self.claimed.load(Ordering::Acquire) >= generation
     }
 
     /// Whether the present task was taken to be run.
@@ -282,6 +318,13 @@ impl Record {
     pub(crate) fn next_edge(&self, link: usize) -> Option<EdgeId> {
         edge(self.links[link].load(Ordering::Relaxed))
     }
+}
+
+/// Sets or clears a bit that belongs to a link. Others read the bits of links that were published before meanwhile. Only one
+/// thread writes, so a load and a store do. Relaxed: publishing the edge releases its bit; see `Record::link`.
+fn mark(bits: &AtomicU8, link: usize, set: bool) {
+    let others = bits.load(Ordering::Relaxed) & !(1 << link);
+    bits.store(others | u8::from(set) << link, Ordering::Relaxed);
 }
 
 fn pack(generation: u32, head: u32) -> u64 {

@@ -5,11 +5,13 @@
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::near::bring_near;
-use crate::sync::{Condvar, Mutex, Padded, lock};
+use crate::sync::time::wait_at_most;
+use crate::sync::{Condvar, MODELLED, Mutex, Padded, lock};
 
 use super::record::{Record, TaskId};
 
-const FIRST: u32 = 256;
+/// Few under the model checkers, to whom every atomic is dear.
+const FIRST: u32 = if MODELLED { 8 } else { 256 };
 const CHUNKS: usize = 21;
 /// How many tasks ahead the record of one is brought near.
 const AHEAD: usize = 3;
@@ -81,21 +83,22 @@ impl Slab {
         let mut pool = lock(&self.pool);
         pool.waiting += 1;
         if pool.free.is_empty() {
-            pool = wait_timeout(&self.returned, pool, most);
+            pool = wait_at_most(&self.returned, pool, most);
         }
         pool.waiting -= 1;
     }
 
-    /// Takes records back.
-    pub(crate) fn give_back(&self, indices: &mut Vec<u32>) {
-        if indices.is_empty() {
+    /// Takes records back. Submitters that wait are woken once many have come back, so that they do not sleep again at once;
+    /// or if `idle`: then no more will come soon.
+    pub(crate) fn give_back(&self, indices: &mut Vec<u32>, idle: bool) {
+        if indices.is_empty() && !idle {
             return;
         }
         // A record whose generations are used up is left out: its ids must stay past for ever.
         indices.retain(|&i| self.get(i).generation() != u32::MAX);
         let mut pool = lock(&self.pool);
         pool.free.append(indices);
-        if pool.waiting > 0 {
+        if pool.waiting > 0 && !pool.free.is_empty() && (idle || pool.free.len() >= (pool.limit / 4) as usize) {
             self.returned.notify_all();
         }
     }
@@ -164,24 +167,6 @@ fn atomic_mut<T>(pointer: &mut AtomicPtr<T>) -> Box<*mut T> {
     Box::new(pointer.load(Ordering::Acquire))
 }
 
-#[cfg(not(loom))]
-fn wait_timeout<'a, T>(
-    condition: &Condvar,
-    guard: crate::sync::MutexGuard<'a, T>,
-    patience: std::time::Duration,
-) -> crate::sync::MutexGuard<'a, T> {
-    condition.wait_timeout(guard, patience).unwrap_or_else(std::sync::PoisonError::into_inner).0
-}
-
-#[cfg(loom)]
-fn wait_timeout<'a, T>(
-    condition: &Condvar,
-    guard: crate::sync::MutexGuard<'a, T>,
-    _: std::time::Duration,
-) -> crate::sync::MutexGuard<'a, T> {
-    condition.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 /// The chunk of a record, and its place there.
 #[inline]
 fn place(index: u32) -> (usize, usize) {
@@ -208,11 +193,11 @@ mod tests {
 
     #[test]
     fn a_patient_submitter_gets_no_record_beyond_the_limit() {
-        let slab = Slab::new(256);
-        let taken: Vec<u32> = (0..256).map(|_| slab.take(true).unwrap()).collect();
+        let slab = Slab::new(FIRST);
+        let taken: Vec<u32> = (0..FIRST).map(|_| slab.take(true).unwrap()).collect();
         assert_eq!(slab.take(true), None);
         assert!(slab.take(false).is_some(), "a task that submits never waits");
-        slab.give_back(&mut taken.clone());
+        slab.give_back(&mut taken.clone(), false);
         assert!(slab.take(true).is_some());
     }
 }

@@ -4,10 +4,10 @@
 //! others, nobody can ever go on: the barrier is broken, for those who wait and for those who come.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, hint, lock};
+use crate::sync::{Condvar, MODELLED, Mutex, hint, lock};
 
 /// How often a member looks whether the others have come before it sleeps.
-const LOOKS: usize = if cfg!(any(loom, feature = "shuttle")) { 0 } else { 300 };
+const LOOKS: usize = if MODELLED { 1 } else { 300 };
 
 /// Where members meet.
 pub(crate) struct Barrier {

@@ -9,10 +9,12 @@ use drawloom_trace::{IdleReason, Phase};
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, hint, thread};
+use crate::sync::{Arc, MODELLED, hint, thread};
 
 /// How often a worker looks for work before it sleeps.
-const LOOKS: usize = 200;
+const LOOKS: usize = if MODELLED { 1 } else { 200 };
+/// How long it pauses between two looks.
+const SPINS: usize = if MODELLED { 1 } else { 32 };
 
 /// What a scheduling operation ended with.
 pub(crate) enum Found {
@@ -88,6 +90,10 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     sleep.begin_looking();
     loop {
         for round in 0..LOOKS {
+            // Not at once: a thread that submits goes faster when it is not met at every task, and several are found then.
+            for _ in 0..SPINS {
+                hint::spin_loop();
+            }
             match schedule(core, local, worker) {
                 Found::Nothing => {}
                 found => {
@@ -97,9 +103,6 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
                     }
                     return found;
                 }
-            }
-            for _ in 0..32 {
-                hint::spin_loop();
             }
             // Often there are more threads than processors: workers, and those who submit.
             if round > 2 {

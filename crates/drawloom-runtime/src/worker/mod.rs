@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 
 use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Arc, Padded};
+use crate::sync::{Arc, Padded, thread_local};
 use crate::topology::{CpuId, Topology};
 use drawloom_trace::Phase;
 use seat::Seat;

@@ -7,6 +7,7 @@
 //! The lock guards nothing but the going to sleep. It is taken by a worker that waits for the end of a change, by a thread
 //! that waits for the end of an operation, and by those who wake them; never by someone who holds another worker's.
 
+use crate::sync::alone::Alone;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, lock};
 
@@ -176,6 +177,7 @@ impl State {
     /// Sleeps while the word is as described. `mark` is set in it meanwhile, for those who wake.
     fn sleep_while(&self, holds: impl Fn(u64) -> bool, mark: u64) -> u64 {
         let mut guard = lock(&self.lock);
+        let _alone = Alone::begin();
         loop {
             let marked = |word: u64| holds(word).then_some(word | mark);
             // Acquire: pairs with `leave` and `done`.

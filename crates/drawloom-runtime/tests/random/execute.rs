@@ -1,6 +1,7 @@
 //! Carries a description out on an engine.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use drawloom_runtime::{
@@ -8,9 +9,10 @@ use drawloom_runtime::{
 };
 
 use crate::cells::{Cells, CellsMut, Slot};
-use crate::forms;
+use crate::contexts::{Contexts, masked};
 use crate::interpret::{Outcome, local_value};
-use crate::program::{Cut, Fate, Id, Kind, Mode, Op, Piece, TaskOf, addition, float_addition, initial, mix};
+use crate::program::{Cut, Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, float_addition, initial, mix};
+use crate::{forms, plans, teams};
 
 /// A region or piece of any kind.
 #[derive(Clone)]
@@ -48,14 +50,27 @@ pub(crate) fn create(loom: &Loom, number: usize, kind: &Kind) -> Any {
 pub(crate) struct Run {
     pub(crate) loom: Loom,
     pub(crate) regions: Vec<Any>,
-    /// What task bodies found, by task.
-    pub(crate) log: Mutex<BTreeMap<Id, u64>>,
+    pub(crate) contexts: Contexts,
+    /// The tasks whose bodies began.
+    pub(crate) began: Mutex<BTreeSet<Id>>,
+    /// What task bodies that returned found, by task.
+    pub(crate) ran: Mutex<BTreeMap<Id, u64>>,
+    /// How tasks ended that other tasks waited for.
+    pub(crate) inner: Mutex<BTreeMap<Id, Outcome>>,
 }
 
 impl Run {
-    pub(crate) fn new(loom: &Loom, kinds: &[Kind]) -> Arc<Self> {
-        let regions = kinds.iter().enumerate().map(|(number, kind)| create(loom, number, kind)).collect();
-        Arc::new(Self { loom: loom.clone(), regions, log: Mutex::default() })
+    pub(crate) fn new(loom: &Loom, program: &Program) -> Arc<Self> {
+        let regions = program.regions.iter().enumerate().map(|(number, kind)| create(loom, number, kind)).collect();
+        let contexts = Contexts::new(loom, &program.contexts);
+        let (began, ran, inner) = Default::default();
+        Arc::new(Self { loom: loom.clone(), regions, contexts, began, ran, inner })
+    }
+
+    /// A body returned.
+    pub(crate) fn note(&self, task: Id, value: u64) {
+        let before = self.ran.lock().unwrap().insert(task, value);
+        assert_eq!(before, None, "t{task} ran twice");
     }
 
     pub(crate) fn find(&self, piece: &Piece) -> Any {
@@ -84,6 +99,9 @@ impl Run {
     pub(crate) fn ops(self: &Arc<Self>, ops: &[Op], h: &mut u64, scope: &mut Scope) -> BTreeMap<usize, Outcome> {
         let mut looks = BTreeMap::new();
         for (step, op) in ops.iter().enumerate() {
+            if matches!(op, Op::Wait(_) | Op::Look(_) | Op::Change(..) | Op::WaitFor(_) | Op::WaitAll) {
+                drop(self.contexts.hold());
+            }
             match op {
                 Op::Task(task) => {
                     let future = self.submit(task, scope);
@@ -114,6 +132,11 @@ impl Run {
                     let _ = self.loom.wait_all();
                 }
                 Op::Local { id, len, blocks } => *h = mix(*h, self.local(*id, *len, *blocks)),
+                Op::Resize { context, mask } => self.contexts.resize(*context, *mask),
+                Op::Empty(context) => self.contexts.empty(*context),
+                Op::Delete(context) => self.contexts.delete(*context),
+                Op::Plan(plan) => scope.runs.extend(self.plan(plan)),
+                Op::OwnContext { id, mask } => self.own_context(*id, *mask),
             }
         }
         looks
@@ -132,6 +155,15 @@ impl Run {
         value
     }
 
+    fn own_context(self: &Arc<Self>, id: Id, mask: u64) {
+        let all = self.loom.worker_ids();
+        let own = self.loom.context(format!("own{id}")).workers(masked(&all, mask)).create().unwrap();
+        let run = Arc::clone(self);
+        self.loom.task("in own").in_context(&own).run(move || run.note(id, mask));
+        own.resize(masked(&all, mask.rotate_left(1))).unwrap();
+        own.delete().unwrap();
+    }
+
     /// Submits a task.
     fn submit(self: &Arc<Self>, task: &TaskOf, scope: &Scope) -> Future<u64> {
         let mut described = self.loom.task(format!("t{}", task.id)).priority(task.priority);
@@ -142,8 +174,18 @@ impl Run {
             described = described.ends_with(&scope.futures[id]);
         }
         let args: Vec<Any> = task.args.iter().map(|(piece, _)| self.find(piece)).collect();
-        let body = Body { run: Arc::clone(self), task: task.clone() };
-        forms::submit(described, &args, body)
+        if let Some(context) = task.context {
+            described = described.in_context(self.contexts.get(context));
+        }
+        let body = Body { run: Arc::clone(self), task: task.clone(), repeats: false, executions: AtomicU32::new(0) };
+        match task.team {
+            None => forms::submit(described, &args, body),
+            Some(team) => {
+                // A team is refused when its context has no workers just then.
+                let _held = self.contexts.hold();
+                teams::submit(described, &args, team, body)
+            }
+        }
     }
 }
 
@@ -155,6 +197,8 @@ fn nth<R: Region>(parts: Result<Parts<R>, Error>, number: usize) -> R {
 #[derive(Default)]
 pub(crate) struct Scope {
     futures: HashMap<Id, Future<u64>>,
+    /// Runs of plans.
+    runs: Vec<(Id, Future<()>)>,
     pub(crate) outcomes: BTreeMap<Id, Outcome>,
     pub(crate) errors: BTreeMap<Id, String>,
 }
@@ -182,6 +226,9 @@ impl Scope {
         for id in rest {
             self.wait(id);
         }
+        for (id, run) in self.runs.drain(..) {
+            self.outcomes.insert(id, plans::outcome_of(run));
+        }
     }
 }
 
@@ -193,6 +240,8 @@ impl From<Error> for Outcome {
             ErrorKind::Cancelled => Outcome::Cancelled,
             ErrorKind::Overlap => Outcome::Overlap,
             ErrorKind::Uninitialised => Outcome::Uninitialised,
+            ErrorKind::Team => Outcome::Team,
+            ErrorKind::Context => Outcome::Context,
             _ => panic!("{error}"),
         }
     }
@@ -200,15 +249,20 @@ impl From<Error> for Outcome {
 
 /// What a task does.
 pub(crate) struct Body {
-    run: Arc<Run>,
+    pub(crate) run: Arc<Run>,
     pub(crate) task: TaskOf,
+    /// Whether it runs more than once.
+    pub(crate) repeats: bool,
+    /// How often it ran.
+    pub(crate) executions: AtomicU32,
 }
 
 impl Body {
     /// Runs on the views of the task's arguments, in the order of the description.
-    pub(crate) fn call(self, mut slots: Vec<Slot<'_>>) -> Result<u64, String> {
-        let Body { run, task } = self;
+    pub(crate) fn call(&self, mut slots: Vec<Slot<'_>>) -> Result<u64, String> {
+        let task = &self.task;
         assert_eq!(slots.len(), task.args.len(), "t{} has other arguments", task.id);
+        self.run.began.lock().unwrap().insert(task.id);
         let mut h = task.id as u64;
         for ((_, mode), slot) in task.args.iter().zip(&mut slots) {
             match (mode, slot) {
@@ -226,22 +280,15 @@ impl Body {
                 _ => {}
             }
         }
-        if task.fate != Fate::Returns {
+        if self.begins_to_fail() {
             scribble(&mut slots);
-            match task.fate {
-                // Does not call the hook, which would print.
-                Fate::Panics => std::panic::resume_unwind(Box::new(format!("t{} was told to panic", task.id))),
-                _ => return Err(format!("t{} was told to fail", task.id)),
-            }
+            drop(slots);
+            self.submit_children(&mut h);
+            return self.fail();
         }
         for (arg, ((_, mode), slot)) in task.args.iter().zip(&mut slots).enumerate() {
             match slot {
-                Slot::Change(cells) => cells.each(&mut |k, x| match mode {
-                    Mode::Write => *x = mix(mix(h, arg as u64), k as u64),
-                    Mode::Update => *x = mix(mix(*x, h), k as u64),
-                    Mode::Max => *x = (*x).max(addition(task.id, arg, k)),
-                    _ => *x = x.wrapping_add(addition(task.id, arg, k)),
-                }),
+                Slot::Change(cells) => cells.each(&mut |k, x| change_element(task.id, arg, *mode, h, k, x)),
                 Slot::Floats(cells) => cells.iter_mut().enumerate().for_each(|(k, x)| match mode {
                     Mode::Write => *x = 0.125,
                     _ => *x += float_addition(task.id, arg, k),
@@ -250,10 +297,49 @@ impl Body {
             }
         }
         drop(slots);
-        run.ops(&task.children, &mut h, &mut Scope::default());
-        run.log.lock().unwrap().insert(task.id, h);
+        self.submit_children(&mut h);
+        if self.repeats {
+            let mut ran = self.run.ran.lock().unwrap();
+            let before = ran.get(&task.id).copied();
+            ran.insert(task.id, plans::again(before, h));
+        } else {
+            self.run.note(task.id, h);
+        }
         Ok(h)
     }
+
+    /// Whether the execution that begins is one that fails.
+    pub(crate) fn begins_to_fail(&self) -> bool {
+        self.task.fails_in(self.executions.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Ends as it is the task's fate.
+    pub(crate) fn fail(&self) -> Result<u64, String> {
+        match self.task.fate {
+            // Does not call the hook, which would print.
+            Fate::Panics => std::panic::resume_unwind(Box::new(format!("t{} was told to panic", self.task.id))),
+            _ => Err(format!("t{} was told to fail", self.task.id)),
+        }
+    }
+
+    /// Submits the task's children, and mixes in the values that it waits for.
+    pub(crate) fn submit_children(&self, h: &mut u64) {
+        let mut scope = Scope::default();
+        self.run.ops(&self.task.children, h, &mut scope);
+        if !scope.outcomes.is_empty() {
+            self.run.inner.lock().unwrap().extend(scope.outcomes);
+        }
+    }
+}
+
+/// What a task does to element `k` of its argument `arg`.
+pub(crate) fn change_element(task: Id, arg: usize, mode: Mode, h: u64, k: usize, x: &mut u64) {
+    *x = match mode {
+        Mode::Write => mix(mix(h, arg as u64), k as u64),
+        Mode::Update => mix(mix(*x, h), k as u64),
+        Mode::Max => (*x).max(addition(task, arg, k)),
+        _ => x.wrapping_add(addition(task, arg, k)),
+    };
 }
 
 /// Leaves nonsense behind, which nobody may see.

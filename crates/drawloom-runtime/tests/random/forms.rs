@@ -1,14 +1,17 @@
 //! The typed forms of tasks that random programs use.
 //!
 //! The types of a task's accesses are part of the program text, so a description can only use forms that are written out
-//! here. Lists take any number of regions of one kind; the other accesses are declared one by one, first.
+//! here. Lists take any number of regions of one kind; the other accesses are declared one by one, first. Tasks that are
+//! tried again, recorded, or lent workers have the same forms, as far as they do not lend, with one other access at most.
 
 use drawloom_runtime::access::{Views, ViewsMut};
+use drawloom_runtime::plan::{Recorded, Step};
 use drawloom_runtime::{Array, Csr, Future, Indexed, Matrix, Max, Region, Sum, Task, Value, Vector};
 
 use crate::cells::{IntoSlot, Slot};
 use crate::execute::{Any, Body};
-use crate::program::{Form, Mode};
+use crate::layout::Form;
+use crate::program::Mode;
 
 /// Whether a piece can be in the lists of a task.
 pub(crate) fn in_lists(has_special: bool, mode: Mode, form: Form) -> bool {
@@ -32,17 +35,17 @@ pub(crate) fn has_pair(first: (Mode, Form), second: (Mode, Form)) -> bool {
 
 /// The regions of a task that are declared in lists: read, and updated.
 #[derive(Default)]
-struct Lists {
-    line: [Vec<Vector<u64>>; 2],
-    scattered: [Vec<Indexed<u64>>; 2],
-    matrix: [Vec<Matrix<u64>>; 2],
+pub(crate) struct Lists {
+    pub(crate) line: [Vec<Vector<u64>>; 2],
+    pub(crate) scattered: [Vec<Indexed<u64>>; 2],
+    pub(crate) matrix: [Vec<Matrix<u64>>; 2],
     array: [Vec<Array<u64, 3>>; 2],
     csr: [Vec<Csr<u64>>; 2],
-    value: [Vec<Value<u64>>; 2],
+    pub(crate) value: [Vec<Value<u64>>; 2],
 }
 
 impl Lists {
-    fn new<'a>(args: impl Iterator<Item = (&'a Any, Mode)>) -> Self {
+    pub(crate) fn new<'a>(args: impl Iterator<Item = (&'a Any, Mode)>) -> Self {
         let mut lists = Self::default();
         for (any, mode) in args {
             let which = usize::from(mode == Mode::Update);
@@ -60,7 +63,7 @@ impl Lists {
     }
 }
 
-fn reads<'v, R: Region>(slots: &mut Vec<Slot<'v>>, views: Views<'v, R>)
+pub(crate) fn reads<'v, R: Region>(slots: &mut Vec<Slot<'v>>, views: Views<'v, R>)
 where
     R::Ref<'v>: IntoSlot<'v>,
 {
@@ -74,28 +77,84 @@ where
     slots.extend(views.iter_mut().map(IntoSlot::slot));
 }
 
-/// Submits a task with its special accesses declared, and the lists to come.
+/// Ends the description of a task whose special accesses are declared: the lists, and how it is run.
 macro_rules! with_lists {
-    ($task:expr, $lists:expr, $body:expr, ($($special:ident),*)) => {{
-        let (lists, body) = ($lists, $body);
-        $task
+    ($task:expr, $lists:expr, $body:expr, ($($special:ident),*)) => {
+        with_lists!($task, $lists, $body, ($($special),*), (|task, body| task), try_run, (), |result| result)
+    };
+    ($task:expr, $lists:expr, $body:expr, ($($special:ident),*), (|$t:ident, $b:ident| $more:expr), $run:ident,
+     ($($first:ident)?), |$result:ident| $end:expr) => {{
+        let (lists, $b) = ($lists, $body);
+        let $t = $task
             .read_all(&lists.line[0])
             .read_all(&lists.scattered[0])
             .read_all(&lists.matrix[0])
             .read_all(&lists.value[0])
             .update_all(&lists.line[1])
-            .update_all(&lists.scattered[1])
-            .try_run(move |$($special,)* rl, rs, rm, rv, mut ul, mut us| {
-                let mut slots = vec![$($special.slot()),*];
-                reads(&mut slots, rl);
-                reads(&mut slots, rs);
-                reads(&mut slots, rm);
-                reads(&mut slots, rv);
-                changes(&mut slots, &mut ul);
-                changes(&mut slots, &mut us);
-                body.call(slots)
-            })
+            .update_all(&lists.scattered[1]);
+        $more.$run(move |$($first,)? $($special,)* rl, rs, rm, rv, mut ul, mut us| {
+            let mut slots = vec![$($special.slot()),*];
+            reads(&mut slots, rl);
+            reads(&mut slots, rs);
+            reads(&mut slots, rm);
+            reads(&mut slots, rv);
+            changes(&mut slots, &mut ul);
+            changes(&mut slots, &mut us);
+            let $result = $b.call(slots);
+            $end
+        })
     }};
+}
+
+/// Functions that submit tasks without lending, with one special access at most: how they go on before they are run, the
+/// method that runs them, the first parameter of their bodies if any, and what the bodies return.
+macro_rules! simple_forms {
+    ($($name:ident: $task:ty => $out:ty, (|$t:ident, $b:ident| $more:expr), $run:ident, ($($first:ident)?),
+       |$r:ident| $end:expr;)*) => { $(
+        pub(crate) fn $name(task: $task, args: &[Any], body: Body) -> $out {
+            let modes: Vec<Mode> = body.task.args.iter().map(|(_, mode)| *mode).collect();
+            let specials = modes.iter().filter(|mode| mode.is_special()).count();
+            let lists = Lists::new(args.iter().zip(modes.iter().copied()).skip(specials));
+            macro_rules! end {
+                ($described:expr, $specials:tt) => {
+                    with_lists!($described, lists, body, $specials, (|$t, $b| $more), $run, ($($first)?), |$r| $end)
+                };
+            }
+            macro_rules! each_mode {
+                ($region:ident) => {
+                    match modes[0] {
+                        Mode::Write => end!(task.write($region), (a)),
+                        Mode::Commute => end!(task.commute($region), (a)),
+                        Mode::Sum => end!(task.reduce($region, Sum), (a)),
+                        Mode::Max => end!(task.reduce($region, Max), (a)),
+                        mode => unreachable!("a task that lends cannot be {}: {mode:?}", stringify!($name)),
+                    }
+                };
+            }
+            match args.first().filter(|_| specials > 0) {
+                None => end!(task, ()),
+                Some(Any::Line(r)) => each_mode!(r),
+                Some(Any::Scattered(r)) => each_mode!(r),
+                Some(Any::Matrix(r)) => each_mode!(r),
+                Some(Any::Array(r)) => each_mode!(r),
+                Some(Any::Csr(r)) => each_mode!(r),
+                Some(Any::Value(r)) => each_mode!(r),
+                Some(Any::Floats(r)) if modes[0] == Mode::Write => end!(task.write(r), (a)),
+                Some(Any::Floats(r)) => end!(task.reduce(r, Sum), (a)),
+            }
+        }
+    )* };
+}
+
+simple_forms! {
+    retried: Task<'_> => Future<u64>, (|task, body| task.retry(body.task.retries)), try_run, (), |result| result;
+    recorded: Task<'_, (), Recorded<'_>> => Step, (|task, body| task), try_run, (), |result| result.map(drop);
+    with_lent_workers: Task<'_> => Future<u64>,
+        (|task, body| task.lent_team(bounds(&body))), returns, (_lent), |result| result.unwrap();
+}
+
+fn bounds(body: &Body) -> std::ops::RangeInclusive<u32> {
+    body.task.team.map_or(1..=1, |team| team.least..=team.most)
 }
 
 /// Submits a task with accesses that are all declared one by one.
@@ -111,6 +170,9 @@ pub(crate) fn submit(task: Task<'_>, args: &[Any], body: Body) -> Future<u64> {
     let modes: Vec<Mode> = body.task.args.iter().map(|(_, mode)| *mode).collect();
     let specials = modes.iter().filter(|mode| mode.is_special()).count();
     let lists = Lists::new(args.iter().zip(modes.iter().copied()).skip(specials));
+    if body.task.retries > 0 {
+        return retried(task, args, body);
+    }
     match (specials, body.task.direct) {
         (0, true) => submit_directly(task, args, &modes, &lists, body),
         (0, false) => submit_lists(task, &lists, body),
@@ -209,7 +271,7 @@ fn submit_one(task: Task<'_>, (any, mode): (&Any, Mode), lists: &Lists, body: Bo
 
 type Lending<R> = drawloom_runtime::access::Lend<R>;
 
-fn lend<'a, R: Region>(task: Task<'a>, region: &'a R, mode: Mode) -> Task<'a, (Lending<R>,)> {
+pub(crate) fn lend<'a, R: Region>(task: Task<'a>, region: &'a R, mode: Mode) -> Task<'a, (Lending<R>,)> {
     match mode {
         Mode::LendRead => task.lend_to_read(region),
         Mode::LendWrite => task.lend_to_write(region),

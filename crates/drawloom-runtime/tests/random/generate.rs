@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 
 use crate::forms;
-use crate::program::{Cut, Fate, Id, Kind, Layout, Mode, Op, Piece, Program, TaskOf, form, layout, pieces_of};
+use crate::layout::{Form, Layout, form, layout, pieces_of};
+use crate::program::{ContextOf, Cut, Fate, Id, Kind, Mode, Op, Piece, PlanOf, Program, RunOf, TaskOf, TeamOf};
+use crate::{POLICIES, WORKERS};
 
 /// How deep tasks submit tasks.
 const DEPTH: usize = 3;
@@ -16,21 +18,40 @@ pub(crate) fn generate(seed: u64, failures: bool) -> Program {
     let streams = if rng.u32(..4) == 0 { rng.usize(2..=3) } else { 1 };
     let per_stream = rng.usize(1..=3);
     let mut regions: Vec<Kind> = (0..streams * per_stream).map(|_| kind(&mut rng, failures)).collect();
+    // Twins, which can take each other's places in plans.
+    if per_stream > 1 && rng.bool() {
+        regions.chunks_mut(per_stream).for_each(|own| own[per_stream - 1] = own[0].clone());
+    }
     // One region for all streams, which they only add to, so that the order among them is of no matter.
     let shared = (streams > 1 && !failures).then(|| {
         regions.push(Kind::Vector { len: rng.usize(1..=6), contents: true });
         regions.len() - 1
     });
-    let mut generator = Generator { rng, regions, known: Vec::new(), next: 0, failures, shared };
-    generator.known = vec![Vec::new(); generator.regions.len()];
+    let contexts = contexts(&mut rng, streams);
+    let known = vec![Vec::new(); regions.len()];
+    let mut generator = Generator { rng, regions, known, next: 0, failures, shared, contexts, gone: BTreeSet::new() };
     let steps = generator.rng.usize(3..=22);
     let streams = (0..streams)
         .map(|stream| {
             let own: Vec<usize> = (stream * per_stream..(stream + 1) * per_stream).collect();
-            generator.stream(&own, steps)
+            generator.stream(stream, &own, steps)
         })
         .collect();
-    Program { regions: generator.regions, streams }
+    let disturbed = (generator.rng.u32(..6) == 0).then_some(seed);
+    Program { regions: generator.regions, streams, contexts: generator.contexts, disturbed, cancelled: None }
+}
+
+/// Some sets of workers, some of which are inside of others.
+fn contexts(rng: &mut Rng, streams: usize) -> Vec<ContextOf> {
+    let count = if rng.u32(..3) == 0 { rng.usize(1..=4) } else { 0 };
+    (0..count)
+        .map(|number| ContextOf {
+            around: (number > 0 && rng.bool()).then(|| rng.usize(..number)),
+            policy: POLICIES[rng.usize(..POLICIES.len())],
+            mask: rng.u64(..),
+            owner: (rng.u32(..3) == 0).then(|| rng.usize(..streams)),
+        })
+        .collect()
 }
 
 fn kind(rng: &mut Rng, failures: bool) -> Kind {
@@ -61,10 +82,25 @@ struct Generator {
     next: Id,
     failures: bool,
     shared: Option<usize>,
+    contexts: Vec<ContextOf>,
+    /// Contexts that were deleted.
+    gone: BTreeSet<usize>,
+}
+
+/// Where a task is submitted.
+#[derive(Clone, Copy)]
+struct Place {
+    depth: usize,
+    /// The stream, for tasks that are not submitted by others.
+    stream: Option<usize>,
+    /// Whether nobody inside of a task waits for the task. Others stay in the main context: two workers that wait for what
+    /// only the other one may run would wait for ever.
+    free: bool,
 }
 
 impl Generator {
-    fn stream(&mut self, own: &[usize], steps: usize) -> Vec<Op> {
+    fn stream(&mut self, stream: usize, own: &[usize], steps: usize) -> Vec<Op> {
+        let place = Place { depth: 0, stream: Some(stream), free: true };
         let whole: Vec<(Piece, Mode)> =
             own.iter().map(|&region| (Piece { region, cuts: Vec::new() }, Mode::Lend)).collect();
         let mut ops: Vec<Op> = Vec::new();
@@ -80,7 +116,12 @@ impl Generator {
                     None => Op::WaitAll,
                 },
                 3 => Op::WaitFor(self.piece_for_guard(own)),
-                _ => Op::Task(self.task(&whole, &ops, 0)),
+                4 if !self.contexts.is_empty() => self.change_of_contexts(stream),
+                5 => match self.plan(own) {
+                    Some(plan) => Op::Plan(plan),
+                    None => continue,
+                },
+                _ => Op::Task(self.task(&whole, &ops, place)),
             };
             // What floats hold depends on the order of folding, which the interpreter does not follow, and what was never
             // written cannot be waited for.
@@ -93,6 +134,19 @@ impl Generator {
             }
         }
         ops
+    }
+
+    /// A change that the thread of a stream makes.
+    fn change_of_contexts(&mut self, stream: usize) -> Op {
+        let context = self.rng.usize(..self.contexts.len());
+        match self.rng.u32(..4) {
+            0 if self.contexts[context].owner == Some(stream) && !self.gone.contains(&context) => {
+                self.gone.insert(context);
+                Op::Delete(context)
+            }
+            1 => Op::Empty(context),
+            _ => Op::Resize { context, mask: self.rng.u64(..) },
+        }
     }
 
     fn is_plain(&self, region: usize) -> bool {
@@ -153,9 +207,9 @@ impl Generator {
     }
 
     /// A task on pieces of what is given.
-    fn task(&mut self, given: &[(Piece, Mode)], before: &[Op], depth: usize) -> TaskOf {
-        let id = self.next;
-        self.next += 1;
+    fn task(&mut self, given: &[(Piece, Mode)], before: &[Op], place: Place) -> TaskOf {
+        let depth = place.depth;
+        let id = self.id();
         let mut args: Vec<(Piece, Mode)> = Vec::new();
         let parent = depth < DEPTH && self.rng.u32(..6) == 0;
         for _ in 0..self.rng.usize(1..=4) {
@@ -164,10 +218,10 @@ impl Generator {
             };
             let piece = self.piece(&piece);
             let mode = self.mode(&piece, lent, parent && args.is_empty());
-            if mode.is_special() && args.iter().filter(|(_, m)| m.is_special()).count() == 2 {
+            if mode.is_special() && specials(&args) == 2 {
                 continue;
             }
-            if self.failures && depth == 0 && self.rng.u32(..40) == 0 || !self.conflicts(&args, &piece, mode) {
+            if self.failures && self.rng.u32(..40) == 0 || !self.conflicts(&args, &piece, mode) {
                 args.push((piece, mode));
             }
         }
@@ -190,21 +244,158 @@ impl Generator {
                 args.remove(1);
             }
         }
+        let team = (self.rng.u32(..8) == 0).then(|| self.team(&mut args, place));
         let lent: Vec<(Piece, Mode)> = args.iter().filter(|(_, mode)| mode.lends()).cloned().collect();
-        let children = if lent.is_empty() && self.rng.u32(..30) > 0 { Vec::new() } else { self.family(&lent, depth) };
         let (after, ends_with) = match (self.rng.u32(..8), self.rng.u32(..12)) {
             (0, _) => (pending(&mut self.rng, before).into_iter().collect(), Vec::new()),
             (_, 0) => (Vec::new(), pending(&mut self.rng, before).into_iter().collect()),
             _ => (Vec::new(), Vec::new()),
         };
-        let fate = match self.rng.u32(..if self.failures && depth == 0 { 16 } else { 1 }) {
+        let mut fate = match self.rng.u32(..if self.failures { 16 } else { 1 }) {
             1 => Fate::Errs,
             2 => Fate::Panics,
             _ => Fate::Returns,
         };
-        let children = if fate == Fate::Returns { children } else { Vec::new() };
+        let mut bad = u32::MAX;
+        let mut retries = 0;
+        if team.is_none() && lent.is_empty() && specials(&args) < 2 && self.rng.u32(..10) == 0 && self.is_listed(&args)
+        {
+            retries = self.rng.u32(1..=3);
+            fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
+            bad = self.rng.u32(..=if self.failures { retries + 1 } else { retries });
+        }
+        let lent_workers = team.is_some_and(|team| team.lent);
+        if lent_workers && fate == Fate::Errs {
+            fate = Fate::Panics;
+        }
+        // Which members of a failing team come to submit children is a matter of chance.
+        let barren = retries > 0 || (team.is_some() && fate != Fate::Returns) || lent_workers;
+        let wants = !lent.is_empty() || self.rng.u32(..30) == 0;
+        let children = if wants && !barren { self.family(&lent, place) } else { Vec::new() };
         let priority = if self.rng.u32(..4) == 0 { self.rng.i32(-3..=3) } else { 0 };
-        TaskOf { id, args, direct: self.rng.bool(), priority, after, ends_with, fate, children }
+        let small = team.is_none_or(|team| team.least == 1);
+        let context = if place.free && small && self.rng.bool() { self.context(place.stream) } else { None };
+        let direct = self.rng.bool();
+        TaskOf { id, args, direct, priority, after, ends_with, fate, bad, retries, context, team, children }
+    }
+
+    /// A context that a task may be submitted to.
+    fn context(&mut self, stream: Option<usize>) -> Option<usize> {
+        let allowed = |context: &ContextOf| context.owner.is_none() || context.owner == stream;
+        let numbers: Vec<usize> = (0..self.contexts.len()).filter(|&c| allowed(&self.contexts[c])).collect();
+        // A deleted one is an error, which only some programs may have.
+        let chosen = (!numbers.is_empty()).then(|| numbers[self.rng.usize(..numbers.len())])?;
+        (self.failures || !self.gone.contains(&chosen)).then_some(chosen)
+    }
+
+    /// Makes arguments such that a team can have them: what is read, and one that is changed or lent.
+    fn team(&mut self, args: &mut Vec<(Piece, Mode)>, place: Place) -> TeamOf {
+        let lent =
+            specials(args) < 2 && self.is_listed(args) && !args.iter().any(|(_, m)| m.lends()) && self.rng.bool();
+        if !lent {
+            let mut changes = 0;
+            args.retain(|(piece, mode)| {
+                let form = form(&self.regions, piece);
+                if *mode == Mode::Read {
+                    return forms::in_lists(true, *mode, form);
+                }
+                changes += 1;
+                changes == 1 && !mode.reduces() && form != Form::Floats
+            });
+        }
+        // Two tasks that wait for teams of more than one could each have a worker that the other one needs.
+        let least = if place.depth == 0 && self.rng.bool() { self.rng.u32(1..=3) } else { 1 };
+        // Where a task may not fail, there are engines with fewer workers than that.
+        let least = if self.failures { least } else { least.min(WORKERS[0] as u32) };
+        TeamOf { least, most: least + self.rng.u32(..=3), lent }
+    }
+
+    /// A plan over some regions, if they can be used in one.
+    fn plan(&mut self, own: &[usize]) -> Option<PlanOf> {
+        let floats = |region: &usize| matches!(self.regions[*region], Kind::Floats { .. });
+        let usable: Vec<usize> = own.iter().copied().filter(|region| !floats(region)).collect();
+        if usable.is_empty() {
+            return None;
+        }
+        let mut tasks: Vec<TaskOf> = Vec::new();
+        for _ in 0..self.rng.usize(1..=6) {
+            let before: Vec<Op> = tasks.iter().cloned().map(Op::Task).collect();
+            tasks.push(self.plan_task(&usable, &before));
+        }
+        let used: BTreeSet<usize> = tasks.iter().flat_map(|t| &t.args).map(|(piece, _)| piece.region).collect();
+        let mutated = |region: &usize| {
+            let mut args = tasks.iter().flat_map(|t| &t.args);
+            args.any(|(piece, mode)| piece.region == *region && mode.mutates())
+        };
+        let mut free: Vec<usize> = usable.iter().copied().filter(|region| !used.contains(region)).collect();
+        let mut instead = Vec::new();
+        for &region in &used {
+            let twin = free.iter().position(|other| self.regions[*other] == self.regions[region]);
+            instead.extend(twin.map(|at| (region, free.swap_remove(at))));
+        }
+        let exchanged = |region: &usize| instead.iter().any(|(from, _)| from == region);
+        let together = !instead.is_empty() && used.iter().all(|r| !mutated(r) || exchanged(r)) && self.rng.bool();
+        // Which of the runs on different regions is the first one is a matter of chance.
+        for task in tasks.iter_mut().filter(|_| instead.is_empty()) {
+            task.bad = self.rng.u32(1..=2);
+        }
+        let run = |own: &mut Self| RunOf { id: own.id(), exchanged: !instead.is_empty() && own.rng.bool() };
+        let runs = (0..self.rng.usize(1..=4)).map(|_| run(self)).collect();
+        Some(PlanOf { id: self.id(), tasks, instead, runs, together })
+    }
+
+    /// A task that can be recorded: on plain regions, without children, with one special access at most.
+    fn plan_task(&mut self, usable: &[usize], before: &[Op]) -> TaskOf {
+        let id = self.id();
+        let mut args: Vec<(Piece, Mode)> = Vec::new();
+        for _ in 0..self.rng.usize(1..=4) {
+            let region = usable[self.rng.usize(..usable.len())];
+            let piece = self.piece(&Piece { region, cuts: Vec::new() });
+            let mode = self.mode(&piece, Mode::Lend, false);
+            // The check of a graph takes pieces without elements for overlapping, where submitting does not.
+            if layout(&self.regions, &piece).elements().is_empty() {
+                continue;
+            }
+            let refused = mode.is_special() && specials(&args) == 1;
+            if !refused && !self.conflicts(&args, &piece, mode) {
+                args.push((piece, mode));
+            }
+        }
+        // The check of a graph takes pieces that are read and overlap for the whole that they are parts of.
+        let all = args.clone();
+        args.retain(|(piece, mode)| {
+            let of_region = || all.iter().filter(|(other, _)| other.region == piece.region);
+            mode.mutates() || of_region().count() == 1 || !of_region().any(|(_, m)| m.mutates())
+        });
+        self.arrange(&mut args);
+        args.retain(|(piece, mode)| mode.is_special() || forms::in_lists(true, *mode, form(&self.regions, piece)));
+        let fate = match self.rng.u32(..if self.failures { 12 } else { 1 }) {
+            1 => Fate::Errs,
+            2 => Fate::Panics,
+            _ => Fate::Returns,
+        };
+        let after =
+            if self.rng.u32(..6) == 0 { earlier(&mut self.rng, before).into_iter().collect() } else { Vec::new() };
+        let priority = if self.rng.u32(..6) == 0 { self.rng.i32(-3..=3) } else { 0 };
+        TaskOf {
+            id,
+            args,
+            direct: false,
+            priority,
+            after,
+            ends_with: Vec::new(),
+            fate,
+            bad: u32::MAX,
+            retries: 0,
+            context: None,
+            team: None,
+            children: Vec::new(),
+        }
+    }
+
+    /// Whether all arguments but a special one can be in the lists of a form with one.
+    fn is_listed(&self, args: &[(Piece, Mode)]) -> bool {
+        args.iter().all(|(piece, mode)| mode.is_special() || forms::in_lists(true, *mode, form(&self.regions, piece)))
     }
 
     fn mode(&mut self, piece: &Piece, lent: Mode, parent: bool) -> Mode {
@@ -249,30 +440,45 @@ impl Generator {
     }
 
     /// The children of a task that lends.
-    fn family(&mut self, lent: &[(Piece, Mode)], depth: usize) -> Vec<Op> {
+    fn family(&mut self, lent: &[(Piece, Mode)], place: Place) -> Vec<Op> {
         let mut ops = Vec::new();
+        let waits = self.rng.bool();
+        let inside = Place { depth: place.depth + 1, stream: None, free: place.free && !waits };
         // What was lent to be written is written first.
         for (piece, _) in lent.iter().filter(|(_, mode)| *mode == Mode::LendWrite) {
-            let mut task = self.task(&[], &[], DEPTH);
+            let mut task = self.task(&[], &[], Place { depth: DEPTH, ..inside });
             task.args.push((piece.clone(), Mode::Write));
             task.children.clear();
+            task.team = None;
             ops.push(Op::Task(task));
         }
         for _ in 0..self.rng.usize(..=5) {
-            let op = match (self.rng.u32(..10), earlier(&mut self.rng, &ops)) {
-                (0..=2, Some(id)) => Op::Wait(id),
-                (3, _) => {
-                    let id = self.next;
-                    self.next += 1;
-                    Op::Local { id, len: self.rng.usize(..=5), blocks: self.rng.usize(1..=3) }
+            let op = match (self.rng.u32(..12), earlier(&mut self.rng, &ops)) {
+                (0..=2, Some(id)) if waits => Op::Wait(id),
+                (3, _) if waits => {
+                    Op::Local { id: self.id(), len: self.rng.usize(..=5), blocks: self.rng.usize(1..=3) }
+                }
+                (4, _) if self.rng.u32(..4) == 0 => Op::OwnContext { id: self.id(), mask: self.rng.u64(..) },
+                (5, _) if !self.contexts.is_empty() => {
+                    Op::Resize { context: self.rng.usize(..self.contexts.len()), mask: self.rng.u64(..) }
                 }
                 _ if lent.is_empty() => continue,
-                _ => Op::Task(self.task(lent, &ops, depth + 1)),
+                _ => Op::Task(self.task(lent, &ops, inside)),
             };
             ops.push(op);
         }
         ops
     }
+
+    fn id(&mut self) -> Id {
+        self.next += 1;
+        self.next - 1
+    }
+}
+
+/// How many arguments are declared with methods of their own.
+fn specials(args: &[(Piece, Mode)]) -> usize {
+    args.iter().filter(|(_, mode)| mode.is_special()).count()
 }
 
 /// A task among some steps.

@@ -1,10 +1,9 @@
 //! Carries a description out over plain vectors, one step after the other, without the engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::program::{
-    Cut, Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, elements, float_addition, initial, mix,
-};
+use crate::layout::elements;
+use crate::program::{Cut, Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, float_addition, initial, mix};
 
 /// How a task, or an access from outside, ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +15,14 @@ pub(crate) enum Outcome {
     Cancelled,
     Overlap,
     Uninitialised,
+    /// There are too few workers for its team.
+    Team,
+    /// Its context was deleted.
+    Context,
 }
 
 impl Outcome {
-    fn is_good(self) -> bool {
+    pub(crate) fn is_good(self) -> bool {
         matches!(self, Outcome::Value(_))
     }
 }
@@ -39,23 +42,35 @@ pub(crate) struct Contents {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meaning {
     pub(crate) regions: Vec<Contents>,
-    /// How the tasks ended, those submitted in tasks included, by their name.
+    /// How the tasks ended, by their name. An engine knows it of those that someone waited for.
     pub(crate) tasks: BTreeMap<Id, Outcome>,
+    /// What the bodies that returned found, by task.
+    pub(crate) ran: BTreeMap<Id, u64>,
     /// What the failures said, for messages.
     pub(crate) errors: BTreeMap<Id, String>,
     /// What was seen from outside of tasks, by stream and step.
     pub(crate) looks: BTreeMap<(usize, usize), Outcome>,
 }
 
-struct Interpreter<'p> {
+pub(crate) struct Interpreter<'p> {
     kinds: &'p [Kind],
-    meaning: Meaning,
+    pub(crate) meaning: Meaning,
     /// The reductions that were not folded yet, in the order in which they were begun, of each scope; the innermost last.
-    open: Vec<Vec<Reduction>>,
+    pub(crate) open: Vec<Vec<Reduction>>,
+    /// How often the bodies of plans ran.
+    pub(crate) executions: BTreeMap<Id, u32>,
+    /// The tasks of each scope that failed and that nobody looked at; the innermost last.
+    unseen: Vec<BTreeSet<Id>>,
+    /// The contexts that were deleted.
+    deleted: BTreeSet<usize>,
+    /// How many workers there are, unless as many as anyone wants.
+    workers: Option<usize>,
+    /// The tasks that began to run, where others were cancelled.
+    began: Option<&'p BTreeSet<Id>>,
 }
 
 /// Contributions to a piece.
-struct Reduction {
+pub(crate) struct Reduction {
     piece: Piece,
     list: Vec<usize>,
     mode: Mode,
@@ -95,8 +110,9 @@ fn tournament(mode: Mode, list: &[Number]) -> Number {
     if rest.is_empty() { sum } else { fold(mode, sum, tournament(mode, rest)) }
 }
 
-/// What a program means.
-pub(crate) fn interpret(program: &Program) -> Meaning {
+/// What a program means, with so many workers, or as many as anyone wants. Where tasks were cancelled, it depends on which
+/// ones began before.
+pub(crate) fn interpret(program: &Program, workers: Option<usize>, began: Option<&BTreeSet<Id>>) -> Meaning {
     let regions = program.regions.iter().enumerate().map(|(number, kind)| {
         let stored = kind.stored();
         let missing = matches!(kind, Kind::Vector { contents: false, .. });
@@ -108,7 +124,16 @@ pub(crate) fn interpret(program: &Program) -> Meaning {
         }
     });
     let meaning = Meaning { regions: regions.collect(), ..Meaning::default() };
-    let mut interpreter = Interpreter { kinds: &program.regions, meaning, open: vec![Vec::new()] };
+    let mut interpreter = Interpreter {
+        kinds: &program.regions,
+        meaning,
+        open: vec![Vec::new()],
+        executions: BTreeMap::new(),
+        unseen: vec![BTreeSet::new()],
+        deleted: BTreeSet::new(),
+        workers,
+        began,
+    };
     for (number, stream) in program.streams.iter().enumerate() {
         for (step, op) in stream.iter().enumerate() {
             if let Some(outcome) = interpreter.outside(op) {
@@ -138,7 +163,7 @@ pub(crate) fn smallest_pieces(kinds: &[Kind]) -> Vec<Piece> {
 }
 
 impl Interpreter<'_> {
-    fn elements(&self, piece: &Piece) -> Vec<usize> {
+    pub(crate) fn elements(&self, piece: &Piece) -> Vec<usize> {
         elements(self.kinds, piece)
     }
 
@@ -164,8 +189,16 @@ impl Interpreter<'_> {
                 self.settle(piece, None);
                 None
             }
-            Op::Wait(_) | Op::WaitAll => None,
-            Op::Local { .. } => unreachable!("only tasks make regions of their own"),
+            Op::Delete(context) => {
+                self.deleted.insert(*context);
+                None
+            }
+            Op::Plan(plan) => {
+                self.plan(plan);
+                None
+            }
+            Op::Wait(_) | Op::WaitAll | Op::Resize { .. } | Op::Empty(_) => None,
+            Op::Local { .. } | Op::OwnContext { .. } => unreachable!("only tasks make regions of their own"),
         }
     }
 
@@ -177,29 +210,40 @@ impl Interpreter<'_> {
         self.elements(piece).iter().any(bad).then_some(Outcome::Cancelled)
     }
 
-    /// Folds the reductions that an access ends: those that overlap it, unless it contributes to them.
-    fn settle(&mut self, piece: &Piece, contributes: Option<Mode>) {
+    /// Folds the reductions that an access ends: those that overlap it, unless it contributes to them. False when one of
+    /// them cannot be folded.
+    pub(crate) fn settle(&mut self, piece: &Piece, contributes: Option<Mode>) -> bool {
         let list = self.elements(piece);
         let ends = |open: &Reduction| {
             let overlaps = open.piece.region == piece.region && open.list.iter().any(|i| list.contains(i));
             (overlaps || open.piece == *piece) && contributes != Some(open.mode)
         };
         let ended: Vec<Piece> = self.scope().iter().filter(|open| ends(open)).map(|open| open.piece.clone()).collect();
-        for piece in ended {
-            self.close(&piece);
-        }
+        let bad = ended.iter().filter(|piece| !self.close(piece)).count();
+        bad == 0
     }
 
-    fn close(&mut self, piece: &Piece) {
-        let Some(at) = self.scope().iter().position(|open| open.piece == *piece) else { return };
+    /// Folds everything that is left in a scope, and ends it. False when something cannot be folded.
+    pub(crate) fn close_scope(&mut self) -> bool {
+        let mut good = true;
+        while let Some(open) = self.scope().first() {
+            let piece = open.piece.clone();
+            good &= self.close(&piece);
+        }
+        self.open.pop();
+        good
+    }
+
+    fn close(&mut self, piece: &Piece) -> bool {
+        let Some(at) = self.scope().iter().position(|open| open.piece == *piece) else { return true };
         let reduction = self.scope().remove(at);
         // The fold is an access as well.
-        self.settle(piece, None);
+        let good = self.settle(piece, None);
         let Reduction { list, mode, contributions, spoiled, .. } = reduction;
         let contents = &mut self.meaning.regions[piece.region];
         if spoiled || list.iter().any(|&i| contents.spoiled[i]) {
             list.iter().for_each(|&i| contents.spoiled[i] = true);
-            return;
+            return false;
         }
         for (k, &i) in list.iter().enumerate() {
             let column: Vec<Number> = contributions.iter().map(|c| c[k]).collect();
@@ -211,6 +255,7 @@ impl Interpreter<'_> {
                 }
             }
         }
+        good
     }
 
     fn scope(&mut self) -> &mut Vec<Reduction> {
@@ -228,27 +273,43 @@ impl Interpreter<'_> {
         &mut scope[at]
     }
 
-    fn task(&mut self, task: &TaskOf) -> Outcome {
+    fn task(&mut self, task: &TaskOf) {
         for (piece, mode) in &task.args {
             self.settle(piece, mode.reduces().then_some(*mode));
         }
-        let outcome = self.run(task);
+        let (mut outcome, unseen) = self.run(task);
         if !outcome.is_good() {
-            for (piece, mode) in task.args.iter().filter(|(_, mode)| mode.mutates()) {
-                if mode.reduces() {
-                    self.reduction(piece, *mode).spoiled = true;
-                    continue;
-                }
-                for i in self.elements(piece) {
-                    self.meaning.regions[piece.region].spoiled[i] = true;
-                }
-            }
+            self.spoil(task);
+            // Its children's failures are nobody's business but of the next one outwards.
+            self.scope_unseen().extend(unseen);
+        } else if !unseen.is_empty() {
+            // What it wrote itself is as good as ever.
+            outcome = Outcome::Failed;
+        }
+        if !matches!(outcome, Outcome::Value(_) | Outcome::Cancelled) {
+            self.scope_unseen().insert(task.id);
         }
         self.meaning.tasks.insert(task.id, outcome);
-        outcome
     }
 
-    fn run(&mut self, task: &TaskOf) -> Outcome {
+    fn scope_unseen(&mut self) -> &mut BTreeSet<Id> {
+        self.unseen.last_mut().expect("there is always a scope")
+    }
+
+    pub(crate) fn spoil(&mut self, task: &TaskOf) {
+        for (piece, mode) in task.args.iter().filter(|(_, mode)| mode.mutates()) {
+            if mode.reduces() {
+                self.reduction(piece, *mode).spoiled = true;
+                continue;
+            }
+            for i in self.elements(piece) {
+                self.meaning.regions[piece.region].spoiled[i] = true;
+            }
+        }
+    }
+
+    /// How a task's own body ends, and which of its children failed unseen.
+    fn run(&mut self, task: &TaskOf) -> (Outcome, BTreeSet<Id>) {
         let lists: Vec<Vec<usize>> = task.args.iter().map(|(piece, _)| self.elements(piece)).collect();
         let missing = self.reads_missing(task, &lists);
         if !missing {
@@ -256,25 +317,45 @@ impl Interpreter<'_> {
                 list.iter().for_each(|&i| self.meaning.regions[piece.region].missing[i] = false);
             }
         }
-        if overlaps(task, &lists) {
-            return Outcome::Overlap;
+        if let Some(outcome) = self.reason_not_to_run(task, &lists, missing) {
+            return (outcome, BTreeSet::new());
+        }
+        if self.began.is_some_and(|began| !began.contains(&task.id)) {
+            return (Outcome::Cancelled, BTreeSet::new());
+        }
+        if task.fails_in(task.retries) {
+            for ((piece, _), list) in task.args.iter().zip(&lists).filter(|((_, mode), _)| *mode == Mode::LendWrite) {
+                list.iter().for_each(|&i| self.meaning.regions[piece.region].spoiled[i] = false);
+            }
+            let unseen = self.children(&task.children, &mut 0);
+            return (if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked }, unseen);
+        }
+        let (h, unseen) = self.body(task, &lists);
+        self.meaning.ran.insert(task.id, h);
+        (Outcome::Value(h), unseen)
+    }
+
+    fn reason_not_to_run(&self, task: &TaskOf, lists: &[Vec<usize>], missing: bool) -> Option<Outcome> {
+        if task.context.is_some_and(|context| self.deleted.contains(&context)) {
+            return Some(Outcome::Context);
+        }
+        if task.team.is_some_and(|team| self.workers.is_some_and(|workers| team.least as usize > workers)) {
+            return Some(Outcome::Team);
+        }
+        if overlaps(task, lists) {
+            return Some(Outcome::Overlap);
         }
         if missing {
-            return Outcome::Uninitialised;
+            return Some(Outcome::Uninitialised);
         }
-        let spoiled = task.args.iter().zip(&lists).any(|((piece, mode), list)| {
-            mode.needs() && !mode.reduces() && list.iter().any(|&i| self.meaning.regions[piece.region].spoiled[i])
-        });
         let unfortunate = |id: &Id| self.meaning.tasks.get(id).is_some_and(|o| !o.is_good());
-        if spoiled || task.after.iter().any(unfortunate) {
-            return Outcome::Cancelled;
-        }
-        match task.fate {
-            Fate::Errs => return Outcome::Failed,
-            Fate::Panics => return Outcome::Panicked,
-            Fate::Returns => {}
-        }
-        Outcome::Value(self.body(task, &lists))
+        (self.reads_spoiled(task, lists) || task.after.iter().any(unfortunate)).then_some(Outcome::Cancelled)
+    }
+
+    pub(crate) fn reads_spoiled(&self, task: &TaskOf, lists: &[Vec<usize>]) -> bool {
+        task.args.iter().zip(lists).any(|((piece, mode), list)| {
+            mode.needs() && !mode.reduces() && list.iter().any(|&i| self.meaning.regions[piece.region].spoiled[i])
+        })
     }
 
     fn reads_missing(&self, task: &TaskOf, lists: &[Vec<usize>]) -> bool {
@@ -283,7 +364,7 @@ impl Interpreter<'_> {
         })
     }
 
-    fn body(&mut self, task: &TaskOf, lists: &[Vec<usize>]) -> u64 {
+    pub(crate) fn body(&mut self, task: &TaskOf, lists: &[Vec<usize>]) -> (u64, BTreeSet<Id>) {
         let mut h = task.id as u64;
         for ((piece, mode), list) in task.args.iter().zip(lists) {
             if matches!(mode, Mode::Read | Mode::Update) {
@@ -319,27 +400,33 @@ impl Interpreter<'_> {
                 }
             }
         }
+        let unseen = self.children(&task.children, &mut h);
+        (h, unseen)
+    }
+
+    /// What a task submits. The values that it waits for are mixed in. Returns who failed unseen.
+    fn children(&mut self, ops: &[Op], h: &mut u64) -> BTreeSet<Id> {
         self.open.push(Vec::new());
-        for child in &task.children {
-            match child {
-                Op::Task(child) => {
-                    self.task(child);
-                }
+        self.unseen.push(BTreeSet::new());
+        for op in ops {
+            match op {
+                Op::Task(child) => self.task(child),
                 Op::Wait(id) => {
                     if let Some(Outcome::Value(value)) = self.meaning.tasks.get(id) {
-                        h = mix(h, *value);
+                        *h = mix(*h, *value);
                     }
+                    self.scope_unseen().remove(id);
                 }
-                Op::Local { id, len, blocks } => h = mix(h, local_value(*id, *len, *blocks)),
-                _ => unreachable!("tasks do not take guards"),
+                Op::Local { id, len, blocks } => *h = mix(*h, local_value(*id, *len, *blocks)),
+                Op::OwnContext { id, mask } => {
+                    self.meaning.ran.insert(*id, *mask);
+                }
+                Op::Resize { .. } => {}
+                _ => unreachable!("tasks do not {op:?}"),
             }
         }
-        while let Some(open) = self.scope().first() {
-            let piece = open.piece.clone();
-            self.close(&piece);
-        }
-        self.open.pop();
-        h
+        self.close_scope();
+        self.unseen.pop().expect("it was pushed above")
     }
 }
 

@@ -6,7 +6,7 @@
 use std::fmt;
 
 /// What a region is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Vector {
         len: usize,
@@ -135,7 +135,62 @@ pub(crate) struct TaskOf {
     pub(crate) after: Vec<Id>,
     pub(crate) ends_with: Vec<Id>,
     pub(crate) fate: Fate,
+    /// How many executions of the body end with the fate; those after them return.
+    pub(crate) bad: u32,
+    /// How often the body is tried again.
+    pub(crate) retries: u32,
+    /// The context it is submitted to, if not the main one.
+    pub(crate) context: Option<usize>,
+    pub(crate) team: Option<TeamOf>,
     pub(crate) children: Vec<Op>,
+}
+
+impl TaskOf {
+    /// Whether an execution of the body, counted from zero, ends with the fate.
+    pub(crate) fn fails_in(&self, execution: u32) -> bool {
+        self.fate != Fate::Returns && execution < self.bad
+    }
+}
+
+/// How many workers a task takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TeamOf {
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+    /// Whether one member runs the body while the others are lent to it.
+    pub(crate) lent: bool,
+}
+
+/// A part of a program that is recorded, and runs several times.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanOf {
+    pub(crate) id: Id,
+    pub(crate) tasks: Vec<TaskOf>,
+    /// Regions that have others in their places in some runs.
+    pub(crate) instead: Vec<(usize, usize)>,
+    pub(crate) runs: Vec<RunOf>,
+    /// Whether the runs on the one and on the other regions are started by threads of their own. The order among them is of
+    /// no matter then.
+    pub(crate) together: bool,
+}
+
+/// One run of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunOf {
+    pub(crate) id: Id,
+    pub(crate) exchanged: bool,
+}
+
+/// A set of workers.
+#[derive(Clone, Debug)]
+pub(crate) struct ContextOf {
+    /// The context around it, one of those before it; if none, it is inside of the main one.
+    pub(crate) around: Option<usize>,
+    pub(crate) policy: &'static str,
+    /// The workers at first, see [`Op::Resize`].
+    pub(crate) mask: u64,
+    /// The stream that deletes it, if any. Only tasks of that stream, and not their children, are submitted to it.
+    pub(crate) owner: Option<usize>,
 }
 
 /// One step of a program.
@@ -157,6 +212,20 @@ pub(crate) enum Op {
         len: usize,
         blocks: usize,
     },
+    /// Gives a context the workers whose numbers are set in the mask, or one at least.
+    Resize {
+        context: usize,
+        mask: u64,
+    },
+    /// Takes all workers away from a context. They come back before anyone of this stream waits.
+    Empty(usize),
+    Delete(usize),
+    Plan(PlanOf),
+    /// In a task: makes a context, submits a child to it, changes its workers and deletes it.
+    OwnContext {
+        id: Id,
+        mask: u64,
+    },
 }
 
 /// A whole program: each stream is submitted by a thread of its own.
@@ -164,15 +233,46 @@ pub(crate) enum Op {
 pub(crate) struct Program {
     pub(crate) regions: Vec<Kind>,
     pub(crate) streams: Vec<Vec<Op>>,
+    pub(crate) contexts: Vec<ContextOf>,
+    /// Whether a thread changes contexts all the time, and by which random numbers.
+    pub(crate) disturbed: Option<u64>,
+    /// The same for a thread that cancels tasks: those of a context, or all.
+    pub(crate) cancelled: Option<(u64, Option<usize>)>,
 }
 
 impl Program {
-    /// Whether some task, also one inside of others, is such a one.
-    pub(crate) fn any_task(&self, is: &dyn Fn(&TaskOf) -> bool) -> bool {
-        fn any(ops: &[Op], is: &dyn Fn(&TaskOf) -> bool) -> bool {
-            ops.iter().any(|op| matches!(op, Op::Task(task) if is(task) || any(&task.children, is)))
+    /// The same without what the engine does behind the scenes when tasks are cancelled: attempts, folds, and plans.
+    pub(crate) fn made_to_be_cancelled(mut self, seed: u64) -> Self {
+        fn simplify(ops: &mut Vec<Op>) {
+            ops.retain(|op| !matches!(op, Op::Plan(_) | Op::Local { .. } | Op::OwnContext { .. }));
+            for op in ops {
+                let Op::Task(task) = op else { continue };
+                if task.retries > 0 {
+                    (task.retries, task.fate) = (0, Fate::Returns);
+                }
+                // There is a form for two reductions into anything, but not for two writes.
+                if task.args.iter().filter(|(_, mode)| mode.reduces()).count() == 2 {
+                    task.args.remove(1);
+                }
+                for (_, mode) in task.args.iter_mut().filter(|(_, mode)| mode.reduces()) {
+                    *mode = Mode::Write;
+                }
+                simplify(&mut task.children);
+            }
         }
-        self.streams.iter().any(|stream| any(stream, is))
+        self.streams.iter_mut().for_each(simplify);
+        let context = (seed as usize).checked_rem(self.contexts.len() + 1).filter(|&c| c < self.contexts.len());
+        self.cancelled = Some((seed, context));
+        self
+    }
+
+    /// Whether some task needs more than one worker.
+    pub(crate) fn needs_workers(&self) -> bool {
+        fn any(ops: &[Op]) -> bool {
+            let needs = |task: &TaskOf| task.team.is_some_and(|team| team.least > 1) || any(&task.children);
+            ops.iter().any(|op| matches!(op, Op::Task(task) if needs(task)))
+        }
+        self.streams.iter().any(|stream| any(stream))
     }
 }
 
@@ -180,6 +280,15 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, kind) in self.regions.iter().enumerate() {
             writeln!(f, "r{number} = {kind:?}")?;
+        }
+        for (number, context) in self.contexts.iter().enumerate() {
+            writeln!(f, "c{number} = {context:?}")?;
+        }
+        if let Some(seed) = self.disturbed {
+            writeln!(f, "disturbed by {seed}")?;
+        }
+        if let Some(cancelled) = self.cancelled {
+            writeln!(f, "cancelled by {cancelled:?}")?;
         }
         for (number, stream) in self.streams.iter().enumerate() {
             writeln!(f, "stream {number}")?;
@@ -192,9 +301,18 @@ impl fmt::Display for Program {
 fn write_ops(f: &mut fmt::Formatter<'_>, ops: &[Op], depth: usize) -> fmt::Result {
     for op in ops {
         write!(f, "{}", "  ".repeat(depth))?;
-        let Op::Task(task) = op else {
-            writeln!(f, "{op:?}")?;
-            continue;
+        let task = match op {
+            Op::Task(task) => task,
+            Op::Plan(PlanOf { id, tasks, instead, runs, together }) => {
+                writeln!(f, "plan {id}, instead {instead:?}, {runs:?}{}", if *together { " together" } else { "" })?;
+                let tasks: Vec<Op> = tasks.iter().cloned().map(Op::Task).collect();
+                write_ops(f, &tasks, depth + 1)?;
+                continue;
+            }
+            _ => {
+                writeln!(f, "{op:?}")?;
+                continue;
+            }
         };
         write!(f, "t{}:", task.id)?;
         for (piece, mode) in &task.args {
@@ -207,154 +325,21 @@ fn write_ops(f: &mut fmt::Formatter<'_>, ops: &[Op], depth: usize) -> fmt::Resul
             write!(f, " ends with {:?}", task.ends_with)?;
         }
         if task.fate != Fate::Returns {
-            write!(f, " {:?}", task.fate)?;
+            write!(f, " {:?} {} times", task.fate, task.bad)?;
+        }
+        if task.retries > 0 {
+            write!(f, " retries {}", task.retries)?;
+        }
+        if let Some(context) = task.context {
+            write!(f, " in c{context}")?;
+        }
+        if let Some(team) = task.team {
+            write!(f, " {team:?}")?;
         }
         writeln!(f, "{}{}", if task.direct { " direct" } else { "" }, if task.priority != 0 { " prio" } else { "" })?;
         write_ops(f, &task.children, depth + 1)?;
     }
     Ok(())
-}
-
-/// The numbers in a region's storage of the elements of a piece, in the order in which a view shows them.
-pub(crate) fn elements(regions: &[Kind], piece: &Piece) -> Vec<usize> {
-    layout(regions, piece).elements()
-}
-
-/// Where the elements of a piece are.
-#[derive(Clone, Debug)]
-pub(crate) enum Layout {
-    /// Neighbours, or listed elements in ascending order.
-    Line(Vec<usize>),
-    Scattered(Vec<usize>),
-    Grid {
-        first: usize,
-        extents: Vec<usize>,
-        strides: Vec<usize>,
-    },
-    Rows(usize, usize, Vec<usize>),
-}
-
-impl Layout {
-    pub(crate) fn elements(&self) -> Vec<usize> {
-        match self {
-            Layout::Line(list) | Layout::Scattered(list) => list.clone(),
-            Layout::Rows(first, end, starts) => (starts[*first]..starts[*end]).collect(),
-            Layout::Grid { first, extents, strides } => {
-                // The last dimension is the slow one for matrices, and the fast one for arrays; views are walked with the
-                // first dimension fastest either way.
-                let mut list = vec![*first];
-                for (extent, stride) in extents.iter().zip(strides).rev() {
-                    list = list.iter().flat_map(|&at| (0..*extent).map(move |i| at + i * stride)).collect();
-                }
-                list
-            }
-        }
-    }
-}
-
-/// Follows the cuts of a piece.
-pub(crate) fn layout(regions: &[Kind], piece: &Piece) -> Layout {
-    let mut layout = match &regions[piece.region] {
-        Kind::Vector { len, .. } | Kind::Floats { len } => Layout::Line((0..*len).collect()),
-        Kind::Value => Layout::Line(vec![0]),
-        Kind::Matrix { rows, columns, leading } => {
-            Layout::Grid { first: 0, extents: vec![*rows, *columns], strides: vec![1, *leading] }
-        }
-        Kind::Array { extents: [a, b, c] } => {
-            Layout::Grid { first: 0, extents: vec![*a, *b, *c], strides: vec![b * c, *c, 1] }
-        }
-        Kind::Csr { starts } => Layout::Rows(0, starts.len() - 1, starts.clone()),
-    };
-    for (cut, number) in &piece.cuts {
-        layout = pieces_of(&layout, cut).swap_remove(*number);
-    }
-    layout
-}
-
-/// The kinds of handles, in the order in which lists of them are declared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    Line,
-    Scattered,
-    Matrix,
-    Array,
-    Csr,
-    Value,
-    Floats,
-}
-
-/// The kind of handle that a piece has.
-pub(crate) fn form(regions: &[Kind], piece: &Piece) -> Form {
-    match &regions[piece.region] {
-        Kind::Vector { .. } if matches!(piece.cuts.last(), Some((Cut::Colours(_) | Cut::Lists(_), _))) => {
-            Form::Scattered
-        }
-        Kind::Vector { .. } => Form::Line,
-        Kind::Matrix { .. } => Form::Matrix,
-        Kind::Array { .. } => Form::Array,
-        Kind::Csr { .. } => Form::Csr,
-        Kind::Value => Form::Value,
-        Kind::Floats { .. } => Form::Floats,
-    }
-}
-
-/// All pieces of a cut.
-pub(crate) fn pieces_of(layout: &Layout, cut: &Cut) -> Vec<Layout> {
-    match (layout, cut) {
-        (Layout::Line(list), Cut::Blocks(count)) => {
-            blocks(list.len(), *count).map(|(a, b)| Layout::Line(list[a..b].to_vec())).collect()
-        }
-        (Layout::Line(list), Cut::Halos(count, width)) => blocks(list.len(), *count)
-            .map(|(a, b)| {
-                let wider = if a == b { a..b } else { a.saturating_sub(*width)..(b + width).min(list.len()) };
-                Layout::Line(list[wider].to_vec())
-            })
-            .collect(),
-        (Layout::Line(list), Cut::Colours(colours)) => {
-            let count = colours.iter().max().map_or(0, |&c| c as usize + 1);
-            let chosen = |c: usize| list.iter().zip(colours).filter(move |(_, d)| **d as usize == c).map(|(i, _)| *i);
-            (0..count).map(|c| Layout::Scattered(chosen(c).collect())).collect()
-        }
-        (Layout::Line(list), Cut::Lists(lists)) => lists
-            .iter()
-            .map(|numbers| {
-                let mut chosen: Vec<usize> = numbers.iter().map(|&i| list[i]).collect();
-                chosen.sort_unstable();
-                chosen.dedup();
-                Layout::Scattered(chosen)
-            })
-            .collect(),
-        (Layout::Grid { .. }, Cut::Tiles(rows, columns)) => tiles(layout, &[*rows, *columns]),
-        (Layout::Grid { .. }, Cut::Grid(tile)) => tiles(layout, tile),
-        (Layout::Rows(first, end, starts), Cut::Rows(count)) => {
-            blocks(end - first, *count).map(|(a, b)| Layout::Rows(first + a, first + b, starts.clone())).collect()
-        }
-        _ => unreachable!("{cut:?} does not fit"),
-    }
-}
-
-/// The first ones are the larger ones.
-fn blocks(len: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
-    let cut = move |i: usize| i * (len / count) + i.min(len % count);
-    (0..count).map(move |i| (cut(i), cut(i + 1)))
-}
-
-/// The first dimension fastest.
-fn tiles(layout: &Layout, tile: &[usize]) -> Vec<Layout> {
-    let Layout::Grid { first, extents, strides } = layout else { unreachable!("only grids have tiles") };
-    let mut corners = vec![Vec::new()];
-    for (extent, size) in extents.iter().zip(tile).rev() {
-        let steps = || (0..*extent).step_by(*size);
-        corners = corners.iter().flat_map(|rest| steps().map(move |at| [&[at], &rest[..]].concat())).collect();
-    }
-    corners
-        .iter()
-        .map(|corner| Layout::Grid {
-            first: first + corner.iter().zip(strides).map(|(at, stride)| at * stride).sum::<usize>(),
-            extents: (0..tile.len()).map(|d| tile[d].min(extents[d] - corner[d])).collect(),
-            strides: strides.clone(),
-        })
-        .collect()
 }
 
 /// Mixes two numbers into one.

@@ -204,11 +204,11 @@ impl Run<'_> {
         }
     }
 
-    /// Commuting tasks of one scope, in the order of their starts: any that started earlier must be complete.
+    /// Commuting tasks of one scope, in the order of their starts: the bodies of those that started earlier must have ended.
     fn check_commutes(&mut self, tasks: &[u32]) {
         let known = |&task: &u32| {
-            let (start, complete) = (self.timeline.tasks[task as usize].start, self.complete[task as usize]);
-            Some((start?, complete?, task))
+            let times = &self.timeline.tasks[task as usize];
+            Some((times.start?, times.end.or((!self.lossy).then_some(NEVER))?, task))
         };
         let commutes =
             |task: u32| self.family.touches[task as usize].iter().filter(|touch| touch.class == Class::Commute);
@@ -223,7 +223,7 @@ impl Run<'_> {
             Scope::with(order.iter().map(|&(.., task)| self.family.touches[task as usize].as_slice()), |_| {
                 Class::Write
             });
-        for (start, complete, task) in order {
+        for (start, end, task) in order {
             for touch in self.family.touches[task as usize].iter().filter(|touch| touch.class == Class::Commute) {
                 let latest = scope.latest(touch.region, Class::Write, &touch.runs);
                 if latest.value > start {
@@ -231,7 +231,7 @@ impl Run<'_> {
                 }
             }
             for touch in self.family.touches[task as usize].iter().filter(|touch| touch.class == Class::Commute) {
-                scope.record(touch.region, Class::Write, &touch.runs, Mark { value: complete, task });
+                scope.record(touch.region, Class::Write, &touch.runs, Mark { value: end, task });
             }
         }
     }

@@ -18,8 +18,8 @@
 //! task that folds the contributions in as one that updates; it waits for its own contributors, and not for those to other
 //! pieces, which overlap it and are folded by themselves.
 //!
-//! A task is complete when its body has ended and its children and the tasks it ends with are complete. Time is near
-//! linear in the number of events and runs: one sweep for each scope, over a tree for each region.
+//! A task is complete when its body has ended and its children and the tasks it ends with are complete. It has what it
+//! commutes on only until its body has ended: nothing that comes later has a part in it. Time is near linear in the number of events and runs: one sweep for each scope, over a tree for each region.
 //!
 //! When events were lost, tasks without a known start or end are counted in [`Report::unverified`] and not judged.
 

@@ -1,0 +1,138 @@
+//! What is wrong, or extreme, and comes from outside: each gets a clear error, or simply works.
+
+use drawloom_runtime::topology::Topology;
+use drawloom_runtime::{ErrorKind, Loom, Sum};
+
+#[test]
+fn an_affinity_mask_of_one_processor_is_kept_to_by_every_worker() {
+    // On a thread of its own, because the affinity of a test's thread outlives the test.
+    std::thread::spawn(|| {
+        let machine = Topology::detect();
+        if !machine.is_bindable() {
+            return;
+        }
+        let only = machine.cpus()[machine.cpus().len() - 1].id;
+        machine.bind_current_thread(only).unwrap();
+        let loom = Loom::new().unwrap();
+        assert_eq!(loom.workers(), 1);
+        // More workers than processors is no reason to go anywhere else.
+        for loom in [loom, Loom::builder().workers(5).build().unwrap()] {
+            let sum = loom.value("sum", 0_u64);
+            let seen: Vec<_> = (0..50)
+                .map(|_| {
+                    loom.task("look").reduce(&sum, Sum).returns(|sum| {
+                        *sum += 1;
+                        Topology::detect().cpus().iter().map(|cpu| cpu.id).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            for cpus in seen {
+                assert_eq!(cpus.wait().unwrap(), [only]);
+            }
+            assert_eq!(sum.get().unwrap(), 50);
+        }
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn more_than_two_to_the_thirty_one_elements_are_cut_and_used_like_few() {
+    const LEN: usize = (1 << 32) + 7;
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        // Elements of no size take no memory.
+        let many = loom.host_vector("many", vec![(); LEN]);
+        let lens: Vec<_> = many
+            .blocks(3)
+            .unwrap()
+            .map(|block| loom.task("count").update(&block).returns(|block| block.len()))
+            .collect();
+        let lens: Vec<usize> = lens.into_iter().map(|len| len.wait().unwrap()).collect();
+        assert_eq!(lens.iter().sum::<usize>(), LEN);
+        assert_eq!(loom.task("all").read(&many).returns(|many| many.len()).wait().unwrap(), LEN);
+        let halo = many.halos(2, 5).unwrap().nth(1).unwrap();
+        let overlap = loom.task("twice").read(&many).update(&halo).run(|_, _| ()).wait().unwrap_err();
+        assert_eq!(overlap.kind(), ErrorKind::Overlap);
+        let _ = loom.wait_all();
+    }
+}
+
+#[test]
+fn an_element_beyond_two_to_the_thirty_one_is_the_one_that_was_meant() {
+    const LEN: usize = (1 << 31) + 100;
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        // Memory that is never touched costs nothing.
+        let bytes = loom.vector_without_contents::<u8>("bytes", LEN);
+        let chosen: Vec<_> = bytes.subsets(&[vec![9], vec![LEN - 1], vec![LEN - 1 - (1 << 31)]]).unwrap().collect();
+        for (i, one) in chosen.iter().enumerate() {
+            let place = [9, LEN - 1, LEN - 1 - (1 << 31)][i];
+            loom.task("write").write(one).run(move |mut one| one[place] = i as u8 + 1);
+        }
+        for (i, one) in chosen.iter().enumerate() {
+            let place = [9, LEN - 1, LEN - 1 - (1 << 31)][i];
+            assert_eq!(loom.task("read").read(one).returns(move |one| one[place]).wait().unwrap(), i as u8 + 1);
+        }
+        let error = loom.task("early").read(&bytes).run(|_| ()).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Uninitialised);
+        assert!(bytes.subsets(&[vec![LEN]]).is_err());
+        let _ = loom.wait_all();
+    }
+}
+
+#[test]
+fn a_region_of_another_runtime_is_refused_with_both_names() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let theirs = Loom::serial().value("theirs", 1);
+        let error = loom.task("mine").read(&theirs).run(|_| ()).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Foreign);
+        assert!(error.to_string().contains("`mine`") && error.to_string().contains("`theirs`"), "{error}");
+        let _ = loom.wait_all();
+    }
+}
+
+#[test]
+fn what_is_submitted_after_the_end_is_refused() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let x = loom.value("x", 1);
+        loom.task("in time").update(&x).run(|x| *x += 1);
+        loom.shutdown().unwrap();
+        assert_eq!(x.get().unwrap(), 2);
+        let error = loom.task("late").update(&x).run(|x| *x += 1).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ShutDown);
+        assert!(error.to_string().contains("`late`"), "{error}");
+    }
+}
+
+#[test]
+fn a_partition_that_misses_indices_is_refused_where_it_must_not() {
+    let loom = Loom::serial();
+    let x = loom.vector("x", vec![0; 4]);
+    let error = x.pieces(&[vec![0, 1], vec![3]]).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Partition);
+    assert!(error.to_string().contains("`x`") && error.to_string().contains('2'), "{error}");
+    assert!(x.subsets(&[vec![0, 1], vec![3]]).is_ok());
+}
+
+#[test]
+fn a_team_larger_than_the_context_it_is_meant_for_is_refused_whatever_others_have() {
+    let loom = Loom::builder().workers(3).build().unwrap();
+    let pair = loom.context("pair").workers([loom.worker(0).unwrap(), loom.worker(2).unwrap()]).create().unwrap();
+    let error = loom.task("crowd").in_context(&pair).team(3).run(|_| ()).wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Team);
+    assert!(error.to_string().contains("task `crowd`") && error.to_string().contains("`pair` has 2"), "{error}");
+    assert_eq!(loom.task("crowd").team(3).returns(|member| member.size()).wait().unwrap(), 3);
+    assert_eq!(loom.task("couple").in_context(&pair).team(2).returns(|member| member.size()).wait().unwrap(), 2);
+}
+
+#[test]
+fn a_recorded_task_cannot_come_after_one_of_another_recording() {
+    let loom = Loom::serial();
+    let (one, two) = (loom.capture("one"), loom.capture("two"));
+    let first = one.task("first").run(|| ());
+    let step = one.task("second").after(first).run(|| ());
+    two.task("lost").after(step).run(|| ());
+    one.plan().unwrap().run().unwrap();
+    let error = two.plan().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Plan);
+    assert!(error.to_string().contains("`lost`"), "{error}");
+}

@@ -1,0 +1,162 @@
+//! Plans of random programs: how they are recorded and run, and what that means.
+//!
+//! A plan is a straight part of a program that runs several times, on the regions it was recorded with or on others of the
+//! same kind. It means what its tasks mean one after the other, each time, with two differences: a task is not cancelled for
+//! another one that it only comes after, and what is reduced is folded at the end of each run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use drawloom_runtime::{Error, Future, Plan};
+
+use crate::execute::{Any, Body, Run};
+use crate::forms;
+use crate::interpret::{Interpreter, Outcome};
+use crate::program::{Fate, Id, PlanOf, TaskOf, mix};
+
+/// The same plan with a region in the place of another.
+fn rebind(plan: &Plan, old: &Any, new: &Any) -> Plan {
+    match (old, new) {
+        (Any::Line(a), Any::Line(b)) => plan.rebind(a, b),
+        (Any::Matrix(a), Any::Matrix(b)) => plan.rebind(a, b),
+        (Any::Array(a), Any::Array(b)) => plan.rebind(a, b),
+        (Any::Csr(a), Any::Csr(b)) => plan.rebind(a, b),
+        (Any::Value(a), Any::Value(b)) => plan.rebind(a, b),
+        _ => unreachable!("regions are exchanged with others of the same kind"),
+    }
+    .unwrap()
+}
+
+impl Run {
+    /// Records a plan, and starts its runs. They are returned in the order of the description.
+    pub(crate) fn plan(self: &Arc<Self>, plan: &PlanOf) -> Vec<(Id, Future<()>)> {
+        let capture = self.loom.capture(format!("p{}", plan.id));
+        let mut steps = BTreeMap::new();
+        for task in &plan.tasks {
+            let mut described = capture.task(format!("t{}", task.id)).priority(task.priority);
+            for id in &task.after {
+                described = described.after(steps[id]);
+            }
+            let args: Vec<Any> = task.args.iter().map(|(piece, _)| self.find(piece)).collect();
+            let body = Body { run: Arc::clone(self), task: task.clone(), repeats: true, executions: AtomicU32::new(0) };
+            steps.insert(task.id, forms::recorded(described, &args, body));
+        }
+        let recorded = capture.plan().unwrap();
+        let mut other = recorded.rebind_all(self, plan);
+        let start = |plan: &Plan, ids: &[Id]| -> Vec<_> { ids.iter().map(|&id| (id, plan.start())).collect() };
+        if plan.together {
+            let other = other.get_or_insert_with(|| unreachable!("only plans with other regions run together"));
+            return std::thread::scope(|threads| {
+                let of = |exchanged| plan.runs.iter().filter(move |r| r.exchanged == exchanged).map(|r| r.id);
+                let (ours, theirs): (Vec<Id>, Vec<Id>) = (of(false).collect(), of(true).collect());
+                let second = threads.spawn(move || start(other, &theirs));
+                let mut started = start(&recorded, &ours);
+                started.extend(second.join().unwrap());
+                started
+            });
+        }
+        let started = plan.runs.iter().flat_map(|run| match &other {
+            Some(other) if run.exchanged => start(other, &[run.id]),
+            _ => start(&recorded, &[run.id]),
+        });
+        started.collect()
+    }
+}
+
+/// Exchanges all regions that are to be.
+trait RebindAll {
+    fn rebind_all(&self, run: &Run, plan: &PlanOf) -> Option<Plan>;
+}
+
+impl RebindAll for Plan {
+    fn rebind_all(&self, run: &Run, plan: &PlanOf) -> Option<Plan> {
+        let mut other = None;
+        for &(from, to) in &plan.instead {
+            other = Some(rebind(other.as_ref().unwrap_or(self), &run.regions[from], &run.regions[to]));
+        }
+        other
+    }
+}
+
+/// How a run ended. Of several failures any may be the first, and what was spoiled before comes back as it was.
+pub(crate) fn outcome_of(run: Future<()>) -> Outcome {
+    let refused = |error: &Error| error.task().is_some_and(|task| task.name.starts_with('p'));
+    match run.wait() {
+        Ok(()) => Outcome::Value(0),
+        Err(error) if refused(&error) => error.into(),
+        Err(_) => Outcome::Failed,
+    }
+}
+
+/// What a task of a plan leaves in the log, whichever of its runs comes first.
+pub(crate) fn again(before: Option<u64>, found: u64) -> u64 {
+    before.unwrap_or(0).wrapping_add(mix(found, 7))
+}
+
+impl Interpreter<'_> {
+    /// All runs of a plan.
+    pub(crate) fn plan(&mut self, plan: &PlanOf) {
+        for run in &plan.runs {
+            let mut tasks = plan.tasks.clone();
+            if run.exchanged {
+                let exchange = |region: usize| {
+                    let other = plan.instead.iter().find(|(from, _)| *from == region);
+                    other.map_or(region, |(_, to)| *to)
+                };
+                tasks.iter_mut().flat_map(|t| &mut t.args).for_each(|(piece, _)| piece.region = exchange(piece.region));
+            }
+            let outcome = self.plan_run(&tasks);
+            self.meaning.tasks.insert(run.id, outcome);
+        }
+    }
+
+    fn plan_run(&mut self, tasks: &[TaskOf]) -> Outcome {
+        let args = || tasks.iter().flat_map(|task| &task.args);
+        for (piece, _) in args() {
+            self.settle(piece, None);
+        }
+        let mut written: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for (piece, mode) in args() {
+            let places: Vec<_> = self.elements(piece).into_iter().map(|i| (piece.region, i)).collect();
+            let missing =
+                |place: &(usize, usize)| !written.contains(place) && self.meaning.regions[place.0].missing[place.1];
+            if mode.needs() && places.iter().any(missing) {
+                return Outcome::Uninitialised;
+            }
+            if mode.mutates() {
+                written.extend(places);
+            }
+        }
+        for (region, i) in written {
+            self.meaning.regions[region].missing[i] = false;
+        }
+        self.open.push(Vec::new());
+        let mut good = true;
+        for task in tasks {
+            for (piece, mode) in &task.args {
+                good &= self.settle(piece, mode.reduces().then_some(*mode));
+            }
+            good &= self.plan_task(task);
+        }
+        good &= self.close_scope();
+        if good { Outcome::Value(0) } else { Outcome::Failed }
+    }
+
+    fn plan_task(&mut self, task: &TaskOf) -> bool {
+        let lists: Vec<Vec<usize>> = task.args.iter().map(|(piece, _)| self.elements(piece)).collect();
+        let fails = !self.reads_spoiled(task, &lists) && {
+            let executions = self.executions.entry(task.id).or_default();
+            *executions += 1;
+            task.fate != Fate::Returns && task.fails_in(*executions - 1)
+        };
+        if fails || self.reads_spoiled(task, &lists) {
+            self.spoil(task);
+            return false;
+        }
+        let (found, _) = self.body(task, &lists);
+        let before = self.meaning.ran.get(&task.id).copied();
+        self.meaning.ran.insert(task.id, again(before, found));
+        true
+    }
+}

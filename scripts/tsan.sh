@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Runs the tests of the runtime under ThreadSanitizer, by hand: it needs a nightly toolchain with the source of the standard
+# library, which is built with the sanitizer too.
+#
+#     rustup toolchain install nightly --component rust-src
+#     scripts/tsan.sh                     # the tests that matter, some hundred random programs
+#     DRAWLOOM_CASES=5000 scripts/tsan.sh random
+#
+# A report is an error. ThreadSanitizer does not know fences; what it says wrongly because of that is listed, with the reason,
+# in scripts/tsan.supp.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tests=("$@")
+((${#tests[@]})) || tests=(order overlap plan contexts teams policies failing stall trace memory random)
+host=$(rustc -vV | sed -n 's/^host: //p')
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/tsan
+export DRAWLOOM_CASES=${DRAWLOOM_CASES:-400}
+export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp halt_on_error=0 exitcode=66 history_size=4 ${TSAN_OPTIONS:-}"
+# Frames of the standard library say little without lines of our own.
+export RUSTFLAGS="-Zsanitizer=thread ${RUSTFLAGS:-}"
+
+flags=()
+for test in "${tests[@]}"; do
+    flags+=(--test "$test")
+done
+cargo +nightly test -Zbuild-std --target "$host" --locked -p drawloom-runtime --no-fail-fast "${flags[@]}" -- --test-threads=2
