@@ -1,4 +1,5 @@
-//! `drawloom bench tasks` and `drawloom bench metg`: every line with every key. What the figures are is not tested.
+//! `drawloom bench tasks`, `drawloom bench metg` and `drawloom bench trace`: every line with every key. What the figures are
+//! is not tested.
 
 mod support;
 
@@ -56,6 +57,22 @@ fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
 }
 
 #[test]
+fn trace_gives_a_line_for_each_length_and_mode() {
+    let arguments = ["bench", "trace", "--workers", "2", "--task-us", "0,3", "--work-us", "100", "--repeat", "2"];
+    let lines = drawloom(&arguments).exits(0).json_lines();
+    let expected = [("dynamic", 0), ("replay", 0), ("dynamic", 3), ("replay", 3)];
+    assert_eq!(lines.len(), expected.len());
+    for (line, (mode, task_us)) in lines.iter().zip(expected) {
+        assert_eq!((&line["bench"], &line["mode"], &line["task_us"]), (&json!("trace"), &json!(mode), &json!(task_us)));
+        assert!(positive(line, "tasks") && line["workers"] == 2, "{line}");
+        assert!(positive(line, "off_ns_per_task") && positive(line, "on_ns_per_task"), "{line}");
+        assert!(line["cost_percent"].is_f64(), "{line}");
+        let processor = ["cpu_off_ns_per_task", "cpu_on_ns_per_task", "cpu_cost_percent"].map(|key| line[key].is_f64());
+        assert!(processor.iter().all(|known| *known) || !cfg!(target_os = "linux"), "{line}");
+    }
+}
+
+#[test]
 fn peers_come_after_ours_and_say_so() {
     let lines =
         drawloom(&["bench", "tasks", "--workers", "1", "--tasks", "100", "--only", "roundtrip"]).exits(0).json_lines();
@@ -91,6 +108,9 @@ fn settings_that_cannot_be_used_are_named_and_exit_with_2() {
         (&["tasks", "--tasks", "0"], "--tasks takes 1 to 1e9, and is 0"),
         (&["tasks", "--tasks", "1e10"], "--tasks takes 1 to 1e9, and is 10000000000"),
         (&["tasks", "--only", "chain,gears"], "there is no `gears`; there are memory, independent, chain"),
+        (&["trace", "--repeat", "0"], "--repeat takes 1 to 1000000, and is 0"),
+        (&["trace", "--task-us", "1,1e7"], "--task-us takes 0 to 1000000, and is 10000000"),
+        (&["trace", "--work-us", "0"], "--work-us takes 1 to 1000000000, and is 0"),
         (&["metg", "--workers", "many"], "`many` is not an integer"),
         (&["metg", "--patterns", "stencil"], "no pattern is named \"stencil\"; there are trivial, no_comm, stencil_1d"),
         (&["metg", "--widths", "0"], "both must be at least 1"),

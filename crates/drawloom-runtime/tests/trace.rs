@@ -1,12 +1,14 @@
 //! What a recording shows, and that it agrees with what the tasks declared.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use drawloom_runtime::{Loom, Max, Region, Sum};
-use drawloom_trace::{EventKind, Trace, verify};
+use drawloom_runtime::{Loom, Max, Plan, Region, Sum};
+use drawloom_trace::timeline::{Outcome, Timeline};
+use drawloom_trace::verify::{self, Rule};
+use drawloom_trace::{EventKind, IdleReason, TaskRecord, Trace};
 
 fn looms() -> Vec<Loom> {
     let mut looms = vec![Loom::serial()];
@@ -246,6 +248,234 @@ fn an_environment_variable_records_without_a_change_to_the_program() {
     let output = run_with("perf");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("DRAWLOOM_TRACE is `perf`"), "{text}");
+}
+
+/// A plan with every kind of order: overlapping reads, a reduction and its fold, commuting tasks, and an order by wish.
+fn plan(loom: &Loom) -> Plan {
+    let x = loom.vector("x", (0..64_u64).collect());
+    let y = loom.vector("y", vec![0_u64; 64]);
+    let sum = loom.value("sum", 0_u64);
+    let step = loom.capture("step");
+    for (x, y) in x.halos(8, 2).unwrap().zip(y.blocks(8).unwrap()) {
+        step.task("smooth").read(&x).write(&y).run(|x, y| y.fill(x.iter().fold(0, |a, b| a ^ b)));
+    }
+    for y in y.blocks(4).unwrap() {
+        step.task("sum").read(&y).reduce(&sum, Sum).run(|y, sum| *sum += y[0] % 7);
+    }
+    for (x, y) in x.blocks(8).unwrap().zip(y.blocks(8).unwrap()) {
+        step.task("copy").read(&y).update(&x).run(|y, x| x.copy_from_slice(y));
+    }
+    for y in y.blocks(2).unwrap() {
+        step.task("mix").commute(&y).commute(&sum).run(|y, sum| *sum += y[1] % 3);
+    }
+    let first = step.task("first").run(|| ());
+    step.task("second").after(first).run(|| ());
+    step.plan().unwrap()
+}
+
+#[test]
+fn nodes_of_plans_are_children_of_their_run_and_keep_every_required_order() {
+    for loom in looms() {
+        let plan = plan(&loom);
+        let trace = traced(&loom, |_| {
+            for _ in 0..3 {
+                plan.run().unwrap();
+            }
+        });
+        let report = verify::verify(&trace).unwrap();
+        assert!(report.is_clean() && report.unverified == 0 && trace.dropped == 0, "{report}");
+        let runs: Vec<u64> = trace.tasks.iter().filter(|t| t.name == "step").map(|t| t.number).collect();
+        assert_eq!(runs.len(), 3);
+        for run in runs {
+            let nodes: Vec<&TaskRecord> = trace.tasks.iter().filter(|t| t.parent == Some(run)).collect();
+            let named = |name: &str| nodes.iter().filter(|t| t.name == name).count();
+            assert_eq!([named("smooth"), named("sum"), named("copy"), named("mix")], [8, 4, 8, 2]);
+            let fold = nodes.iter().find(|t| t.name == "fold").unwrap();
+            assert!(fold.internal && fold.accesses.len() == 1);
+            let copy = nodes.iter().find(|t| t.name == "copy").unwrap();
+            assert!(copy.file.ends_with("trace.rs") && copy.line > 0 && copy.accesses.len() == 2);
+            let second = nodes.iter().find(|t| t.name == "second").unwrap();
+            assert_eq!(trace.task(second.after[0]).unwrap().name, "first");
+            let sum = nodes.iter().find(|t| t.name == "sum").unwrap();
+            let modes: Vec<String> = sum.accesses.iter().map(|a| a.mode.verb()).collect();
+            assert_eq!(modes, ["reads", "reduces (sum)"]);
+        }
+        let timeline = Timeline::new(&trace);
+        for (task, times) in trace.tasks.iter().zip(&timeline.tasks).filter(|(t, _)| t.parent.is_some()) {
+            assert!(
+                times.ready.is_some() && times.ready <= times.start && times.start <= times.end,
+                "{task:?} {times:?}"
+            );
+            assert_eq!(times.outcome, Some(Outcome::Ended));
+        }
+    }
+}
+
+/// The recording says enough about nodes that a mistake in their order would be found.
+#[test]
+fn a_node_that_had_started_too_early_would_be_found() {
+    let loom = Loom::serial();
+    let plan = plan(&loom);
+    let trace = traced(&loom, |_| plan.run().unwrap());
+    for (name, earlier, rule) in [("copy", "smooth", Rule::Conflict), ("second", "first", Rule::After)] {
+        let mut wrong = trace.clone();
+        let last = trace.tasks.iter().rfind(|t| t.name == name).unwrap();
+        let run = last.parent;
+        let began = trace.events.iter().find(|e| e.kind == EventKind::Start && e.task() == run).unwrap().time;
+        for event in wrong.events.iter_mut().filter(|e| e.task() == Some(last.number) && e.kind == EventKind::Start) {
+            event.time = began;
+        }
+        wrong.sort();
+        let report = verify::verify(&wrong).unwrap();
+        let found = report.violations.iter().find(|v| v.rule == rule).unwrap_or_else(|| panic!("{report}")).to_string();
+        assert!(found.contains(&format!("\"{name}\"")) && found.contains(&format!("\"{earlier}\"")), "{found}");
+    }
+}
+
+#[test]
+fn nodes_of_plans_are_in_every_export_with_the_name_of_their_plan() {
+    let loom = Loom::builder().workers(2).build().unwrap();
+    let plan = plan(&loom);
+    let trace = traced(&loom, |_| plan.run().unwrap());
+    let summary = drawloom_trace::summary::text(&trace);
+    assert!(summary.contains("smooth") && summary.contains("step"), "{summary}");
+    let text = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = Vec::new();
+        write(&mut bytes);
+        String::from_utf8(bytes).unwrap()
+    };
+    let chrome = text(&|out| drawloom_trace::chrome::write(&trace, out).unwrap());
+    let csv = text(&|out| drawloom_trace::csv::write_tasks(&trace, out).unwrap());
+    let slices = chrome.lines().filter(|line| line.contains("\"name\":\"copy\"") && line.contains("\"step\"")).count();
+    let rows = csv.lines().filter(|line| line.contains(",copy,") && line.contains(",step,")).count();
+    assert_eq!((slices, rows), (8, 8), "{chrome}\n{csv}");
+}
+
+#[test]
+fn a_node_that_fails_and_those_cancelled_for_it_are_recorded_as_such() {
+    for loom in looms() {
+        let x = loom.value("x", 0_u64);
+        let capture = loom.capture("unlucky");
+        capture.task("bad").write(&x).try_run(|_| Err::<(), _>("no"));
+        capture.task("next").read(&x).run(|_| ());
+        let plan = capture.plan().unwrap();
+        let trace = traced(&loom, |_| {
+            plan.run().unwrap_err();
+        });
+        let of = |name: &str| -> Vec<EventKind> {
+            let task = trace.tasks.iter().find(|t| t.name == name).unwrap().number;
+            trace.events.iter().filter(|e| e.task() == Some(task)).map(|e| e.kind).collect()
+        };
+        assert_eq!(of("bad"), [EventKind::Ready, EventKind::Start, EventKind::Failed]);
+        assert_eq!(of("next"), [EventKind::Ready, EventKind::Cancelled]);
+        assert!(verify::verify(&trace).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn a_run_that_was_submitted_before_the_recording_is_left_out() {
+    let loom = Loom::builder().workers(1).build().unwrap();
+    let (go, wait_to_go) = mpsc::channel::<()>();
+    let (started, has_started) = mpsc::channel::<()>();
+    let capture = loom.capture("early");
+    let wait_to_go = std::sync::Mutex::new(wait_to_go);
+    capture.task("first").run(move || {
+        started.send(()).unwrap();
+        wait_to_go.lock().unwrap().recv().unwrap();
+    });
+    let plan = capture.plan().unwrap();
+    let run = plan.start();
+    has_started.recv().unwrap();
+    loom.trace_start();
+    go.send(()).unwrap();
+    run.wait().unwrap();
+    loom.task("late").run(|| ()).wait().unwrap();
+    let trace = loom.trace_stop();
+    let names: Vec<&str> = trace.tasks.iter().map(|t| &*t.name).collect();
+    assert_eq!(names, ["late"]);
+    assert!(verify::verify(&trace).unwrap().is_clean());
+}
+
+#[test]
+fn every_member_of_a_team_starts_and_ends() {
+    for loom in [Loom::serial(), Loom::builder().workers(3).build().unwrap()] {
+        let x = loom.value("x", 0_u64);
+        let trace = traced(&loom, |loom| {
+            for _ in 0..5 {
+                loom.task("before").update(&x).run(|x| *x += 1);
+                loom.task("team").read(&x).team(3).run(|member, _| member.barrier());
+            }
+        });
+        let report = verify::verify(&trace).unwrap();
+        assert!(report.is_clean() && report.unverified == 0, "{report}");
+        let timeline = Timeline::new(&trace);
+        let teams = trace.tasks.iter().zip(&timeline.tasks).filter(|(task, _)| task.name == "team");
+        let members: Vec<u32> = teams.map(|(_, times)| times.executions).collect();
+        assert_eq!(members, [3; 5]);
+    }
+}
+
+#[test]
+fn a_worker_that_waits_for_a_team_and_a_thread_that_waits_for_room_say_so() {
+    let loom = Loom::builder().workers(2).in_flight(256).build().unwrap();
+    let reasons = |trace: &Trace| -> HashSet<(Option<u32>, Option<IdleReason>)> {
+        let idle = trace.events.iter().filter(|e| e.kind == EventKind::Idle);
+        idle.map(|e| (e.worker(), IdleReason::from_value(e.value))).collect()
+    };
+    let trace = traced(&loom, |loom| {
+        loom.task("pair").team(2).run(|member| member.barrier());
+    });
+    for worker in [0, 1] {
+        assert!(reasons(&trace).contains(&(Some(worker), Some(IdleReason::WaitingForTeam))));
+    }
+    let x = loom.value("x", 0_u64);
+    let trace = traced(&loom, |loom| {
+        // The thread that submits holds what all tasks wait for, so it waits for room in vain, and goes beyond the limit.
+        let guard = x.write().unwrap();
+        for _ in 0..1000 {
+            loom.task("add").update(&x).run(|x| *x += 1);
+        }
+        drop(guard);
+    });
+    assert!(reasons(&trace).contains(&(None, Some(IdleReason::Budget))));
+    assert!(verify::verify(&trace).unwrap().is_clean());
+}
+
+#[test]
+fn tasks_that_several_threads_submit_are_numbered_in_their_order() {
+    let loom = Loom::builder().workers(2).build().unwrap();
+    let x = loom.vector("x", vec![0_u64; 16]);
+    let trace = traced(&loom, |loom| {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for block in x.blocks(4).unwrap().cycle().take(400) {
+                        loom.task("add").update(&block).run(|b| b[0] += 1);
+                    }
+                });
+            }
+        });
+    });
+    let report = verify::verify(&trace).unwrap();
+    assert!(report.is_clean(), "{report}");
+    assert_eq!((report.verified, trace.tasks.len(), trace.dropped), (1600, 1600, 0));
+    assert!(trace.tasks.iter().zip(0..).all(|(task, number)| task.number == number && task.sequence == number));
+}
+
+#[test]
+fn recordings_of_two_runtimes_by_one_thread_do_not_mix() {
+    let looms = [1, 2].map(|workers| Loom::builder().workers(workers).trace(true).build().unwrap());
+    for _ in 0..100 {
+        looms[0].task("here").run(|| ());
+        looms[1].task("there").run(|| ());
+    }
+    for (loom, name) in looms.iter().zip(["here", "there"]) {
+        loom.wait_all().unwrap();
+        let trace = loom.trace_stop();
+        assert_eq!((trace.tasks.len(), trace.dropped), (100, 0));
+        assert!(trace.tasks.iter().all(|task| task.name == name));
+        assert!(verify::verify(&trace).unwrap().is_clean());
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::timeline::{Outcome, Timeline};
 pub fn write_tasks(trace: &Trace, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let header = "number,name,worker,worker_name,submit_ns,ready_ns,start_ns,end_ns,busy_ns,executions,outcome,parent,\
-                  sequence,context,priority,internal,accesses,file,line";
+                  parent_name,sequence,context,priority,internal,accesses,file,line";
     write!(out, "{header}\r\n")?;
     for (task, times) in trace.tasks.iter().zip(Timeline::new(trace).tasks) {
         let worker = times.worker.filter(|&worker| worker != crate::NO_WORKER);
@@ -32,6 +32,7 @@ pub fn write_tasks(trace: &Trace, out: impl Write) -> io::Result<()> {
             times.executions.to_string(),
             times.outcome.map_or("", Outcome::word).to_owned(),
             number(task.parent),
+            field(task.parent.and_then(|parent| trace.task(parent)).map_or("", |parent| &parent.name)),
             task.sequence.to_string(),
             field(&task.context),
             task.priority.to_string(),

@@ -1,7 +1,7 @@
 //! One thing that happened, in 32 bytes.
 //!
-//! Workers write events into rings of their own while tasks run, so an event is a plain value without pointers: what a
-//! name would say stands in the tables of the [`Trace`](crate::Trace), and an event refers to them by number.
+//! There are many events in a trace, so an event is a plain value without pointers: what a name would say stands in the
+//! tables of the [`Trace`](crate::Trace), and an event refers to them by number.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub const NO_WORKER: u32 = u32::MAX;
 
 /// Something that happened at a moment: to a task, on a worker, or both.
 ///
-/// The layout is part of the contract with whoever records: 32 bytes, so that two events share a cache line.
+/// It has 32 bytes, so that two events share a cache line.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
@@ -29,7 +29,7 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-const _: () = assert!(size_of::<Event>() == 32, "rings rely on the size of an event");
+const _: () = assert!(size_of::<Event>() == 32, "two events share a cache line");
 
 impl Event {
     /// An event of a task on a worker, without a value.
@@ -86,7 +86,7 @@ pub enum EventKind {
     TeamFormed,
     /// The membership of a context changed. The value is the number of the context.
     ContextChanged,
-    /// A full ring lost events just before this one. The value is how many.
+    /// The worker's events from here on were lost, as there was no room. The value is how many.
     Dropped,
 }
 
@@ -110,7 +110,7 @@ impl EventKind {
         Self::Dropped,
     ];
 
-    /// The kind with this number, as rings that store bare words need it.
+    /// The kind with this number, for whoever stores bare words.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }

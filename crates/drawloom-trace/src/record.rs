@@ -26,7 +26,7 @@ pub struct Trace {
     pub tasks: Vec<TaskRecord>,
     /// The events by time; those of one worker at the same time stay in the order in which they happened.
     pub events: Vec<Event>,
-    /// How many events were lost because a ring was full.
+    /// How many events were lost because there was no room for them.
     pub dropped: u64,
 }
 
@@ -168,7 +168,7 @@ impl AccessMode {
 impl Trace {
     /// Brings tasks and events into the order that readers rely on.
     ///
-    /// Events are sorted by time alone and stably, so those of one worker keep their order when its ring was appended
+    /// Events are sorted by time alone and stably, so those of one worker keep their order when they were appended
     /// as a whole.
     pub fn sort(&mut self) {
         self.tasks.sort_by_key(|task| task.number);

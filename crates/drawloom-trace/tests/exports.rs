@@ -85,6 +85,7 @@ fn chrome_json_has_a_slice_for_each_execution_with_its_times_and_where_it_came_f
     assert_eq!((fill["ts"].as_f64(), fill["dur"].as_f64()), (Some(1.5), Some(100.0)));
     assert_eq!(fill["args"]["submitted at"], "src/main.rs:10");
     assert_eq!(fill["args"]["ready to start (us)"].as_f64(), Some(1.4));
+    assert_eq!((&slices[2]["args"]["parent"], &slices[2]["args"]["inside of"]), (&1.into(), &"smooth\\".into()));
     assert_eq!((&slices[3]["cat"], &slices[3]["args"]["outcome"]), (&"internal".into(), &"failed".into()));
 
     let names: BTreeMap<u64, &str> = events
@@ -103,6 +104,71 @@ fn chrome_json_has_a_slice_for_each_execution_with_its_times_and_where_it_came_f
     let group = |pid: u64| of("X").into_iter().filter(move |event| event["pid"] == pid).map(|event| &event["name"]);
     assert_eq!(group(2).collect::<Vec<_>>(), ["no work", "parked"]);
     assert_eq!(group(3).collect::<Vec<_>>(), ["task scheduling", "execution"]);
+}
+
+/// What the format asks of each kind of event, as Perfetto's importer reads it.
+#[test]
+fn every_chrome_event_has_the_fields_that_its_phase_requires() {
+    let mut trace = sample();
+    // A worker that nobody described, with the greatest number there is.
+    trace.events.push(Event::of_worker(180_000, EventKind::Idle, u32::MAX - 1, 77));
+    trace.events.push(Event::of_worker(190_000, EventKind::Dropped, u32::MAX - 1, 5));
+    let json: Value = serde_json::from_str(&written(|out| chrome::write(&trace, out).unwrap())).unwrap();
+    assert!(["ms", "ns"].contains(&json["displayTimeUnit"].as_str().unwrap()));
+    let mut letters = BTreeMap::new();
+    let mut named = std::collections::BTreeSet::new();
+    for event in json["traceEvents"].as_array().unwrap() {
+        let letter = event["ph"].as_str().unwrap();
+        *letters.entry(letter).or_insert(0) += 1;
+        assert!(event["name"].is_string() && event["args"].is_object(), "{event}");
+        let small = |field: &str| event[field].as_u64().is_some_and(|number| number <= u64::from(u32::MAX));
+        assert!(small("pid"), "{event}");
+        let thread = (event["pid"].as_u64(), event["tid"].as_u64());
+        if letter == "M" {
+            match event["name"].as_str().unwrap() {
+                "process_name" => assert!(event["args"]["name"].is_string()),
+                "thread_name" => assert!(event["args"]["name"].is_string() && small("tid") && named.insert(thread)),
+                "process_sort_index" => assert!(event["args"]["sort_index"].is_u64()),
+                "thread_sort_index" => assert!(event["args"]["sort_index"].is_u64() && small("tid")),
+                other => panic!("there is no metadata called {other}"),
+            }
+            continue;
+        }
+        assert!(small("tid") && event["ts"].as_f64().is_some_and(|time| time >= 0.0), "{event}");
+        assert!(named.contains(&thread), "{event} is on a track without a name");
+        match letter {
+            "X" => assert!(event["dur"].as_f64().is_some_and(|time| time >= 0.0) && event["cat"].is_string()),
+            "C" => assert!(event["args"].as_object().unwrap().values().all(Value::is_number)),
+            "b" | "e" => assert!(event["id"].is_u64() && event["cat"].is_string()),
+            "i" => assert!(["g", "p", "t"].contains(&event["s"].as_str().unwrap())),
+            other => panic!("no event of phase {other} is written"),
+        }
+    }
+    assert_eq!(letters.keys().copied().collect::<String>(), "CMXbei");
+}
+
+#[test]
+fn what_the_application_does_at_the_same_time_is_put_on_several_tracks() {
+    let moment = |time, kind, task| Event::of_task(time, kind, task, NO_WORKER);
+    use EventKind::{End, Start};
+    let trace = Trace {
+        tasks: (0..4).map(|number| TaskRecord::new(number, "guard")).collect(),
+        events: vec![
+            moment(0, Start, 0),
+            moment(10, Start, 1),
+            moment(15, Start, 2),
+            moment(20, End, 0),
+            moment(20, Start, 3),
+            moment(25, End, 2),
+            moment(30, End, 1),
+            moment(40, End, 3),
+        ],
+        ..Trace::default()
+    };
+    let json: Value = serde_json::from_str(&written(|out| chrome::write(&trace, out).unwrap())).unwrap();
+    let slices = json["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+    let tracks: Vec<u64> = slices.map(|slice| slice["tid"].as_u64().unwrap()).collect();
+    assert_eq!(tracks, [1, 4, 4, 1]);
 }
 
 #[test]
@@ -171,6 +237,7 @@ fn csv_tables_can_be_read_back_whatever_the_names_are() {
     assert_eq!(row(3), ["", "", "161000", "171000", "failed", "1", "cpu \"1\""]);
     assert_eq!(row(4), ["", "", "", "", "cancelled", "", ""]);
     assert_eq!((&*tasks[2][column("busy_ns")], &*tasks[3][column("parent")]), ("17000", "1"));
+    assert_eq!((&*tasks[2][column("parent_name")], &*tasks[3][column("parent_name")]), ("", "smooth\\"));
 
     let events = parse_csv(&written(|out| csv::write_events(&trace, out).unwrap()));
     assert_eq!(events.len(), trace.events.len() + 1);

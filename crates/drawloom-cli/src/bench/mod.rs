@@ -7,6 +7,7 @@
 //! | [`metg`] | how small a task may be |
 //! | [`meter`] | time, processor time and memory of a piece of work |
 //! | [`peers`] | StarPU, OpenMP and OpenBLAS, measured beside ours |
+//! | [`trace`] | what recording costs |
 //! | [`mod@rayon`] | rayon, measured beside ours |
 
 mod graph;
@@ -15,6 +16,7 @@ mod metg;
 pub(crate) mod peers;
 mod rayon;
 mod tasks;
+mod trace;
 
 use clap::{Args, Subcommand};
 
@@ -28,7 +30,8 @@ Examples:
   drawloom bench graph                              everything, at a million nodes
   drawloom bench graph --nodes 1e5 --only check     a quick look at one thing
   drawloom bench tasks                              what a task costs, here and in other runtimes
-  drawloom bench metg --patterns stencil_1d         how small a task may be")]
+  drawloom bench metg --patterns stencil_1d         how small a task may be
+  drawloom bench trace                              what recording a trace costs")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     suite: Suite,
@@ -39,6 +42,7 @@ enum Suite {
     Graph(graph::Arguments),
     Tasks(tasks::Arguments),
     Metg(metg::Arguments),
+    Trace(trace::Arguments),
 }
 
 /// Measures, and prints one line of JSON for each measurement.
@@ -47,5 +51,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
         Suite::Graph(arguments) => graph::run(arguments, output),
         Suite::Tasks(arguments) => tasks::run(arguments, output),
         Suite::Metg(arguments) => metg::run(arguments, output),
+        Suite::Trace(arguments) => trace::run(arguments, output),
     }
 }

@@ -48,7 +48,7 @@ impl Mode {
         }
     }
 
-    fn from_bits(bits: usize) -> Self {
+    pub(crate) fn from_bits(bits: usize) -> Self {
         match bits {
             0 => Mode::Read,
             1 => Mode::Write,

@@ -2,8 +2,6 @@
 
 use std::ptr::NonNull;
 
-use drawloom_trace::EventKind;
-
 use super::execute::quietly;
 use super::{Core, KEEP, Local};
 use crate::data::tree::Tree;
@@ -107,7 +105,7 @@ impl Core {
             }
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-                self.tracer.of_task(EventKind::Ready, id, local.worker);
+                self.tracer.ready(id);
                 if is_guard {
                     self.turn_of_guard(id, stack);
                 } else {

@@ -63,8 +63,8 @@ impl Core {
                 for arg in args.iter().filter(|a| a.mode().replaces()) {
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
-                if self.tracer.start(id, local.worker) {
-                    self.trace_queues(local.worker);
+                if self.tracer.is_on() {
+                    self.trace_start(id, local);
                 }
                 let failed = if extras.is_some_and(|e| e.retries > 0) {
                     self.run_retrying(local, id, record, args)

@@ -3,8 +3,6 @@
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
-use drawloom_trace::EventKind;
-
 use super::{Core, Local};
 use crate::access::Arg;
 use crate::sync::atomic::Ordering;
@@ -22,7 +20,7 @@ impl Core {
         let count = (waits.len() + after.len()) as u32;
         if count == 0 && !ends_with {
             record.pending.store(0, Ordering::Relaxed);
-            self.tracer.of_task(EventKind::Ready, id, None);
+            self.tracer.ready(id);
             self.dispatch_one(id.index());
             return;
         }
@@ -53,7 +51,7 @@ impl Core {
         }
         // AcqRel: the one who reaches zero sees everything written by those who counted down before.
         if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
-            self.tracer.of_task(EventKind::Ready, id, None);
+            self.tracer.ready(id);
             self.dispatch_one(id.index());
         }
     }

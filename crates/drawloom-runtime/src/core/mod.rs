@@ -41,6 +41,7 @@ use std::cell::Cell;
 use std::sync::Weak;
 use std::time::Duration;
 
+use drawloom_trace::IdleReason;
 use rustc_hash::FxHashMap;
 
 use crate::access::{Arg, Mode, Scratchpad};
@@ -127,6 +128,13 @@ impl Local {
 
     pub(crate) fn give_scratch(&mut self, scratch: Scratchpad) {
         self.scratchpads.push(scratch);
+    }
+
+    /// The state of a thread that drives a worker, with room for what it will need.
+    pub(crate) fn of_worker(worker: WorkerId) -> Self {
+        let mut local = Self::new(Some(worker));
+        local.freed.reserve(2 * KEEP);
+        local
     }
 
     pub(crate) fn new(worker: Option<WorkerId>) -> Self {
@@ -278,7 +286,10 @@ impl Core {
         };
         // Waiting could last for ever when this thread holds the guard that everything waits for: then the limit is
         // exceeded, and whoever waits for the tasks is told. Each time it is exceeded by as much as there was before.
+        let worker = self.workers.current();
+        self.tracer.idle(worker, IdleReason::Budget);
         let waited = self.stalls.block(self, On::Room, done, |most| self.slab.wait_for_room(most));
+        self.tracer.busy(worker);
         found.get().unwrap_or_else(|| {
             debug_assert!(waited.is_err(), "a wait without an error has found a record");
             self.slab.take(false).expect("an impatient request is always met")

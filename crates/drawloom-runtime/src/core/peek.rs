@@ -6,20 +6,19 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
-use drawloom_trace::EventKind;
 use rustc_hash::FxHashSet;
 
-use super::{Core, Running};
+use super::{Core, Local, Running};
 use crate::access::Arg;
 use crate::context::ContextState;
 use crate::error::TaskOrigin;
 use crate::order::scope::Scope;
-use crate::policy::WorkerId;
 use crate::stall::Entry;
 use crate::sync::atomic::{Ordering, fence};
 use crate::task::extras::Extras;
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::trace::Described;
+use crate::trace::tables::Site;
 
 /// How many edges of one task are followed at most: a list that is changed meanwhile might have no end.
 const EDGES: usize = 1 << 20;
@@ -186,23 +185,20 @@ impl Core {
             (description.name, description.location, *record.priority.get())
         };
         let internal = record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0 || kind_of(record) != Kind::Task;
-        let mut task = Described::new(id, parent, name, location);
-        (task.context, task.priority, task.internal) = (context_of(record), priority, internal);
-        let mut operators = Vec::new();
-        if let Some(extras) = extras {
-            task.ends_with.clone_from(&extras.ends_with);
-            operators.extend(extras.folds.iter().map(|(folds, _)| folds.name()));
-        }
+        let (ends_with, folds) = extras.map_or((&[][..], &[][..]), |extras| (&extras.ends_with, &extras.folds));
+        let (site, context) = (Site { name, location }, context_of(record));
+        let task = Described { id, parent, site, context, priority, internal, ends_with, folds };
         // SAFETY: the pointer is that of the thread's own state, which is only read.
         let worker = self.running().and_then(|running| unsafe { (*running.local).worker });
-        self.tracer.submitted(task, args, &operators, worker);
+        self.tracer.submitted(&task, args, worker);
     }
 
-    /// Records how many tasks wait in the queues.
+    /// Records that a task starts, and now and then how many wait in the queues.
     #[cold]
-    pub(super) fn trace_queues(&self, _: Option<WorkerId>) {
-        let waiting: usize = self.contexts.iter().map(|c| c.policy.len()).sum();
-        self.tracer.of_worker(EventKind::QueueLength, None, u32::try_from(waiting).unwrap_or(u32::MAX));
+    pub(super) fn trace_start(&self, id: TaskId, local: &Local) {
+        if self.tracer.start(id, local.worker, self.running().is_none()) {
+            self.tracer.queue_length(local.worker, self.contexts.iter().map(|c| c.policy.len()).sum());
+        }
     }
 }
 

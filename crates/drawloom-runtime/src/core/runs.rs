@@ -43,6 +43,10 @@ impl Core {
             // Nothing can be refused: the arguments of a run do not overlap.
             let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
             self.trace_submission(id, None, plan.whole(), None);
+            if self.tracer.is_on() {
+                let operators = plan.operators();
+                self.tracer.plan(&plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
+            }
             missing.map(|message| (ErrorKind::Uninitialised, message))
         };
         if let Some((kind, message)) = refused {

@@ -2,13 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use drawloom_trace::{EventKind, Phase};
+use drawloom_trace::{EventKind, IdleReason, Phase};
 
 use super::execute::{begin_contributions, panic_said, quietly};
 use super::{Core, Local, RUNNING, Running};
 use crate::access::{Arg, Frame, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
+use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
 use crate::task::extras::Extras;
@@ -94,7 +95,7 @@ impl Core {
         if !state.join() {
             return;
         }
-        while let Some(team) = self.teams.volunteer(self, worker) {
+        while let Some(team) = self.volunteer(worker) {
             self.workers.phase(worker, Phase::Input);
             self.workers.phase(worker, Phase::Transfers);
             self.workers.phase(worker, Phase::Execute);
@@ -108,6 +109,14 @@ impl Core {
             state.enter();
             state.leave();
         }
+    }
+
+    /// A worker waits until a team has claimed it, or nobody asks for it any more.
+    fn volunteer(&self, worker: WorkerId) -> Option<Arc<TeamRun>> {
+        self.tracer.idle(Some(worker), IdleReason::WaitingForTeam);
+        let team = self.teams.volunteer(self, worker);
+        self.tracer.busy(Some(worker));
+        team
     }
 
     /// Runs a team task on threads of its own: the serial engine.
@@ -137,7 +146,7 @@ impl Core {
         let record = self.slab.get(team.task.index());
         let (rank, run) = team.arrive(|| self.prepare_team(local, team, record));
         if run {
-            self.tracer.start(team.task, local.worker);
+            self.tracer.of_task(EventKind::Start, team.task, local.worker);
             let succeeded = if rank == 0 || !team.lent {
                 self.run_body_as_member(local, team, rank, record)
             } else {

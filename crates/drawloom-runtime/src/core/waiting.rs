@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
-use drawloom_trace::EventKind;
+use drawloom_trace::{EventKind, IdleReason};
 
 use super::{Core, Running};
 use crate::access::{Arg, Mode};
@@ -157,7 +157,9 @@ impl Core {
                 let member = |context| worker.is_none_or(|worker| self.context(context).has(worker.index()));
                 let ready = || inside.has_ready(&|id| self.suits(id, &member));
                 let done = |core: &Core| core.is_complete(id) || ready() || asked();
+                self.tracer.idle(worker, IdleReason::NoWork);
                 let waited = self.waiters.wait(self, inside.parent, On::Task(id), done);
+                self.tracer.busy(worker);
                 self.end_family_wait(running);
                 waited?;
                 continue;

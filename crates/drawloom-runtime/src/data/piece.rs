@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::order::slot::Slot;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Arc, Padded, lock};
+use crate::trace::tables::Mark;
 
 use super::tree::{Partition, Tree};
 
@@ -70,6 +71,8 @@ pub(crate) struct Piece {
     /// The partition that this is a piece of; null for a whole region.
     pub(crate) partition: *const Partition,
     aliases: AtomicPtr<Aliases>,
+    /// Its number in a trace.
+    pub(crate) mark: Mark,
     /// What the tasks of the outermost scope did with this piece; guarded by the lock of that scope. Apart from the rest, as
     /// threads that submit write it while those that run tasks read the rest.
     pub(crate) slot: Padded<UnsafeCell<Slot>>,
@@ -91,6 +94,7 @@ impl Piece {
             colour,
             partition: std::ptr::null(),
             aliases: AtomicPtr::new(std::ptr::null_mut()),
+            mark: Mark::default(),
             slot: Padded(UnsafeCell::new(Slot::default())),
         }
     }

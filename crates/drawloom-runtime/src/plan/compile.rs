@@ -55,6 +55,8 @@ pub(super) struct Rare {
 pub(super) struct Title {
     pub(super) name: Name,
     pub(super) location: &'static Location<'static>,
+    /// The recorded tasks that it comes after by the user's wish.
+    pub(super) after: Box<[u32]>,
 }
 
 impl Title {
@@ -166,7 +168,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
         reductions.into_iter().map(|r| PatternReduction { folds: r.folds, contributions: r.contributions }).collect();
     let needs = needs_of(&tape);
     for task in tape.tasks {
-        pattern.titles.push(Title { name: task.name, location: task.location });
+        pattern.titles.push(Title { name: task.name, location: task.location, after: task.after.into() });
         pattern.bodies.push(task.body);
     }
     let bound = Bound { whole: whole_of(&args), args, folds, needs };

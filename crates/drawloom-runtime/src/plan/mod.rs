@@ -30,11 +30,13 @@
 //! | [`compile`] | flat arrays |
 //! | [`rebind`] | the same plan on other regions |
 //! | [`replay`] | running it |
+//! | [`describe`] | its nodes, for a trace |
 
 #![allow(unsafe_code)]
 
 mod capture;
 mod compile;
+mod describe;
 mod graph;
 mod rebind;
 pub(crate) mod replay;

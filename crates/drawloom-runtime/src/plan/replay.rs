@@ -10,6 +10,8 @@
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use drawloom_trace::EventKind;
+
 use super::compile::{Bound, NO_RARE, Node, NodeWork, Pattern, accumulators};
 use crate::access::reduction::{Accumulator, fold_all};
 use crate::access::{Arg, Frame, Mode, Scratchpad};
@@ -21,6 +23,8 @@ use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Orderin
 use crate::sync::{Arc, Mutex, Padded, lock};
 use crate::task::future::Future;
 use crate::task::record::TaskId;
+use crate::trace::nodes::{NodeLog, Nodes};
+use crate::trace::tables::Mark;
 
 /// A plan with more nodes than this that wait for nothing hands them out in shares.
 const MANY_ROOTS: usize = 64;
@@ -51,6 +55,8 @@ pub(crate) struct PlanState {
     /// Where those are.
     addresses: Vec<Vec<*mut u8>>,
     trouble: Mutex<Trouble>,
+    /// Its number in a trace.
+    pub(crate) mark: Mark,
     /// Whether a task failed that should have contributed to a reduction in this run.
     lost: AtomicBool,
     /// Updated by each run, so that runs of one plan follow each other.
@@ -104,6 +110,7 @@ impl Plan {
             accumulators: UnsafeCell::new(accumulators),
             addresses,
             trouble: Mutex::default(),
+            mark: Mark::default(),
             lost: AtomicBool::new(false),
             _turn: turn,
             pattern,
@@ -251,52 +258,81 @@ impl PlanState {
     fn run_in_order(&self, core: &Core, local: &mut Local) {
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(0) };
-        core.running_nodes(local, &at, |_| {
-            for node in 0..self.pattern.nodes.len() as u32 {
-                at.node.set(node);
-                self.run_node(core, node, &mut scratch);
-            }
+        core.running_nodes(local, &at, |local| match self.log(core, local) {
+            None => self.run_all(core, &at, &mut scratch, &mut ()),
+            Some(mut log) => self.run_all(core, &at, &mut scratch, &mut log),
         });
         local.give_scratch(scratch);
         self.finish(core, local);
+    }
+
+    fn run_all(&self, core: &Core, at: &At<'_>, scratch: &mut Scratchpad, log: &mut impl NodeLog) {
+        for node in 0..self.pattern.nodes.len() as u32 {
+            at.node.set(node);
+            // One thread runs everything, so nothing but the node before has to end first.
+            self.run_node(core, node, scratch, true, log);
+        }
+    }
+
+    /// Where nodes that a thread runs are recorded, if they are. Asked once for many nodes.
+    fn log<'a>(&self, core: &'a Core, local: &Local) -> Option<Nodes<'a>> {
+        core.tracer.nodes(&self.mark, self.run(), local.worker)
     }
 
     /// Runs a node, and whatever it makes ready on this worker. True when the run is over.
     pub(crate) fn run_from(&self, core: &Core, local: &mut Local, context: u32, first: u32) -> bool {
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(first) };
-        let ended = core.running_nodes(local, &at, |local| self.follow(core, local, context, &at, first, &mut scratch));
+        let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
+            None => self.follow(core, local, context, &at, first, &mut scratch, &mut ()),
+            Some(mut log) => self.follow(core, local, context, &at, first, &mut scratch, &mut log),
+        });
         local.give_scratch(scratch);
         self.count_ends(core, local, ended)
     }
 
     /// Runs shares of the nodes that wait for nothing, until none are left. True when the run is over.
     pub(crate) fn run_share(&self, core: &Core, local: &mut Local, context: u32) -> bool {
-        let roots = &self.pattern.roots;
-        let workers = core.workers.count.max(1);
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(0) };
-        let ended = core.running_nodes(local, &at, |local| {
-            let mut ended = 1;
-            loop {
-                // Relaxed: the counter only shares out numbers.
-                let seen = self.next_root.load(Ordering::Relaxed);
-                let share = (roots.len().saturating_sub(seen) / (4 * workers)).clamp(1, SHARE);
-                let first = self.next_root.fetch_add(share, Ordering::Relaxed);
-                if first >= roots.len() {
-                    return ended;
-                }
-                for &root in &roots[first..(first + share).min(roots.len())] {
-                    ended += self.follow(core, local, context, &at, root, &mut scratch);
-                }
-            }
+        let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
+            None => self.follow_roots(core, local, context, &at, &mut scratch, &mut ()),
+            Some(mut log) => self.follow_roots(core, local, context, &at, &mut scratch, &mut log),
         });
         local.give_scratch(scratch);
         self.count_ends(core, local, ended)
     }
 
+    /// Runs shares until none are left. Returns how many of the nodes nobody waits for, and one for the share itself.
+    fn follow_roots(
+        &self,
+        core: &Core,
+        local: &mut Local,
+        context: u32,
+        at: &At<'_>,
+        scratch: &mut Scratchpad,
+        log: &mut impl NodeLog,
+    ) -> usize {
+        let roots = &self.pattern.roots;
+        let workers = core.workers.count.max(1);
+        let mut ended = 1;
+        loop {
+            // Relaxed: the counter only shares out numbers.
+            let seen = self.next_root.load(Ordering::Relaxed);
+            let share = (roots.len().saturating_sub(seen) / (4 * workers)).clamp(1, SHARE);
+            let first = self.next_root.fetch_add(share, Ordering::Relaxed);
+            if first >= roots.len() {
+                return ended;
+            }
+            for &root in &roots[first..(first + share).min(roots.len())] {
+                ended += self.follow(core, local, context, at, root, scratch, log);
+            }
+        }
+    }
+
     /// Runs a node and, one after the other, nodes that it makes ready. Returns how many of them nobody waits for.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "they are what a thread has at hand, and bundling them costs time")]
     fn follow(
         &self,
         core: &Core,
@@ -305,14 +341,18 @@ impl PlanState {
         at: &At<'_>,
         first: u32,
         scratch: &mut Scratchpad,
+        log: &mut impl NodeLog,
     ) -> usize {
         let pattern = &*self.pattern;
         let mut ended = 0;
         let mut next = Some(first);
+        // Whether what runs next was made ready by a task that ran here just before.
+        let mut direct = false;
         while let Some(number) = next.take() {
             at.node.set(number);
-            self.run_node(core, number, scratch);
             let node = &pattern.nodes[number as usize];
+            self.run_node(core, number, scratch, node.waits == 0 || (node.waits == 1 && direct), log);
+            direct = node.work != NodeWork::Nothing;
             if node.later_count == 0 {
                 ended += 1;
                 continue;
@@ -353,28 +393,31 @@ impl PlanState {
     }
 
     #[inline]
-    fn run_node(&self, core: &Core, number: u32, scratch: &mut Scratchpad) {
+    fn run_node(&self, core: &Core, number: u32, scratch: &mut Scratchpad, alone: bool, log: &mut impl NodeLog) {
         let node = &self.pattern.nodes[number as usize];
-        match node.work {
-            NodeWork::Task(task) => self.run_task(core, node, number, task, scratch),
-            NodeWork::Nothing => {}
-            NodeWork::Fold(reduction) => self.fold(core, number, reduction),
+        if node.work == NodeWork::Nothing {
+            return;
         }
+        log.start(alone);
+        let outcome = match node.work {
+            NodeWork::Task(task) => self.run_task(core, node, number, task, scratch),
+            NodeWork::Fold(reduction) => self.fold(core, number, reduction),
+            NodeWork::Nothing => EventKind::End,
+        };
+        log.end(number, outcome);
     }
 
     #[inline]
-    fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) {
+    fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) -> EventKind {
         let args = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
         // Contributions are private: it is the fold which depends on the contents.
         for arg in args.iter().filter(|a| a.mode().reads() && a.mode() != Mode::Reduce) {
             if let Some(because) = arg.piece().tree().spoiled(&arg.piece().indices) {
-                self.fail(number, args, Error::cancelled(self.origin(number), because));
-                return;
+                return self.fail(number, args, Error::cancelled(self.origin(number), because));
             }
         }
         if let Err(error) = core.make_proper_here(args) {
-            self.fail(number, args, Error::of_task(error.kind(), self.origin(number), error.message()));
-            return;
+            return self.fail(number, args, Error::of_task(error.kind(), self.origin(number), error.message()));
         }
         let body = &self.pattern.bodies[task as usize];
         let result = if node.rare == NO_RARE {
@@ -388,12 +431,13 @@ impl PlanState {
                 for arg in args.iter().filter(|a| a.mode().replaces()) {
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
+                EventKind::End
             }
             Ok(Err(error)) => {
-                self.fail(number, args, Error::of_task(ErrorKind::Failed, self.origin(number), error.to_string()));
+                self.fail(number, args, Error::of_task(ErrorKind::Failed, self.origin(number), error.to_string()))
             }
             Err(panic) => {
-                self.fail(number, args, Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic)));
+                self.fail(number, args, Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic)))
             }
         }
     }
@@ -420,7 +464,7 @@ impl PlanState {
     }
 
     /// Folds a reduction into its piece.
-    fn fold(&self, core: &Core, number: u32, reduction: u32) {
+    fn fold(&self, core: &Core, number: u32, reduction: u32) -> EventKind {
         let arg = self.bound.folds[reduction as usize];
         let tree = arg.piece().tree();
         let lacking = || {
@@ -429,12 +473,10 @@ impl PlanState {
             lost.lacking.iter().find(|(of, _)| *of == reduction).map(|(_, because)| because.clone())
         };
         if let Some(because) = tree.spoiled(&arg.piece().indices).or_else(lacking) {
-            self.fail(number, &[arg], Error::cancelled(self.origin(number), because));
-            return;
+            return self.fail(number, &[arg], Error::cancelled(self.origin(number), because));
         }
         if let Err(error) = core.make_proper_here(&[arg]) {
-            self.fail(number, &[arg], Error::of_task(error.kind(), self.origin(number), error.message()));
-            return;
+            return self.fail(number, &[arg], Error::of_task(error.kind(), self.origin(number), error.message()));
         }
         let folds = &self.pattern.reductions[reduction as usize].folds;
         // SAFETY: all contributors are complete, and the next run has not begun.
@@ -444,13 +486,18 @@ impl PlanState {
             // SAFETY: the node has exclusive access to the piece, whose elements have the reduction's type.
             unsafe { folds.apply(arg.piece(), tree.base(), &list[0]) };
         }));
-        if let Err(panic) = folded {
-            self.fail(number, &[arg], Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic)));
+        match folded {
+            Ok(()) => EventKind::End,
+            Err(panic) => {
+                let error = Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic));
+                self.fail(number, &[arg], error)
+            }
         }
     }
 
+    /// Notes that a node failed, or was cancelled for what another one did. Returns which of them.
     #[cold]
-    fn fail(&self, number: u32, args: &[Arg], error: Error) {
+    fn fail(&self, number: u32, args: &[Arg], error: Error) -> EventKind {
         let node = &self.pattern.nodes[number as usize];
         let contributes = |arg: &Arg| matches!(node.work, NodeWork::Task(_)) && arg.mode() == Mode::Reduce;
         for arg in args.iter().filter(|a| a.mode().mutates() && !contributes(a)) {
@@ -470,8 +517,10 @@ impl PlanState {
         }
         if error.because().is_some() {
             trouble.cancelled.push(self.origin(number));
+            EventKind::Cancelled
         } else {
             trouble.first.get_or_insert(error);
+            EventKind::Failed
         }
     }
 }

@@ -1,111 +1,96 @@
 //! Recording what happens.
 //!
-//! Recording is compiled in and off: until it is switched on, a task costs a load of a flag here and there. Each worker
-//! writes events into a ring of its own, and all other threads share one. Events name tasks by their ids; when the
-//! recording ends, ids are replaced by numbers in submission order, and everything is put together as a
+//! Recording is compiled in and off: until it is switched on, a task costs a load of a flag here and there. While it is on,
+//! each thread writes what it does into memory of its own, in a few words: tasks by their ids, everything else by numbers of
+//! tables. When the recording ends, ids are replaced by numbers in submission order, and everything is put together as a
 //! [`Trace`](drawloom_trace::Trace).
 //!
 //! | file | concept |
 //! |---|---|
 //! | this one | the switch, and what is recorded while it is on |
-//! | [`ring`] | where events are kept |
+//! | [`clock`] | times that cost little to read |
+//! | [`chunk`] | where a recording is kept |
+//! | [`entry`] | what is written there |
+//! | [`tables`] | what entries refer to by number |
+//! | [`writer`] | one thread's hand in a recording |
+//! | [`nodes`] | what is recorded of nodes of plans |
 //! | [`collect`] | a trace from what was recorded |
 //! | [`output`] | writing a trace when the runtime ends, as an environment variable asks |
+//!
+//! # Which times are read
+//!
+//! The end of a task is read before anyone else can see it, and the start of a task after everything it waits for has been
+//! seen. So the times of two tasks that must follow each other never contradict that, on any two workers. A task that
+//! becomes ready does so at the time of whatever made it ready, which was read just before.
 
+mod chunk;
+mod clock;
 pub(crate) mod collect;
+mod entry;
+pub(crate) mod nodes;
 pub(crate) mod output;
-mod ring;
+pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-use std::panic::Location;
-use std::time::Instant;
+use drawloom_trace::{EventKind, IdleReason, NO_WORKER};
 
-use drawloom_graph::IndexSet;
-use drawloom_trace::{Event, EventKind, IdleReason, NO_TASK, NO_WORKER, Phase, RegionRecord};
-use rustc_hash::FxHashMap;
-
-use crate::access::{Arg, Mode};
+use crate::access::Arg;
+use crate::access::reduction::Folds;
 use crate::policy::WorkerId;
-use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
-use crate::task::name::Name;
 use crate::task::record::TaskId;
-use ring::Ring;
-
-/// How many tasks a recording describes at most; the events of further ones are counted as lost.
-const TASKS: usize = 1 << 22;
-/// How many starts of tasks go by between two looks at the queues.
-const LOOKS: u32 = 16;
+use chunk::Chunk;
+use clock::{Clock, Moment};
+use tables::{Site, Tables};
 
 /// The recording of one runtime.
 pub(crate) struct Tracer {
-    /// Apart from everything that is written often, as it is read all the time.
-    on: Padded<AtomicBool>,
-    /// Times are counted from here.
-    epoch: Instant,
-    /// By worker; the last one is for all other threads.
-    rings: Vec<Padded<Mutex<Ring>>>,
-    starts: AtomicU32,
-    state: Mutex<Submitted>,
+    /// The number of the recording that goes on, or zero. Apart from everything that is written often, as it is read all
+    /// the time.
+    on: Padded<AtomicU32>,
+    /// How many tasks were submitted.
+    submissions: Padded<AtomicU32>,
+    /// What threads without writers wanted to record.
+    lost: AtomicU64,
+    workers: usize,
+    state: Mutex<Recording>,
 }
 
-/// What was submitted while recording.
+/// What all threads that record share.
 #[derive(Default)]
-struct Submitted {
+struct Recording {
+    number: u32,
     /// When the recording began.
-    began: u64,
-    tasks: Vec<Described>,
-    regions: Vec<RegionRecord>,
-    numbers: FxHashMap<u64, u32>,
-    lost: u64,
+    began: Option<Moment>,
+    /// In the order in which they were handed out.
+    chunks: Vec<Arc<Chunk>>,
+    streams: u32,
+    tables: Tables,
 }
 
 /// A task as it was submitted.
-pub(crate) struct Described {
+pub(crate) struct Described<'a> {
     pub(crate) id: TaskId,
     pub(crate) parent: TaskId,
-    pub(crate) name: Name,
-    pub(crate) location: &'static Location<'static>,
+    pub(crate) site: Site,
     pub(crate) context: u32,
     pub(crate) priority: i32,
     pub(crate) internal: bool,
-    pub(crate) after: Vec<TaskId>,
-    pub(crate) ends_with: Vec<TaskId>,
-    accesses: Vec<Touched>,
-}
-
-struct Touched {
-    region: u32,
-    indices: Arc<IndexSet>,
-    mode: Mode,
-    operator: &'static str,
-}
-
-impl Described {
-    pub(crate) fn new(id: TaskId, parent: TaskId, name: Name, location: &'static Location<'static>) -> Self {
-        Self {
-            id,
-            parent,
-            name,
-            location,
-            context: 0,
-            priority: 0,
-            internal: false,
-            after: Vec::new(),
-            ends_with: Vec::new(),
-            accesses: Vec::new(),
-        }
-    }
+    pub(crate) ends_with: &'a [TaskId],
+    /// The operators of the arguments that are reduced into.
+    pub(crate) folds: &'a [(Arc<dyn Folds>, bool)],
 }
 
 impl Tracer {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            on: Padded(AtomicBool::new(false)),
-            epoch: Instant::now(),
-            rings: (0..=workers).map(|_| Padded(Mutex::new(Ring::default()))).collect(),
-            starts: AtomicU32::new(0),
+            on: Padded(AtomicU32::new(0)),
+            submissions: Padded(AtomicU32::new(0)),
+            lost: AtomicU64::new(0),
+            workers,
             state: Mutex::default(),
         }
     }
@@ -113,126 +98,150 @@ impl Tracer {
     /// Whether events are recorded.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
+        self.recording().is_some()
+    }
+
+    /// The number of the recording that goes on.
+    #[inline]
+    fn recording(&self) -> Option<u32> {
         // Relaxed: a task that is submitted or runs while the switch is turned may be recorded or not.
-        self.on.load(Ordering::Relaxed)
+        match self.on.load(Ordering::Relaxed) {
+            0 => None,
+            number => Some(number),
+        }
     }
 
     /// Begins a recording. What an earlier one left is forgotten.
     pub(crate) fn begin(&self) {
+        // Recordings of all runtimes have different numbers, so that writers of one are not taken for those of another.
+        static NUMBERS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
+        let number = NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed).max(1);
         let mut state = lock(&self.state);
-        for ring in &self.rings {
-            lock(ring).clear();
-        }
-        *state = Submitted { began: self.now(), ..Submitted::default() };
-        self.on.store(true, Ordering::SeqCst);
+        self.on.store(0, Ordering::SeqCst);
+        self.submissions.store(0, Ordering::Relaxed);
+        self.lost.store(0, Ordering::Relaxed);
+        *state = Recording { number, began: Some(Clock::get().moment()), ..Recording::default() };
+        self.on.store(number, Ordering::SeqCst);
     }
 
-    fn now(&self) -> u64 {
-        self.epoch.elapsed().as_nanos() as u64
+    /// Memory for a thread that has none yet.
+    fn first_chunk(&self, recording: u32, worker: u32) -> Option<Arc<Chunk>> {
+        let mut state = lock(&self.state);
+        let stream = state.streams;
+        let chunk = state.hand_out(recording, || Chunk::new(stream, worker));
+        match &chunk {
+            Some(_) => state.streams += 1,
+            None => drop(self.lost.fetch_add(1, Ordering::Relaxed)),
+        }
+        chunk
+    }
+
+    /// Further memory for a thread; none when the limit is reached or the recording is over.
+    fn next_chunk(&self, recording: u32, full: &Chunk) -> Option<Arc<Chunk>> {
+        // Made before the lock is taken: it takes as long as several events.
+        let chunk = Chunk::new(full.stream, full.worker);
+        lock(&self.state).hand_out(recording, || chunk)
+    }
+
+    /// Does something with the tables of a recording, unless it is over.
+    fn in_tables<T>(&self, recording: u32, f: impl FnOnce(&mut Tables) -> T) -> Option<T> {
+        let mut state = lock(&self.state);
+        (state.number == recording).then(|| f(&mut state.tables))
     }
 
     /// Something happened to a task.
     #[inline]
     pub(crate) fn of_task(&self, kind: EventKind, task: TaskId, worker: Option<WorkerId>) {
-        if self.is_on() {
-            self.record(kind, task.bits(), worker, 0);
+        if let Some(recording) = self.recording() {
+            self.record(recording, kind, worker, task.bits());
         }
     }
 
-    /// A task starts. True when it is time to look at the queues.
+    /// A task became ready by what this thread recorded last.
     #[inline]
-    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>) -> bool {
-        if !self.is_on() {
-            return false;
+    pub(crate) fn ready(&self, task: TaskId) {
+        if let Some(recording) = self.recording() {
+            self.record_ready(recording, task);
         }
-        self.record(EventKind::Start, task.bits(), worker, 0);
-        // Relaxed: it only decides when to look.
-        self.starts.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOKS)
     }
 
-    /// A worker has nothing to do from now on, for a reason.
-    pub(crate) fn idle(&self, worker: WorkerId, reason: IdleReason) {
-        self.of_worker(EventKind::Idle, Some(worker), reason as u32);
+    #[cold]
+    fn record_ready(&self, recording: u32, task: TaskId) {
+        writer::with(self, recording, None, |writer| writer.consequence(self, EventKind::Ready, task.bits()));
+    }
+
+    /// A task starts; `outermost` says that its worker was not running another one. True when it is time to look at the
+    /// queues.
+    #[cold]
+    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>, outermost: bool) -> bool {
+        let Some(recording) = self.recording() else { return false };
+        let start = |writer: &mut writer::Writer| writer.start(self, task.bits(), outermost);
+        writer::with(self, recording, Some(number(worker)), start).unwrap_or(false)
+    }
+
+    /// A worker, or a thread that is none, has nothing to do from now on, for a reason.
+    pub(crate) fn idle(&self, worker: Option<WorkerId>, reason: IdleReason) {
+        self.of_worker(EventKind::Idle, worker, reason as u32);
     }
 
     /// A worker has something to do again.
-    pub(crate) fn busy(&self, worker: WorkerId) {
-        self.of_worker(EventKind::Busy, Some(worker), 0);
+    pub(crate) fn busy(&self, worker: Option<WorkerId>) {
+        self.of_worker(EventKind::Busy, worker, 0);
     }
 
     /// A worker chose what to do, and goes through the phases of its cycle. On the processors of this process nothing has to
-    /// be brought, so all of them but the last are over at once: they are recorded together, at the price of one event.
+    /// be brought, so all of them but the last are over at once. Those of a turn that executes something are recorded with
+    /// the start of that.
     #[inline]
     pub(crate) fn turn(&self, worker: WorkerId, executes: bool) {
-        if self.is_on() {
-            self.record_turn(worker, executes);
+        if !executes && let Some(recording) = self.recording() {
+            writer::with(self, recording, Some(worker.0), |writer| writer.turn(self));
         }
     }
 
-    #[cold]
-    fn record_turn(&self, worker: WorkerId, executes: bool) {
-        let mut ring = lock(&self.rings[worker.index()]);
-        let time = self.now();
-        for phase in Phase::ALL.into_iter().filter(|phase| executes || *phase != Phase::Execute) {
-            ring.push(Event::of_worker(time, EventKind::Phase, worker.0, phase as u32));
-        }
+    /// So many tasks wait in the queues.
+    pub(crate) fn queue_length(&self, worker: Option<WorkerId>, length: usize) {
+        self.of_worker(EventKind::QueueLength, worker, u32::try_from(length).unwrap_or(u32::MAX));
     }
 
-    /// Something happened to a worker, or, without one, to all of them.
+    /// Something happened to a worker, or to a thread that is none.
     #[inline]
-    pub(crate) fn of_worker(&self, kind: EventKind, worker: Option<WorkerId>, value: u32) {
-        if self.is_on() {
-            self.record(kind, NO_TASK, worker, value);
+    fn of_worker(&self, kind: EventKind, worker: Option<WorkerId>, value: u32) {
+        if let Some(recording) = self.recording() {
+            self.record(recording, kind, worker, u64::from(value));
         }
     }
 
     #[cold]
-    fn record(&self, kind: EventKind, task: u64, worker: Option<WorkerId>, value: u32) {
-        let number = worker.map_or(NO_WORKER, |w| w.0);
-        let ring = worker.map_or(self.rings.len() - 1, WorkerId::index);
-        let mut ring = lock(&self.rings[ring]);
-        // Under the lock, so that the times of one ring do not go back.
-        ring.push(Event { time: self.now(), task, value, worker: number, kind });
+    fn record(&self, recording: u32, kind: EventKind, worker: Option<WorkerId>, value: u64) {
+        writer::with(self, recording, Some(number(worker)), |writer| writer.event(self, kind, value));
     }
 
     /// A task was submitted. Tasks that touch common data are described in the order in which they must run.
-    pub(crate) fn submitted(
-        &self,
-        mut task: Described,
-        args: &[Arg],
-        operators: &[&'static str],
-        by: Option<WorkerId>,
-    ) {
-        self.of_task(EventKind::Submit, task.id, by);
-        let mut state = lock(&self.state);
-        if state.tasks.len() >= TASKS {
-            state.lost += 1;
-            return;
+    pub(crate) fn submitted(&self, task: &Described<'_>, args: &[Arg], by: Option<WorkerId>) {
+        if let Some(recording) = self.recording() {
+            writer::with(self, recording, Some(number(by)), |writer| writer.submit(self, task, args));
         }
-        let mut operators = operators.iter();
-        for arg in args {
-            let operator = if arg.mode() == Mode::Reduce { operators.next().copied().unwrap_or("") } else { "" };
-            if !arg.is_ordered() || arg.piece().indices.is_empty() {
-                continue;
-            }
-            let tree = arg.piece().tree();
-            let next = state.regions.len() as u32;
-            let region = *state.numbers.entry(tree.number).or_insert(next);
-            if region == next {
-                let record = RegionRecord { name: tree.name.clone().into(), len: tree.len, unordered: false };
-                state.regions.push(record);
-            }
-            let indices = Arc::clone(&arg.piece().indices);
-            task.accesses.push(Touched { region, indices, mode: arg.mode(), operator });
-        }
-        state.tasks.push(task);
     }
 
-    /// A task that was just submitted starts after others.
+    /// A task that this thread has just submitted starts after others.
     pub(crate) fn comes_after(&self, task: TaskId, after: &[TaskId]) {
-        let mut state = lock(&self.state);
-        if let Some(described) = state.tasks.iter_mut().rev().find(|t| t.id == task) {
-            described.after.extend_from_slice(after);
+        if let Some(recording) = self.recording() {
+            writer::with(self, recording, None, |writer| writer.comes_after(self, task, after));
         }
     }
+}
+
+impl Recording {
+    fn hand_out(&mut self, recording: u32, chunk: impl FnOnce() -> Chunk) -> Option<Arc<Chunk>> {
+        (self.number == recording && self.chunks.len() < chunk::MOST).then(|| {
+            let chunk = Arc::new(chunk());
+            self.chunks.push(Arc::clone(&chunk));
+            chunk
+        })
+    }
+}
+
+fn number(worker: Option<WorkerId>) -> u32 {
+    worker.map_or(NO_WORKER, |worker| worker.0)
 }

@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use drawloom_trace::EventKind;
 use drawloom_trace::verify::{self, Rule};
 
 use crate::Loom;
@@ -41,6 +42,30 @@ fn the_same_program_with_its_edge_is_clean() {
     loom.task("reader").read(&second).run(|_| ());
     loom.wait_all().unwrap();
     assert!(verify::verify(&loom.trace_stop()).unwrap().is_clean());
+}
+
+/// Each task takes a dozen words, and a recording has room for some ten thousand of them here.
+#[test]
+fn a_recording_that_is_too_long_says_how_much_it_lost() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let x = loom.value("x", 0_u64);
+        loom.trace_start();
+        for _ in 0..40_000 {
+            loom.task("add").update(&x).run(|x| *x += 1);
+        }
+        loom.wait_all().unwrap();
+        let trace = loom.trace_stop();
+        assert_eq!(x.get().unwrap(), 40_000);
+        assert!(trace.dropped > 10_000 && trace.tasks.len() > 1000 && trace.tasks.len() < 40_000, "{}", trace.dropped);
+        assert!(trace.events.iter().any(|e| e.kind == EventKind::Dropped));
+        assert!(verify::verify(&trace).unwrap().is_clean());
+        // The next one has all the room again.
+        loom.trace_start();
+        loom.task("add").update(&x).run(|x| *x += 1);
+        loom.wait_all().unwrap();
+        let trace = loom.trace_stop();
+        assert_eq!((trace.tasks.len(), trace.dropped), (1, 0));
+    }
 }
 
 /// A million failures are kept in as little memory as a few.

@@ -29,7 +29,7 @@ pub(crate) enum Found {
 /// Drives a worker until the runtime ends.
 pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
     core.workers.sit_down(worker);
-    let mut local = Local::new(Some(worker));
+    let mut local = Local::of_worker(worker);
     run_seated(core, &mut local, worker, None);
     core.workers.get_up();
 }
@@ -79,9 +79,9 @@ pub(crate) fn carry_out(core: &Core, local: &mut Local, worker: WorkerId, found:
 fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     core.flush(local);
     core.waiters.note_quiet();
-    core.tracer.idle(worker, IdleReason::NoWork);
+    core.tracer.idle(Some(worker), IdleReason::NoWork);
     let found = look_until_found(core, local, worker);
-    core.tracer.busy(worker);
+    core.tracer.busy(Some(worker));
     found
 }
 
@@ -113,7 +113,7 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             sleep.found();
             return Found::Nothing;
         }
-        core.tracer.idle(worker, IdleReason::Parked);
+        core.tracer.idle(Some(worker), IdleReason::Parked);
         core.workers.parked[worker.index()].fetch_add(1, Ordering::Relaxed);
         // The end of the runtime wakes those who sleep. Who is about to sleep then, and comes too late for that, sees it here.
         let last_look = || match core.choose(local, worker) {

@@ -1,0 +1,215 @@
+//! What is written into chunks: entries of a few words each.
+//!
+//! The low byte of an entry's first word says what it is. An event is two words: the time above that byte, and the task or
+//! another value. A submission is five words, followed by one for each access; a run of a node of a plan is four.
+
+use drawloom_trace::EventKind;
+
+use crate::access::Mode;
+
+/// A code below this is that of an [`EventKind`].
+const FIRST: u8 = 32;
+const SUBMISSION: u8 = FIRST;
+const INTERNAL: u8 = FIRST + 1;
+const ACCESS: u8 = FIRST + 2;
+const AFTER: u8 = FIRST + 3;
+const ENDS_WITH: u8 = FIRST + 4;
+const NODE: u8 = FIRST + 5;
+const TURN: u8 = FIRST + 6;
+const START_OF_TURN: u8 = FIRST + 7;
+
+/// The place of a bit in the low byte of a node's end that says whether a turn begins with the node.
+const BEGINS_TURN: u64 = 1 << 7;
+
+/// An entry, as it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// Something happened to a task, or to a worker.
+    Event { time: u64, kind: EventKind, value: u64 },
+    /// A task starts with which a worker's turn begins.
+    StartOfTurn { time: u64, task: u64 },
+    /// A turn in which nothing is executed.
+    Turn { time: u64 },
+    /// A task was submitted.
+    Submission(Submission),
+    /// What the task submitted last accesses.
+    Access { piece: u32, mode: Mode, operator: u16 },
+    /// A task starts after another.
+    After { task: u64, other: u64 },
+    /// A task is complete only when another is.
+    EndsWith { task: u64, other: u64 },
+    /// A node of a plan was run.
+    Node(NodeRun),
+}
+
+/// A task that was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Submission {
+    pub(crate) time: u64,
+    pub(crate) task: u64,
+    pub(crate) parent: u64,
+    /// Its place among all submissions.
+    pub(crate) sequence: u32,
+    pub(crate) context: u32,
+    pub(crate) site: u32,
+    pub(crate) priority: i32,
+    pub(crate) internal: bool,
+}
+
+/// One run of a node of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeRun {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// The task that stands for the run of the plan.
+    pub(crate) run: u64,
+    pub(crate) plan: u32,
+    pub(crate) node: u32,
+    /// How it ended: [`EventKind::End`], [`EventKind::Failed`] or [`EventKind::Cancelled`].
+    pub(crate) outcome: EventKind,
+    /// Whether it is the first node that a worker runs in a turn.
+    pub(crate) begins_turn: bool,
+}
+
+#[inline]
+fn first(payload: u64, code: u8) -> u64 {
+    payload << 8 | u64::from(code)
+}
+
+#[inline]
+fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+fn halves(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
+#[inline]
+pub(crate) fn event(time: u64, kind: EventKind, value: u64) -> [u64; 2] {
+    [first(time, kind as u8), value]
+}
+
+#[inline]
+pub(crate) fn start_of_turn(time: u64, task: u64) -> [u64; 2] {
+    [first(time, START_OF_TURN), task]
+}
+
+pub(crate) fn turn(time: u64) -> [u64; 1] {
+    [first(time, TURN)]
+}
+
+#[inline]
+pub(crate) fn submission(s: Submission) -> [u64; 5] {
+    let code = if s.internal { INTERNAL } else { SUBMISSION };
+    let (order, place) = (pair(s.sequence, s.context), pair(s.site, s.priority.cast_unsigned()));
+    [first(s.time, code), s.task, s.parent, order, place]
+}
+
+#[inline]
+pub(crate) fn access(piece: u32, mode: Mode, operator: u16) -> [u64; 1] {
+    [first(u64::from(operator) << 40 | (mode as u64) << 32 | u64::from(piece), ACCESS)]
+}
+
+pub(crate) fn after(task: u64, other: u64) -> [u64; 3] {
+    [first(0, AFTER), task, other]
+}
+
+pub(crate) fn ends_with(task: u64, other: u64) -> [u64; 3] {
+    [first(0, ENDS_WITH), task, other]
+}
+
+#[inline]
+pub(crate) fn node(n: NodeRun) -> [u64; 4] {
+    let turn = if n.begins_turn { BEGINS_TURN } else { 0 };
+    [first(n.start, NODE), n.run, first(n.end, n.outcome as u8) | turn, pair(n.plan, n.node)]
+}
+
+/// Reads the entries of a stream of words. An entry that was cut off is left out, as is everything after it.
+pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Item = Entry> {
+    std::iter::from_fn(move || {
+        let head = words.next()?;
+        let (time, code) = (head >> 8, head as u8);
+        if let Some(kind) = EventKind::from_number(code) {
+            return Some(Entry::Event { time, kind, value: words.next()? });
+        }
+        Some(match code {
+            SUBMISSION | INTERNAL => {
+                let (task, parent) = (words.next()?, words.next()?);
+                let ((sequence, context), (site, priority)) = (halves(words.next()?), halves(words.next()?));
+                let (priority, internal) = (priority.cast_signed(), code == INTERNAL);
+                Entry::Submission(Submission { time, task, parent, sequence, context, site, priority, internal })
+            }
+            ACCESS => {
+                let mode = Mode::from_bits((time >> 32 & 0xff) as usize);
+                Entry::Access { piece: time as u32, mode, operator: (time >> 40) as u16 }
+            }
+            AFTER => Entry::After { task: words.next()?, other: words.next()? },
+            ENDS_WITH => Entry::EndsWith { task: words.next()?, other: words.next()? },
+            NODE => {
+                let (run, end, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
+                let outcome = EventKind::from_number((end & 0x7f) as u8)?;
+                let begins_turn = end & BEGINS_TURN != 0;
+                Entry::Node(NodeRun { start: time, end: end >> 8, run, plan, node, outcome, begins_turn })
+            }
+            TURN => Entry::Turn { time },
+            START_OF_TURN => Entry::StartOfTurn { time, task: words.next()? },
+            _ => unreachable!("nothing else is written"),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let time = (1 << 56) - 1;
+        let submitted = Submission {
+            time,
+            task: u64::MAX,
+            parent: 7,
+            sequence: u32::MAX,
+            context: 3,
+            site: 9,
+            priority: -5,
+            internal: true,
+        };
+        let ran = NodeRun {
+            start: 5,
+            end: time,
+            run: 77,
+            plan: 8,
+            node: u32::MAX,
+            outcome: EventKind::Cancelled,
+            begins_turn: true,
+        };
+        let plain = Submission { internal: false, priority: i32::MIN, ..submitted };
+        let mut words = Vec::new();
+        words.extend(submission(submitted));
+        words.extend(access(u32::MAX, Mode::LendWrite, u16::MAX));
+        words.extend(after(1, 2));
+        words.extend(ends_with(3, 4));
+        words.extend(event(time, EventKind::Dropped, u64::MAX));
+        words.extend(start_of_turn(6, 5));
+        words.extend(turn(8));
+        words.extend(node(ran));
+        words.extend(submission(plain));
+        let expected = [
+            Entry::Submission(submitted),
+            Entry::Access { piece: u32::MAX, mode: Mode::LendWrite, operator: u16::MAX },
+            Entry::After { task: 1, other: 2 },
+            Entry::EndsWith { task: 3, other: 4 },
+            Entry::Event { time, kind: EventKind::Dropped, value: u64::MAX },
+            Entry::StartOfTurn { time: 6, task: 5 },
+            Entry::Turn { time: 8 },
+            Entry::Node(ran),
+            Entry::Submission(plain),
+        ];
+        assert_eq!(entries(words.iter().copied()).collect::<Vec<_>>(), expected);
+        // Cut off in the middle of the last one.
+        words.pop();
+        assert_eq!(entries(words.into_iter()).collect::<Vec<_>>(), expected[..8]);
+    }
+}

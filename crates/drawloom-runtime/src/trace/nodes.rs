@@ -1,0 +1,81 @@
+//! What is recorded of nodes of plans.
+//!
+//! A node is recorded when it has ended, with both of its times in one entry. Where nothing but the node before it, on the
+//! same thread, had to end first, it starts when that one ended: then one look at the clock is enough for both. When nodes
+//! became ready is not recorded at all, as it follows from the ends of the nodes they wait for.
+
+use drawloom_trace::EventKind;
+
+use super::clock::Clock;
+use super::entry::NodeRun;
+use super::tables::{Mark, PlanRecord, Tables};
+use super::{Tracer, number, writer};
+use crate::policy::WorkerId;
+use crate::task::record::TaskId;
+
+/// Is told what becomes of nodes that a thread runs one after the other.
+pub(crate) trait NodeLog {
+    /// A node starts; `alone` says that it waits for no node but the last one that ended here.
+    fn start(&mut self, alone: bool);
+    /// The node has ended.
+    fn end(&mut self, node: u32, outcome: EventKind);
+}
+
+/// Nothing is recorded.
+impl NodeLog for () {
+    #[inline]
+    fn start(&mut self, _: bool) {}
+
+    #[inline]
+    fn end(&mut self, _: u32, _: EventKind) {}
+}
+
+/// Nodes of one run of a plan that a thread runs in one turn.
+pub(crate) struct Nodes<'a> {
+    tracer: &'a Tracer,
+    clock: Clock,
+    recording: u32,
+    worker: u32,
+    run: u64,
+    plan: u32,
+    start: u64,
+    /// When the last node ended; zero before the first one.
+    last: u64,
+}
+
+impl NodeLog for Nodes<'_> {
+    #[inline]
+    fn start(&mut self, alone: bool) {
+        self.start = if alone && self.last != 0 { self.last } else { self.clock.now() };
+    }
+
+    #[inline]
+    fn end(&mut self, node: u32, outcome: EventKind) {
+        let end = self.clock.now();
+        let (start, begins_turn) = (self.start, self.last == 0);
+        let ran = NodeRun { start, end, run: self.run, plan: self.plan, node, outcome, begins_turn };
+        writer::with(self.tracer, self.recording, Some(self.worker), |writer| writer.node(self.tracer, ran));
+        self.last = end;
+    }
+}
+
+impl Tracer {
+    /// Describes the nodes of a plan, once in a recording.
+    #[inline]
+    pub(crate) fn plan(&self, mark: &Mark, describe: impl FnOnce(u32, &mut Tables) -> PlanRecord) {
+        if let Some(recording) = self.recording()
+            && mark.get(recording).is_none()
+        {
+            self.in_tables(recording, |tables| tables.plan(recording, mark, |tables| describe(recording, tables)));
+        }
+    }
+
+    /// Begins to record nodes of a run, unless nothing is recorded, or the run was submitted before the recording began.
+    #[inline]
+    pub(crate) fn nodes(&self, mark: &Mark, run: TaskId, worker: Option<WorkerId>) -> Option<Nodes<'_>> {
+        let recording = self.recording()?;
+        let plan = mark.get(recording)?;
+        let (clock, worker) = (Clock::get(), number(worker));
+        Some(Nodes { tracer: self, clock, recording, worker, run: run.bits(), plan, start: 0, last: 0 })
+    }
+}
