@@ -130,6 +130,13 @@ impl Local {
         self.scratchpads.push(scratch);
     }
 
+    /// The state of a thread that drives a worker, with room for what it will need.
+    pub(crate) fn of_worker(worker: WorkerId) -> Self {
+        let mut local = Self::new(Some(worker));
+        local.freed.reserve(2 * KEEP);
+        local
+    }
+
     pub(crate) fn new(worker: Option<WorkerId>) -> Self {
         Self {
             worker,

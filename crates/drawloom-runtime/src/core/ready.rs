@@ -197,9 +197,8 @@ impl Core {
         if record.was_claimed(id.generation()) {
             return Suits::Gone;
         }
-        // SAFETY: the context of a task is written before it is ready. If this one was run and its record is in use again,
-        // the claim will fail, whatever is read here.
-        let context = self.home(unsafe { record.context.get().read_volatile() });
+        // If the task was run and its record is in use again, the claim will fail, whatever is read here.
+        let context = self.home(super::peek::context_of(record));
         if is_member(context) { Suits::Yes } else { Suits::NotNow }
     }
 

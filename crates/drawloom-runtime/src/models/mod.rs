@@ -5,7 +5,7 @@
 //! of the guarantee that it checks; the guarantees are listed in `worker/README.md`.
 //!
 //! ```sh
-//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=2 cargo test --release --lib -p drawloom-runtime models
+//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --lib -p drawloom-runtime models
 //! cargo test --release --lib -p drawloom-runtime --features shuttle models
 //! DRAWLOOM_SCHEDULES=1000000 DRAWLOOM_SEED=7 cargo test --release --lib -p drawloom-runtime --features shuttle models
 //! ```

@@ -31,7 +31,7 @@ impl Sleep {
         Self {
             looking: Padded::default(),
             sleeping: Padded::default(),
-            sleepers: Mutex::new(Vec::new()),
+            sleepers: Mutex::new(Vec::with_capacity(workers)),
             woken: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         }
     }

@@ -156,7 +156,7 @@ impl Contexts {
 }
 
 /// How often contexts are changed by the one who disturbs, at most: changes must not take all the time.
-const MOST_CHANGES: usize = 60;
+pub(crate) const MOST_CHANGES: usize = 25;
 
 /// The workers whose numbers are set in a mask, or the first one.
 pub(crate) fn masked(workers: &[WorkerId], mask: u64) -> Vec<WorkerId> {

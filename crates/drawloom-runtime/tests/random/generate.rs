@@ -37,7 +37,7 @@ pub(crate) fn generate(seed: u64, failures: bool) -> Program {
             generator.stream(stream, &own, steps)
         })
         .collect();
-    let disturbed = (generator.rng.u32(..6) == 0).then_some(seed);
+    let disturbed = (generator.rng.u32(..8) == 0).then_some(seed);
     Program { regions: generator.regions, streams, contexts: generator.contexts, disturbed, cancelled: None }
 }
 

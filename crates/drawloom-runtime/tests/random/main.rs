@@ -38,6 +38,8 @@ struct Engine {
     name: String,
     workers: usize,
     policy: &'static str,
+    /// How many contexts were made.
+    contexts: usize,
     loom: Loom,
 }
 
@@ -47,11 +49,12 @@ impl Engine {
 
     /// The engines. The serial one is the first.
     fn all() -> Vec<Self> {
-        let mut engines = vec![Self { name: "serial".to_owned(), workers: 0, policy: "", loom: Loom::serial() }];
+        let mut engines =
+            vec![Self { name: "serial".to_owned(), workers: 0, policy: "", contexts: 0, loom: Loom::serial() }];
         for workers in WORKERS {
             for policy in POLICIES {
                 let loom = Self::make(workers, policy);
-                engines.push(Self { name: format!("{workers} workers, {policy}"), workers, policy, loom });
+                engines.push(Self { name: format!("{workers} workers, {policy}"), workers, policy, contexts: 0, loom });
             }
         }
         engines
@@ -62,11 +65,12 @@ impl Engine {
         Loom::builder().workers(workers).policy(policy).patience(Watchdog::PATIENCE / 2).build().unwrap()
     }
 
-    fn refresh(&mut self) {
-        let next = self.loom.context("next").create().unwrap();
-        next.delete().unwrap();
-        if next.id().index() > Self::MOST_CONTEXTS {
+    /// Counts the contexts that a program makes, more or less.
+    fn refresh(&mut self, program: &Program) {
+        self.contexts += program.contexts.len() + if program.disturbed.is_some() { contexts::MOST_CHANGES } else { 0 };
+        if self.contexts > Self::MOST_CONTEXTS {
             self.loom = if self.workers == 0 { Loom::serial() } else { Self::make(self.workers, self.policy) };
+            self.contexts = 0;
         }
     }
 
@@ -80,8 +84,8 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().and_then(|n| n.parse().ok())
 }
 
-/// Everything that can be seen of a program's run on an engine, and what is expected of it.
-fn execute(engine: &Engine, program: &Program) -> (Meaning, Meaning) {
+/// Everything that can be seen of a program's run on an engine, and what is expected of it, unless that is known.
+fn execute(engine: &Engine, program: &Program, known: Option<&Meaning>) -> (Meaning, Meaning) {
     let loom = &engine.loom;
     let run = Run::new(loom, program);
     let mut meaning = Meaning::default();
@@ -119,7 +123,10 @@ fn execute(engine: &Engine, program: &Program) -> (Meaning, Meaning) {
     meaning.tasks.extend(std::mem::take(&mut *run.inner.lock().unwrap()));
     meaning.ran = std::mem::take(&mut *run.ran.lock().unwrap());
     let began = run.began.lock().unwrap();
-    let expected = engine.expected(program, program.cancelled.map(|_| &*began));
+    let expected = match known {
+        Some(known) => known.clone(),
+        None => engine.expected(program, program.cancelled.map(|_| &*began)),
+    };
     drop(began);
     meaning.regions = contents(&run, program, &expected);
     (meaning, expected)
@@ -227,17 +234,19 @@ fn try_programs(trouble: Trouble, usual: u64) {
     for seed in seeds {
         let program = generate(seed, trouble != Trouble::None);
         let program = if trouble == Trouble::Cancelled { program.made_to_be_cancelled(seed) } else { program };
+        // Where the number of workers matters, or the moment, each run has its own meaning.
+        let is_known = !program.needs_workers() && program.cancelled.is_none();
+        let known = is_known.then(|| interpret(&program, None, None));
         let check = |engine: &mut Engine| {
             let name = &engine.name;
             watchdog.begin(format!("seed {seed} on {name}\n{program}"));
-            let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(engine, &program)));
+            let run =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(engine, &program, known.as_ref())));
             let (found, expected) = run.unwrap_or_else(|_| panic!("seed {seed} on {name}\n{program}"));
             if let Some(difference) = difference(&found, &expected) {
                 panic!("seed {seed} on {name}: {difference}\n{program}");
             }
-            if !program.contexts.is_empty() || program.disturbed.is_some() {
-                engine.refresh();
-            }
+            engine.refresh(&program);
         };
         check(&mut engines[0]);
         // Now and then the run is recorded, and another party derives the required orders from what was declared.
