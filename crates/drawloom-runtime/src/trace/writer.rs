@@ -21,6 +21,7 @@ use crate::task::record::TaskId;
 /// How many ticks go by between two looks of one worker at the queues: about a tenth of a millisecond.
 const LOOKS: u64 = 1 << 18;
 
+// Recordings are not modelled, so this is the standard library's under the model checkers as well.
 thread_local! {
     /// The writers of this thread; the one used last is the first.
     static WRITERS: RefCell<Vec<Writer>> = const { RefCell::new(Vec::new()) };
