@@ -49,8 +49,15 @@ impl Core {
         if ends_with {
             self.link_ends(id, record, &mut link);
         }
-        // AcqRel: the one who reaches zero sees everything written by those who counted down before.
-        if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
+        let ready = if link == 0 {
+            // Without an edge nobody else counts down.
+            record.pending.store(0, Ordering::Relaxed);
+            true
+        } else {
+            // AcqRel: the one who reaches zero sees everything written by those who counted down before.
+            record.pending.fetch_sub(done, Ordering::AcqRel) == done
+        };
+        if ready {
             self.tracer.ready(id);
             self.dispatch_one(id.index());
         }

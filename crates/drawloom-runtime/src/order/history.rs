@@ -54,6 +54,8 @@ pub(crate) struct History {
     mark: u64,
     /// How many reductions were opened, at least.
     opened: u64,
+    /// How many of them are open.
+    open: usize,
 }
 
 // SAFETY: the pointers are addresses of pieces, which are `Sync` and outlive the scope's tasks.
@@ -61,7 +63,7 @@ unsafe impl Send for History {}
 
 impl History {
     pub(crate) fn new(scope: ScopeId) -> Self {
-        Self { scope, slots: FxHashMap::default(), mark: 0, opened: 0 }
+        Self { scope, slots: FxHashMap::default(), mark: 0, opened: 0, open: 0 }
     }
 
     fn slot(&mut self, piece: &Piece) -> &mut Slot {
@@ -93,8 +95,10 @@ impl History {
         // Also a task that is refused is remembered: those after it must find that it did not write.
         let refused = if args.len() > 1 { self.refuse_overlap(args) } else { Ok(()) };
         // First everything is looked at, then everything is changed: the arguments of one task do not wait for each other.
-        for &arg in args.iter().filter(|a| a.is_ordered()) {
-            self.settle_reductions(weaver, arg, folds_of(args, folds, arg));
+        if self.open > 0 {
+            for &arg in args.iter().filter(|a| a.is_ordered()) {
+                self.settle_reductions(weaver, arg, folds_of(args, folds, arg));
+            }
         }
         for &arg in args.iter().filter(|a| a.is_ordered()) {
             self.look(weaver, arg, waits);
@@ -247,6 +251,7 @@ impl History {
     #[cold]
     fn close_reduction<W: Weaver>(&mut self, weaver: &W, piece: &Piece) {
         let Some(open) = self.slot(piece).reduction.take() else { return };
+        self.open -= 1;
         let arg = Arg::new(piece, Mode::Update);
         // Others that overlap are folded before, and so begin before.
         self.settle_reductions(weaver, arg, None);
@@ -275,7 +280,9 @@ impl History {
         self.opened += 1;
         let opened = self.opened;
         self.slot(&piece.tree().root).changes += 1;
-        let open = self.slot(piece).reduction.get_or_insert_with(|| {
+        let slot = self.slot(piece);
+        let is_new = slot.reduction.is_none();
+        let open = slot.reduction.get_or_insert_with(|| {
             Box::new(OpenReduction {
                 reduction: Arc::new(Reduction::new(Arc::clone(folds), *ordered)),
                 members: Tasks::new(),
@@ -286,7 +293,9 @@ impl History {
         });
         push_and_forget(&mut open.members, task, |id| weaver.is_complete(id));
         open.count += 1;
-        Joined { reduction: Arc::clone(&open.reduction), number: open.count - 1 }
+        let joined = Joined { reduction: Arc::clone(&open.reduction), number: open.count - 1 };
+        self.open += usize::from(is_new);
+        joined
     }
 
     /// Refuses arguments that overlap when one of them is not only read.

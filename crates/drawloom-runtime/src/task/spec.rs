@@ -19,7 +19,8 @@ pub(crate) struct Spec {
     pub(crate) context: u32,
     pub(crate) priority: i32,
     args: [Arg; ARGS],
-    count: u32,
+    /// As wide as a register: a narrower one would be written in part and copied as a whole, which processors do slowly.
+    count: usize,
     pub(crate) extras: Option<Box<Extras>>,
     /// Why the task must be refused, as far as the description shows.
     pub(crate) refused: Option<Error>,
@@ -49,7 +50,7 @@ impl Spec {
 
     #[inline]
     pub(crate) fn push(&mut self, arg: Arg) {
-        let at = self.count as usize;
+        let at = self.count;
         if at < ARGS {
             self.args[at] = arg;
         } else {
@@ -89,8 +90,8 @@ impl Spec {
     #[inline]
     pub(crate) fn args(&self) -> &[Arg] {
         match &self.extras {
-            Some(extras) if self.count as usize > ARGS => &extras.args,
-            _ => &self.args[..self.count as usize],
+            Some(extras) if self.count > ARGS => &extras.args,
+            _ => &self.args[..self.count],
         }
     }
 
@@ -100,7 +101,7 @@ impl Spec {
     }
 
     pub(crate) fn count(&self) -> u32 {
-        self.count
+        self.count as u32
     }
 
     pub(crate) fn in_place(&self) -> [Arg; ARGS] {

@@ -77,7 +77,6 @@ pub(crate) fn carry_out(core: &Core, local: &mut Local, worker: WorkerId, found:
 /// Looks for work for a while, then sleeps until there is some.
 #[cold]
 fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
-    core.flush(local);
     core.waiters.note_quiet();
     core.tracer.idle(Some(worker), IdleReason::NoWork);
     let found = look_until_found(core, local, worker);
@@ -93,6 +92,10 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             // Not at once: a thread that submits goes faster when it is not met at every task, and several are found then.
             for _ in 0..SPINS {
                 hint::spin_loop();
+            }
+            // Nor does it want to be met at the pool of records.
+            if round == 2 || LOOKS == 1 {
+                core.flush(local);
             }
             match schedule(core, local, worker) {
                 Found::Nothing => {}
