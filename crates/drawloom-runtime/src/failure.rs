@@ -10,7 +10,7 @@
 //! kept for as long as its future may still ask: a future that is dropped says so, once anything has failed at all. So a
 //! program in which every task fails runs in bounded memory, and one in which none does pays nothing.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, ErrorKind, LISTED, Result, TaskOrigin};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,6 +41,8 @@ struct State {
     reported: u64,
     /// The last time that each context, or everything, was cancelled.
     cancels: Vec<Cancel>,
+    /// Tasks that were marked as cancelled by mistake.
+    spared: FxHashSet<TaskId>,
     failed: u64,
     cancelled: u64,
 }
@@ -98,15 +100,17 @@ impl Failures {
         lock(&self.state).refusals.entry(task).or_insert_with(|| reason.root().clone());
     }
 
-    /// Tasks of a context, or all tasks, were cancelled.
-    pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
+    /// Tasks of a context, or all tasks, are cancelled by `mark`, which returns those that it marked by mistake.
+    pub(crate) fn cancel(&self, context: Option<u32>, error: Error, mark: impl FnOnce() -> Vec<TaskId>) {
         let error = self.number(error);
+        // Until everything is marked nobody may ask for a reason.
         let mut state = lock(&self.state);
         if context.is_none() {
             state.cancels.clear();
         }
         state.cancels.retain(|c| c.context != context);
         state.cancels.push(Cancel { context, error });
+        state.spared.extend(mark());
     }
 
     /// Why a task failed or was cancelled.
@@ -117,12 +121,14 @@ impl Failures {
         lock(&self.state).reasons.get(&task).cloned()
     }
 
-    /// The error of a task that must not run.
-    pub(crate) fn reason(&self, task: TaskId, origin: TaskOrigin, context: u32) -> Error {
+    /// The error of a task that is marked as one that must not run; none if that was a mistake.
+    pub(crate) fn reason(&self, task: TaskId, origin: TaskOrigin, context: u32) -> Option<Error> {
         let mut state = lock(&self.state);
-        match state.refusals.remove(&task) {
+        let spared = state.spared.remove(&task);
+        Some(match state.refusals.remove(&task) {
             Some(own) if own.task() == Some(&origin) && own.number() == 0 => own,
             Some(because) => Error::cancelled(origin, because),
+            None if spared => return None,
             None => {
                 let cancel = state.cancels.iter().rev().find(|c| c.context.is_none_or(|c| c == context));
                 match cancel {
@@ -130,7 +136,7 @@ impl Failures {
                     None => Error::of_task(ErrorKind::Cancelled, origin, "was cancelled"),
                 }
             }
-        }
+        })
     }
 
     /// A task failed, or was cancelled. The reason is kept for its future, unless nobody can ask for it.
@@ -286,5 +292,24 @@ impl State {
         let others: Vec<Error> = errors.collect();
         let count = others.len() as u64 + list.more;
         Some(first.with_others(others, count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_was_marked_by_mistake_has_no_reason_unless_it_was_refused() {
+        let failures = Failures::default();
+        let origin = || TaskOrigin { name: "task".to_owned(), location: std::panic::Location::caller() };
+        let [meant, spared, refused] = [1, 2, 3].map(|index| TaskId::new(index, 1));
+        failures.refuse(refused, Error::of_task(ErrorKind::Overlap, origin(), "overlaps"));
+        let cancelled = Error::new(ErrorKind::Cancelled, "enough");
+        failures.cancel(Some(1), cancelled, || vec![spared, refused]);
+        assert_eq!(failures.reason(meant, origin(), 1).unwrap().kind(), ErrorKind::Cancelled);
+        assert!(failures.reason(spared, origin(), 0).is_none());
+        assert_eq!(failures.reason(refused, origin(), 0).unwrap().kind(), ErrorKind::Overlap);
+        assert!(failures.kept() == 0 && lock(&failures.state).spared.is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use drawloom_runtime::task::future::TryGet;
-use drawloom_runtime::{ErrorKind, Loom, Sum};
+use drawloom_runtime::{ErrorKind, Loom, Region, Sum};
 
 /// The serial engine, and engines with more and fewer workers than there are processors.
 fn looms() -> Vec<Loom> {
@@ -410,5 +410,28 @@ fn a_parent_that_was_told_that_its_child_is_refused_does_not_fail() {
             assert_eq!(parent.wait().unwrap(), ErrorKind::Overlap);
         }
         loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn what_a_cancelled_run_of_a_plan_should_have_written_is_spoiled() {
+    for workers in [1, 2, 8] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let x = loom.vector("x", vec![1_u64; 4]);
+        let halves: Vec<_> = x.blocks(2).unwrap().collect();
+        let gate = loom.value("gate", 0_u64);
+        let capture = loom.capture("half");
+        capture.task("fill").read(&gate).write(&halves[0]).run(|_, half| half.fill(2));
+        let plan = capture.plan().unwrap();
+        let held = gate.write().unwrap();
+        let run = plan.start();
+        loom.cancel();
+        drop(held);
+        assert_eq!(run.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+        assert_eq!(halves[0].to_vec().unwrap_err().kind(), ErrorKind::Cancelled);
+        assert_eq!(halves[1].to_vec().unwrap(), [1, 1]);
+        plan.run().unwrap();
+        assert_eq!(x.to_vec().unwrap(), [2, 2, 1, 1]);
+        let _ = loom.wait_all();
     }
 }

@@ -55,8 +55,9 @@ impl Core {
         let failed = match self.reason_to_cancel(id, record, args) {
             Some(error) => {
                 self.tracer.of_task(EventKind::Cancelled, id, local.worker);
+                self.fail(id, record, args, error);
                 self.drop_body(record);
-                Some(error)
+                None
             }
             None => {
                 // What is overwritten counts as proper from here on: the body's children may spoil it again.
@@ -88,7 +89,11 @@ impl Core {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             // SAFETY: the context of a task that is about to run does not change.
             let context = unsafe { *record.context.get() };
-            return Some(self.failures.reason(id, self.origin(record), context));
+            let reason = self.failures.reason(id, self.origin(record), context);
+            if reason.is_some() {
+                return reason;
+            }
+            record.flags.fetch_and(!flag::CANCELLED, Ordering::Relaxed);
         }
         // Contributions are private, and made in any order: it is the task that folds them which depends on the contents.
         args.iter()
@@ -202,6 +207,10 @@ impl Core {
         let cancelled = error.kind() == ErrorKind::Cancelled;
         let error = if cancelled { error } else { self.failures.number(error) };
         let flags = record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
+        // A run that began takes care of what its nodes write.
+        if flags & (flag::RUN | flag::CANCELLED) == flag::RUN | flag::CANCELLED {
+            self.spoil_run(record, error.root());
+        }
         let has_children = self.parts(record).1.is_some_and(|extras| extras.inside.is_some());
         let later = |mode: Mode| mode == Mode::Reduce || has_children && mode.lends();
         for arg in args.iter().filter(|a| a.mode().mutates() && !later(a.mode())) {

@@ -328,9 +328,10 @@ impl Core {
         if spec.extras.as_ref().is_some_and(|e| e.device.is_some()) {
             flags |= flag::DEVICE;
         }
-        record.flags.store(flags, Ordering::Relaxed);
-        record.clear_marks();
         peek::set_context(record, spec.context);
+        // Release: pairs with `mark_cancelled`, which then sees the context.
+        record.flags.store(flags, Ordering::Release);
+        record.clear_marks();
         // SAFETY: the record was taken from the pool by this thread, and its id is not known to anyone yet.
         unsafe {
             *record.priority.get() = spec.priority;

@@ -1,5 +1,7 @@
 //! Runs of plans: many nodes in the place of one body.
 
+use std::mem::MaybeUninit;
+
 use super::execute::quietly;
 use super::{Core, Local, RUNNING, Running};
 use crate::access::Frame;
@@ -11,8 +13,11 @@ use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, lock};
 use crate::task::body;
-use crate::task::record::{Kind, TaskId, flag};
+use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
 use crate::task::spec::Spec;
+
+/// Where the record of a run keeps the address of its plan, beside the body, which takes less room.
+const PLAN: usize = PAYLOAD - 1;
 
 impl Core {
     /// Submits a run of a plan: a task whose arguments are everything that the plan touches.
@@ -26,7 +31,9 @@ impl Core {
             begin(&state);
             Ok(())
         });
-        self.describe(record, Kind::Task, &mut spec, body.table, None, body.payload);
+        let mut payload = body.payload;
+        payload[PLAN] = MaybeUninit::new(0);
+        self.describe(record, Kind::Task, &mut spec, body.table, None, payload);
         record.flags.fetch_or(flag::RUN, Ordering::Relaxed);
         let mut waits = super::WAITS.take();
         waits.clear();
@@ -42,6 +49,10 @@ impl Core {
             let missing = plan.missing();
             // Nothing can be refused: the arguments of a run do not overlap.
             let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
+            // From here on the run has its place in the order, and spoils what it does not write.
+            // SAFETY: this thread is submitting the task.
+            let description = unsafe { (*record.description.get()).assume_init_mut() };
+            description.payload[PLAN] = MaybeUninit::new(Arc::as_ptr(plan).expose_provenance() as u64);
             self.trace_submission(id, None, plan.whole(), None);
             if self.tracer.is_on() {
                 let operators = plan.operators();
@@ -56,6 +67,17 @@ impl Core {
         self.finish_submission(id, &waits, &[]);
         super::WAITS.set(waits);
         id
+    }
+
+    /// A run was cancelled: what it should have written is spoiled.
+    #[cold]
+    pub(super) fn spoil_run(&self, record: &Record, because: &Error) {
+        // SAFETY: only this thread has the task, and `submit_run` wrote the word.
+        let plan = unsafe { (*record.description.get()).assume_init_ref().payload[PLAN].assume_init() };
+        // SAFETY: the body holds the plan, and is not dropped yet; the address is zero if there is nothing to spoil.
+        if let Some(plan) = unsafe { std::ptr::with_exposed_provenance::<PlanState>(plan as usize).as_ref() } {
+            plan.spoil(because);
+        }
     }
 
     /// The run is complete. If its own body has returned, so is the task that stands for it.

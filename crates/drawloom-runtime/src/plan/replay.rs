@@ -12,6 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::EventKind;
 
+use drawloom_graph::IndexSet;
+
 use super::compile::{Bound, NO_RARE, Node, NodeWork, Pattern, accumulators};
 use crate::access::reduction::{Accumulator, fold_all};
 use crate::access::{Arg, Frame, Mode, Scratchpad};
@@ -190,6 +192,16 @@ impl PlanState {
     /// Everything that a run touches.
     pub(crate) fn whole(&self) -> &[Arg] {
         &self.bound.whole
+    }
+
+    /// Spoils what a run would have written.
+    pub(crate) fn spoil(&self, because: &Error) {
+        for (root, ..) in &self.bound.needs {
+            let (args, tree) = (self.bound.args.iter().chain(&self.bound.folds), root.tree());
+            let written = args.filter(|arg| arg.mode().mutates() && std::ptr::eq(arg.piece().tree(), tree));
+            let indices = IndexSet::from_runs(written.flat_map(|arg| arg.piece().indices.runs().iter().cloned()));
+            tree.spoil(&indices, because);
+        }
     }
 
     /// What a run reads that was never written, if anything; and notes what it writes.
