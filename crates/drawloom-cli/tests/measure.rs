@@ -57,6 +57,17 @@ fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
 }
 
 #[test]
+fn tasks_says_how_much_faster_several_workers_are_than_one() {
+    let arguments = ["bench", "tasks", "--only", "scaling", "--no-peers", "--workers"];
+    let lines = drawloom(&[&arguments[..], &["2"]].concat()).exits(0).json_lines();
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let (one, two) = (line["one_worker_ns_per_task"].as_f64().unwrap(), line["ns_per_task"].as_f64().unwrap());
+    assert!((line["speedup"].as_f64().unwrap() - one / two).abs() < 0.02, "{line}");
+    assert!(positive(line, "task_ns") && two > 0.0, "{line}");
+    assert!(drawloom(&[&arguments[..], &["1"]].concat()).exits(0).json_lines().is_empty());
+}
+
+#[test]
 fn trace_gives_a_line_for_each_length_and_mode() {
     let arguments = ["bench", "trace", "--workers", "2", "--task-us", "0,3", "--work-us", "100", "--repeat", "2"];
     let lines = drawloom(&arguments).exits(0).json_lines();

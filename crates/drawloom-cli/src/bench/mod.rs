@@ -15,6 +15,7 @@ pub(crate) mod meter;
 mod metg;
 pub(crate) mod peers;
 mod rayon;
+mod scaling;
 mod tasks;
 mod trace;
 

@@ -7,7 +7,7 @@ use drawloom_apps::micro::{Cells, Shape};
 use drawloom_runtime::{Error, Loom, Region};
 use serde::Serialize;
 
-use super::{meter, peers, rayon};
+use super::{meter, peers, rayon, scaling};
 use crate::exit::Exit;
 use crate::number::{all_workers, integer, workers};
 use crate::output::{self, Output};
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     /// How many tasks a pattern has
     #[arg(long, default_value = "2e5", value_parser = integer, value_name = "N")]
     tasks: u64,
-    /// Measure only these: patterns, startup, idle, memory
+    /// Measure only these: patterns, scaling, startup, idle, memory
     #[arg(long, value_delimiter = ',', value_parser = What::read, value_name = "WHAT,…")]
     only: Vec<What>,
     /// Measure only ours
@@ -76,11 +76,17 @@ enum What {
     Idle,
     /// Bytes that a waiting task takes.
     Memory,
+    /// How much faster several workers are than one.
+    Scaling,
 }
 
 impl What {
     fn all() -> impl Iterator<Item = What> {
-        [What::Memory].into_iter().chain(Shape::ALL.map(What::Pattern)).chain([What::Startup, What::Idle])
+        [What::Memory].into_iter().chain(Shape::ALL.map(What::Pattern)).chain([
+            What::Scaling,
+            What::Startup,
+            What::Idle,
+        ])
     }
 
     fn name(self) -> &'static str {
@@ -89,6 +95,7 @@ impl What {
             What::Startup => "startup",
             What::Idle => "idle",
             What::Memory => "memory",
+            What::Scaling => "scaling",
         }
     }
 
@@ -197,6 +204,9 @@ impl Bench {
                 Some(line) => output.json(&line),
                 None => output::complain("idle: this system does not say how much processor time threads use; skipped"),
             },
+            // One worker is not faster than one.
+            What::Scaling if self.workers == 1 => {}
+            What::Scaling => output.json(&scaling::measure(self.workers, REPETITIONS)?),
             // How many workers there are makes no difference to what waits.
             What::Memory if !first => {}
             What::Memory => match self.memory().map_err(say)? {
