@@ -100,8 +100,8 @@ impl Failures {
         lock(&self.state).refusals.entry(task).or_insert_with(|| reason.root().clone());
     }
 
-    /// Tasks of a context, or all tasks, are cancelled by `mark`, which returns those that it marked by mistake.
-    pub(crate) fn cancel(&self, context: Option<u32>, error: Error, mark: impl FnOnce() -> Vec<TaskId>) {
+    /// Tasks of a context, or all tasks, are cancelled by `mark`, which says which of them are to be spared.
+    pub(crate) fn cancel(&self, context: Option<u32>, error: Error, mark: impl FnOnce(&mut FxHashSet<TaskId>)) {
         let error = self.number(error);
         // Until everything is marked nobody may ask for a reason.
         let mut state = lock(&self.state);
@@ -110,7 +110,7 @@ impl Failures {
         }
         state.cancels.retain(|c| c.context != context);
         state.cancels.push(Cancel { context, error });
-        state.spared.extend(mark());
+        mark(&mut state.spared);
     }
 
     /// Why a task failed or was cancelled.
@@ -306,7 +306,7 @@ mod tests {
         let [meant, spared, refused] = [1, 2, 3].map(|index| TaskId::new(index, 1));
         failures.refuse(refused, Error::of_task(ErrorKind::Overlap, origin(), "overlaps"));
         let cancelled = Error::new(ErrorKind::Cancelled, "enough");
-        failures.cancel(Some(1), cancelled, || vec![spared, refused]);
+        failures.cancel(Some(1), cancelled, |list| list.extend([spared, refused]));
         assert_eq!(failures.reason(meant, origin(), 1).unwrap().kind(), ErrorKind::Cancelled);
         assert!(failures.reason(spared, origin(), 0).is_none());
         assert_eq!(failures.reason(refused, origin(), 0).unwrap().kind(), ErrorKind::Overlap);

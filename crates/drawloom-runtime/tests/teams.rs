@@ -360,3 +360,33 @@ fn a_team_task_is_cancelled_before_it_runs_or_runs_in_its_team() {
         assert_eq!(loom.task("after").team(2).returns(|member| member.size()).wait().unwrap(), 2);
     }
 }
+
+/// A worker that waits for children helps with teams of their family, and one of those may itself have children that it
+/// waits for. When that is over, the worker still waits in the first task, and belongs to no other team.
+#[test]
+fn a_worker_that_waits_inside_of_a_task_joins_no_team_of_another_family() {
+    thread_local! {
+        static WAITS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+    let loom = Loom::builder().workers(3).build().unwrap();
+    let outer = |loom: &Loom| loom.task("outer").team(2..=3).returns(|_| WAITS.get());
+    for _ in 0..500 {
+        let handle = loom.clone();
+        let family = loom.task("parent").run(move || {
+            WAITS.set(true);
+            for _ in 0..3 {
+                let inner = handle.clone();
+                let team = handle.task("team").team(1..=2).run(move |_| {
+                    inner.task("grandchild").run(std::thread::yield_now).wait().unwrap();
+                });
+                team.wait().unwrap();
+            }
+            WAITS.set(false);
+        });
+        let others: Vec<_> = (0..6).map(|_| outer(&loom)).collect();
+        for other in others {
+            assert!(!other.wait().unwrap(), "a team of another family ran inside of a task that waits");
+        }
+        family.wait().unwrap();
+    }
+}

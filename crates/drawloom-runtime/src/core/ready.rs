@@ -216,9 +216,10 @@ impl Core {
         self.set_family_wait(running, Some(parent));
     }
 
-    /// A worker runs something again, or returns to the body of the task.
-    pub(super) fn end_family_wait(&self, running: &Running<'_>) {
-        self.set_family_wait(running, None);
+    /// A worker runs something again, or returns to the body of the task; `outer` is the task in which it waits still, as a
+    /// member of a team of that task's family.
+    pub(super) fn end_family_wait(&self, running: &Running<'_>, outer: Option<TaskId>) {
+        self.set_family_wait(running, outer);
     }
 
     fn set_family_wait(&self, running: &Running<'_>, parent: Option<TaskId>) {

@@ -6,6 +6,8 @@
 
 use std::cell::Cell;
 
+use rustc_hash::FxHashSet;
+
 use super::{Core, Local, peek};
 use crate::error::Error;
 use crate::policy::{ReadyKind, WorkerId};
@@ -20,28 +22,30 @@ thread_local! {
 impl Core {
     /// Cancels the tasks of a context, or all tasks, that have not started. Those that run are left alone.
     pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
-        self.failures.cancel(context, error, || self.mark_cancelled(context));
+        self.failures.cancel(context, error, |spared| self.mark_cancelled(context, spared));
         self.cancel_calls(|of| context.is_none_or(|context| context == of));
         self.complete_stranded(context);
     }
 
-    /// Marks the tasks of a context. Returns tasks that were marked by mistake: a record whose last task was of the context
-    /// may be taken for a task of another one at that moment.
-    fn mark_cancelled(&self, context: Option<u32>) -> Vec<TaskId> {
-        let mut mistakes = Vec::new();
+    /// Marks the tasks of a context. Those that are marked by mistake are to be spared: a record whose last task was of the
+    /// context may be taken for a task of another one at that moment.
+    fn mark_cancelled(&self, context: Option<u32>, spared: &mut FxHashSet<TaskId>) {
         for index in self.slab.all() {
             let record = self.slab.get(index);
             let is_meant = || context.is_none_or(|context| peek::context_of(record) == context);
+            if !is_meant() {
+                continue;
+            }
+            // A record that is not a task's ignores the flag, and one that is taken later is described anew.
+            // AcqRel: pairs with `describe`. If the flag stays, the context that is read next is that of its task.
+            record.flags.fetch_or(flag::CANCELLED, Ordering::AcqRel);
+            let task = TaskId::new(index, record.generation());
             if is_meant() {
-                // A record that is not a task's ignores the flag, and one that is taken later is described anew.
-                // AcqRel: pairs with `describe`. If the flag stays, the context that is read next is that of its task.
-                record.flags.fetch_or(flag::CANCELLED, Ordering::AcqRel);
-                if !is_meant() {
-                    mistakes.push(TaskId::new(index, record.generation()));
-                }
+                spared.remove(&task);
+            } else {
+                spared.insert(task);
             }
         }
-        mistakes
     }
 
     /// Completes cancelled tasks that wait in contexts where no worker would come to take them.

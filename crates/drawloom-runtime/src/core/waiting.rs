@@ -147,6 +147,7 @@ impl Core {
         // SAFETY: the pointer is that of the thread's own state.
         let worker = unsafe { (*running.local).worker };
         let seat = worker.map(|worker| self.workers.seat(worker));
+        let outer = seat.and_then(|seat| seat.waits_in());
         while !self.is_complete(id) {
             self.begin_family_wait(running, inside.parent);
             let found = self.choose_family(running, &inside);
@@ -160,7 +161,7 @@ impl Core {
                 self.tracer.idle(worker, IdleReason::NoWork);
                 let waited = self.waiters.wait(self, inside.parent, On::Task(id), done);
                 self.tracer.busy(worker);
-                self.end_family_wait(running);
+                self.end_family_wait(running, outer);
                 waited?;
                 continue;
             }
@@ -168,7 +169,7 @@ impl Core {
                 // SAFETY: as in `run_family`.
                 self.join_family_team(unsafe { &mut *running.local });
             }
-            self.end_family_wait(running);
+            self.end_family_wait(running, outer);
             if let Found::Task(task) = found
                 && let ReadyKind::Task(id) = task.kind()
             {

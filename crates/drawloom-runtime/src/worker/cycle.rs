@@ -100,10 +100,7 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             match schedule(core, local, worker) {
                 Found::Nothing => {}
                 found => {
-                    // One who looked is gone; if that was the last one, there may be more to do.
-                    if sleep.found() && !core.is_stuck() {
-                        core.wake_more();
-                    }
+                    leave_looking(core);
                     return found;
                 }
             }
@@ -126,12 +123,19 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             found => Some(found),
         };
         if let Some(found) = sleep.sleep(worker.index(), last_look) {
-            sleep.found();
+            leave_looking(core);
             return found;
         }
         if core.workers.is_stopping() {
             sleep.found();
             return Found::Nothing;
         }
+    }
+}
+
+/// One who looked has found something. If that was the last one, there may be more to do, and nobody was woken for it.
+fn leave_looking(core: &Core) {
+    if core.workers.sleep.found() && !core.is_stuck() {
+        core.wake_more();
     }
 }
