@@ -435,3 +435,64 @@ fn what_a_cancelled_run_of_a_plan_should_have_written_is_spoiled() {
         let _ = loom.wait_all();
     }
 }
+
+/// An operator whose identity panics from some time on.
+#[derive(Clone)]
+struct Grumpy(Arc<std::sync::atomic::AtomicBool>);
+
+impl drawloom_runtime::Operator<u64> for Grumpy {
+    fn name(&self) -> &'static str {
+        "grumpy"
+    }
+    fn identity(&self) -> u64 {
+        assert!(!self.0.load(Ordering::SeqCst), "no identity today");
+        0
+    }
+    fn fold(&self, into: &mut u64, from: &u64) {
+        *into += *from;
+    }
+}
+
+#[test]
+fn workers_survive_whatever_of_the_users_panics_in_plans_and_teams() {
+    struct Unprintable;
+    impl std::fmt::Debug for Unprintable {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no debug")
+        }
+    }
+    impl std::fmt::Display for Unprintable {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no text")
+        }
+    }
+    impl std::error::Error for Unprintable {}
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("dropped")
+        }
+    }
+    for loom in looms() {
+        let grumpy = Grumpy(Arc::default());
+        let sum = loom.value("sum", 0_u64);
+        let capture = loom.capture("bad");
+        capture.task("unprintable").try_run(|| Err::<(), _>(Unprintable));
+        capture.task("bomb").run(|| std::panic::panic_any(Bomb));
+        let bad = capture.plan().unwrap();
+        let capture = loom.capture("grumpy");
+        capture.task("add").reduce(&sum, grumpy.clone()).run(|sum| *sum += 1);
+        let reduces = capture.plan().unwrap();
+        reduces.run().unwrap();
+        grumpy.0.store(true, Ordering::SeqCst);
+        bad.run().unwrap_err();
+        assert_eq!(reduces.run().unwrap_err().kind(), ErrorKind::Panicked);
+        let team = loom.task("team").reduce(&sum, grumpy.clone()).lent_team(1).run(|_, sum| *sum += 1);
+        assert_eq!(team.wait().unwrap_err().kind(), ErrorKind::Panicked);
+        grumpy.0.store(false, Ordering::SeqCst);
+        loom.task("reset").write(&sum).run(|sum| *sum = 0);
+        reduces.run().unwrap();
+        assert_eq!(sum.get().unwrap(), 1);
+        let _ = loom.wait_all();
+    }
+}

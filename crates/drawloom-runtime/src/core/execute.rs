@@ -10,7 +10,7 @@ use drawloom_trace::EventKind;
 use super::{Core, Local, RUNNING, Running};
 use crate::access::frame::Contribution;
 use crate::access::{Arg, Frame, Mode, Scratchpad};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, TaskOrigin};
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
 use crate::sync::near::bring_near;
@@ -171,19 +171,13 @@ impl Core {
     #[cold]
     pub(super) fn error_of(&self, record: &Record, error: BodyError) -> Error {
         let origin = self.origin(record);
-        match error.downcast::<Error>() {
-            // A task that the runtime made itself has no failures of its own.
-            Ok(own) if record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0 => {
-                Error::cancelled(origin, own.root().clone())
-            }
-            Ok(own) => Error::caused(origin, "it returned an error", *own),
-            Err(error) => {
-                let text = quietly(|| error.to_string()).unwrap_or_else(|_| "an error without a text".to_owned());
-                // The destructor of an error is the user's as well.
-                let _ = quietly(|| drop(error));
-                Error::of_task(ErrorKind::Failed, origin, text)
-            }
+        // A task that the runtime made itself has no failures of its own.
+        if record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0
+            && let Some(own) = error.downcast_ref::<Error>()
+        {
+            return Error::cancelled(origin, own.root().clone());
         }
+        returned(origin, error)
     }
 
     /// Drops a body that will not run, or not again.
@@ -245,8 +239,22 @@ pub(crate) fn quietly<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(panic_said)
 }
 
+/// The failure of a task whose body returned an error.
+#[cold]
+pub(crate) fn returned(origin: TaskOrigin, error: BodyError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(own) => Error::caused(origin, "it returned an error", *own),
+        Err(error) => {
+            let text = quietly(|| error.to_string()).unwrap_or_else(|_| "an error without a text".to_owned());
+            // The destructor of an error is the user's as well.
+            let _ = quietly(|| drop(error));
+            Error::of_task(ErrorKind::Failed, origin, text)
+        }
+    }
+}
+
 /// What a panic said. What it carried is dropped, which may panic again.
-pub(super) fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
+pub(crate) fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
     let said = panic_text(&*panic);
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         // Enough is enough: what a destructor of a panic panics with is not dropped.

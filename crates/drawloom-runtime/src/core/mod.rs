@@ -34,7 +34,7 @@ mod stop;
 mod teamwork;
 mod waiting;
 
-pub(crate) use execute::{panic_text, quietly};
+pub(crate) use execute::{panic_said, panic_text, quietly, returned};
 pub(crate) use peek::Service;
 
 use std::cell::Cell;

@@ -184,14 +184,18 @@ impl Core {
     fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> bool {
         let (args, extras) = self.shared_parts(record);
         let (counts, layouts): (&[u32], &[_]) = extras.map_or((&[], &[]), |e| (&e.counts, &e.scratch));
-        // Only a body that one member runs can reduce.
-        let mut contributions = extras.map_or_else(Vec::new, |extras| begin_contributions(args, extras));
+        // Only a body that one member runs can reduce. The identities of operators are the user's, and may panic.
+        let begun =
+            catch_unwind(AssertUnwindSafe(|| extras.map_or_else(Vec::new, |extras| begin_contributions(args, extras))));
+        let (mut contributions, panicked) = begun.map_or_else(|panic| (Vec::new(), Some(panic)), |list| (list, None));
         let places: Vec<*mut u8> =
             contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
         let mut scratch = local.take_scratch();
         let running = Running { core: self, id: team.task, record, local, node: None };
         let before = RUNNING.replace((&raw const running).cast());
-        let result = {
+        let result = if let Some(panic) = panicked {
+            Err(panic)
+        } else {
             let mut frame = Frame::new(args, counts, &places, &mut scratch, layouts);
             frame.team = Some((team, rank));
             frame.cpus = Some(&self.workers);

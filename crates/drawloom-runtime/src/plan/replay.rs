@@ -17,7 +17,7 @@ use drawloom_graph::IndexSet;
 use super::compile::{Bound, NO_RARE, Node, NodeWork, Pattern, accumulators};
 use crate::access::reduction::{Accumulator, fold_all};
 use crate::access::{Arg, Frame, Mode, Scratchpad};
-use crate::core::{Core, Local, panic_text};
+use crate::core::{Core, Local, panic_said, returned};
 use crate::data::region::Region;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::policy::Ready;
@@ -445,11 +445,9 @@ impl PlanState {
                 }
                 EventKind::End
             }
-            Ok(Err(error)) => {
-                self.fail(number, args, Error::of_task(ErrorKind::Failed, self.origin(number), error.to_string()))
-            }
+            Ok(Err(error)) => self.fail(number, args, returned(self.origin(number), error)),
             Err(panic) => {
-                self.fail(number, args, Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic)))
+                self.fail(number, args, Error::of_task(ErrorKind::Panicked, self.origin(number), panic_said(panic)))
             }
         }
     }
@@ -462,17 +460,19 @@ impl PlanState {
         scratch: &mut Scratchpad,
     ) -> std::thread::Result<crate::task::body::BodyResult> {
         let rare = &self.pattern.rare[node.rare as usize];
-        let mut places = [std::ptr::null_mut(); 16];
-        for (place, &(reduction, contribution)) in places.iter_mut().zip(&rare.joined) {
-            let (reduction, contribution) = (reduction as usize, contribution as usize);
-            // SAFETY: this accumulator belongs to this node alone until the fold, which waits for the node.
-            let accumulator = unsafe { &mut (&mut *self.accumulators.get())[reduction][contribution] };
-            self.pattern.reductions[reduction].folds.reset(accumulator);
-            *place = self.addresses[reduction][contribution];
-        }
-        let mut frame = Frame::new(args, &rare.counts, &places[..rare.joined.len()], scratch, &rare.scratch);
-        let body = &self.pattern.bodies[task as usize];
-        catch_unwind(AssertUnwindSafe(|| body(&mut frame)))
+        // The identities of operators are the user's, as the body is.
+        catch_unwind(AssertUnwindSafe(|| {
+            let mut places = [std::ptr::null_mut(); 16];
+            for (place, &(reduction, contribution)) in places.iter_mut().zip(&rare.joined) {
+                let (reduction, contribution) = (reduction as usize, contribution as usize);
+                // SAFETY: this accumulator belongs to this node alone until the fold, which waits for the node.
+                let accumulator = unsafe { &mut (&mut *self.accumulators.get())[reduction][contribution] };
+                self.pattern.reductions[reduction].folds.reset(accumulator);
+                *place = self.addresses[reduction][contribution];
+            }
+            let mut frame = Frame::new(args, &rare.counts, &places[..rare.joined.len()], scratch, &rare.scratch);
+            self.pattern.bodies[task as usize](&mut frame)
+        }))
     }
 
     /// Folds a reduction into its piece.
@@ -501,7 +501,7 @@ impl PlanState {
         match folded {
             Ok(()) => EventKind::End,
             Err(panic) => {
-                let error = Error::of_task(ErrorKind::Panicked, self.origin(number), panic_text(&*panic));
+                let error = Error::of_task(ErrorKind::Panicked, self.origin(number), panic_said(panic));
                 self.fail(number, &[arg], error)
             }
         }
