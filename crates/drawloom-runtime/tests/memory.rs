@@ -225,3 +225,21 @@ fn a_body_that_panics_on_a_device_fails_its_task_only() {
     loom.task("heal").write(&x).on_device("accelerator").run(|x| x.fill(2));
     assert_eq!(x.to_vec().unwrap(), [2; 10]);
 }
+
+/// Contributions are private: whoever makes one takes nothing away from a device that is still writing.
+#[test]
+fn a_contribution_leaves_what_it_will_be_folded_into_where_it_is() {
+    let (loom, _heaps) = with_accelerators(1);
+    let x = loom.value("x", 0_u64);
+    let ((go, gone), (start, started)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    let gone = Mutex::new(gone);
+    loom.task("write").write(&x).on_device("accelerator").run(move |x| {
+        start.send(()).unwrap();
+        gone.lock().unwrap().recv().unwrap();
+        *x = 10;
+    });
+    started.recv().unwrap();
+    loom.task("add").reduce(&x, Sum).run(|x| *x += 1).wait().unwrap();
+    go.send(()).unwrap();
+    assert_eq!(x.get().unwrap(), 11);
+}

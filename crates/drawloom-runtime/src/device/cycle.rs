@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Device, Progress};
-use crate::access::Arg;
+use crate::access::{Arg, Mode};
 use crate::core::{Core, Local};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::replicate::{Acquiring, Attempt};
@@ -73,6 +73,8 @@ pub(crate) fn acquire(args: &[Arg], node: MemoryId, memory: Option<&Arc<dyn Memo
         for (stage, arg) in stages.iter_mut().zip(args) {
             let replicates = &arg.piece().tree().replicates;
             let attempt = match std::mem::replace(stage, Stage::Fresh) {
+                // Contributions are private; what they are folded into may be anywhere until then.
+                Stage::Fresh if arg.mode() == Mode::Reduce => Attempt::Done(Address(0)),
                 Stage::Fresh => replicates.acquire(*arg, node, memory)?,
                 Stage::Waits(acquiring) => replicates.advance(acquiring),
                 Stage::Done(address) => Attempt::Done(address),
