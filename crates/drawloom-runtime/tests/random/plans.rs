@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use drawloom_runtime::{Error, Future, Plan};
+use drawloom_runtime::{Future, Plan};
 
 use crate::execute::{Any, Body, Run};
 use crate::forms;
@@ -79,14 +79,10 @@ impl RebindAll for Plan {
     }
 }
 
-/// How a run ended. Of several failures any may be the first, and what was spoiled before comes back as it was.
+/// How a run ended. Of several failures any may be the first, and what was spoiled before, by a run that was refused for
+/// example, comes back as it was.
 pub(crate) fn outcome_of(run: Future<()>) -> Outcome {
-    let refused = |error: &Error| error.task().is_some_and(|task| task.name.starts_with('p'));
-    match run.wait() {
-        Ok(()) => Outcome::Value(0),
-        Err(error) if refused(&error) => error.into(),
-        Err(_) => Outcome::Failed,
-    }
+    run.wait().map_or(Outcome::Failed, |()| Outcome::Value(0))
 }
 
 /// What a task of a plan leaves in the log, whichever of its runs comes first.
@@ -122,7 +118,13 @@ impl Interpreter<'_> {
             let missing =
                 |place: &(usize, usize)| !written.contains(place) && self.meaning.regions[place.0].missing[place.1];
             if mode.needs() && places.iter().any(missing) {
-                return Outcome::Uninitialised;
+                // What the run would have written is spoiled, as for any task that is refused.
+                for (piece, _) in args().filter(|(_, mode)| mode.mutates()) {
+                    for i in self.elements(piece) {
+                        self.meaning.regions[piece.region].spoiled[i] = true;
+                    }
+                }
+                return Outcome::Failed;
             }
             if mode.mutates() {
                 written.extend(places);
