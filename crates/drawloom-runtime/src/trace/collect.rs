@@ -63,10 +63,12 @@ impl Tracer {
             Event::of_task(scale.since_began(time), EventKind::Submit, numbers.tasks[&id].0, task.worker)
         }));
         let mut others = Vec::new();
+        let mut events = Events { trace: &mut trace, others: &mut others, scale: &scale, numbers: &numbers };
         for stream in state.streams() {
-            let events = &mut Events { trace: &mut trace, others: &mut others, scale: &scale, numbers: &numbers };
             events.take_stream(&stream);
         }
+        // What threads lost that had no room at all.
+        events.dropped(NO_WORKER, self.lost.load(Ordering::Relaxed));
         for task in &tasks {
             let (Some(first), Some(start)) = (numbers.node(task), starts.get(&task.submission.task)) else { continue };
             let plan = &state.tables.plans[task.nodes[0].plan as usize];
@@ -255,11 +257,17 @@ impl Events<'_> {
             self.take(worker, entry);
         }
         let lost: u64 = stream.iter().map(|chunk| chunk.lost()).sum();
-        if let (Some(last), true) = (self.others.last().map(|event| event.time), lost > 0) {
+        self.dropped(worker, lost);
+        self.trace.dropped += lost;
+    }
+
+    /// Says that something was lost, after what is known.
+    fn dropped(&mut self, worker: u32, lost: u64) {
+        if lost > 0 {
+            let last = self.others.last().or(self.trace.events.last()).map_or(0, |event| event.time);
             let value = u32::try_from(lost).unwrap_or(u32::MAX);
             self.others.push(Event::of_worker(last, EventKind::Dropped, worker, value));
         }
-        self.trace.dropped += lost;
     }
 
     fn take(&mut self, worker: u32, entry: Entry) {
