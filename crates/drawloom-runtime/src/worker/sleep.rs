@@ -88,15 +88,17 @@ impl Sleep {
 
     #[cold]
     pub(crate) fn wake_one(&self) {
-        let mut sleepers = lock(&self.sleepers);
-        if let Some(sleeper) = sleepers.pop() {
+        let sleeper = lock(&self.sleepers).pop();
+        if let Some(sleeper) = sleeper {
             self.rouse(sleeper);
         }
     }
 
     pub(crate) fn wake_all(&self) {
-        let mut sleepers = lock(&self.sleepers);
-        for sleeper in sleepers.drain(..) {
+        // One by one, as each is roused after the lock is free: it may be waiting for the lock itself.
+        loop {
+            let sleeper = lock(&self.sleepers).pop();
+            let Some(sleeper) = sleeper else { return };
             self.rouse(sleeper);
         }
     }
