@@ -182,7 +182,7 @@ pub(crate) struct Tree {
     /// The scope in which the region was created: only tasks of that scope, and tasks it was lent to, may use it.
     pub(crate) owner: ScopeId,
     base: std::cell::UnsafeCell<Buffer>,
-    /// Where the elements are, in the memory of this process. Null while they are only elsewhere.
+    /// The whole region, as a piece.
     pub(crate) root: Box<Piece>,
     pub(crate) partitions: Mutex<Partitions>,
     /// Copies of the elements in other memories.

@@ -1,8 +1,9 @@
 //! What a worker does, again and again.
 //!
 //! One turn of the cycle has five phases, always in this order: choosing a task, building up a team, preparing the task's
-//! input, making transfers progress, and running the task. On the processors of this process all memory is at hand, so the
-//! third and fourth phases have nothing to do for now; they are entered all the same, also when no task was found.
+//! input, making transfers progress, and running the task. What a task on a processor needs from the memory of a device is
+//! fetched when it is run, so the third and fourth phases have nothing to do for now; they are entered all the same, also when no
+//! task was found.
 
 use drawloom_trace::{IdleReason, Phase};
 
