@@ -39,7 +39,7 @@ impl Waiters {
     ///
     /// # Errors
     /// When that can never be.
-    pub(crate) fn wait(&self, core: &Core, id: TaskId, on: On, done: impl Fn(&Core) -> bool) -> Result<()> {
+    pub(crate) fn wait(&self, core: &Core, id: TaskId, on: On, done: impl Fn(&Core) -> bool + Sync) -> Result<()> {
         if look_for(LOOK, || done(core)) {
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl Waiters {
             fence(Ordering::SeqCst);
             done(core)
         };
-        let result = core.stalls.block(core, on, ready, park_at_most);
+        let result = core.stalls.block(core, on, &|| done(core), ready, park_at_most);
         self.remove_thread(id);
         result
     }
@@ -114,7 +114,7 @@ impl Waiters {
     ///
     /// # Errors
     /// When that can never be.
-    pub(crate) fn wait_quiet(&self, core: &Core, done: impl Fn(&Core) -> bool) -> Result<()> {
+    pub(crate) fn wait_quiet(&self, core: &Core, done: impl Fn(&Core) -> bool + Sync) -> Result<()> {
         if look_for(LOOK, || done(core)) {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Waiters {
                 drop(wait_at_most(&self.became_quiet, guard, most));
             }
         };
-        let result = core.stalls.block(core, On::Everything, || done(core), sleep);
+        let result = core.stalls.block(core, On::Everything, &|| done(core), || done(core), sleep);
         self.quiet_count.fetch_sub(1, Ordering::SeqCst);
         result
     }
