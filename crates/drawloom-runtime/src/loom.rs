@@ -45,7 +45,7 @@ pub struct Loom {
 }
 
 /// Numbers of workers are small integers, and threads are not free.
-const MOST_WORKERS: usize = 1 << 16;
+const MOST_WORKERS: usize = (1 << 16) - 1;
 
 /// Ends the runtime when the last handle is gone.
 struct Owner {
@@ -213,7 +213,7 @@ impl Loom {
 
     /// The worker that runs the calling thread's task, if any.
     pub fn current_worker(&self) -> Option<WorkerId> {
-        self.core().workers.current()
+        self.core().running_worker()
     }
 
     /// The context that all workers belong to at first, and in which tasks run that name none.
@@ -469,7 +469,7 @@ impl LoomBuilder {
         if count == 0 && !self.serial {
             return Err(Error::new(ErrorKind::Setting, "a runtime needs at least one worker"));
         }
-        if count >= MOST_WORKERS {
+        if count > MOST_WORKERS {
             let message = format!("a runtime has at most {MOST_WORKERS} workers, and {count} were asked for");
             return Err(Error::new(ErrorKind::Setting, message));
         }

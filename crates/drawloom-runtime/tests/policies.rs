@@ -1,4 +1,4 @@
-//! Policies, drivers, and the phases of a worker's cycle.
+//! Policies: those that come with the runtime, and those of users, whatever they do.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -332,51 +332,4 @@ fn what_a_policy_keeps_to_itself_runs_when_its_context_is_deleted() {
 fn the_figures_of_a_users_policy_are_those_of_the_runtime() {
     let loom = Odd::default().loom(2);
     assert_eq!(loom.stats().workers[1].stolen, 7);
-}
-
-#[test]
-fn a_turn_of_the_cycle_has_its_phases_in_order() {
-    let phases = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&phases);
-    let builder = Loom::builder().workers(1).undriven([0]);
-    let loom = builder.on_phase(move |_, phase| seen.lock().unwrap().push(format!("{phase:?}"))).build().unwrap();
-    let mut driver = loom.driver(loom.worker(0).unwrap()).unwrap();
-    driver.init().unwrap();
-    assert!(!driver.run_once().unwrap());
-    assert_eq!(std::mem::take(&mut *phases.lock().unwrap()), ["Schedule", "Team", "Input", "Transfers"]);
-    let future = loom.task("t").run(|| ());
-    assert!(driver.run_once().unwrap());
-    assert!(future.is_complete());
-    assert_eq!(*phases.lock().unwrap(), ["Schedule", "Team", "Input", "Transfers", "Execute"]);
-}
-
-#[test]
-fn a_driver_refuses_what_it_cannot_do() {
-    let loom = Loom::builder().workers(2).undriven([1]).build().unwrap();
-    let (launched, own) = (loom.worker(0).unwrap(), loom.worker(1).unwrap());
-    assert!(loom.driver(launched).err().unwrap().to_string().contains("worker 0 is driven already"));
-    let mut driver = loom.driver(own).unwrap();
-    assert!(loom.driver(own).is_err());
-    assert!(driver.run_once().unwrap_err().to_string().contains("`init`"));
-    driver.init().unwrap();
-    assert!(driver.init().is_err());
-    drop(driver);
-    assert!(loom.driver(own).is_ok());
-    assert!(loom.worker(2).is_err());
-    assert_eq!(Loom::builder().workers(1).undriven([1]).build().err().unwrap().kind(), ErrorKind::Setting);
-    assert_eq!(Loom::builder().workers(0).build().err().unwrap().kind(), ErrorKind::Setting);
-}
-
-#[test]
-fn a_driver_runs_until_the_runtime_ends() {
-    let loom = Loom::builder().workers(1).undriven([0]).build().unwrap();
-    let driver = loom.driver(loom.worker(0).unwrap()).unwrap();
-    let thread = std::thread::spawn(move || driver.run());
-    let x = loom.value("x", 0);
-    for _ in 0..100 {
-        loom.task("count").update(&x).run(|x| *x += 1);
-    }
-    assert_eq!(x.get().unwrap(), 100);
-    drop((x, loom));
-    thread.join().unwrap().unwrap();
 }

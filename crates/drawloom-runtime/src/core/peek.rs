@@ -68,6 +68,12 @@ impl Core {
         self.context(context).name.clone()
     }
 
+    /// The worker that the calling thread is, while it runs a task.
+    pub(crate) fn running_worker(&self) -> Option<WorkerId> {
+        // SAFETY: the pointer is that of the thread's own state, which is only read.
+        self.running().and_then(|running| unsafe { (*running.local).worker })
+    }
+
     /// Whether a wait of the calling thread keeps a worker from others, or the serial engine, and which worker.
     pub(crate) fn waits_inside(&self) -> Option<Option<WorkerId>> {
         // SAFETY: the pointer is that of the thread's own state, which is only read.

@@ -310,7 +310,7 @@ impl Core {
         let state = self.context(index);
         if let Some(running) = self.running() {
             let message = format!("waits for the context `{}`; a task can wait for its children only", state.name);
-            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin(running.record), message));
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         }
         self.context_waiters.fetch_add(1, Ordering::SeqCst);
         let waited = self.waiters.wait_quiet(self, |core| core.context(index).is_quiet());
