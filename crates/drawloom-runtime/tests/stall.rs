@@ -151,6 +151,21 @@ fn a_throttled_submitter_waits_for_tasks_that_run() {
 }
 
 #[test]
+fn no_more_tasks_are_in_flight_than_was_said() {
+    for (workers, limit) in [(1, 1), (2, 1), (2, 3), (3, 40), (2, 300)] {
+        let loom = Loom::builder().workers(workers).in_flight(limit).patience(Duration::ZERO).build().unwrap();
+        let most = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2000 {
+            let (most, inner) = (Arc::clone(&most), loom.clone());
+            loom.task("count").run(move || _ = most.fetch_max(inner.stats().in_flight, Ordering::Relaxed));
+        }
+        loom.wait_all().unwrap();
+        let most = most.load(Ordering::Relaxed);
+        assert!((1..=limit as usize).contains(&most), "{most} tasks were in flight, not {limit}");
+    }
+}
+
+#[test]
 fn a_task_that_takes_its_time_is_no_stall() {
     for workers in [1, 2, 8] {
         let loom = Loom::builder().workers(workers).patience(Duration::ZERO).build().unwrap();
