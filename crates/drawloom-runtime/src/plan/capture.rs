@@ -3,7 +3,7 @@
 use std::alloc::Layout;
 use std::panic::Location;
 
-use super::replay::Plan;
+use super::handle::Plan;
 use super::{compile, graph};
 use crate::access::reduction::Folds;
 use crate::access::{Access, Arg, Frame};

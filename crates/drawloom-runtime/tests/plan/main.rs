@@ -1,5 +1,8 @@
 //! Recorded programs give what submitting them gives, every time.
 
+mod failing;
+mod priority;
+
 use drawloom_runtime::{ErrorKind, Loom, Max, Min, Region, Sum, Vector};
 
 fn looms() -> Vec<Loom> {
