@@ -115,15 +115,24 @@ impl Core {
             ReadyKind::Share(plan) => (plan, unsafe { &*plan }.run_share(self, local)),
         };
         if over {
-            // SAFETY: the run's own count, which `PlanState::begin` left there. Nobody else knows the address any more who
-            // has no count.
-            let plan = unsafe { Arc::from_raw(plan) };
-            let name = plan.name().as_str().to_owned();
-            // If it was the last one, bodies are dropped, which are the user's.
-            if let Err(said) = quietly(|| drop(plan)) {
-                let message = format!("dropping what the tasks of plan `{name}` captured panicked: {said}");
-                self.failures.note_other(Error::new(ErrorKind::Panicked, message));
-            }
+            // SAFETY: the run is over, and the address is its own.
+            unsafe { self.release_plan(plan) };
+        }
+    }
+
+    /// A run is over, and does not hold its plan any more.
+    ///
+    /// # Safety
+    /// The count is that of the run, which [`PlanState::begin`] left there. Nobody knows the address any more who has no
+    /// count.
+    pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
+        // SAFETY: promised by the caller.
+        let plan = unsafe { Arc::from_raw(plan) };
+        let name = plan.name().as_str().to_owned();
+        // If it was the last one, bodies are dropped, which are the user's.
+        if let Err(said) = quietly(|| drop(plan)) {
+            let message = format!("dropping what the tasks of plan `{name}` captured panicked: {said}");
+            self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }
     }
 
@@ -159,6 +168,11 @@ fn begin(plan: &Arc<PlanState>) {
     let core = unsafe { &*running.core };
     // One more, for the nodes: the task is complete when both its body and they are.
     running.record.open.fetch_add(1, Ordering::Relaxed);
+    if plan.has_apart() {
+        // The scope of nodes that are tasks of their own, made before several threads look at it.
+        core.scope_inside(running);
+        running.record.open.fetch_sub(1, Ordering::Relaxed);
+    }
     // SAFETY: the pointer is that of the thread's own state, which nobody else uses while the body runs.
     let local = unsafe { &mut *running.local };
     // SAFETY: the context of a task does not change.

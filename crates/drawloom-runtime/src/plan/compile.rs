@@ -5,6 +5,7 @@ use std::panic::Location;
 use drawloom_graph::IndexSet;
 use rustc_hash::FxHashMap;
 
+use super::apart::Wishes;
 use super::capture::{Repeatable, Tape};
 use super::handle::Plan;
 use super::rank::{distances, priorities};
@@ -52,11 +53,14 @@ pub(super) struct Rare {
     pub(super) joined: Vec<(u32, u32)>,
     /// The nodes that it comes after by the user's wish.
     pub(super) after: Vec<u32>,
+    /// What it needs a task of its own for.
+    pub(super) wishes: Option<Wishes>,
 }
 
 impl Rare {
     fn is_empty(&self) -> bool {
-        self.counts.is_empty() && self.scratch.is_empty() && self.joined.is_empty() && self.after.is_empty()
+        let is_plain = self.counts.is_empty() && self.scratch.is_empty();
+        is_plain && self.joined.is_empty() && self.after.is_empty() && self.wishes.is_none()
     }
 }
 
@@ -64,8 +68,9 @@ impl Rare {
 pub(super) struct Title {
     pub(super) name: Name,
     pub(super) location: &'static Location<'static>,
-    /// The recorded tasks that it comes after by the user's wish.
+    /// The recorded tasks that it comes after by the user's wish, and those that it ends with.
     pub(super) after: Box<[u32]>,
+    pub(super) ends_with: Box<[u32]>,
 }
 
 impl Title {
@@ -165,6 +170,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
                     scratch: taken.scratch.clone(),
                     joined: std::mem::take(&mut joined[task as usize]),
                     after: taken.after.iter().map(|&step| node_of[step as usize]).collect(),
+                    wishes: Wishes::of(taken),
                 };
                 if !parts.is_empty() {
                     rare = pattern.rare.len() as u32;
@@ -198,7 +204,8 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
         reductions.into_iter().map(|r| PatternReduction { folds: r.folds, contributions: r.contributions }).collect();
     let needs = needs_of(&tape);
     for task in tape.tasks {
-        pattern.titles.push(Title { name: task.name, location: task.location, after: task.after.into() });
+        let (after, ends_with) = (task.after.into(), task.ends_with.into());
+        pattern.titles.push(Title { name: task.name, location: task.location, after, ends_with });
         pattern.bodies.push(task.body);
     }
     let bound = Bound { whole: whole_of(&args), args, folds, needs };

@@ -37,7 +37,7 @@ impl PlanState {
 
     #[inline]
     fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) -> EventKind {
-        let args = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
+        let args = self.args(node);
         if node.rare != NO_RARE
             && let Some(because) = self.fails_after(&self.pattern.rare[node.rare as usize].after)
         {
@@ -86,17 +86,21 @@ impl PlanState {
         let rare = &self.pattern.rare[node.rare as usize];
         // The identities of operators are the user's, as the body is.
         catch_unwind(AssertUnwindSafe(|| {
-            let mut places = [std::ptr::null_mut(); 16];
-            for (place, &(reduction, contribution)) in places.iter_mut().zip(&rare.joined) {
-                let (reduction, contribution) = (reduction as usize, contribution as usize);
-                // SAFETY: this accumulator belongs to this node alone until the fold, which waits for the node.
-                let accumulator = unsafe { &mut (&mut *self.accumulators.get())[reduction][contribution] };
-                self.pattern.reductions[reduction].folds.reset(accumulator);
-                *place = self.addresses[reduction][contribution];
-            }
-            let mut frame = Frame::new(args, &rare.counts, &places[..rare.joined.len()], scratch, &rare.scratch);
+            self.reset_contributions(node.rare);
+            let places = &self.places[node.rare as usize];
+            let mut frame = Frame::new(args, &rare.counts, places, scratch, &rare.scratch);
             self.pattern.bodies[task as usize](&mut frame)
         }))
+    }
+
+    /// Begins the contributions of a node anew.
+    pub(super) fn reset_contributions(&self, rare: u32) {
+        for &(reduction, contribution) in &self.pattern.rare[rare as usize].joined {
+            let (reduction, contribution) = (reduction as usize, contribution as usize);
+            // SAFETY: this accumulator belongs to this node alone until the fold, which waits for the node.
+            let accumulator = unsafe { &mut (&mut *self.accumulators.get())[reduction][contribution] };
+            self.pattern.reductions[reduction].folds.reset(accumulator);
+        }
     }
 
     /// Folds a reduction into its piece.

@@ -12,7 +12,7 @@ use std::panic::Location;
 
 use drawloom_graph::IndexSet;
 
-use super::compile::{Bound, NodeWork, Pattern, accumulators};
+use super::compile::{Bound, Node, NodeWork, Pattern, accumulators};
 use super::trouble::Trouble;
 use crate::access::reduction::Accumulator;
 use crate::access::{Arg, Mode, Scratchpad};
@@ -38,7 +38,7 @@ pub(crate) struct PlanState {
     pub(super) pattern: Arc<Pattern>,
     pub(super) bound: Bound,
     /// For each node, how many nodes it still waits for.
-    pending: Vec<AtomicU32>,
+    pub(super) pending: Vec<AtomicU32>,
     ends: Padded<AtomicUsize>,
     next_root: Padded<AtomicUsize>,
     /// The task that stands for the run.
@@ -51,8 +51,8 @@ pub(crate) struct PlanState {
     pub(super) troubled: AtomicBool,
     pub(super) trouble: Mutex<Trouble>,
     pub(super) accumulators: UnsafeCell<Vec<Vec<Accumulator>>>,
-    /// Where those are.
-    pub(super) addresses: Vec<Vec<*mut u8>>,
+    /// For each node with rare parts, where it contributes to.
+    pub(super) places: Vec<Vec<*mut u8>>,
     /// Its number in a trace.
     pub(crate) mark: Mark,
     /// Updated by each run, so that runs of one plan follow each other.
@@ -81,12 +81,11 @@ impl At<'_> {
 impl PlanState {
     pub(super) fn new(core: &Arc<Core>, pattern: Arc<Pattern>, mut bound: Bound) -> Self {
         let mut accumulators = accumulators(&pattern, &bound);
-        let addresses = pattern
-            .reductions
-            .iter()
-            .zip(&mut accumulators)
-            .map(|(reduction, list)| list.iter_mut().map(|a| reduction.folds.address(a)).collect())
-            .collect();
+        let mut place = |&(reduction, number): &(u32, u32)| {
+            let accumulator = &mut accumulators[reduction as usize][number as usize];
+            pattern.reductions[reduction as usize].folds.address(accumulator)
+        };
+        let places = pattern.rare.iter().map(|rare| rare.joined.iter().map(&mut place).collect()).collect();
         let turn = core.make_turn(pattern.name.as_str());
         bound.whole.push(Arg::new(turn.handle().piece(), Mode::LendUpdate));
         Self {
@@ -99,7 +98,7 @@ impl PlanState {
             troubled: AtomicBool::new(false),
             trouble: Mutex::default(),
             accumulators: UnsafeCell::new(accumulators),
-            addresses,
+            places,
             mark: Mark::default(),
             _turn: turn,
             pattern,
@@ -151,6 +150,23 @@ impl PlanState {
             tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
         }
         None
+    }
+
+    /// The context in which the present run runs.
+    pub(super) fn context(&self) -> u32 {
+        self.context.load(Ordering::Relaxed)
+    }
+
+    /// The arguments of a node.
+    #[inline]
+    pub(super) fn args(&self, node: &Node) -> &[Arg] {
+        &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize]
+    }
+
+    /// The nodes that wait for a node.
+    #[inline]
+    pub(super) fn later(&self, node: &Node) -> &[u32] {
+        &self.pattern.later[node.first_later as usize..(node.first_later + node.later_count) as usize]
     }
 
     pub(super) fn origin(&self, node: u32) -> TaskOrigin {
@@ -206,7 +222,7 @@ impl PlanState {
 
     /// A node on its way to the policy.
     #[inline]
-    fn ready(&self, node: u32) -> Ready {
+    pub(super) fn ready(&self, node: u32) -> Ready {
         let priority = self.pattern.nodes[node as usize].priority;
         Ready::node(self, node, priority, self.pattern.is_ranked(priority))
     }
@@ -226,6 +242,10 @@ impl PlanState {
     fn run_all(&self, core: &Core, at: &At<'_>, scratch: &mut Scratchpad, log: &mut impl NodeLog) {
         for node in 0..self.pattern.nodes.len() as u32 {
             at.node.set(node);
+            if self.is_apart(&self.pattern.nodes[node as usize]) {
+                self.launch(core, node);
+                continue;
+            }
             // One thread runs everything, so nothing but the node before has to end first.
             self.run_node(core, node, scratch, true, log);
         }
@@ -238,7 +258,7 @@ impl PlanState {
 
     /// Runs a node, and whatever it makes ready on this worker. True when the run is over.
     pub(crate) fn run_from(&self, core: &Core, local: &mut Local, first: u32) -> bool {
-        let context = self.context.load(Ordering::Relaxed);
+        let context = self.context();
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(first) };
         let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
@@ -251,7 +271,7 @@ impl PlanState {
 
     /// Runs shares of the nodes that wait for nothing, until none are left. True when the run is over.
     pub(crate) fn run_share(&self, core: &Core, local: &mut Local) -> bool {
-        let context = self.context.load(Ordering::Relaxed);
+        let context = self.context();
         let mut scratch = local.take_scratch();
         let at = At { state: self, node: Cell::new(0) };
         let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
@@ -311,14 +331,17 @@ impl PlanState {
         while let Some(number) = next.take() {
             at.node.set(number);
             let node = &pattern.nodes[number as usize];
+            if self.is_apart(node) {
+                self.launch(core, number);
+                continue;
+            }
             self.run_node(core, number, scratch, node.waits == 0 || (node.waits == 1 && direct), log);
             direct = node.work != NodeWork::Nothing;
             if node.later_count == 0 {
                 ended += 1;
                 continue;
             }
-            let later = node.first_later as usize..(node.first_later + node.later_count) as usize;
-            for &other in &pattern.later[later] {
+            for &other in self.later(node) {
                 let later = &pattern.nodes[other as usize];
                 // A node that waits for this one only needs no counting.
                 // AcqRel: the one who reaches zero sees what all earlier nodes did.
@@ -336,7 +359,7 @@ impl PlanState {
     }
 
     /// Counts nodes that nobody waits for. True when they were the last ones.
-    fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) -> bool {
+    pub(super) fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) -> bool {
         // AcqRel: the last one sees what all nodes did, before the run is complete.
         let last = ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended;
         if last {

@@ -71,7 +71,10 @@ impl Trouble {
 
     /// Notes a node that was cancelled for a failure of this run. False when it is none of those that are listed.
     fn cancelled(&mut self, because: &Error, task: &TaskOrigin) -> bool {
-        let own = self.failures.iter_mut().find(|failure| failure.error.number() == because.number());
+        let is_behind = |error: &Error| {
+            std::iter::successors(Some(error), |error| error.because()).any(|error| error.number() == because.number())
+        };
+        let own = self.failures.iter_mut().find(|failure| is_behind(&failure.error));
         own.map(|failure| failure.given.push(task.clone())).is_some()
     }
 
@@ -116,7 +119,7 @@ impl PlanState {
             arg.piece().tree().spoil(&arg.piece().indices, error.root());
         }
         if cancelled {
-            self.note_cancelled(number, error.root(), |because, task| core.failures.also_cancelled(because, task));
+            self.note_cancelled(core, number, error.root());
             EventKind::Cancelled
         } else {
             self.note_failed(number, error);
@@ -130,14 +133,14 @@ impl PlanState {
         lock(&self.trouble).failed(number, error);
     }
 
-    /// Notes a node that did not run. What failed before the run is told of it by `tell`.
-    pub(super) fn note_cancelled(&self, number: u32, because: &Error, tell: impl FnOnce(&Error, &TaskOrigin)) {
+    /// Notes a node that did not run. What failed before the run is told of it.
+    pub(super) fn note_cancelled(&self, core: &Core, number: u32, because: &Error) {
         self.note_bad(number, because);
         let origin = self.origin(number);
         let mut trouble = lock(&self.trouble);
         // Failures of this run that are one too many to be listed are known as reasons of other nodes still.
         if !trouble.cancelled(because, &origin) && trouble.more == 0 {
-            tell(because, &origin);
+            core.failures.also_cancelled(because, &origin);
             trouble.cancelled_before(number, because, origin);
         }
     }

@@ -1,5 +1,6 @@
 //! Recorded programs give what submitting them gives, every time.
 
+mod apart;
 mod failing;
 mod priority;
 
