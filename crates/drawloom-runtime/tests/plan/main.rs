@@ -2,6 +2,7 @@
 
 mod apart;
 mod failing;
+mod lives;
 mod priority;
 
 use drawloom_runtime::{ErrorKind, Loom, Max, Min, Region, Sum, Vector};
