@@ -99,6 +99,11 @@ impl Error {
         Self::build(ErrorKind::Cancelled, "did not run".into(), Some(task), Some(because))
     }
 
+    /// Some of what a run of a plan consists of did not run.
+    pub(crate) fn cut_short(run: TaskOrigin, because: Error) -> Self {
+        Self::build(ErrorKind::Cancelled, "did not run to its end".into(), Some(run), Some(because))
+    }
+
     /// The failure of a task on account of another error.
     pub(crate) fn caused(task: TaskOrigin, message: impl Into<String>, because: Error) -> Self {
         Self::build(ErrorKind::Failed, message.into(), Some(task), Some(because))

@@ -1,8 +1,8 @@
 //! Plans of random programs: how they are recorded and run, and what that means.
 //!
 //! A plan is a straight part of a program that runs several times, on the regions it was recorded with or on others of the
-//! same kind. It means what its tasks mean one after the other, each time, with two differences: a task is not cancelled for
-//! another one that it only comes after, and what is reduced is folded at the end of each run.
+//! same kind. It means what its tasks mean one after the other, each time, except that what is reduced is folded at the end
+//! of each run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -79,10 +79,9 @@ impl RebindAll for Plan {
     }
 }
 
-/// How a run ended. Of several failures any may be the first, and what was spoiled before, by a run that was refused for
-/// example, comes back as it was.
+/// How a run ended.
 pub(crate) fn outcome_of(run: Future<()>) -> Outcome {
-    run.wait().map_or(Outcome::Failed, |()| Outcome::Value(0))
+    run.wait().map_or_else(Outcome::from, |()| Outcome::Value(0))
 }
 
 /// What a task of a plan leaves in the log, whichever of its runs comes first.
@@ -124,7 +123,7 @@ impl Interpreter<'_> {
                         self.meaning.regions[piece.region].spoiled[i] = true;
                     }
                 }
-                return Outcome::Failed;
+                return Outcome::Uninitialised;
             }
             if mode.mutates() {
                 written.extend(places);
@@ -134,31 +133,39 @@ impl Interpreter<'_> {
             self.meaning.regions[region].missing[i] = false;
         }
         self.open.push(Vec::new());
-        let mut good = true;
+        let (mut good, mut failed, mut bad) = (true, None, BTreeSet::new());
         for task in tasks {
             for (piece, mode) in &task.args {
                 good &= self.settle(piece, mode.reduces().then_some(*mode));
             }
-            good &= self.plan_task(task);
+            let outcome = self.plan_task(task, &bad);
+            if !outcome.is_good() {
+                self.spoil(task);
+                bad.insert(task.id);
+                good = false;
+            }
+            if matches!(outcome, Outcome::Failed | Outcome::Panicked) {
+                failed.get_or_insert(outcome);
+            }
         }
         good &= self.close_scope();
-        if good { Outcome::Value(0) } else { Outcome::Failed }
+        // A run that only suffers from what failed before it has no failure of its own.
+        failed.unwrap_or(if good { Outcome::Value(0) } else { Outcome::Cancelled })
     }
 
-    fn plan_task(&mut self, task: &TaskOf) -> bool {
+    fn plan_task(&mut self, task: &TaskOf, bad: &BTreeSet<Id>) -> Outcome {
         let lists: Vec<Vec<usize>> = task.args.iter().map(|(piece, _)| self.elements(piece)).collect();
-        let fails = !self.reads_spoiled(task, &lists) && {
-            let executions = self.executions.entry(task.id).or_default();
-            *executions += 1;
-            task.fate != Fate::Returns && task.fails_in(*executions - 1)
-        };
-        if fails || self.reads_spoiled(task, &lists) {
-            self.spoil(task);
-            return false;
+        if self.reads_spoiled(task, &lists) || task.after.iter().any(|id| bad.contains(id)) {
+            return Outcome::Cancelled;
+        }
+        let executions = self.executions.entry(task.id).or_default();
+        *executions += 1;
+        if task.fate != Fate::Returns && task.fails_in(*executions - 1) {
+            return if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked };
         }
         let (found, _) = self.body(task, &lists);
         let before = self.meaning.ran.get(&task.id).copied();
         self.meaning.ran.insert(task.id, again(before, found));
-        true
+        Outcome::Value(found)
     }
 }
