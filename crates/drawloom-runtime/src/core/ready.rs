@@ -6,6 +6,7 @@ use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
+use crate::sync::stack::with_room;
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::worker::cycle::Found;
 
@@ -327,7 +328,7 @@ impl Core {
         // A task that submits runs its children at once; other threads wait for their turn.
         let _turn = self.running().is_none().then(|| lock(turn));
         while let Some((_, ready)) = local.ready.pop() {
-            self.run_ready(local, ready);
+            with_room(|| self.run_ready(local, ready));
         }
         // There are no workers to say so to threads that wait for everything.
         self.waiters.note_quiet();
