@@ -113,7 +113,7 @@ impl Core {
             return Err(Error::of_task(error.kind(), self.origin(record), error.message()));
         }
         let mut scratch = local.take_scratch();
-        let running = Running { core: self, id, record, local, node: None };
+        let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         let result = catch_unwind(AssertUnwindSafe(|| self.run_in_frame(record, args, &mut scratch)));
         self.settle_children(&running);

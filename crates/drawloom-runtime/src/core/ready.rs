@@ -127,11 +127,8 @@ impl Core {
         if local.ready.is_empty() {
             return None;
         }
-        let (context, next) = local.ready[0];
-        let next = self.may_follow_on(local, context, next).then(|| {
-            local.ready.swap_remove(0);
-            next
-        });
+        let (context, priority) = (local.ready[0].0, local.ready[0].1.priority);
+        let next = self.may_follow_on(local, context, priority).then(|| local.ready.swap_remove(0).1);
         self.hand_out(local);
         next
     }
@@ -139,12 +136,12 @@ impl Core {
     /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
     /// the worker still belongs to the context, and nobody wants anything of it.
     #[inline]
-    fn may_follow_on(&self, local: &Local, context: u32, next: Ready) -> bool {
+    fn may_follow_on(&self, local: &Local, context: u32, priority: i32) -> bool {
         let Some(worker) = local.worker else { return false };
         let seat = self.workers.seat(worker);
         self.context(context).follows_on
             && context == local.context
-            && next.priority >= 0
+            && priority >= 0
             && seat.state.is_calm()
             && seat.generation() == local.generation
     }
@@ -314,7 +311,7 @@ impl Core {
         let state = self.context(index);
         if let Some(running) = self.running() {
             let message = format!("waits for the context `{}`; a task can wait for its children only", state.name);
-            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin(running.record), message));
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         }
         self.context_waiters.fetch_add(1, Ordering::SeqCst);
         let waited = self.waiters.wait_quiet(self, |core| core.context(index).is_quiet());
@@ -324,12 +321,19 @@ impl Core {
 
     /// Runs ready tasks right here: the serial engine.
     fn run_serially(&self, local: &mut Local) {
-        let Some(turn) = &self.serial else { return };
+        let Some(serial) = &self.serial else { return };
         // A task that submits runs its children at once; other threads wait for their turn.
-        let _turn = self.running().is_none().then(|| lock(turn));
+        let turn = self.running().is_none().then(|| lock(&serial.turn));
+        if turn.is_some() {
+            serial.begin();
+        }
         while let Some((_, ready)) = local.ready.pop() {
             with_room(|| self.run_ready(local, ready));
         }
+        if turn.is_some() {
+            serial.end();
+        }
+        drop(turn);
         // There are no workers to say so to threads that wait for everything.
         self.waiters.note_quiet();
     }

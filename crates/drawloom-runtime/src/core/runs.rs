@@ -139,8 +139,14 @@ impl Core {
     /// Does something while the calling thread counts as running nodes of a plan.
     pub(crate) fn running_nodes<T>(&self, local: &mut Local, at: &At<'_>, f: impl FnOnce(&mut Local) -> T) -> T {
         let run = at.state.run();
-        let running =
-            Running { core: self, id: run, record: self.slab.get(run.index()), local: &raw mut *local, node: Some(at) };
+        let running = Running {
+            core: self,
+            id: run,
+            record: self.slab.get(run.index()),
+            local: &raw mut *local,
+            node: Some(at),
+            outer: RUNNING.get(),
+        };
         let before = RUNNING.replace((&raw const running).cast());
         let result = f(local);
         RUNNING.set(before);

@@ -217,7 +217,7 @@ impl Core {
         if self.is_complete(id) {
             return false;
         }
-        self.waiters.register(id, waker.clone());
+        self.waiters.register(id, waker);
         // SeqCst: in one order with `close`; either the completing thread sees the flag, or this one the completion.
         self.slab.get(id.index()).flags.fetch_or(flag::WAITED, Ordering::SeqCst);
         !self.is_complete(id)
