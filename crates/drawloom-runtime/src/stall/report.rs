@@ -53,7 +53,11 @@ impl Report<'_> {
     /// Whether an entry is something of the user's that waits.
     fn waits(&self, entry: &Entry) -> bool {
         match entry.kind {
-            Kind::Task => entry.pending > 0 || !entry.claimed || self.core.teams.is_waiting(entry.id),
+            Kind::Task => {
+                // A run of a plan that has begun waits when nobody comes for its nodes.
+                let unserved = || entry.run && self.core.service(entry.context) != Service::Workers;
+                entry.pending > 0 || !entry.claimed || self.core.teams.is_waiting(entry.id) || unserved()
+            }
             Kind::Held => entry.pending > 0,
             _ => false,
         }
