@@ -62,7 +62,7 @@ fn an_element_beyond_two_to_the_thirty_one_is_the_one_that_was_meant() {
     const LEN: usize = (1 << 31) + 100;
     for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
         // Memory that is never touched costs nothing.
-        let bytes = loom.vector_without_contents::<u8>("bytes", LEN);
+        let bytes = loom.vector_without_contents::<u8>("bytes", LEN).unwrap();
         let chosen: Vec<_> = bytes.subsets(&[vec![9], vec![LEN - 1], vec![LEN - 1 - (1 << 31)]]).unwrap().collect();
         for (i, one) in chosen.iter().enumerate() {
             let place = [9, LEN - 1, LEN - 1 - (1 << 31)][i];
@@ -135,4 +135,17 @@ fn a_recorded_task_cannot_come_after_one_of_another_recording() {
     let error = two.plan().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Plan);
     assert!(error.to_string().contains("`lost`"), "{error}");
+}
+
+#[test]
+fn more_elements_than_there_is_memory_for_are_an_error_with_the_name() {
+    let loom = Loom::serial();
+    let texts = [
+        loom.vector_without_contents::<u64>("v", usize::MAX).unwrap_err().to_string(),
+        loom.matrix_without_contents::<u64>("m", usize::MAX, 2).unwrap_err().to_string(),
+        loom.array_without_contents::<u64, 3>("a", [1 << 40, 1 << 40, 2]).unwrap_err().to_string(),
+    ];
+    for (text, name) in texts.iter().zip(["`v`", "`m`", "`a`"]) {
+        assert!(text.contains(name) && text.contains("no memory for"), "{text}");
+    }
 }

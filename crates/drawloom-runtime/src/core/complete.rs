@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use super::execute::quietly;
-use super::{Core, KEEP, Local};
+use super::{Core, Local};
 use crate::data::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::order::scope::Scope;
@@ -38,7 +38,7 @@ impl Core {
             self.complete_one(local, index, &mut stack);
         }
         local.stack = stack;
-        if local.freed.len() >= KEEP || local.worker.is_none() {
+        if local.freed.len() > self.slab.keep || local.worker.is_none() {
             self.slab.give_back(&mut local.freed, local.worker.is_none());
         }
     }

@@ -133,9 +133,9 @@ impl Local {
     }
 
     /// The state of a thread that drives a worker, with room for what it will need.
-    pub(crate) fn of_worker(worker: WorkerId) -> Self {
+    pub(crate) fn of_worker(core: &Core, worker: WorkerId) -> Self {
         let mut local = Self::new(Some(worker));
-        local.freed.reserve(2 * KEEP);
+        local.freed.reserve(2 * core.slab.keep);
         local
     }
 
@@ -166,9 +166,6 @@ thread_local! {
     static RUNNING: Cell<*const Running<'static>> = const { Cell::new(std::ptr::null()) };
     static WAITS: Cell<Vec<TaskId>> = const { Cell::new(Vec::new()) };
 }
-
-/// How many freed records a thread keeps before it gives them back.
-const KEEP: usize = 64;
 
 impl Core {
     pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
@@ -297,6 +294,7 @@ impl Core {
         self.tracer.busy(worker);
         found.get().unwrap_or_else(|| {
             debug_assert!(waited.is_err(), "a wait without an error has found a record");
+            self.slab.exceed();
             self.slab.take(false).expect("an impatient request is always met")
         })
     }

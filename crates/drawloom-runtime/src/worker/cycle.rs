@@ -30,7 +30,7 @@ pub(crate) enum Found {
 /// Drives a worker until the runtime ends.
 pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
     core.workers.sit_down(worker);
-    let mut local = Local::of_worker(worker);
+    let mut local = Local::of_worker(core, worker);
     run_seated(core, &mut local, worker, None);
     core.workers.get_up();
 }

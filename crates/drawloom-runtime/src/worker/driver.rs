@@ -68,7 +68,7 @@ impl Driver {
             return Err(Error::new(ErrorKind::Setting, message));
         }
         self.core.workers.sit_down(self.worker);
-        self.local = Some(Local::of_worker(self.worker));
+        self.local = Some(Local::of_worker(&self.core, self.worker));
         Ok(())
     }
 
