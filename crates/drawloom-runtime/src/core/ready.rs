@@ -137,13 +137,21 @@ impl Core {
     /// the worker still belongs to the context, and nobody wants anything of it.
     #[inline]
     fn may_follow_on(&self, local: &Local, context: u32, priority: i32) -> bool {
-        let Some(worker) = local.worker else { return false };
-        let seat = self.workers.seat(worker);
-        self.context(context).follows_on
+        local.worker.is_some()
+            && self.context(context).follows_on
             && context == local.context
             && priority >= 0
-            && seat.state.is_calm()
-            && seat.generation() == local.generation
+            && self.may_go_on(local)
+    }
+
+    /// Whether a worker may go on with another node of the same run without a scheduling operation: it still belongs to the
+    /// context, and nobody wants anything of it. So may a thread that is no worker, as it has no operations.
+    #[inline]
+    pub(crate) fn may_go_on(&self, local: &Local) -> bool {
+        local.worker.is_none_or(|worker| {
+            let seat = self.workers.seat(worker);
+            seat.state.is_calm() && seat.generation() == local.generation
+        })
     }
 
     /// One scheduling operation of a worker, by the thread that drives it.

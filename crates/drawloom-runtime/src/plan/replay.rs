@@ -296,6 +296,11 @@ impl PlanState {
         let workers = core.workers.count.max(1);
         let mut ended = 1;
         loop {
+            if !core.may_go_on(local) {
+                // Someone else goes on with the share, or this worker after an operation, if it still belongs to the context.
+                core.push_node(local, context, Ready::share(self));
+                return ended - 1;
+            }
             // Relaxed: the counter only shares out numbers.
             let seen = self.next_root.load(Ordering::Relaxed);
             let share = (roots.len().saturating_sub(seen) / (4 * workers)).clamp(1, SHARE);
@@ -348,7 +353,7 @@ impl PlanState {
                 if later.waits > 1 && self.pending[other as usize].fetch_sub(1, Ordering::AcqRel) != 1 {
                     continue;
                 }
-                if next.is_none() && !asks {
+                if next.is_none() && !asks && core.may_go_on(local) {
                     next = Some(other);
                 } else {
                     core.push_node(local, context, self.ready(other));

@@ -201,3 +201,42 @@ fn a_plan_is_not_run_after_the_end_of_its_runtime() {
         assert!(error.to_string().contains("`late plan`"), "{error}");
     }
 }
+
+#[test]
+fn a_run_whose_context_is_emptied_waits_for_workers_and_goes_on_when_it_has_some() {
+    let patience = std::time::Duration::from_millis(20);
+    let loom = Loom::builder().workers(2).patience(patience).build().unwrap();
+    let own = loom.context("own").workers(loom.worker_ids()).create().unwrap();
+    // A chain, and very many tasks at the start: the first one holds its worker until the context has none.
+    for parts in [1, 200] {
+        let v = loom.vector("v", vec![0_u64; parts]);
+        let ((ready, began), (go, wait)) = (channel(), channel::<()>());
+        let mut held = Some((ready, std::sync::Mutex::new(wait)));
+        let capture = loom.capture("long");
+        for part in v.blocks(parts).unwrap() {
+            let held = held.take();
+            capture.task("root").update(&part).run(move |part| {
+                if let Some((ready, wait)) = &held {
+                    ready.send(()).unwrap();
+                    wait.lock().unwrap().recv().unwrap();
+                }
+                part[0] += 1;
+            });
+            for _ in 0..10 {
+                capture.task("chain").update(&part).run(|part| part[0] += 1);
+            }
+        }
+        let run = capture.plan().unwrap().start_in(&own);
+        began.recv().unwrap();
+        own.resize([]).unwrap();
+        go.send(()).unwrap();
+        // No worker goes on with the run after the task that it is in.
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stalled, "{error}");
+        assert!(error.to_string().contains("task `long`"), "{error}");
+        assert!(error.to_string().contains("context `own` has none"), "{error}");
+        own.resize(loom.worker_ids()).unwrap();
+        run.wait().unwrap();
+        assert_eq!(v.to_vec().unwrap(), vec![11; parts]);
+    }
+}

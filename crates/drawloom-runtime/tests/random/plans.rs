@@ -13,7 +13,7 @@ use drawloom_runtime::{Future, Plan};
 use crate::execute::{Any, Body, Run};
 use crate::forms;
 use crate::interpret::{Interpreter, Outcome};
-use crate::program::{Fate, Id, PlanOf, TaskOf, mix};
+use crate::program::{Fate, Id, PlanOf, RunOf, TaskOf, mix};
 
 /// The same plan with a region in the place of another.
 fn rebind(plan: &Plan, old: &Any, new: &Any) -> Plan {
@@ -38,18 +38,28 @@ impl Run {
             for id in &task.after {
                 described = described.after(steps[id]);
             }
+            for id in &task.ends_with {
+                described = described.ends_with(steps[id]);
+            }
+            if let Some(context) = task.context {
+                described = described.in_context(self.contexts.get(context));
+            }
             let args: Vec<Any> = task.args.iter().map(|(piece, _)| self.find(piece)).collect();
             let body = Body { run: Arc::clone(self), task: task.clone(), repeats: true, executions: AtomicU32::new(0) };
-            steps.insert(task.id, forms::recorded(described, &args, body));
+            let record = if task.retries > 0 { forms::recorded_again } else { forms::recorded };
+            steps.insert(task.id, record(described, &args, body));
         }
         let recorded = capture.plan().unwrap();
         let mut other = recorded.rebind_all(self, plan);
-        let start = |plan: &Plan, ids: &[Id]| -> Vec<_> { ids.iter().map(|&id| (id, plan.start())).collect() };
+        let start_one = |plan: &Plan, run: &RunOf| match run.context {
+            None => (run.id, plan.start()),
+            Some(context) => (run.id, plan.start_in(self.contexts.get(context))),
+        };
+        let start = |plan: &Plan, runs: &[RunOf]| -> Vec<_> { runs.iter().map(|run| start_one(plan, run)).collect() };
         if plan.together {
             let other = other.get_or_insert_with(|| unreachable!("only plans with other regions run together"));
             return std::thread::scope(|threads| {
-                let of = |exchanged| plan.runs.iter().filter(move |r| r.exchanged == exchanged).map(|r| r.id);
-                let (ours, theirs): (Vec<Id>, Vec<Id>) = (of(false).collect(), of(true).collect());
+                let (theirs, ours): (Vec<RunOf>, Vec<RunOf>) = plan.runs.iter().partition(|run| run.exchanged);
                 let second = threads.spawn(move || start(other, &theirs));
                 let mut started = start(&recorded, &ours);
                 started.extend(second.join().unwrap());
@@ -57,8 +67,8 @@ impl Run {
             });
         }
         let started = plan.runs.iter().flat_map(|run| match &other {
-            Some(other) if run.exchanged => start(other, &[run.id]),
-            _ => start(&recorded, &[run.id]),
+            Some(other) if run.exchanged => start(other, &[*run]),
+            _ => start(&recorded, &[*run]),
         });
         started.collect()
     }
@@ -159,8 +169,12 @@ impl Interpreter<'_> {
             return Outcome::Cancelled;
         }
         let executions = self.executions.entry(task.id).or_default();
-        *executions += 1;
-        if task.fate != Fate::Returns && task.fails_in(*executions - 1) {
+        let mut fails = || {
+            *executions += 1;
+            task.fails_in(*executions - 1)
+        };
+        // It is tried again until it succeeds, or has failed too often.
+        if (0..=task.retries).all(|_| fails()) {
             return if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked };
         }
         let (found, _) = self.body(task, &lists);
