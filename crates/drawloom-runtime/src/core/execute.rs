@@ -214,6 +214,11 @@ impl Core {
         for joined in self.parts(record).1.iter().flat_map(|extras| &extras.joined) {
             joined.reduction.spoil(error.root());
         }
+        if let Some(node) = self.parts(record).1.and_then(|extras| extras.node.as_mut()) {
+            // It is the run of the plan that fails.
+            node.error = Some(error);
+            return;
+        }
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         let scope = unsafe { (*record.description.get()).assume_init_ref().scope.as_ref() };
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);

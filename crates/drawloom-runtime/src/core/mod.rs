@@ -13,6 +13,7 @@
 //! | [`retry`] | a body that failed is tried again |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
+//! | [`nodes`] | nodes of plans that are tasks of their own |
 //! | [`devices`] | a device runs it |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
@@ -26,6 +27,7 @@ mod devices;
 mod execute;
 mod internal;
 mod link;
+mod nodes;
 mod peek;
 mod ready;
 mod retry;
@@ -60,9 +62,9 @@ use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock, thread_local};
 use crate::task::body::{self, Body};
-use crate::task::extras::Extras;
+use crate::task::extras::{Extras, arguments};
 use crate::task::name::Names;
-use crate::task::record::{ARGS, Description, Kind, Record, TaskId, flag};
+use crate::task::record::{Description, Kind, Record, TaskId, flag};
 use crate::task::slab::Slab;
 use crate::task::spec::Spec;
 use crate::team::formation::Formation;
@@ -250,7 +252,10 @@ impl Core {
         let node = running.and_then(|r| r.node);
         let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));
         if let Some(node) = node {
-            let message = format!("cannot be submitted by {}, which belongs to a plan", node.origin());
+            let message = format!(
+                "cannot be submitted by {}: a task of a plan has children only if it lends something to them",
+                node.origin()
+            );
             spec.refuse(ErrorKind::Plan, message);
             spec.forget_args();
         }
@@ -389,15 +394,9 @@ impl Core {
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.
         let count = unsafe { *record.arg_count.get() } as usize;
-        let extras = description.extras.as_deref_mut();
-        match extras {
-            Some(extras) if count > ARGS => {
-                // SAFETY: the list of arguments is not changed any more; the borrow of the other parts does not touch it.
-                let args = unsafe { std::slice::from_raw_parts(extras.args.as_ptr(), count) };
-                (args, Some(extras))
-            }
-            extras => (&description.args[..count], extras),
-        }
+        let args = arguments(&description.args, description.extras.as_deref(), count).as_ptr();
+        // SAFETY: the list of arguments is not changed any more; the borrow of the other parts does not touch it.
+        (unsafe { std::slice::from_raw_parts(args, count) }, description.extras.as_deref_mut())
     }
 
     pub(crate) fn origin(&self, record: &Record) -> TaskOrigin {

@@ -6,6 +6,7 @@ use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
+use crate::sync::stack::with_room;
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::worker::cycle::Found;
 
@@ -136,13 +137,21 @@ impl Core {
     /// the worker still belongs to the context, and nobody wants anything of it.
     #[inline]
     fn may_follow_on(&self, local: &Local, context: u32, priority: i32) -> bool {
-        let Some(worker) = local.worker else { return false };
-        let seat = self.workers.seat(worker);
-        self.context(context).follows_on
+        local.worker.is_some()
+            && self.context(context).follows_on
             && context == local.context
             && priority >= 0
-            && seat.state.is_calm()
-            && seat.generation() == local.generation
+            && self.may_go_on(local)
+    }
+
+    /// Whether a worker may go on with another node of the same run without a scheduling operation: it still belongs to the
+    /// context, and nobody wants anything of it. So may a thread that is no worker, as it has no operations.
+    #[inline]
+    pub(crate) fn may_go_on(&self, local: &Local) -> bool {
+        local.worker.is_none_or(|worker| {
+            let seat = self.workers.seat(worker);
+            seat.state.is_calm() && seat.generation() == local.generation
+        })
     }
 
     /// One scheduling operation of a worker, by the thread that drives it.
@@ -331,7 +340,7 @@ impl Core {
             serial.begin();
         }
         while let Some((_, ready)) = local.ready.pop() {
-            self.run_ready(local, ready);
+            with_room(|| self.run_ready(local, ready));
         }
         if turn.is_some() {
             serial.end();

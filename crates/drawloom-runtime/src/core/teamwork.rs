@@ -12,8 +12,8 @@ use crate::policy::WorkerId;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
-use crate::task::extras::Extras;
-use crate::task::record::{ARGS, Description, Record, TaskId, flag};
+use crate::task::extras::{Extras, arguments};
+use crate::task::record::{Description, Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::team::Bounds;
 use crate::team::formation::Call;
@@ -26,7 +26,13 @@ const MOST_THREADS: u32 = 1024;
 impl Core {
     /// Submits a team task, unless no team of its size can be formed.
     pub(crate) fn submit_team(&self, mut spec: Spec, body: Body) -> TaskId {
-        let bounds = spec.extras().team.unwrap_or(Bounds::from(1));
+        self.refuse_team(&mut spec);
+        self.submit(spec, body)
+    }
+
+    /// Refuses a team task when no team of its size can be formed.
+    pub(super) fn refuse_team(&self, spec: &mut Spec) {
+        let Some(bounds) = spec.extras.as_ref().and_then(|extras| extras.team) else { return };
         let context = self.context(self.home(spec.context));
         if bounds.least == 0 || bounds.least > bounds.most {
             let message = format!("cannot have a team of {} to {} workers", bounds.least, bounds.most);
@@ -49,7 +55,6 @@ impl Core {
                 spec.refuse(ErrorKind::Team, message);
             }
         }
-        self.submit(spec, body)
     }
 
     /// A team task was taken from a queue: calls for its members, or runs it right here where there are no workers.
@@ -303,10 +308,7 @@ impl Core {
         // SAFETY: written before the task could be ready.
         let count = unsafe { *record.arg_count.get() } as usize;
         let extras = description.extras.as_deref();
-        match extras {
-            Some(extras) if count > ARGS => (&extras.args[..count], Some(extras)),
-            extras => (&description.args[..count], extras),
-        }
+        (arguments(&description.args, extras, count), extras)
     }
 }
 

@@ -83,16 +83,20 @@ pub struct Ready {
 }
 
 impl Ready {
+    /// From here on, the order among ready tasks should follow the priority. Plans have fewer nodes than that.
+    const RANKED: u32 = 1 << 31;
     const TASK: u32 = u32::MAX;
-    const SHARE: u32 = u32::MAX - 1;
+    const SHARE: u32 = Self::RANKED - 1;
 
     pub(crate) fn task(id: TaskId, priority: i32) -> Self {
         Self { what: id.bits(), run: Self::TASK, priority }
     }
 
-    /// A node of a plan.
-    pub(crate) fn node(plan: &PlanState, node: u32, priority: i32) -> Self {
-        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run: node, priority }
+    /// A node of a plan; `ranked` when the user gave its task a priority.
+    #[inline]
+    pub(crate) fn node(plan: &PlanState, node: u32, priority: i32, ranked: bool) -> Self {
+        let run = if ranked { node | Self::RANKED } else { node };
+        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run, priority }
     }
 
     /// A share of the nodes that a plan starts with.
@@ -106,7 +110,7 @@ impl Ready {
         match self.run {
             Self::TASK => ReadyKind::Task(TaskId::from_bits(self.what)),
             Self::SHARE => ReadyKind::Share(plan()),
-            node => ReadyKind::Node(plan(), node),
+            node => ReadyKind::Node(plan(), node & !Self::RANKED),
         }
     }
 
@@ -124,11 +128,11 @@ impl Ready {
         Self { ..*self }
     }
 
-    /// Whether the order among ready tasks should follow its priority. Nodes of plans are small, and come in a good order
-    /// already.
+    /// Whether the order among ready tasks should follow its priority, also where that is not the only thing to follow.
+    /// Nodes of plans whose priorities are those of their critical paths come in a good order already.
     #[inline]
     pub(crate) fn is_ranked(&self) -> bool {
-        self.priority != 0 && self.run == Self::TASK
+        self.priority != 0 && self.run >= Self::RANKED
     }
 
     /// Tasks with a higher priority should start first.

@@ -7,6 +7,7 @@
 use std::alloc::Layout;
 use std::marker::PhantomData;
 
+use super::arity::for_each_arity;
 use super::body::{self, Body, BodyError};
 use super::future::{Future, Pending};
 use super::record::TaskId;
@@ -253,10 +254,10 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     }
 }
 
-/// What a task can do beyond touching data, when it is submitted to run once.
-impl<'a, A> Task<'a, A> {
+/// What a task can do beyond touching data.
+impl<'a, A, S: Sink> Task<'a, A, S> {
     /// Child tasks of the body may read and write the region, or pieces of it. The body itself has no view of it.
-    pub fn lend<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn lend<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Lend<R>>,
     {
@@ -264,7 +265,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// Child tasks of the body write every element of the region, and then may read it. The body itself has no view of it.
-    pub fn lend_to_write<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn lend_to_write<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Lend<R>>,
     {
@@ -272,7 +273,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// Child tasks of the body may read the region, or pieces of it. The body itself has no view of it.
-    pub fn lend_to_read<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn lend_to_read<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Lend<R>>,
     {
@@ -303,6 +304,34 @@ impl<'a, A> Task<'a, A> {
         self
     }
 
+    /// The task needs several workers at once: all of them run the body, each with its own rank.
+    ///
+    /// One worker may be enough: `team(1..=4)` takes as many as are free. Every task that reduces must do so alone.
+    pub fn team(mut self, workers: impl Into<Bounds>) -> TeamTask<'a, A, S> {
+        self.spec.extras().team = Some(workers.into());
+        TeamTask(self)
+    }
+
+    /// The task needs several workers at once: one of them runs the body, and the others are lent to it. They do nothing
+    /// else until it returns, so the body may use as many threads of its own.
+    pub fn lent_team(mut self, workers: impl Into<Bounds>) -> LentTask<'a, A, S> {
+        self.spec.extras().team = Some(Bounds { lent: true, ..workers.into() });
+        LentTask(self)
+    }
+
+    /// When the body fails, what it had overwritten is restored, and it is run again, up to this many times.
+    ///
+    /// Before each run a copy of what the body may change is made, so its regions must hold plain elements. A task that
+    /// lends regions to children cannot be retried. What failed attempts contributed to reductions is left out.
+    pub fn retry(mut self, times: u32) -> RetryTask<'a, A, S> {
+        self.spec.refuse_retry();
+        self.spec.extras().retries = times;
+        RetryTask(self)
+    }
+}
+
+/// The order among submitted tasks.
+impl<'a, A> Task<'a, A> {
     /// The task starts after another one is complete, and is cancelled when that one fails.
     pub fn after(mut self, task: &'a impl Pending) -> Self {
         if let Some(id) = self.own(task, "come after") {
@@ -328,31 +357,6 @@ impl<'a, A> Task<'a, A> {
         None
     }
 
-    /// The task needs several workers at once: all of them run the body, each with its own rank.
-    ///
-    /// One worker may be enough: `team(1..=4)` takes as many as are free. Every task that reduces must do so alone.
-    pub fn team(mut self, workers: impl Into<Bounds>) -> TeamTask<'a, A> {
-        self.spec.extras().team = Some(workers.into());
-        TeamTask(self)
-    }
-
-    /// The task needs several workers at once: one of them runs the body, and the others are lent to it. They do nothing
-    /// else until it returns, so the body may use as many threads of its own.
-    pub fn lent_team(mut self, workers: impl Into<Bounds>) -> LentTask<'a, A> {
-        self.spec.extras().team = Some(Bounds { lent: true, ..workers.into() });
-        LentTask(self)
-    }
-
-    /// When the body fails, what it had overwritten is restored, and it is run again, up to this many times.
-    ///
-    /// Before each run a copy of what the body may change is made, so its regions must hold plain elements. A task that
-    /// lends regions to children cannot be retried. What failed attempts contributed to reductions is left out.
-    pub fn retry(mut self, times: u32) -> RetryTask<'a, A> {
-        self.spec.refuse_retry();
-        self.spec.extras().retries = times;
-        RetryTask(self)
-    }
-
     #[inline]
     fn submit(self, body: Body) -> TaskId {
         self.core.submit(self.spec, body)
@@ -361,16 +365,22 @@ impl<'a, A> Task<'a, A> {
 
 /// A task that may be tried again: its body must be able to run more than once.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
-pub struct RetryTask<'a, A>(Task<'a, A>);
+pub struct RetryTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
 
-macro_rules! arities {
-    ($(($($a:ident $x:ident),*))*) => { $(
+/// A list of up to eleven accesses can be longer by one.
+macro_rules! append {
+    ($($a:ident)*;) => {};
+    ($($a:ident)*; $next:ident $($rest:ident)*) => {
         impl<$($a,)* X> Append<X> for ($($a,)*) {
             type List = ($($a,)* X,);
         }
-        arities! { @run $($a $x),* }
-    )* };
-    (@run $($a:ident $x:ident),*) => {
+        append! { $($a)* $next; $($rest)* }
+    };
+}
+append! { ; A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 }
+
+macro_rules! submit {
+    ($(($($a:ident $x:ident),*))*) => { $(
         #[allow(clippy::type_complexity)]
         impl<'a, $($a: Access),*> Task<'a, ($($a,)*)> {
             /// Submits the task. Its body has one parameter for each access, in the order in which they were declared.
@@ -485,21 +495,7 @@ macro_rules! arities {
                 future.of_task(id)
             }
         }
-    };
+    )* };
 }
 
-arities! {
-    ()
-    (A1 a)
-    (A1 a, A2 b)
-    (A1 a, A2 b, A3 c)
-    (A1 a, A2 b, A3 c, A4 d)
-    (A1 a, A2 b, A3 c, A4 d, A5 e)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k)
-}
-arities! { @run A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k, A12 l }
+for_each_arity!(submit);

@@ -17,6 +17,7 @@ const ENDS_WITH: u8 = FIRST + 4;
 const NODE: u8 = FIRST + 5;
 const TURN: u8 = FIRST + 6;
 const START_OF_TURN: u8 = FIRST + 7;
+const STAND: u8 = FIRST + 8;
 
 /// The place of a bit in the low byte of a node's end that says whether a turn begins with the node.
 const BEGINS_TURN: u64 = 1 << 7;
@@ -40,6 +41,8 @@ pub(crate) enum Entry {
     EndsWith { task: u64, other: u64 },
     /// A node of a plan was run.
     Node(NodeRun),
+    /// A task was submitted that stands for a node of a plan.
+    Stand { time: u64, stand: Stand },
 }
 
 /// A task that was submitted.
@@ -69,6 +72,16 @@ pub(crate) struct NodeRun {
     pub(crate) outcome: EventKind,
     /// Whether it is the first node that a worker runs in a turn.
     pub(crate) begins_turn: bool,
+}
+
+/// A task that stands for a node of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stand {
+    pub(crate) task: u64,
+    /// The task that stands for the run of the plan.
+    pub(crate) run: u64,
+    pub(crate) plan: u32,
+    pub(crate) node: u32,
 }
 
 #[inline]
@@ -125,6 +138,10 @@ pub(crate) fn node(n: NodeRun) -> [u64; 4] {
     [first(n.start, NODE), n.run, first(n.end, n.outcome as u8) | turn, pair(n.plan, n.node)]
 }
 
+pub(crate) fn stand(time: u64, s: Stand) -> [u64; 4] {
+    [first(time, STAND), s.task, s.run, pair(s.plan, s.node)]
+}
+
 /// Reads the entries of a stream of words. An entry that was cut off is left out, as is everything after it.
 pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Item = Entry> {
     std::iter::from_fn(move || {
@@ -153,6 +170,10 @@ pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Ite
                 Entry::Node(NodeRun { start: time, end: end >> 8, run, plan, node, outcome, begins_turn })
             }
             TURN => Entry::Turn { time },
+            STAND => {
+                let (task, run, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
+                Entry::Stand { time, stand: Stand { task, run, plan, node } }
+            }
             START_OF_TURN => Entry::StartOfTurn { time, task: words.next()? },
             _ => unreachable!("nothing else is written"),
         })
@@ -195,6 +216,8 @@ mod tests {
         words.extend(start_of_turn(6, 5));
         words.extend(turn(8));
         words.extend(node(ran));
+        let stands = Stand { task: 8, run: u64::MAX, plan: 2, node: u32::MAX };
+        words.extend(stand(time, stands));
         words.extend(submission(plain));
         let expected = [
             Entry::Submission(submitted),
@@ -205,11 +228,12 @@ mod tests {
             Entry::StartOfTurn { time: 6, task: 5 },
             Entry::Turn { time: 8 },
             Entry::Node(ran),
+            Entry::Stand { time, stand: stands },
             Entry::Submission(plain),
         ];
         assert_eq!(entries(words.iter().copied()).collect::<Vec<_>>(), expected);
         // Cut off in the middle of the last one.
         words.pop();
-        assert_eq!(entries(words.into_iter()).collect::<Vec<_>>(), expected[..8]);
+        assert_eq!(entries(words.into_iter()).collect::<Vec<_>>(), expected[..9]);
     }
 }

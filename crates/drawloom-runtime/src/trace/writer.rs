@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::chunk::{Chunk, WORDS};
 use super::clock::Clock;
-use super::entry::{self, NodeRun, Submission};
+use super::entry::{self, NodeRun, Stand, Submission};
 use super::tables::{Site, SiteKey};
 use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
@@ -168,6 +168,12 @@ impl Writer {
         self.last = node.end;
         let begins_turn = node.begins_turn && self.worker != NO_WORKER;
         self.push(tracer, entry::node(NodeRun { begins_turn, ..node }));
+    }
+
+    /// A task was submitted that stands for a node of a plan.
+    pub(super) fn stands_for(&mut self, tracer: &Tracer, stand: Stand) {
+        let time = self.now();
+        self.push(tracer, entry::stand(time, stand));
     }
 
     /// A task was submitted.

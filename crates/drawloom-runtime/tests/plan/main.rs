@@ -1,5 +1,10 @@
 //! Recorded programs give what submitting them gives, every time.
 
+mod apart;
+mod failing;
+mod lives;
+mod priority;
+
 use drawloom_runtime::{ErrorKind, Loom, Max, Min, Region, Sum, Vector};
 
 fn looms() -> Vec<Loom> {
