@@ -55,7 +55,8 @@ impl Report<'_> {
         match entry.kind {
             Kind::Task => {
                 // A run of a plan that has begun waits when nobody comes for its nodes.
-                let unserved = || entry.run && self.core.service(entry.context, &self.picture.waiting) != Service::Workers;
+                let unserved =
+                    || entry.run && self.core.service(entry.context, &self.picture.waiting) != Service::Workers;
                 let waits = entry.pending > 0 || !entry.claimed || self.core.teams.is_waiting(entry.id);
                 waits || unserved() || self.picture.is_kept(self.core, entry)
             }
