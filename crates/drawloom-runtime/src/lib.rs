@@ -64,7 +64,7 @@ pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
 pub use plan::{Capture, Plan};
 pub use policy::{Policy, WorkerId, WorkersView};
-pub use stats::{Stats, WorkerStats};
+pub use stats::{ContextStats, Stats, WorkerStats};
 pub use task::builder::Task;
 pub use task::future::Future;
 pub use team::{LentWorkers, Member, TeamMut};
