@@ -71,6 +71,7 @@ use crate::team::formation::Formation;
 use crate::trace::Tracer;
 use crate::wait::Waiters;
 use crate::worker::Workers;
+use crate::worker::sleep::Patience;
 
 /// Everything that belongs to one runtime. The alignment keeps the count of references off everybody's cache lines.
 #[repr(align(128))]
@@ -140,6 +141,8 @@ pub(crate) struct Local {
     scratchpads: Vec<Scratchpad>,
     /// Tasks that are complete and not yet taken care of.
     stack: Vec<u32>,
+    /// How long a worker looks for work before it sleeps.
+    pub(crate) patience: Patience,
 }
 
 impl Local {
@@ -167,6 +170,7 @@ impl Local {
             freed: Vec::new(),
             scratchpads: Vec::new(),
             stack: Vec::new(),
+            patience: Patience::default(),
         }
     }
 }
