@@ -112,7 +112,7 @@ impl Writer {
     }
 
     #[inline]
-    fn push<const N: usize>(&mut self, tracer: &Tracer, words: [u64; N]) {
+    pub(super) fn push<const N: usize>(&mut self, tracer: &Tracer, words: [u64; N]) {
         self.put(tracer, words);
         self.chunk.publish(self.at);
     }
@@ -145,12 +145,9 @@ impl Writer {
 
     /// A task starts. True when it is time to look at the queues.
     #[inline]
-    pub(super) fn start(&mut self, tracer: &Tracer, task: u64, begins_turn: bool) -> bool {
+    pub(super) fn start(&mut self, tracer: &Tracer, task: u64) -> bool {
         let time = self.now();
-        let begins_turn = begins_turn && self.worker != NO_WORKER;
-        let words =
-            if begins_turn { entry::start_of_turn(time, task) } else { entry::event(time, EventKind::Start, task) };
-        self.push(tracer, words);
+        self.push(tracer, entry::event(time, EventKind::Start, task));
         let looks = time >= self.look;
         if looks {
             self.look = time + LOOKS;
@@ -158,16 +155,15 @@ impl Writer {
         looks
     }
 
-    pub(super) fn turn(&mut self, tracer: &Tracer) {
+    pub(super) fn team(&mut self, tracer: &Tracer, task: u64, size: u32) {
         let time = self.now();
-        self.push(tracer, entry::turn(time));
+        self.push(tracer, entry::team(time, task, size));
     }
 
     #[inline]
     pub(super) fn node(&mut self, tracer: &Tracer, node: NodeRun) {
         self.last = node.end;
-        let begins_turn = node.begins_turn && self.worker != NO_WORKER;
-        self.push(tracer, entry::node(NodeRun { begins_turn, ..node }));
+        self.push(tracer, entry::node(node));
     }
 
     /// A task was submitted.
