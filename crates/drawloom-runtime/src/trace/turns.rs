@@ -22,9 +22,10 @@ const BITS: u32 = 16;
 const NOT_ENTERED: u64 = (1 << BITS) - 1;
 
 impl Times {
-    /// The worker enters a phase.
-    pub(crate) fn enter(&mut self, phase: Phase) {
-        self.enter_at(phase, Clock::get().now_nearly());
+    /// The worker enters a phase; `at_once` says that it had nothing to do in the one before.
+    pub(crate) fn enter(&mut self, phase: Phase, at_once: bool) {
+        let time = if at_once && self.last != 0 { self.last } else { Clock::get().now_nearly() };
+        self.enter_at(phase, time);
     }
 
     fn enter_at(&mut self, phase: Phase, time: u64) {

@@ -67,26 +67,31 @@ pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &
     phases.enter(Phase::Team);
     if matches!(found, Found::Team) {
         core.take_part(local, worker);
+        phases.enter(Phase::Input);
+    } else {
+        phases.pass_to(Phase::Input);
     }
-    phases.enter(Phase::Input);
     let task = if let Found::Task(task) = found { core.begin_input(local, task) } else { None };
-    phases.enter(Phase::Transfers);
-    let arrived = core.advance_transfers(local);
     if let Some(task) = task {
-        phases.enter(Phase::Execute);
+        // There is nothing to bring, and nothing on its way.
+        phases.pass_to(Phase::Transfers);
+        phases.pass_to(Phase::Execute);
         core.run_ready(local, task);
-    } else if let Some(arrived) = arrived {
+        *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
+        return true;
+    }
+    phases.enter(Phase::Transfers);
+    if let Some(arrived) = core.advance_transfers(local) {
         phases.enter(Phase::Execute);
         core.run_arrived(local, arrived);
-    } else {
-        phases.end();
-        if core.is_waiting_for_data(local) {
-            thread::yield_now();
-        }
-        return worked;
+        *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
+        return true;
     }
-    *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
-    true
+    phases.end();
+    if core.is_waiting_for_data(local) {
+        thread::yield_now();
+    }
+    worked
 }
 
 /// Looks for work for a while, then sleeps until there is some.
