@@ -243,3 +243,32 @@ fn node_boxes(text: &str) -> Vec<(f64, f64, f64, f64)> {
         .map(|[x, y, w, h]| (x, y, w, h))
         .collect()
 }
+
+#[test]
+fn updates_that_commute_are_marked_in_every_form() {
+    use drawloom_graph::format::loom;
+    let mut regions = Regions::new();
+    let cells = regions.space("cells", 4).unwrap();
+    let u = regions.field("u", cells).unwrap();
+    let u = regions.whole(u);
+    let mut program = Builder::new(regions);
+    for name in ["add", "add"] {
+        let task = program.call(name, &[(u, Access::Update)]).unwrap();
+        program.set_reorderable(task, 0);
+    }
+    let last = program.call("show", &[(u, Access::Read)]).unwrap();
+    // There is nothing to mark where nothing is written.
+    program.set_reorderable(last, 0);
+    let graph = program.finish();
+    assert!(graph.check().is_valid());
+    let marked = |graph: &Graph| graph.edges().iter().filter(|edge| edge.is_reorderable()).count();
+    assert_eq!(marked(&graph), 2);
+    let text = loom::write_graph(&graph);
+    assert_eq!(text.matches(": write reorderable @0").count(), 2, "{text}");
+    assert_eq!(marked(&loom::lower(&loom::parse(&text).unwrap()).unwrap().graph), 2);
+    let text = json::write(&graph);
+    assert_eq!(text.matches("\"reorderable\":true").count(), 2, "{text}");
+    assert_eq!(json::read(text.as_bytes()).unwrap(), graph);
+    let drawing = dot::write(&graph, &Drawing::default());
+    assert_eq!(drawing.matches("label=\"reorderable\"").count(), 2, "{drawing}");
+}

@@ -71,6 +71,9 @@ fn fill(rng: &mut Rng, graph: &mut Graph, ids: &[RegionId], ghost: RegionId, dep
             let operator = graph.operator(["+", "max", "\u{2295}"][rng.usize(..3)]);
             edge = edge.with_operator(operator);
         }
+        if label == Label::Write && rng.bool() {
+            edge = edge.reorderable();
+        }
         graph.add_edge(edge);
     }
     if rng.bool() {

@@ -42,7 +42,8 @@ fn describe(graph: &Graph) -> Vec<String> {
     for edge in graph.edges() {
         let operator = edge.operator().map(|o| graph.operator_name(o));
         let ends = (graph.name(edge.from), graph.name(edge.to));
-        lines.push(format!("{ends:?} {:?} {:?} {operator:?}", edge.label, edge.port()));
+        let mark = edge.is_reorderable();
+        lines.push(format!("{ends:?} {:?} {:?} {operator:?} {mark}", edge.label, edge.port()));
     }
     lines
 }

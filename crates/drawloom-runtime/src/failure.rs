@@ -57,6 +57,7 @@ struct Unreported {
 
 struct Root {
     error: Error,
+    /// Those that were cancelled since, besides the ones that the error lists itself.
     cancelled: Vec<TaskOrigin>,
     count: u64,
 }
@@ -158,6 +159,11 @@ impl Failures {
         }
     }
 
+    /// A part of a task was cancelled for an earlier failure, which lists it.
+    pub(crate) fn also_cancelled(&self, because: &Error, part: &TaskOrigin) {
+        lock(&self.state).add_cancelled(because, part);
+    }
+
     /// Something failed that is not a task: the destructor of an element, say.
     pub(crate) fn note_other(&self, error: Error) {
         let error = self.number(error);
@@ -256,8 +262,7 @@ impl State {
         let list = self.unreported.entry(parent).or_default();
         if list.roots.len() < LISTED {
             self.homes.insert(error.number(), parent);
-            let (cancelled, count) = (error.cancelled_tasks().to_vec(), error.cancelled_count());
-            list.roots.push(Root { error, cancelled, count });
+            list.roots.push(Root { error, cancelled: Vec::new(), count: 0 });
         } else {
             list.more += 1;
         }
@@ -273,7 +278,7 @@ impl State {
         let Some(list) = self.unreported.get_mut(home) else { return };
         let Some(root) = list.roots.iter_mut().find(|root| root.error.number() == number) else { return };
         root.count += 1;
-        if root.cancelled.len() < LISTED {
+        if root.error.cancelled_tasks().len() + root.cancelled.len() < LISTED {
             root.cancelled.push(origin.clone());
         }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
-use drawloom_runtime::{ErrorKind, Loom, LoomBuilder, Region};
+use drawloom_runtime::{ErrorKind, Loom, LoomBuilder, Pattern, Region};
 
 /// So long that a test which needs it would never end.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
@@ -151,6 +151,21 @@ fn a_throttled_submitter_waits_for_tasks_that_run() {
 }
 
 #[test]
+fn no_more_tasks_are_in_flight_than_was_said() {
+    for (workers, limit) in [(1, 1), (2, 1), (2, 3), (3, 40), (2, 300)] {
+        let loom = Loom::builder().workers(workers).in_flight(limit).patience(Duration::ZERO).build().unwrap();
+        let most = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2000 {
+            let (most, inner) = (Arc::clone(&most), loom.clone());
+            loom.task("count").run(move || _ = most.fetch_max(inner.stats().in_flight, Ordering::Relaxed));
+        }
+        loom.wait_all().unwrap();
+        let most = most.load(Ordering::Relaxed);
+        assert!((1..=limit as usize).contains(&most), "{most} tasks were in flight, not {limit}");
+    }
+}
+
+#[test]
 fn a_task_that_takes_its_time_is_no_stall() {
     for workers in [1, 2, 8] {
         let loom = Loom::builder().workers(workers).patience(Duration::ZERO).build().unwrap();
@@ -202,7 +217,7 @@ fn a_task_may_wait_for_its_children_only_and_is_told_with_both_names() {
 fn a_region_without_contents_can_be_waited_for_and_stays_without() {
     for builder in builders() {
         let loom = builder.build().unwrap();
-        let x = loom.vector_without_contents::<u64>("x", 4);
+        let x = loom.vector_without_contents::<u64>("x", 4).unwrap();
         x.wait().unwrap();
         let error = loom.task("early").read(&x).run(|_| ()).wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Uninitialised);
@@ -210,6 +225,36 @@ fn a_region_without_contents_can_be_waited_for_and_stays_without() {
         loom.task("fill").write(&x).run(|x| x.fill(2));
         x.wait().unwrap();
         assert_eq!(x.to_vec().unwrap(), [2; 4]);
+    }
+}
+
+#[test]
+fn every_kind_of_region_can_be_made_without_contents() {
+    for builder in builders() {
+        let loom = builder.build().unwrap();
+        let matrix = loom.matrix_without_contents::<u64>("matrix", 3, 4).unwrap();
+        let array = loom.array_without_contents::<u64, 3>("array", [2, 3, 2]).unwrap();
+        let csr =
+            loom.csr_without_contents::<u64>("csr", Pattern::new(3, vec![0, 1, 3], vec![0, 1, 2]).unwrap()).unwrap();
+        let value = loom.value_without_contents::<u64>("value");
+        let early = [
+            loom.task("early").read(&matrix).run(|_| ()).wait().unwrap_err(),
+            loom.task("early").read(&array).run(|_| ()).wait().unwrap_err(),
+            loom.task("early").update(&csr).run(|_| ()).wait().unwrap_err(),
+            loom.task("early").read(&value).run(|_| ()).wait().unwrap_err(),
+        ];
+        for (error, name) in early.iter().zip(["`matrix`", "`array`", "`csr`", "`value`"]) {
+            assert_eq!(error.kind(), ErrorKind::Uninitialised);
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        // One tile of the matrix is enough for those who read that tile only.
+        let tile = matrix.tiles(3, 2).unwrap().next().unwrap();
+        loom.task("fill").write(&tile).run(|mut tile| tile[[2, 1]] = 7);
+        assert_eq!(loom.task("look").read(&tile).returns(|tile| tile[[2, 1]]).wait().unwrap(), 7);
+        assert!(loom.task("early").read(&matrix).run(|_| ()).wait().is_err());
+        loom.task("fill").write(&value).run(|value| *value = 5);
+        assert_eq!(value.get().unwrap(), 5);
+        let _ = loom.wait_all();
     }
 }
 

@@ -226,6 +226,12 @@ impl Builder {
         self.graph.set_cost(task, cost);
     }
 
+    /// Says that an argument of a call that updates commutes: the updates of a chain of such calls may follow each other in
+    /// any order. The graph holds them in the order of the calls, with a mark; see [`Edge::is_reorderable`].
+    pub fn set_reorderable(&mut self, task: NodeId, argument: u32) {
+        self.graph.set_reorderable(task, argument);
+    }
+
     /// The graph so far.
     pub fn graph(&self) -> &Graph {
         &self.graph

@@ -176,7 +176,10 @@ pub(crate) fn strokes<'g>(graph: &'g Graph, orders: &[(NodeId, NodeId)], marks: 
                 to: edge.to,
                 line: Line::of(edge.label),
                 alarm: marks.edges.contains(&id),
-                text: edge.operator().map(|operator| graph.operator_name(operator)),
+                text: match edge.operator() {
+                    Some(operator) => Some(graph.operator_name(operator)),
+                    None => edge.is_reorderable().then_some("reorderable"),
+                },
             }
         })
         .collect();

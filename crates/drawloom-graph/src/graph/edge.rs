@@ -77,6 +77,7 @@ pub struct Edge {
     operator: u16,
     /// What the edge means.
     pub label: Label,
+    reorderable: bool,
 }
 
 const NO_PORT: u32 = u32::MAX;
@@ -88,7 +89,7 @@ pub(crate) const MOST_OPERATORS: usize = NO_OPERATOR as usize;
 impl Edge {
     /// An edge without port and operator.
     pub fn new(from: NodeId, to: NodeId, label: Label) -> Self {
-        Self { from, to, port: NO_PORT, operator: NO_OPERATOR, label }
+        Self { from, to, port: NO_PORT, operator: NO_OPERATOR, label, reorderable: false }
     }
 
     /// The same edge at an argument position of its compute node. The largest port is `u32::MAX - 1`.
@@ -103,6 +104,19 @@ impl Edge {
     pub fn with_operator(mut self, operator: OperatorId) -> Self {
         self.operator = operator.0 as u16;
         self
+    }
+
+    /// The same edge, marked as one of a chain of updates whose order is free. See [`Edge::is_reorderable`].
+    #[must_use]
+    pub fn reorderable(mut self) -> Self {
+        self.reorderable = true;
+        self
+    }
+
+    /// Whether the edge is a Write of a task that commutes: the updates of a chain of such tasks may follow each other in
+    /// any order, one at a time. The graph holds one of these orders, and the check is about that one.
+    pub fn is_reorderable(&self) -> bool {
+        self.reorderable
     }
 
     /// The argument position of the edge at its compute node.

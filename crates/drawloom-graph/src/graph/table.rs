@@ -134,6 +134,14 @@ impl Graph {
         id
     }
 
+    /// Marks the Write edge of a task at an argument position as one of a chain of updates whose order is free; see
+    /// [`Edge::is_reorderable`]. False when there is none.
+    pub fn set_reorderable(&mut self, task: NodeId, port: u32) -> bool {
+        // Whoever marks an edge has mostly just added it.
+        let is_meant = |e: &&mut Edge| e.from == task && e.label == Label::Write && e.port() == Some(port);
+        self.edges.iter_mut().rev().find(is_meant).map(|edge| *edge = edge.reorderable()).is_some()
+    }
+
     /// The id of an operator, entered when it is new.
     ///
     /// # Panics

@@ -234,7 +234,16 @@ impl Writer {
                 node(self);
                 self.out.push_str(" -> ");
                 node(self);
-                self.pick(&[": read", ": write @2", ": reduce(+)", ": reduce", ": before", ": use", ": discard @0"]);
+                self.pick(&[
+                    ": read",
+                    ": write @2",
+                    ": write reorderable",
+                    ": reduce(+)",
+                    ": reduce",
+                    ": before",
+                    ": use",
+                    ": discard @0",
+                ]);
             }
         }
         self.end();

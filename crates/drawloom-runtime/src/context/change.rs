@@ -11,15 +11,18 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::choice::Choice;
 use crate::policy::{WorkerId, WorkersView};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 
 use super::ContextState;
+use crate::worker::this_thread;
 
 /// The one lock that makes every change of contexts exclusive.
 #[derive(Default)]
 pub(crate) struct Changes {
     turn: Mutex<()>,
+    /// The number of the thread that makes a change; zero when none does.
+    by: AtomicU64,
     /// Whom changes were announced to and done for, in order, for the models.
     #[cfg(all(test, feature = "shuttle"))]
     told: Mutex<Vec<Told>>,
@@ -155,7 +158,12 @@ impl Core {
         if self.workers.current().is_some_and(in_operation) {
             return Err(Error::new(ErrorKind::Context, "a policy cannot change contexts while it chooses a task"));
         }
-        Ok(Change { core: self, _turn: lock(&self.changes.turn), contexts: Vec::new() })
+        if self.changes.by.load(Ordering::SeqCst) == this_thread() {
+            return Err(Error::new(ErrorKind::Context, "a policy cannot change contexts while its workers change"));
+        }
+        let turn = lock(&self.changes.turn);
+        self.changes.by.store(this_thread(), Ordering::SeqCst);
+        Ok(Change { core: self, _turn: turn, contexts: Vec::new() })
     }
 
     /// A context that was not deleted.
@@ -184,12 +192,19 @@ impl Core {
     }
 }
 
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.core.changes.by.store(0, Ordering::SeqCst);
+    }
+}
+
 impl Change<'_> {
     /// Makes the change.
     fn make(&mut self) {
         let core = self.core;
         core.workers.confined.store(true, Ordering::SeqCst);
-        let this = core.workers.current();
+        // Not whatever worker the thread drives: only while it runs a task is it certain that nobody else drives that worker.
+        let this = core.running_worker();
         let concerned = sorted(self.contexts.iter().flat_map(|(_, old, new)| old.iter().chain(new).copied()).collect());
         let others = || concerned.iter().copied().filter(|&worker| Some(worker) != this);
         for worker in others() {
@@ -202,7 +217,7 @@ impl Change<'_> {
             context.policy.set_workers(&new);
             for &worker in old.iter().filter(|w| !new.contains(w)) {
                 // SAFETY: this thread holds the lock for changes. It has announced the change to the worker, which is
-                // therefore not in an operation; or it drives the worker, and is not in one, which was checked.
+                // therefore not in an operation; or it is the worker, and runs a task, which is not part of an operation.
                 unsafe { core.workers.seat(worker).set_member(index, false) };
             }
             for &worker in new.iter().filter(|w| !old.contains(w)) {

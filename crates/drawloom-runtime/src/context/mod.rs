@@ -77,9 +77,13 @@ impl Context {
 
     pub(crate) fn index_in(&self, core: &Arc<Core>) -> Result<u32> {
         if !Arc::ptr_eq(&self.core, core) {
-            return Err(Error::new(ErrorKind::Foreign, "the context belongs to another runtime"));
+            let message = format!("cannot run in context `{}`, which belongs to another runtime", self.name());
+            return Err(Error::new(ErrorKind::Foreign, message));
         }
-        self.state()?;
+        if self.state().is_err() {
+            let message = format!("cannot run in context `{}`, which was deleted", self.name());
+            return Err(Error::new(ErrorKind::Context, message));
+        }
         Ok(self.index)
     }
 

@@ -1,5 +1,7 @@
 //! What the engine keeps of a context.
 
+use crate::policy::choice::Made;
+use crate::policy::guarded::Tickets;
 use crate::policy::{Policy, WorkerId};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
@@ -19,6 +21,8 @@ pub(crate) struct Members {
 pub(crate) struct ContextState {
     pub(crate) name: String,
     pub(crate) policy: Box<dyn Policy>,
+    /// What a policy of the user has and has not handed out.
+    pub(crate) tickets: Option<Arc<Tickets>>,
     pub(crate) follows_on: bool,
     suits_all: bool,
     /// The context around this one; the main one is its own.
@@ -36,21 +40,23 @@ pub(crate) struct ContextState {
 
 impl ContextState {
     /// The main context.
-    pub(crate) fn new(name: String, policy: Box<dyn Policy>, workers: usize) -> Self {
+    pub(crate) fn new(name: String, policy: Made, workers: usize) -> Self {
         Self::build(name, policy, 0, workers, workers)
     }
 
     /// A context inside of another one.
-    pub(crate) fn inside(parent: u32, name: String, policy: Box<dyn Policy>, workers: usize) -> Self {
+    pub(crate) fn inside(parent: u32, name: String, policy: Made, workers: usize) -> Self {
         Self::build(name, policy, parent, workers, 0)
     }
 
-    fn build(name: String, policy: Box<dyn Policy>, parent: u32, workers: usize, counted: usize) -> Self {
+    fn build(name: String, made: Made, parent: u32, workers: usize, counted: usize) -> Self {
+        let Made { policy, tickets } = made;
         Self {
             name,
             follows_on: policy.follows_on(),
             suits_all: policy.suits_all(),
             policy,
+            tickets,
             parent: AtomicU32::new(parent),
             members: Mutex::default(),
             bits: (0..workers.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),

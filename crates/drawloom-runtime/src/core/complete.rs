@@ -3,14 +3,14 @@
 use std::ptr::NonNull;
 
 use super::execute::quietly;
-use super::{Core, KEEP, Local};
+use super::{Core, Local};
 use crate::data::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::order::scope::Scope;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::task::extras::Extras;
-use crate::task::record::{ARGS, Kind, Record, TaskId, flag};
+use crate::task::extras::{Extras, arguments};
+use crate::task::record::{Kind, Record, TaskId, flag};
 
 impl Core {
     /// Ends a task's own part. It is complete once its children are, too.
@@ -38,7 +38,7 @@ impl Core {
             self.complete_one(local, index, &mut stack);
         }
         local.stack = stack;
-        if local.freed.len() >= KEEP || local.worker.is_none() {
+        if local.freed.len() > self.slab.keep || local.worker.is_none() {
             self.slab.give_back(&mut local.freed, local.worker.is_none());
         }
     }
@@ -60,7 +60,7 @@ impl Core {
             self.spoil_lent(id, record, extras);
         }
         if extras.as_ref().and_then(|e| e.inside.as_ref()).is_some_and(|inside| inside.has_failed()) {
-            failed |= self.adopt_failures(id, record, scope, failed);
+            failed |= self.adopt_failures(id, record, scope, failed, extras.as_deref_mut());
         }
         let reason = if failed { self.failures.peek(id) } else { None };
         // Before others can see that the task is complete: then its regions are theirs to use.
@@ -114,7 +114,7 @@ impl Core {
             }
         }
         if let Some(extras) = extras {
-            self.drop_extras(local, *extras);
+            self.drop_extras(local, record, *extras);
         }
         if kind == Kind::Task {
             self.note_completed(context, local.worker);
@@ -133,19 +133,26 @@ impl Core {
     /// A task failed that had children: what it lent to them is spoiled, now that they have done what they could.
     #[cold]
     fn spoil_lent(&self, id: TaskId, record: &Record, extras: &Extras) {
-        let Some(error) = self.failures.peek(id) else { return };
+        let of_node = extras.node.as_ref().and_then(|node| node.error.clone());
+        let Some(error) = of_node.or_else(|| self.failures.peek(id)) else { return };
         // SAFETY: the thread that completes a task is the only one that has it.
         let (count, own) =
             unsafe { (*record.arg_count.get() as usize, &(*record.description.get()).assume_init_ref().args) };
-        let args = if count > ARGS { &extras.args[..count] } else { &own[..count] };
-        for arg in args.iter().filter(|a| a.mode().lends() && a.mode().mutates()) {
+        for arg in arguments(own, Some(extras), count).iter().filter(|a| a.mode().lends() && a.mode().mutates()) {
             arg.piece().tree().spoil(&arg.piece().indices, error.root());
         }
     }
 
     /// The failures of children that a task did not look at become its own. True when it failed for that.
     #[cold]
-    fn adopt_failures(&self, id: TaskId, record: &Record, scope: *const Scope, failed: bool) -> bool {
+    fn adopt_failures(
+        &self,
+        id: TaskId,
+        record: &Record,
+        scope: *const Scope,
+        failed: bool,
+        extras: Option<&mut Extras>,
+    ) -> bool {
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         let scope = unsafe { scope.as_ref() };
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
@@ -155,7 +162,11 @@ impl Core {
         }
         let Some(error) = error else { return false };
         let error = Error::caused(self.origin(record), "a task that it submitted failed", error);
-        self.failures.note(id, parent, self.failures.number(error), true);
+        let error = self.failures.number(error);
+        match extras.and_then(|extras| extras.node.as_mut()) {
+            Some(node) => node.error = Some(error),
+            None => self.failures.note(id, parent, error, true),
+        }
         true
     }
 
@@ -175,7 +186,7 @@ impl Core {
     }
 
     #[cold]
-    fn drop_extras(&self, local: &mut Local, mut extras: Extras) {
+    fn drop_extras(&self, local: &mut Local, record: &Record, mut extras: Extras) {
         for extension in extras.extensions.drain(..) {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
@@ -184,14 +195,18 @@ impl Core {
             record.close();
             local.freed.push(extension);
         }
+        if let Some(node) = extras.node.take() {
+            self.end_node(local, node);
+        }
         if let Some(tree) = extras.frees.take() {
             // SAFETY: no handle is left, and all tasks that use the region are complete: this one came after them.
             unsafe { self.drop_tree(tree) };
         }
-        // Operators of reductions are the user's.
+        // What a device was to run is the user's.
         if let Err(said) = quietly(|| drop(extras)) {
-            let message = format!("dropping an operator panicked: {said}");
-            self.failures.note_other(Error::new(ErrorKind::Panicked, message));
+            // The record is not used again before this thread gives it back.
+            let message = format!("while its implementation was dropped: {said}");
+            self.failures.note_other(Error::of_task(ErrorKind::Panicked, self.origin(record), message));
         }
     }
 

@@ -13,6 +13,7 @@ use crate::memory::acquisition::Acquisition;
 use crate::policy::{Ready, WorkerId};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
+use crate::task::extras::Extras;
 use crate::task::record::{Record, TaskId, flag};
 use crate::task::spec::Spec;
 
@@ -67,6 +68,14 @@ impl Core {
     #[cold]
     pub(super) fn check_devices(&self, record: &Record, spec: &mut Spec) {
         let (args, Some(extras)) = self.parts(record) else { return };
+        if !Self::leave_to_processors(args, extras, spec) {
+            // A task that is refused is completed by a worker, too.
+            record.flags.fetch_and(!flag::DEVICE, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes devices from a description that they cannot meet. False when they cannot.
+    pub(crate) fn leave_to_processors(args: &[Arg], extras: &mut Extras, spec: &mut Spec) -> bool {
         let host_only = |arg: &&Arg| !arg.piece().tree().element.portable;
         let why = if let Some(arg) = args.iter().find(host_only) {
             format!("the elements of region `{}` cannot leave this process", arg.piece().name())
@@ -75,15 +84,14 @@ impl Core {
         } else if extras.team.is_some() {
             "it needs a team, and teams have processors as members".to_owned()
         } else {
-            return;
+            return true;
         };
         if extras.device.is_some() {
             spec.refuse(ErrorKind::Setting, format!("cannot run on a device: {why}"));
         } else {
             extras.implementations.clear();
         }
-        // A task that is refused is completed by a worker.
-        record.flags.fetch_and(!flag::DEVICE, Ordering::Relaxed);
+        false
     }
 
     /// Offers a task to the devices that may run it, and to processors, unless only a device may.
@@ -227,7 +235,7 @@ impl Core {
             }
         };
         let Stage::Runs(launch) = &mut on.stage else { return true };
-        let running = Running { core: self, id: task, record, local, node: None };
+        let running = Running { core: self, id: task, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         // A device that panics fails its task, and goes on.
         let asked = quietly(|| if starts { device.start(launch) } else { device.poll(launch) });

@@ -110,7 +110,7 @@ impl Core {
     #[inline]
     pub(super) fn attempt(&self, local: &mut Local, id: TaskId, record: &Record, args: &[Arg]) -> Result<(), Error> {
         let mut scratch = local.take_scratch();
-        let running = Running { core: self, id, record, local, node: None };
+        let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         let result = catch_unwind(AssertUnwindSafe(|| self.run_in_frame(record, args, &mut scratch)));
         self.settle_children(&running);
@@ -210,6 +210,11 @@ impl Core {
         // What is reduced into is spoiled when it is folded, so that the other contributors do not depend on who was first.
         for joined in self.parts(record).1.iter().flat_map(|extras| &extras.joined) {
             joined.reduction.spoil(error.root());
+        }
+        if let Some(node) = self.parts(record).1.and_then(|extras| extras.node.as_mut()) {
+            // It is the run of the plan that fails.
+            node.error = Some(error);
+            return;
         }
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         let scope = unsafe { (*record.description.get()).assume_init_ref().scope.as_ref() };

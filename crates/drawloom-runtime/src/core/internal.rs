@@ -94,7 +94,8 @@ impl Core {
         initialised: bool,
     ) -> Arc<Root> {
         let number = self.next_tree.fetch_add(1, Ordering::Relaxed);
-        let owner = self.running().map_or(ScopeId::OUTERMOST, |r| {
+        // A node of a plan has no children who could use the region, and shares the scope of its run with other nodes.
+        let owner = self.running().filter(|r| r.node.is_none()).map_or(ScopeId::OUTERMOST, |r| {
             let scope = self.scope_inside(r);
             // Creating a region adds no child.
             r.record.open.fetch_sub(1, Ordering::Relaxed);

@@ -14,6 +14,7 @@
 //! | [`retry`] | a body that failed is tried again |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
+//! | [`nodes`] | nodes of plans that are tasks of their own |
 //! | [`devices`] | a device runs it |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
@@ -28,6 +29,7 @@ mod execute;
 mod inputs;
 mod internal;
 mod link;
+mod nodes;
 mod peek;
 mod ready;
 mod retry;
@@ -61,11 +63,11 @@ use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::grow::Grow;
-use crate::sync::{Mutex, Padded, lock, thread_local};
+use crate::sync::{Arc, Mutex, Padded, lock, thread_local};
 use crate::task::body::{self, Body};
-use crate::task::extras::Extras;
+use crate::task::extras::{Extras, arguments};
 use crate::task::name::Names;
-use crate::task::record::{ARGS, Description, Kind, Record, TaskId, flag};
+use crate::task::record::{Description, Kind, Record, TaskId, flag};
 use crate::task::slab::Slab;
 use crate::task::spec::Spec;
 use crate::team::formation::Formation;
@@ -89,7 +91,7 @@ pub struct Core {
     pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
-    pub(crate) stalls: Stalls,
+    pub(crate) stalls: Arc<Stalls>,
     pub(crate) tracer: Tracer,
     arbiter: Arbiter,
     pub(crate) next_scope: AtomicU64,
@@ -97,7 +99,7 @@ pub struct Core {
     scopes: Mutex<FxHashMap<u64, Weak<Scope>>>,
     next_tree: AtomicU64,
     /// Whether tasks run on the submitting thread, in program order.
-    serial: Option<Mutex<()>>,
+    serial: Option<Serial>,
     /// Whether nothing may be submitted any more.
     pub(crate) closed: AtomicBool,
     /// Whether there are no workers any more, so that whoever makes a task ready runs it. Apart from what is written often,
@@ -106,6 +108,25 @@ pub struct Core {
     /// Whether to make a mistake on purpose.
     #[cfg(test)]
     leave_out: AtomicBool,
+}
+
+/// What the serial engine needs: one thread at a time runs tasks, and those that it starts for teams.
+#[derive(Default)]
+struct Serial {
+    turn: Mutex<()>,
+    /// How many threads run tasks.
+    running: AtomicUsize,
+}
+
+impl Serial {
+    /// One more thread runs tasks.
+    fn begin(&self) {
+        self.running.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// What a thread that runs tasks carries along.
@@ -138,9 +159,9 @@ impl Local {
     }
 
     /// The state of a thread that drives a worker, with room for what it will need.
-    pub(crate) fn of_worker(worker: WorkerId) -> Self {
+    pub(crate) fn of_worker(core: &Core, worker: WorkerId) -> Self {
         let mut local = Self::new(Some(worker));
-        local.freed.reserve(2 * KEEP);
+        local.freed.reserve(2 * core.slab.keep);
         local
     }
 
@@ -167,6 +188,9 @@ pub(crate) struct Running<'a> {
     pub(crate) local: *mut Local,
     /// For a node of a plan: which one. The record is then that of the run.
     pub(crate) node: Option<&'a At<'a>>,
+    /// What the thread was running when this began: a task of the same runtime that waits for this one, or a task of
+    /// another runtime.
+    outer: *const Running<'static>,
 }
 
 thread_local! {
@@ -174,13 +198,10 @@ thread_local! {
     static WAITS: Cell<Vec<TaskId>> = const { Cell::new(Vec::new()) };
 }
 
-/// How many freed records a thread keeps before it gives them back.
-const KEEP: usize = 64;
-
 impl Core {
     pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
         Self {
-            stalls: Stalls::new(patience),
+            stalls: Arc::new(Stalls::new(patience)),
             tracer: Tracer::new(lanes(&workers, &devices)),
             slab: Slab::new(limit),
             names: Names::default(),
@@ -197,7 +218,7 @@ impl Core {
             next_scope: AtomicU64::new(1),
             scopes: Mutex::default(),
             next_tree: AtomicU64::new(0),
-            serial: serial.then(|| Mutex::new(())),
+            serial: serial.then(Serial::default),
             closed: AtomicBool::new(false),
             stopped: Padded(AtomicBool::new(false)),
             #[cfg(test)]
@@ -217,10 +238,18 @@ impl Core {
     /// The task of this runtime that the calling thread is running.
     #[inline]
     pub(crate) fn running(&self) -> Option<&Running<'_>> {
-        // SAFETY: the pointer is set by `execute` for as long as the task runs on this thread, and is null otherwise. The
-        // shortened lifetime is that of the record, which lives as long as the core.
-        let running = unsafe { RUNNING.get().cast::<Running<'_>>().as_ref() }?;
-        std::ptr::eq(running.core, self).then_some(running)
+        let mut at = RUNNING.get().cast::<Running<'_>>();
+        loop {
+            // SAFETY: the pointer is set by `execute` for as long as the task runs on this thread, and is null otherwise; so
+            // is that to what the thread ran before. The shortened lifetime is that of the record, which lives as long as
+            // the core.
+            let running = unsafe { at.as_ref() }?;
+            if std::ptr::eq(running.core, self) {
+                return Some(running);
+            }
+            // A task of another runtime, which a task of this one may be in the middle of.
+            at = running.outer.cast();
+        }
     }
 
     /// Submits a task.
@@ -232,7 +261,10 @@ impl Core {
         let node = running.and_then(|r| r.node);
         let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));
         if let Some(node) = node {
-            let message = format!("cannot be submitted by {}, which belongs to a plan", node.origin());
+            let message = format!(
+                "cannot be submitted by {}: a task of a plan has children only if it lends something to them",
+                node.origin()
+            );
             spec.refuse(ErrorKind::Plan, message);
             spec.forget_args();
         }
@@ -296,10 +328,12 @@ impl Core {
         // exceeded, and whoever waits for the tasks is told. Each time it is exceeded by as much as there was before.
         let worker = self.workers.current();
         self.tracer.idle(worker, IdleReason::Budget);
-        let waited = self.stalls.block(self, On::Room, done, |most| self.slab.wait_for_room(most));
+        let waited =
+            self.stalls.block(self, On::Room, &|| self.slab.has_room(), done, |most| self.slab.wait_for_room(most));
         self.tracer.busy(worker);
         found.get().unwrap_or_else(|| {
             debug_assert!(waited.is_err(), "a wait without an error has found a record");
+            self.slab.exceed();
             self.slab.take(false).expect("an impatient request is always met")
         })
     }
@@ -365,15 +399,9 @@ impl Core {
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         // SAFETY: as above.
         let count = unsafe { *record.arg_count.get() } as usize;
-        let extras = description.extras.as_deref_mut();
-        match extras {
-            Some(extras) if count > ARGS => {
-                // SAFETY: the list of arguments is not changed any more; the borrow of the other parts does not touch it.
-                let args = unsafe { std::slice::from_raw_parts(extras.args.as_ptr(), count) };
-                (args, Some(extras))
-            }
-            extras => (&description.args[..count], extras),
-        }
+        let args = arguments(&description.args, description.extras.as_deref(), count).as_ptr();
+        // SAFETY: the list of arguments is not changed any more; the borrow of the other parts does not touch it.
+        (unsafe { std::slice::from_raw_parts(args, count) }, description.extras.as_deref_mut())
     }
 
     pub(crate) fn origin(&self, record: &Record) -> TaskOrigin {

@@ -6,6 +6,7 @@ use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
+use crate::sync::stack::with_room;
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::worker::cycle::Found;
 
@@ -130,11 +131,8 @@ impl Core {
         if local.ready.is_empty() {
             return None;
         }
-        let (context, next) = local.ready[0];
-        let next = self.may_follow_on(local, context, next).then(|| {
-            local.ready.swap_remove(0);
-            next
-        });
+        let (context, priority) = (local.ready[0].0, local.ready[0].1.priority);
+        let next = self.may_follow_on(local, context, priority).then(|| local.ready.swap_remove(0).1);
         self.hand_out(local);
         next
     }
@@ -142,14 +140,22 @@ impl Core {
     /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
     /// the worker still belongs to the context, and nobody wants anything of it.
     #[inline]
-    fn may_follow_on(&self, local: &Local, context: u32, next: Ready) -> bool {
-        let Some(worker) = local.worker else { return false };
-        let seat = self.workers.seat(worker);
-        self.context(context).follows_on
+    fn may_follow_on(&self, local: &Local, context: u32, priority: i32) -> bool {
+        local.worker.is_some()
+            && self.context(context).follows_on
             && context == local.context
-            && next.priority >= 0
-            && seat.state.is_calm()
-            && seat.generation() == local.generation
+            && priority >= 0
+            && self.may_go_on(local)
+    }
+
+    /// Whether a worker may go on with another node of the same run without a scheduling operation: it still belongs to the
+    /// context, and nobody wants anything of it. So may a thread that is no worker, as it has no operations.
+    #[inline]
+    pub(crate) fn may_go_on(&self, local: &Local) -> bool {
+        local.worker.is_none_or(|worker| {
+            let seat = self.workers.seat(worker);
+            seat.state.is_calm() && seat.generation() == local.generation
+        })
     }
 
     /// One scheduling operation of a worker, by the thread that drives it.
@@ -317,7 +323,7 @@ impl Core {
         let state = self.context(index);
         if let Some(running) = self.running() {
             let message = format!("waits for the context `{}`; a task can wait for its children only", state.name);
-            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin(running.record), message));
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         }
         self.context_waiters.fetch_add(1, Ordering::SeqCst);
         let waited = self.waiters.wait_quiet(self, |core| core.context(index).is_quiet());
@@ -327,12 +333,19 @@ impl Core {
 
     /// Runs ready tasks right here: the serial engine.
     fn run_serially(&self, local: &mut Local) {
-        let Some(turn) = &self.serial else { return };
+        let Some(serial) = &self.serial else { return };
         // A task that submits runs its children at once; other threads wait for their turn.
-        let _turn = self.running().is_none().then(|| lock(turn));
-        while let Some((_, ready)) = local.ready.pop() {
-            self.run_ready(local, ready);
+        let turn = self.running().is_none().then(|| lock(&serial.turn));
+        if turn.is_some() {
+            serial.begin();
         }
+        while let Some((_, ready)) = local.ready.pop() {
+            with_room(|| self.run_ready(local, ready));
+        }
+        if turn.is_some() {
+            serial.end();
+        }
+        drop(turn);
         // There are no workers to say so to threads that wait for everything.
         self.waiters.note_quiet();
     }

@@ -7,7 +7,7 @@ use super::{Core, Local, RUNNING, Running};
 use crate::access::Frame;
 use crate::data::region::{Handle, Region};
 use crate::data::value::Value;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::plan::replay::{At, PlanState};
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
@@ -21,8 +21,8 @@ const PLAN: usize = PAYLOAD - 1;
 
 impl Core {
     /// Submits a run of a plan: a task whose arguments are everything that the plan touches.
-    pub(crate) fn submit_run(&self, plan: &Arc<PlanState>) -> TaskId {
-        let mut spec = Spec::new(plan.name(), plan.location(), 0);
+    pub(crate) fn submit_run(&self, plan: &Arc<PlanState>, context: Result<u32>) -> TaskId {
+        let mut spec = Spec::new(plan.name(), plan.location(), *context.as_ref().unwrap_or(&0));
         let (index, record) = self.take_record(self.running().is_none());
         let id = TaskId::new(index, record.generation());
         self.context(spec.context).count_submitted();
@@ -38,7 +38,7 @@ impl Core {
         let mut waits = super::WAITS.take();
         waits.clear();
         let refused = if let Some(running) = self.running() {
-            let origin = self.origin(running.record);
+            let origin = self.origin_of(running);
             Some((ErrorKind::Plan, format!("cannot be run by {origin}: plans are run from outside of tasks")))
         } else if self.closed.load(Ordering::Relaxed) {
             Some((ErrorKind::ShutDown, "cannot be run: the runtime was shut down".to_owned()))
@@ -58,7 +58,8 @@ impl Core {
                 let operators = plan.operators();
                 self.tracer.plan(&plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
             }
-            missing.map(|message| (ErrorKind::Uninitialised, message))
+            let misplaced = context.err().map(|error| (error.kind(), format!("cannot be run: {}", error.message())));
+            misplaced.or(missing.map(|message| (ErrorKind::Uninitialised, message)))
         };
         if let Some((kind, message)) = refused {
             self.failures.refuse(id, Error::of_task(kind, spec.origin(), message));
@@ -85,7 +86,7 @@ impl Core {
         let record = self.slab.get(run.index());
         if let Some(error) = error {
             record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
-            self.failures.note(run, TaskId::NONE, self.failures.number(error), true);
+            self.failures.note(run, TaskId::NONE, error, true);
         }
         // AcqRel: as when a child is complete.
         if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -108,28 +109,44 @@ impl Core {
         let (plan, over) = match ready.kind() {
             ReadyKind::Task(_) => unreachable!("tasks are run by `run_ready`"),
             // SAFETY: the run holds the plan until its last node is complete; see `PlanState::begin`.
-            ReadyKind::Node(plan, node) => (plan, unsafe { &*plan }.run_from(self, local, 0, node)),
+            ReadyKind::Node(plan, node) => (plan, unsafe { &*plan }.run_from(self, local, node)),
             // SAFETY: as above. A share may be taken when no nodes are left, but then the run is not complete before
             // this share is: it counts as a node that nobody waits for.
-            ReadyKind::Share(plan) => (plan, unsafe { &*plan }.run_share(self, local, 0)),
+            ReadyKind::Share(plan) => (plan, unsafe { &*plan }.run_share(self, local)),
         };
         if over {
-            // SAFETY: the run's own count, which `PlanState::begin` left there. Nobody else knows the address any more who
-            // has no count.
-            let plan = unsafe { Arc::from_raw(plan) };
-            // If it was the last one, bodies are dropped, which are the user's.
-            if let Err(said) = quietly(|| drop(plan)) {
-                let message = format!("dropping what the tasks of a plan captured panicked: {said}");
-                self.failures.note_other(Error::new(ErrorKind::Panicked, message));
-            }
+            // SAFETY: the run is over, and the address is its own.
+            unsafe { self.release_plan(plan) };
+        }
+    }
+
+    /// A run is over, and does not hold its plan any more.
+    ///
+    /// # Safety
+    /// The count is that of the run, which [`PlanState::begin`] left there. Nobody knows the address any more who has no
+    /// count.
+    pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
+        // SAFETY: promised by the caller.
+        let plan = unsafe { Arc::from_raw(plan) };
+        let name = plan.name().as_str().to_owned();
+        // If it was the last one, bodies are dropped, which are the user's.
+        if let Err(said) = quietly(|| drop(plan)) {
+            let message = format!("dropping what the tasks of plan `{name}` captured panicked: {said}");
+            self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }
     }
 
     /// Does something while the calling thread counts as running nodes of a plan.
     pub(crate) fn running_nodes<T>(&self, local: &mut Local, at: &At<'_>, f: impl FnOnce(&mut Local) -> T) -> T {
         let run = at.state.run();
-        let running =
-            Running { core: self, id: run, record: self.slab.get(run.index()), local: &raw mut *local, node: Some(at) };
+        let running = Running {
+            core: self,
+            id: run,
+            record: self.slab.get(run.index()),
+            local: &raw mut *local,
+            node: Some(at),
+            outer: RUNNING.get(),
+        };
         let before = RUNNING.replace((&raw const running).cast());
         let result = f(local);
         RUNNING.set(before);
@@ -157,6 +174,11 @@ fn begin(plan: &Arc<PlanState>) {
     let core = unsafe { &*running.core };
     // One more, for the nodes: the task is complete when both its body and they are.
     running.record.open.fetch_add(1, Ordering::Relaxed);
+    if plan.has_apart() {
+        // The scope of nodes that are tasks of their own, made before several threads look at it.
+        core.scope_inside(running);
+        running.record.open.fetch_sub(1, Ordering::Relaxed);
+    }
     // SAFETY: the pointer is that of the thread's own state, which nobody else uses while the body runs.
     let local = unsafe { &mut *running.local };
     // SAFETY: the context of a task does not change.

@@ -51,10 +51,21 @@ impl Core {
     /// Completes cancelled tasks that wait in contexts where no worker would come to take them.
     fn complete_stranded(&self, context: Option<u32>) {
         let mut local = Local::new(None);
+        let waiting = self.stalls.waiting();
         for (index, state) in self.contexts.iter().enumerate() {
             let index = index as u32;
             let meant = context.is_none_or(|context| context == index);
-            if !meant || state.policy.is_empty() || self.service(index) == peek::Service::Workers {
+            if !meant || state.policy.is_empty() {
+                continue;
+            }
+            if let Some(tickets) = &state.tickets {
+                // A policy of the user may keep them to itself.
+                for task in tickets.take(|kind| matches!(kind, ReadyKind::Task(id) if self.is_cancelled(*id))) {
+                    self.run_ready(&mut local, task);
+                }
+                continue;
+            }
+            if self.service(index, &waiting) == peek::Service::Workers {
                 continue;
             }
             let all: Vec<WorkerId> = self.workers.ids().collect();
@@ -110,11 +121,18 @@ impl Core {
             return;
         }
         let mut local = Local::new(None);
+        let all: Vec<WorkerId> = self.workers.ids().collect();
         loop {
-            let ready = self.contexts.iter().find_map(|c| self.workers.ids().find_map(|w: WorkerId| c.policy.pop(w)));
-            let Some(ready) = ready else { break };
-            self.run_ready(&mut local, ready);
-            self.hand_out(&mut local);
+            // Drained, as a policy of the user may hand nothing out.
+            let mut tasks = Vec::new();
+            self.contexts.iter().for_each(|context| context.policy.drain(&all, &mut tasks));
+            if tasks.is_empty() {
+                break;
+            }
+            for ready in tasks {
+                self.run_ready(&mut local, ready);
+                self.hand_out(&mut local);
+            }
         }
         DRAINING.set(false);
     }

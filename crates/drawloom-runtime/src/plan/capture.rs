@@ -3,23 +3,27 @@
 use std::alloc::Layout;
 use std::panic::Location;
 
-use super::replay::Plan;
+use super::apart::Wishes;
+use super::handle::Plan;
 use super::{compile, graph};
 use crate::access::reduction::Folds;
-use crate::access::{Access, Arg, Frame};
+use crate::access::{Arg, Frame};
 use crate::core::Core;
 use crate::data::region::Handle;
 use crate::data::tree::Root;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock};
-use crate::task::body::{BodyError, BodyResult};
+use crate::task::body::BodyResult;
 use crate::task::builder::{Sink, Task};
 use crate::task::name::{Label, Name};
 use crate::task::spec::Spec;
 
 /// The body of a recorded task. It runs once in each replay.
 pub(crate) type Repeatable = Box<dyn Fn(&mut Frame<'_>) -> BodyResult + Send + Sync>;
+
+/// The context of a task that runs where its plan does.
+const ANY_CONTEXT: u32 = u32::MAX;
 
 /// A task that was recorded.
 pub(crate) struct Taken {
@@ -31,6 +35,8 @@ pub(crate) struct Taken {
     pub(crate) folds: Vec<(Arc<dyn Folds>, bool)>,
     pub(crate) scratch: Vec<Layout>,
     pub(crate) after: Vec<u32>,
+    pub(crate) ends_with: Vec<u32>,
+    pub(crate) wishes: Wishes,
     pub(crate) body: Repeatable,
 }
 
@@ -53,7 +59,8 @@ pub(crate) struct Tape {
 /// Records tasks. Made by [`Loom::capture`](crate::Loom::capture).
 ///
 /// Tasks are described exactly as those that run at once, with a body that can run more than once. They run in the order
-/// that submitting them in the same order would give; tasks that commute are an exception, and run in program order.
+/// that submitting them in the same order would give; tasks that commute are an exception, and run in program order. A
+/// recorded task returns no value, as it runs many times: let it write into a region.
 pub struct Capture {
     core: Arc<Core>,
     name: Name,
@@ -101,7 +108,7 @@ impl Capture {
     /// Describes a task.
     #[track_caller]
     pub fn task(&self, name: impl Into<Label>) -> Task<'_, (), Recorded<'_>> {
-        let spec = Spec::new(self.core.names.intern(name.into()), Location::caller(), 0);
+        let spec = Spec::new(self.core.names.intern(name.into()), Location::caller(), ANY_CONTEXT);
         Task::new(&self.core, spec, Recorded { capture: self })
     }
 
@@ -142,20 +149,45 @@ fn refused(tape: &Tape) -> Result<()> {
 }
 
 impl<'a, A> Task<'a, A, Recorded<'a>> {
-    /// The task starts after another one of the same recording.
+    /// The task starts after another one of the same recording, and is cancelled when that one fails.
     pub fn after(mut self, step: Step) -> Self {
-        if step.recording == self.sink().capture.recording() {
-            self.spec_mut().extras().steps.push(step.number);
-        } else {
-            self.spec_mut().refuse(ErrorKind::Plan, "cannot come after a task of another recording".to_owned());
+        if let Some(number) = self.own(step) {
+            self.spec_mut().extras().steps.push(number);
         }
         self
     }
 
-    fn record(self, body: Repeatable) -> Step {
+    /// The task is complete only when another one of the same recording is, too: what comes after it comes after both.
+    pub fn ends_with(mut self, step: Step) -> Self {
+        if let Some(number) = self.own(step) {
+            self.spec_mut().extras().end_steps.push(number);
+        }
+        self
+    }
+
+    fn own(&mut self, step: Step) -> Option<u32> {
+        if step.recording == self.sink().capture.recording() {
+            return Some(step.number);
+        }
+        self.spec_mut().refuse(ErrorKind::Plan, "cannot come after a task of another recording".to_owned());
+        None
+    }
+
+    pub(super) fn record(self, body: Repeatable) -> Step {
         let (mut spec, sink) = self.into_parts();
         let args = spec.args().to_vec();
-        let extras = spec.extras.take().map(|e| *e).unwrap_or_default();
+        let mut extras = spec.extras.take().map(|e| *e).unwrap_or_default();
+        if extras.is_for_devices() {
+            Core::leave_to_processors(&args, &mut extras, &mut spec);
+        }
+        let wishes = Wishes {
+            context: (spec.context != ANY_CONTEXT).then_some(spec.context),
+            retries: extras.retries,
+            team: extras.team,
+            device: extras.device,
+            implementations: extras.implementations,
+            lends: args.iter().any(|arg| arg.mode().lends()),
+        };
         let mut tape = lock(&sink.capture.tape);
         if let Some(error) = spec.refused.take() {
             tape.refused.get_or_insert(error);
@@ -170,62 +202,10 @@ impl<'a, A> Task<'a, A, Recorded<'a>> {
             folds: extras.folds,
             scratch: extras.scratch,
             after: extras.steps,
+            ends_with: extras.end_steps,
+            wishes,
             body,
         });
         Step { recording: sink.capture.recording(), number }
     }
-}
-
-macro_rules! arities {
-    ($(($($a:ident $x:ident),*))*) => { $(
-        impl<'a, $($a: Access),*> Task<'a, ($($a,)*), Recorded<'a>> {
-            /// Records the task. Its body has one parameter for each access, in the order in which they were declared, and
-            /// runs once in each replay.
-            pub fn run<F>(self, body: F) -> Step
-            where
-                F: for<'v> Fn($($a::View<'v>),*) + Send + Sync + 'static,
-            {
-                self.record(Box::new(move |_frame| {
-                    $(
-                        // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs
-                        // only once they are granted.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    body($($x),*);
-                    Ok(())
-                }))
-            }
-
-            /// Records the task. An error makes it fail in that replay.
-            pub fn try_run<F, E>(self, body: F) -> Step
-            where
-                F: for<'v> Fn($($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
-                E: Into<BodyError>,
-            {
-                self.record(Box::new(move |_frame| {
-                    $(
-                        // SAFETY: as in `run`.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    body($($x),*).map_err(Into::into)
-                }))
-            }
-        }
-    )* };
-}
-
-arities! {
-    ()
-    (A1 a)
-    (A1 a, A2 b)
-    (A1 a, A2 b, A3 c)
-    (A1 a, A2 b, A3 c, A4 d)
-    (A1 a, A2 b, A3 c, A4 d, A5 e)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k, A12 l)
 }

@@ -5,10 +5,12 @@ use std::panic::Location;
 use drawloom_graph::IndexSet;
 use rustc_hash::FxHashMap;
 
+use super::apart::Wishes;
 use super::capture::{Repeatable, Tape};
-use super::replay::Plan;
-use super::thin::{distances, successors, thin};
-use super::weave::{Cloth, Work, weave};
+use super::handle::Plan;
+use super::rank::{distances, priorities};
+use super::thin::{successors, thin};
+use super::weave::{Cloth, Draft, Work, weave};
 use crate::access::Arg;
 use crate::access::reduction::{Accumulator, Folds};
 use crate::core::Core;
@@ -49,14 +51,26 @@ pub(super) struct Rare {
     pub(super) scratch: Vec<std::alloc::Layout>,
     /// Places of contributions: the reduction, and the number in it.
     pub(super) joined: Vec<(u32, u32)>,
+    /// The nodes that it comes after by the user's wish.
+    pub(super) after: Vec<u32>,
+    /// What it needs a task of its own for.
+    pub(super) wishes: Option<Wishes>,
+}
+
+impl Rare {
+    fn is_empty(&self) -> bool {
+        let is_plain = self.counts.is_empty() && self.scratch.is_empty();
+        is_plain && self.joined.is_empty() && self.after.is_empty() && self.wishes.is_none()
+    }
 }
 
 /// The description of a task, for messages and traces.
 pub(super) struct Title {
     pub(super) name: Name,
     pub(super) location: &'static Location<'static>,
-    /// The recorded tasks that it comes after by the user's wish.
+    /// The recorded tasks that it comes after by the user's wish, and those that it ends with.
     pub(super) after: Box<[u32]>,
+    pub(super) ends_with: Box<[u32]>,
 }
 
 impl Title {
@@ -86,6 +100,18 @@ pub(super) struct Pattern {
     /// How many nodes nobody waits for.
     pub(super) ends: usize,
     pub(super) task_count: usize,
+    /// Whether the user gave priorities.
+    pub(super) ranked: bool,
+    /// The highest priority of a node whose task was given none.
+    pub(super) plain: i32,
+}
+
+impl Pattern {
+    /// Whether a priority is that of a node whose task was given one.
+    #[inline]
+    pub(super) fn is_ranked(&self, priority: i32) -> bool {
+        self.ranked && (priority < 0 || priority > self.plain)
+    }
 }
 
 /// The regions that a plan works on.
@@ -106,6 +132,13 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
     let drafts = thin(drafts);
     let later_of = successors(&drafts);
     let distance = distances(&later_of);
+    let given = drafts.iter().map(|draft| match draft.work {
+        Work::Task(task) => Some(tape.tasks[task as usize].priority),
+        Work::Sync | Work::Fold(_) => None,
+    });
+    let given: Vec<Option<i32>> = given.collect();
+    let priority = priorities(&given, &later_of, &distance);
+    let node_of = nodes_of(&drafts, tape.tasks.len());
     let mut joined = joined;
     let mut pattern = Pattern {
         name,
@@ -119,33 +152,36 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
         roots: Vec::new(),
         ends: 0,
         task_count: tape.tasks.len(),
+        ranked: given.iter().any(|given| given.is_some_and(|given| given != 0)),
+        plain: distance.iter().copied().max().unwrap_or(0),
     };
     let mut args: Vec<Arg> = Vec::new();
-    // A task that says nothing about its priority gets that of its path: the longer what follows, the sooner it starts.
-    let chosen = tape.tasks.iter().any(|task| task.priority != 0);
     for (number, draft) in drafts.iter().enumerate() {
         let first_arg = args.len() as u32;
-        let (mut rare, mut priority) = (NO_RARE, distance[number]);
+        let mut rare = NO_RARE;
         let work = match draft.work {
             Work::Sync => NodeWork::Nothing,
             Work::Fold(reduction) => NodeWork::Fold(reduction),
             Work::Task(task) => {
                 let taken = &tape.tasks[task as usize];
                 args.extend_from_slice(&taken.args);
-                let joined = std::mem::take(&mut joined[task as usize]);
-                if !(taken.counts.is_empty() && taken.scratch.is_empty() && joined.is_empty()) {
+                let parts = Rare {
+                    counts: taken.counts.clone(),
+                    scratch: taken.scratch.clone(),
+                    joined: std::mem::take(&mut joined[task as usize]),
+                    after: taken.after.iter().map(|&step| node_of[step as usize]).collect(),
+                    wishes: Wishes::of(taken),
+                };
+                if !parts.is_empty() {
                     rare = pattern.rare.len() as u32;
-                    pattern.rare.push(Rare { counts: taken.counts.clone(), scratch: taken.scratch.clone(), joined });
-                }
-                if chosen {
-                    priority = taken.priority;
+                    pattern.rare.push(parts);
                 }
                 NodeWork::Task(task)
             }
         };
         let mut later = later_of[number].clone();
         // The first one that becomes ready is the one the worker goes on with: let it be the most urgent.
-        later.sort_by_key(|&n| std::cmp::Reverse(distance[n as usize]));
+        later.sort_by_key(|&n| std::cmp::Reverse(priority[n as usize]));
         let first_later = pattern.later.len() as u32;
         pattern.later.extend_from_slice(&later);
         if draft.waits.is_empty() {
@@ -159,7 +195,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
             first_later,
             later_count: later.len() as u32,
             waits: draft.waits.len() as u32,
-            priority,
+            priority: priority[number],
             rare,
         });
     }
@@ -168,11 +204,23 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
         reductions.into_iter().map(|r| PatternReduction { folds: r.folds, contributions: r.contributions }).collect();
     let needs = needs_of(&tape);
     for task in tape.tasks {
-        pattern.titles.push(Title { name: task.name, location: task.location, after: task.after.into() });
+        let (after, ends_with) = (task.after.into(), task.ends_with.into());
+        pattern.titles.push(Title { name: task.name, location: task.location, after, ends_with });
         pattern.bodies.push(task.body);
     }
     let bound = Bound { whole: whole_of(&args), args, folds, needs };
     Ok(Plan::new(core, Arc::new(pattern), bound))
+}
+
+/// The node of each task.
+fn nodes_of(drafts: &[Draft], tasks: usize) -> Vec<u32> {
+    let mut nodes = vec![0; tasks];
+    for (number, draft) in (0..).zip(drafts) {
+        if let Work::Task(task) = draft.work {
+            nodes[task as usize] = number;
+        }
+    }
+    nodes
 }
 
 /// Everything that some arguments touch, as the arguments of one task: the pieces themselves when they are few, and whole

@@ -5,7 +5,7 @@
 
 use super::compile::{NO_RARE, Node, NodeWork};
 use super::replay::PlanState;
-use crate::access::{Arg, Mode};
+use crate::access::Mode;
 use crate::task::name::Name;
 use crate::trace::tables::{AccessEntry, NodeRecord, PlanRecord, Site, Tables};
 
@@ -30,6 +30,7 @@ impl PlanState {
                     node_of[task as usize] = number;
                     let title = &pattern.titles[task as usize];
                     plan.after.extend(title.after.iter().map(|&step| (number, node_of[step as usize])));
+                    plan.ends_with.extend(title.ends_with.iter().map(|&step| (number, node_of[step as usize])));
                     self.describe_accesses(operators, recording, tables, node, &mut plan.accesses);
                     Some(Site { name: title.name, location: title.location })
                 }
@@ -42,6 +43,7 @@ impl PlanState {
             plan.nodes.push(NodeRecord {
                 site: site.map(|site| tables.site(site)),
                 priority: node.priority,
+                context: self.wishes(node).and_then(|wishes| wishes.context),
                 internal: matches!(node.work, NodeWork::Fold(_)),
                 accesses: first_access..plan.accesses.len() as u32,
                 later: node.first_later..node.first_later + node.later_count,
@@ -60,8 +62,7 @@ impl PlanState {
     ) {
         let joined = if node.rare == NO_RARE { &[][..] } else { &self.pattern.rare[node.rare as usize].joined };
         let mut joined = joined.iter();
-        let args: &[Arg] = &self.bound.args[node.first_arg as usize..(node.first_arg + node.arg_count) as usize];
-        for arg in args {
+        for arg in self.args(node) {
             let operator = match arg.mode() {
                 Mode::Reduce => {
                     joined.next().map_or(0, |&(reduction, _)| tables.operator(operators[reduction as usize]))

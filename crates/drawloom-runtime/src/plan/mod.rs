@@ -24,24 +24,36 @@
 //! | file | concept |
 //! |---|---|
 //! | [`capture`] | tasks that are recorded |
+//! | [`recorded`] | the builder's last step for them |
 //! | [`graph`] | what was recorded as a graph of `drawloom-graph`, and its check |
 //! | [`weave`] | the order of recorded tasks, as nodes and edges |
-//! | [`thin`] | fewer nodes and edges that say the same, and critical paths |
+//! | [`thin`] | fewer nodes and edges that say the same |
+//! | [`rank`] | critical paths, and the priorities of nodes |
 //! | [`compile`] | flat arrays |
+//! | [`handle`] | a plan, as its users hold it |
 //! | [`rebind`] | the same plan on other regions |
-//! | [`replay`] | running it |
+//! | [`replay`] | running it: nodes one after the other |
+//! | [`node`] | running one node |
+//! | [`apart`] | nodes that run as tasks of their own |
+//! | [`trouble`] | what went wrong in a run |
 //! | [`describe`] | its nodes, for a trace |
 
 #![allow(unsafe_code)]
 
+pub(crate) mod apart;
 mod capture;
 mod compile;
 mod describe;
 mod graph;
+mod handle;
+mod node;
+mod rank;
 mod rebind;
+mod recorded;
 pub(crate) mod replay;
 mod thin;
+mod trouble;
 mod weave;
 
 pub use capture::{Capture, Recorded, Step};
-pub use replay::Plan;
+pub use handle::Plan;

@@ -6,7 +6,7 @@ use drawloom_graph::Pieces;
 use rustc_hash::FxHashMap;
 
 use super::compile::{Bound, needs_of_region, whole_of};
-use super::replay::Plan;
+use super::handle::Plan;
 use crate::access::Arg;
 use crate::data::piece::Piece;
 use crate::data::region::Region;

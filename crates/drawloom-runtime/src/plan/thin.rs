@@ -1,4 +1,4 @@
-//! Fewer nodes and edges that say the same, and how far each node is from the end.
+//! Fewer nodes and edges that say the same.
 
 use super::compile::{NodeWork, Pattern};
 use super::weave::{Draft, Work};
@@ -103,16 +103,6 @@ pub(super) fn successors(nodes: &[Draft]) -> Vec<Vec<u32>> {
         }
     }
     later
-}
-
-/// The number of nodes on the longest path from each node to the end.
-pub(super) fn distances(later: &[Vec<u32>]) -> Vec<i32> {
-    let mut distances = vec![0; later.len()];
-    for node in (0..later.len()).rev() {
-        let most = later[node].iter().map(|&n| distances[n as usize] + 1).max();
-        distances[node] = most.unwrap_or(0);
-    }
-    distances
 }
 
 /// The number of nodes on the longest path of a plan, points that stand for others left out.

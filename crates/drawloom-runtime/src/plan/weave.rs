@@ -127,11 +127,36 @@ pub(super) fn weave(tape: &Tape) -> Cloth {
         node_of.push(id.index());
     }
     history.close_all(&loom);
-    loom.cloth.into_inner()
+    let mut cloth = loom.cloth.into_inner();
+    end_together(tape, &node_of, &mut cloth.nodes);
+    cloth
+}
+
+/// What waits for a task waits for those that it ends with, too.
+fn end_together(tape: &Tape, node_of: &[u32], nodes: &mut [Draft]) {
+    let mut ends: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (task, node) in tape.tasks.iter().zip(node_of).filter(|(task, _)| !task.ends_with.is_empty()) {
+        // Those were recorded earlier, so what they end with in turn is known.
+        let others = task.ends_with.iter().map(|&step| node_of[step as usize]);
+        let mut all: Vec<u32> =
+            others.flat_map(|o| [o].into_iter().chain(ends.get(&o).into_iter().flatten().copied())).collect();
+        all.sort_unstable();
+        all.dedup();
+        ends.insert(*node, all);
+    }
+    if ends.is_empty() {
+        return;
+    }
+    for node in nodes {
+        let more: Vec<u32> = node.waits.iter().filter_map(|wait| ends.get(wait)).flatten().copied().collect();
+        node.waits.extend(more);
+        node.waits.sort_unstable();
+        node.waits.dedup();
+    }
 }
 
 /// Tasks that commute are ordered as tasks that update.
-fn in_program_order(arg: Arg) -> Arg {
+pub(super) fn in_program_order(arg: Arg) -> Arg {
     if arg.mode() != Mode::Commute {
         return arg;
     }

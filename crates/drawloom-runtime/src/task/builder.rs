@@ -7,6 +7,7 @@
 use std::alloc::Layout;
 use std::marker::PhantomData;
 
+use super::arity::for_each_arity;
 use super::body::{self, Body, BodyError};
 use super::future::{Future, Pending};
 use super::record::TaskId;
@@ -184,7 +185,8 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     where
         A: Append<Reduce<R>>,
     {
-        self.spec.extras().folds.push((folds::<R::Element, O>(operator), ordered));
+        let folds = folds::<R::Element, O>(operator, self.core, &self.spec);
+        self.spec.extras().folds.push((folds, ordered));
         self.with::<Reduce<R>, R>(region, Mode::Reduce)
     }
 
@@ -252,10 +254,10 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     }
 }
 
-/// What a task can do beyond touching data, when it is submitted to run once.
-impl<'a, A> Task<'a, A> {
+/// What a task can do beyond touching data.
+impl<'a, A, S: Sink> Task<'a, A, S> {
     /// Child tasks of the body may read and write the region, or pieces of it. The body itself has no view of it.
-    pub fn lend<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn lend<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Lend<R>>,
     {
@@ -263,7 +265,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// Child tasks of the body write every element of the region, and then may read it. The body itself has no view of it.
-    pub fn lend_to_write<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn lend_to_write<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Lend<R>>,
     {
@@ -271,7 +273,7 @@ impl<'a, A> Task<'a, A> {
     }
 
     /// Child tasks of the body may read the region, or pieces of it. The body itself has no view of it.
-    pub fn lend_to_read<R: Region>(self, region: &'a R) -> Task<'a, A::List>
+    pub fn lend_to_read<R: Region>(self, region: &'a R) -> Task<'a, A::List, S>
     where
         A: Append<Lend<R>>,
     {
@@ -315,41 +317,17 @@ impl<'a, A> Task<'a, A> {
         self
     }
 
-    /// The task starts after another one is complete, and is cancelled when that one fails.
-    pub fn after(mut self, task: &'a impl Pending) -> Self {
-        if let Some(id) = self.own(task) {
-            self.spec.extras().after.push(id);
-        }
-        self
-    }
-
-    /// The task is complete only when another one is, too.
-    pub fn ends_with(mut self, task: &impl Pending) -> Self {
-        if let Some(id) = self.own(task) {
-            self.spec.extras().ends_with.push(id);
-        }
-        self
-    }
-
-    fn own(&mut self, task: &impl Pending) -> Option<TaskId> {
-        if task.belongs_to(self.core) {
-            return Some(task.id());
-        }
-        self.spec.refuse(ErrorKind::Foreign, "cannot come after a task of another runtime".to_owned());
-        None
-    }
-
     /// The task needs several workers at once: all of them run the body, each with its own rank.
     ///
     /// One worker may be enough: `team(1..=4)` takes as many as are free. Every task that reduces must do so alone.
-    pub fn team(mut self, workers: impl Into<Bounds>) -> TeamTask<'a, A> {
+    pub fn team(mut self, workers: impl Into<Bounds>) -> TeamTask<'a, A, S> {
         self.spec.extras().team = Some(workers.into());
         TeamTask(self)
     }
 
     /// The task needs several workers at once: one of them runs the body, and the others are lent to it. They do nothing
     /// else until it returns, so the body may use as many threads of its own.
-    pub fn lent_team(mut self, workers: impl Into<Bounds>) -> LentTask<'a, A> {
+    pub fn lent_team(mut self, workers: impl Into<Bounds>) -> LentTask<'a, A, S> {
         self.spec.extras().team = Some(Bounds { lent: true, ..workers.into() });
         LentTask(self)
     }
@@ -358,10 +336,38 @@ impl<'a, A> Task<'a, A> {
     ///
     /// Before each run a copy of what the body may change is made, so its regions must hold plain elements. A task that
     /// lends regions to children cannot be retried. What failed attempts contributed to reductions is left out.
-    pub fn retry(mut self, times: u32) -> RetryTask<'a, A> {
+    pub fn retry(mut self, times: u32) -> RetryTask<'a, A, S> {
         self.spec.refuse_retry();
         self.spec.extras().retries = times;
         RetryTask(self)
+    }
+}
+
+/// The order among submitted tasks.
+impl<'a, A> Task<'a, A> {
+    /// The task starts after another one is complete, and is cancelled when that one fails.
+    pub fn after(mut self, task: &'a impl Pending) -> Self {
+        if let Some(id) = self.own(task, "come after") {
+            self.spec.extras().after.push(id);
+        }
+        self
+    }
+
+    /// The task is complete only when another one is, too.
+    pub fn ends_with(mut self, task: &impl Pending) -> Self {
+        if let Some(id) = self.own(task, "end with") {
+            self.spec.extras().ends_with.push(id);
+        }
+        self
+    }
+
+    fn own(&mut self, task: &impl Pending, verb: &str) -> Option<TaskId> {
+        if task.belongs_to(self.core) {
+            return Some(task.id());
+        }
+        let message = format!("cannot {verb} {}, which belongs to another runtime", task.describe());
+        self.spec.refuse(ErrorKind::Foreign, message);
+        None
     }
 
     #[inline]
@@ -372,16 +378,22 @@ impl<'a, A> Task<'a, A> {
 
 /// A task that may be tried again: its body must be able to run more than once.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
-pub struct RetryTask<'a, A>(Task<'a, A>);
+pub struct RetryTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
 
-macro_rules! arities {
-    ($(($($a:ident $x:ident),*))*) => { $(
+/// A list of up to eleven accesses can be longer by one.
+macro_rules! append {
+    ($($a:ident)*;) => {};
+    ($($a:ident)*; $next:ident $($rest:ident)*) => {
         impl<$($a,)* X> Append<X> for ($($a,)*) {
             type List = ($($a,)* X,);
         }
-        arities! { @run $($a $x),* }
-    )* };
-    (@run $($a:ident $x:ident),*) => {
+        append! { $($a)* $next; $($rest)* }
+    };
+}
+append! { ; A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 }
+
+macro_rules! submit {
+    ($(($($a:ident $x:ident),*))*) => { $(
         #[allow(clippy::type_complexity)]
         impl<'a, $($a: Access),*> Task<'a, ($($a,)*)> {
             /// Submits the task. Its body has one parameter for each access, in the order in which they were declared.
@@ -496,21 +508,7 @@ macro_rules! arities {
                 future.of_task(id)
             }
         }
-    };
+    )* };
 }
 
-arities! {
-    ()
-    (A1 a)
-    (A1 a, A2 b)
-    (A1 a, A2 b, A3 c)
-    (A1 a, A2 b, A3 c, A4 d)
-    (A1 a, A2 b, A3 c, A4 d, A5 e)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k)
-}
-arities! { @run A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k, A12 l }
+for_each_arity!(submit);

@@ -8,10 +8,20 @@ use crate::access::reduction::Folds;
 use crate::data::tree::Tree;
 use crate::order::history::Joined;
 use crate::order::scope::Scope;
+use crate::plan::apart::NodeTask;
 use crate::sync::Arc;
 use crate::team::Bounds;
 
-use super::record::TaskId;
+use super::record::{ARGS, TaskId};
+
+/// The first `count` arguments of a task: all of them are either in place or in its rare parts.
+#[inline]
+pub(crate) fn arguments<'r>(in_place: &'r [Arg; ARGS], extras: Option<&'r Extras>, count: usize) -> &'r [Arg] {
+    match extras {
+        Some(extras) if count > ARGS => &extras.args[..count],
+        _ => &in_place[..count],
+    }
+}
 
 /// What a device runs in the place of a body.
 pub(crate) type Implementation = Arc<dyn std::any::Any + Send + Sync>;
@@ -33,6 +43,8 @@ pub(crate) struct Extras {
     pub(crate) after: Vec<TaskId>,
     /// Recorded tasks to come after.
     pub(crate) steps: Vec<u32>,
+    /// Recorded tasks to be complete together with.
+    pub(crate) end_steps: Vec<u32>,
     /// Tasks to be complete together with.
     pub(crate) ends_with: Vec<TaskId>,
     /// How often the task may be tried again.
@@ -45,6 +57,8 @@ pub(crate) struct Extras {
     pub(crate) device: Option<u32>,
     /// What devices run in the place of the body, by kind. The body is the implementation for processors.
     pub(crate) implementations: Vec<(u32, Implementation)>,
+    /// The node of a plan that the task stands for.
+    pub(crate) node: Option<NodeTask>,
     /// A region to free when the task is complete.
     pub(crate) frees: Option<NonNull<Tree>>,
     /// Records that hold further edges of this task.

@@ -9,10 +9,12 @@
 //! | [`extras`] | what only some tasks need |
 //! | [`spec`] | a task that is being described |
 //! | [`builder`] | the typed builder: accesses become parameters of the body |
+//! | [`arity`] | how many accesses a task can have |
 //! | [`future`] | the result of a task, and waiting for it |
 
 #![allow(unsafe_code)]
 
+pub(crate) mod arity;
 pub(crate) mod body;
 pub mod builder;
 pub(crate) mod extras;

@@ -13,6 +13,8 @@ use super::record::{Record, TaskId};
 /// Few under the model checkers, to whom every atomic is dear.
 const FIRST: u32 = if MODELLED { 8 } else { 256 };
 const CHUNKS: usize = 21;
+/// How many free records a thread keeps before it gives them back.
+const KEEP: usize = 64;
 /// How many tasks ahead the record of one is brought near.
 const AHEAD: usize = 3;
 
@@ -21,6 +23,8 @@ pub(crate) struct Slab {
     chunks: [AtomicPtr<Record>; CHUNKS],
     pool: Padded<Mutex<Pool>>,
     returned: Condvar,
+    /// How many free records a thread may keep for itself.
+    pub(crate) keep: usize,
 }
 
 struct Pool {
@@ -29,10 +33,17 @@ struct Pool {
     made: u32,
     /// How many chunks exist.
     chunks: usize,
-    /// How many may exist before submitters wait.
+    /// How many may be in use before submitters wait.
     limit: u32,
     /// How many submitters wait.
     waiting: u32,
+}
+
+impl Pool {
+    /// How many records a patient submitter could get.
+    fn room(&self) -> u32 {
+        self.limit.saturating_sub(self.made - self.free.len() as u32)
+    }
 }
 
 impl Slab {
@@ -41,6 +52,8 @@ impl Slab {
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             pool: Padded(Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 })),
             returned: Condvar::new(),
+            // What is kept is not there for others, so it must be little when there is little.
+            keep: (limit as usize / 16).min(KEEP),
         }
     }
 
@@ -65,14 +78,14 @@ impl Slab {
     #[inline]
     pub(crate) fn take(&self, patient: bool) -> Option<u32> {
         let mut pool = lock(&self.pool);
+        if patient && pool.room() == 0 {
+            return None;
+        }
         if let Some(index) = pool.free.pop() {
             if let Some(&soon) = pool.free.len().checked_sub(AHEAD).and_then(|at| pool.free.get(at)) {
                 bring_near(self.get(soon));
             }
             return Some(index);
-        }
-        if patient && pool.made >= pool.limit {
-            return None;
         }
         self.grow(&mut pool);
         pool.free.pop()
@@ -82,7 +95,7 @@ impl Slab {
     pub(crate) fn wait_for_room(&self, most: std::time::Duration) {
         let mut pool = lock(&self.pool);
         pool.waiting += 1;
-        if pool.free.is_empty() {
+        if pool.room() == 0 {
             pool = wait_at_most(&self.returned, pool, most);
         }
         pool.waiting -= 1;
@@ -98,15 +111,21 @@ impl Slab {
         indices.retain(|&i| self.get(i).generation() != u32::MAX);
         let mut pool = lock(&self.pool);
         pool.free.append(indices);
-        if pool.waiting > 0 && !pool.free.is_empty() && (idle || pool.free.len() >= (pool.limit / 4) as usize) {
+        if pool.waiting > 0 && pool.room() > 0 && (idle || pool.room() >= pool.limit / 4) {
             self.returned.notify_all();
         }
     }
 
     /// Whether a patient submitter would get a record.
     pub(crate) fn has_room(&self) -> bool {
-        let pool = lock(&self.pool);
-        !pool.free.is_empty() || pool.made < pool.limit
+        lock(&self.pool).room() > 0
+    }
+
+    /// Allows twice as many records as are in use.
+    pub(crate) fn exceed(&self) {
+        let mut pool = lock(&self.pool);
+        let used = pool.made - pool.free.len() as u32;
+        pool.limit = pool.limit.max(used.saturating_mul(2));
     }
 
     /// The numbers of the records that are not in the pool, in order.
@@ -193,11 +212,26 @@ mod tests {
 
     #[test]
     fn a_patient_submitter_gets_no_record_beyond_the_limit() {
-        let slab = Slab::new(FIRST);
-        let taken: Vec<u32> = (0..FIRST).map(|_| slab.take(true).unwrap()).collect();
+        for limit in [1, 3, FIRST, FIRST + 1] {
+            let slab = Slab::new(limit);
+            let mut taken: Vec<u32> = (0..limit).map(|_| slab.take(true).unwrap()).collect();
+            assert_eq!(slab.take(true), None);
+            assert!(!slab.has_room());
+            taken.push(slab.take(false).expect("a task that submits never waits"));
+            slab.give_back(&mut vec![taken.pop().unwrap()], false);
+            assert_eq!(slab.take(true), None, "what was beyond the limit came back");
+            slab.give_back(&mut vec![taken.pop().unwrap()], false);
+            assert!(slab.take(true).is_some());
+        }
+    }
+
+    #[test]
+    fn a_limit_that_was_exceeded_is_a_larger_one() {
+        let slab = Slab::new(2);
+        let taken = [slab.take(true), slab.take(true), slab.take(true)];
+        assert!(taken[1].is_some() && taken[2].is_none());
+        slab.exceed();
+        assert!(slab.take(true).is_some() && slab.take(true).is_some());
         assert_eq!(slab.take(true), None);
-        assert!(slab.take(false).is_some(), "a task that submits never waits");
-        slab.give_back(&mut taken.clone(), false);
-        assert!(slab.take(true).is_some());
     }
 }

@@ -8,7 +8,7 @@ use crate::data::region::Region;
 use crate::error::{Error, ErrorKind, TaskOrigin};
 use crate::sync::Arc;
 
-use super::extras::Extras;
+use super::extras::{Extras, arguments};
 use super::name::Name;
 use super::record::ARGS;
 
@@ -89,10 +89,7 @@ impl Spec {
     /// All arguments, in the order in which they were declared.
     #[inline]
     pub(crate) fn args(&self) -> &[Arg] {
-        match &self.extras {
-            Some(extras) if self.count > ARGS => &extras.args,
-            _ => &self.args[..self.count],
-        }
+        arguments(&self.args, self.extras.as_deref(), self.count)
     }
 
     /// Leaves all arguments out, for a task that will not run and has no business with them.

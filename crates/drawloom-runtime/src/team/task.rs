@@ -4,8 +4,9 @@ use super::member::{LentWorkers, Member};
 use super::share::TeamAccess;
 use crate::access::Access;
 use crate::sync::Arc;
+use crate::task::arity::for_each_arity;
 use crate::task::body::{self, BodyError};
-use crate::task::builder::Task;
+use crate::task::builder::{Submit, Task};
 use crate::task::future::Future;
 
 /// A task that needs several workers at once: its body is run by all of them.
@@ -25,13 +26,13 @@ use crate::task::future::Future;
 /// # Ok::<(), drawloom_runtime::Error>(())
 /// ```
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
-pub struct TeamTask<'a, A>(pub(crate) Task<'a, A>);
+pub struct TeamTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
 
 /// A task that needs several workers at once: one runs the body, and the others are lent to it.
 #[must_use = "a task is submitted by `run` or `returns`"]
-pub struct LentTask<'a, A>(pub(crate) Task<'a, A>);
+pub struct LentTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
 
-macro_rules! arities {
+macro_rules! submit {
     ($(($($a:ident $x:ident),*))*) => { $(
         #[allow(clippy::type_complexity)]
         impl<'a, $($a: TeamAccess),*> TeamTask<'a, ($($a,)*)> {
@@ -125,18 +126,4 @@ macro_rules! arities {
     )* };
 }
 
-arities! {
-    ()
-    (A1 a)
-    (A1 a, A2 b)
-    (A1 a, A2 b, A3 c)
-    (A1 a, A2 b, A3 c, A4 d)
-    (A1 a, A2 b, A3 c, A4 d, A5 e)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k)
-    (A1 a, A2 b, A3 c, A4 d, A5 e, A6 f, A7 g, A8 h, A9 i, A10 j, A11 k, A12 l)
-}
+for_each_arity!(submit);

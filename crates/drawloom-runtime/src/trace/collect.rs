@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::chunk::Chunk;
 use super::clock::{Clock, Scale};
-use super::entry::{Entry, NodeRun, Submission, entries};
+use super::entry::{Entry, NodeRun, Stand, Submission, entries};
 use super::tables::{AccessEntry, PlanRecord, Tables};
 use super::turns::Times;
 use super::{Recording, Tracer};
@@ -27,6 +27,16 @@ struct Task {
     ends_with: Vec<u64>,
     /// The nodes that were run, when it stands for a run of a plan.
     nodes: Vec<NodeRun>,
+    /// Those of its nodes that are tasks of their own, and when they were submitted.
+    stands: Vec<(Stand, u64)>,
+}
+
+impl Task {
+    /// The number of the plan that it is a run of, if anything of it was recorded.
+    fn plan(&self) -> Option<usize> {
+        let of_stands = || self.stands.first().map(|(stand, _)| stand.plan);
+        self.nodes.first().map(|node| node.plan).or_else(of_stands).map(|plan| plan as usize)
+    }
 }
 
 /// The tasks of a trace by their ids.
@@ -53,6 +63,7 @@ impl Tracer {
         trace.regions.clone_from(&state.tables.regions);
         trace.dropped = self.lost.load(Ordering::Relaxed);
         let (tasks, starts) = state.tasks();
+        let ends = state.ends(&tasks);
         let numbers = Numbers::new(&tasks, &state.tables);
         describe(&mut trace, &tasks, &state.tables, &numbers, context_name);
         // Of events at the same time, submissions come first and then what became ready, so that every task has its events
@@ -70,8 +81,8 @@ impl Tracer {
         events.dropped(NO_WORKER, self.lost.load(Ordering::Relaxed));
         for task in &tasks {
             let (Some(first), Some(start)) = (numbers.node(task), starts.get(&task.submission.task)) else { continue };
-            let plan = &state.tables.plans[task.nodes[0].plan as usize];
-            trace.events.extend(ready_times(plan, &task.nodes, *start).into_iter().zip(first..).filter_map(
+            let Some(plan) = task.plan().map(|plan| &state.tables.plans[plan]) else { continue };
+            trace.events.extend(ready_times(plan, task, &ends, *start).into_iter().zip(first..).filter_map(
                 |(time, number)| Some(Event::of_task(scale.since_began(time?), EventKind::Ready, number, NO_WORKER)),
             ));
         }
@@ -95,6 +106,7 @@ impl Recording {
     fn tasks(&self) -> (Vec<Task>, FxHashMap<u64, u64>) {
         let mut tasks: Vec<Task> = Vec::new();
         let mut nodes: FxHashMap<u64, Vec<NodeRun>> = FxHashMap::default();
+        let mut stands: FxHashMap<u64, Vec<(Stand, u64)>> = FxHashMap::default();
         let mut starts = FxHashMap::default();
         for stream in self.streams() {
             // What follows a submission belongs to it.
@@ -108,6 +120,7 @@ impl Recording {
                         after: Vec::new(),
                         ends_with: Vec::new(),
                         nodes: Vec::new(),
+                        stands: Vec::new(),
                     }),
                     Entry::Access { piece, mode, operator } => {
                         if let Some(last) = tasks[first..].last_mut() {
@@ -122,6 +135,7 @@ impl Recording {
                         }
                     }
                     Entry::Node(node) => nodes.entry(node.run).or_default().push(node),
+                    Entry::Stand { time, stand } => stands.entry(stand.run).or_default().push((stand, time)),
                     Entry::Event { time, kind: EventKind::Start, value: task } => {
                         starts.entry(task).or_insert(time);
                     }
@@ -131,9 +145,27 @@ impl Recording {
         }
         for task in &mut tasks {
             task.nodes = nodes.remove(&task.submission.task).unwrap_or_default();
+            task.stands = stands.remove(&task.submission.task).unwrap_or_default();
         }
         tasks.sort_by_key(|task| task.submission.sequence);
         (tasks, starts)
+    }
+
+    /// When the nodes ended that are tasks of their own.
+    fn ends(&self, tasks: &[Task]) -> FxHashMap<u64, u64> {
+        let stands = tasks.iter().flat_map(|task| &task.stands).map(|(stand, _)| (stand.task, None));
+        let mut ends: FxHashMap<u64, Option<u64>> = stands.collect();
+        if !ends.is_empty() {
+            for entry in self.chunks.iter().flat_map(|chunk| entries(chunk.read())) {
+                if let Entry::Event { time, kind: EventKind::End | EventKind::Failed | EventKind::Cancelled, value } =
+                    entry
+                    && let Some(end) = ends.get_mut(&value)
+                {
+                    *end = Some(time);
+                }
+            }
+        }
+        ends.into_iter().filter_map(|(task, end)| Some((task, end?))).collect()
     }
 }
 
@@ -146,10 +178,12 @@ impl Numbers {
         for task in tasks {
             numbers.tasks.insert(task.submission.task, (next, task.submission.time));
             next += 1;
-            let Some(node) = task.nodes.first() else { continue };
-            let count = tables.plans[node.plan as usize].nodes.len() as u64;
+            let Some(plan) = task.plan() else { continue };
+            let count = tables.plans[plan].nodes.len() as u64;
             if count <= left {
                 numbers.nodes.insert(task.submission.task, next);
+                let number = |stand: &Stand| next + u64::from(stand.node);
+                numbers.tasks.extend(task.stands.iter().map(|(stand, time)| (stand.task, (number(stand), *time))));
                 (next, left) = (next + count, left - count);
             }
         }
@@ -195,8 +229,8 @@ fn describe(
             ..at_site(tables, number, site)
         });
         *sequence += 1;
-        let (Some(first), Some(node)) = (numbers.node(task), task.nodes.first()) else { continue };
-        let plan = &tables.plans[node.plan as usize];
+        let (Some(first), Some(plan)) = (numbers.node(task), task.plan()) else { continue };
+        let plan = &tables.plans[plan];
         let base = trace.tasks.len();
         // Points that do nothing have numbers as well, which are left out.
         let mut places = Vec::with_capacity(plan.nodes.len());
@@ -208,7 +242,10 @@ fn describe(
                 sequence: (trace.tasks.len() - base) as u64,
                 priority: node.priority,
                 internal: node.internal,
-                context: context.clone(),
+                context: node.context.map_or_else(
+                    || context.clone(),
+                    |own| names.entry(own).or_insert_with(|| context_name(own).into()).clone(),
+                ),
                 accesses: plan.accesses(node).iter().map(|access| access_record(tables, access)).collect(),
                 ..at_site(tables, number_of_node, site)
             });
@@ -216,14 +253,21 @@ fn describe(
         for &(node, other) in &plan.after {
             trace.tasks[places[node as usize]].after.push(first + u64::from(other));
         }
+        for &(node, other) in &plan.ends_with {
+            trace.tasks[places[node as usize]].ends_with.push(first + u64::from(other));
+        }
     }
 }
 
 /// When each node of a run became ready, as far as that is known: when the last one that it waits for had ended.
-fn ready_times(plan: &PlanRecord, ran: &[NodeRun], began: u64) -> Vec<Option<u64>> {
+/// Those that are tasks of their own are said to be ready by themselves.
+fn ready_times(plan: &PlanRecord, run: &Task, tasks: &FxHashMap<u64, u64>, began: u64) -> Vec<Option<u64>> {
     let mut ends: Vec<Option<u64>> = vec![None; plan.nodes.len()];
-    for node in ran {
+    for node in &run.nodes {
         ends[node.node as usize] = Some(node.end);
+    }
+    for (stand, _) in &run.stands {
+        ends[stand.node as usize] = tasks.get(&stand.task).copied();
     }
     let mut ready = vec![Some(began); plan.nodes.len()];
     // Nodes come after those they wait for.
@@ -236,6 +280,9 @@ fn ready_times(plan: &PlanRecord, ran: &[NodeRun], began: u64) -> Vec<Option<u64
         if node.site.is_none() {
             ready[number] = None;
         }
+    }
+    for (stand, _) in &run.stands {
+        ready[stand.node as usize] = None;
     }
     ready
 }
@@ -285,7 +332,8 @@ impl Events<'_> {
                 }));
             }
             Entry::Node(node) => self.node(worker, node),
-            Entry::Submission(_) | Entry::Access { .. } | Entry::After { .. } | Entry::EndsWith { .. } => {}
+            Entry::Submission(_) | Entry::Access { .. } | Entry::After { .. } => {}
+            Entry::EndsWith { .. } | Entry::Stand { .. } => {}
         }
     }
 

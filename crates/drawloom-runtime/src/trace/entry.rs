@@ -17,6 +17,7 @@ const ENDS_WITH: u8 = FIRST + 4;
 const NODE: u8 = FIRST + 5;
 const TURN: u8 = FIRST + 6;
 const TEAM: u8 = FIRST + 7;
+const STAND: u8 = FIRST + 8;
 
 /// An entry, as it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) enum Entry {
     EndsWith { task: u64, other: u64 },
     /// A node of a plan was run.
     Node(NodeRun),
+    /// A task was submitted that stands for a node of a plan.
+    Stand { time: u64, stand: Stand },
 }
 
 /// A task that was submitted.
@@ -64,6 +67,16 @@ pub(crate) struct NodeRun {
     pub(crate) node: u32,
     /// How it ended: [`EventKind::End`], [`EventKind::Failed`] or [`EventKind::Cancelled`].
     pub(crate) outcome: EventKind,
+}
+
+/// A task that stands for a node of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stand {
+    pub(crate) task: u64,
+    /// The task that stands for the run of the plan.
+    pub(crate) run: u64,
+    pub(crate) plan: u32,
+    pub(crate) node: u32,
 }
 
 #[inline]
@@ -119,6 +132,10 @@ pub(crate) fn node(n: NodeRun) -> [u64; 4] {
     [first(n.start, NODE), n.run, first(n.end, n.outcome as u8), pair(n.plan, n.node)]
 }
 
+pub(crate) fn stand(time: u64, s: Stand) -> [u64; 4] {
+    [first(time, STAND), s.task, s.run, pair(s.plan, s.node)]
+}
+
 /// Reads the entries of a stream of words. An entry that was cut off is left out, as is everything after it.
 pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Item = Entry> {
     std::iter::from_fn(move || {
@@ -147,6 +164,10 @@ pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Ite
             }
             TURN => Entry::Turn { time, later: words.next()? },
             TEAM => Entry::Team { time, task: words.next()?, size: words.next()? as u32 },
+            STAND => {
+                let (task, run, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
+                Entry::Stand { time, stand: Stand { task, run, plan, node } }
+            }
             _ => unreachable!("nothing else is written"),
         })
     })
@@ -180,6 +201,8 @@ mod tests {
         words.extend(turn(6, u64::MAX));
         words.extend(team(8, u64::MAX, u32::MAX));
         words.extend(node(ran));
+        let stands = Stand { task: 8, run: u64::MAX, plan: 2, node: u32::MAX };
+        words.extend(stand(time, stands));
         words.extend(submission(plain));
         let expected = [
             Entry::Submission(submitted),
@@ -190,11 +213,12 @@ mod tests {
             Entry::Turn { time: 6, later: u64::MAX },
             Entry::Team { time: 8, task: u64::MAX, size: u32::MAX },
             Entry::Node(ran),
+            Entry::Stand { time, stand: stands },
             Entry::Submission(plain),
         ];
         assert_eq!(entries(words.iter().copied()).collect::<Vec<_>>(), expected);
         // Cut off in the middle of the last one.
         words.pop();
-        assert_eq!(entries(words.into_iter()).collect::<Vec<_>>(), expected[..8]);
+        assert_eq!(entries(words.into_iter()).collect::<Vec<_>>(), expected[..9]);
     }
 }

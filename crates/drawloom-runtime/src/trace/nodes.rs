@@ -2,12 +2,13 @@
 //!
 //! A node is recorded when it has ended, with both of its times in one entry. Where nothing but the node before it, on the
 //! same thread, had to end first, it starts when that one ended: then one look at the clock is enough for both. When nodes
-//! became ready is not recorded at all, as it follows from the ends of the nodes they wait for.
+//! became ready is not recorded at all, as it follows from the ends of the nodes they wait for. A node that is a task of its
+//! own is recorded as such, and it is said which node the task stands for.
 
 use drawloom_trace::EventKind;
 
 use super::clock::Clock;
-use super::entry::NodeRun;
+use super::entry::{NodeRun, Stand};
 use super::tables::{Mark, PlanRecord, Tables};
 use super::{Tracer, number, writer};
 use crate::policy::WorkerId;
@@ -66,6 +67,17 @@ impl Tracer {
             && mark.get(recording).is_none()
         {
             self.in_tables(recording, |tables| tables.plan(recording, mark, |tables| describe(recording, tables)));
+        }
+    }
+
+    /// A task was submitted that stands for a node of a run.
+    #[inline]
+    pub(crate) fn stands_for(&self, mark: &Mark, task: TaskId, run: TaskId, node: u32) {
+        if let Some(recording) = self.recording()
+            && let Some(plan) = mark.get(recording)
+        {
+            let stand = Stand { task: task.bits(), run: run.bits(), plan, node };
+            writer::with(self, recording, None, |writer| writer.stands_for(self, stand));
         }
     }
 

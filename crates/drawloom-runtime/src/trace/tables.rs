@@ -67,6 +67,8 @@ pub(crate) struct PlanRecord {
     pub(crate) later: Vec<u32>,
     /// Pairs of nodes of which the first comes after the second by the user's wish.
     pub(crate) after: Vec<(u32, u32)>,
+    /// Pairs of nodes of which the first is complete only when the second is.
+    pub(crate) ends_with: Vec<(u32, u32)>,
 }
 
 /// A node of a plan. Ranges are of the arrays of its plan.
@@ -74,6 +76,8 @@ pub(crate) struct NodeRecord {
     /// None for a point that does nothing.
     pub(crate) site: Option<u32>,
     pub(crate) priority: i32,
+    /// Where it runs, unless that is where its run does.
+    pub(crate) context: Option<u32>,
     pub(crate) internal: bool,
     pub(crate) accesses: Range<u32>,
     pub(crate) later: Range<u32>,

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::chunk::{Chunk, WORDS};
 use super::clock::Clock;
-use super::entry::{self, NodeRun, Submission};
+use super::entry::{self, NodeRun, Stand, Submission};
 use super::tables::{Site, SiteKey};
 use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
@@ -166,6 +166,12 @@ impl Writer {
     pub(super) fn node(&mut self, tracer: &Tracer, node: NodeRun) {
         self.last = node.end;
         self.push(tracer, entry::node(node));
+    }
+
+    /// A task was submitted that stands for a node of a plan.
+    pub(super) fn stands_for(&mut self, tracer: &Tracer, stand: Stand) {
+        let time = self.now();
+        self.push(tracer, entry::stand(time, stand));
     }
 
     /// A task was submitted.

@@ -30,9 +30,9 @@ pub(crate) enum Found {
 /// Drives a worker until the runtime ends.
 pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
     core.workers.sit_down(worker);
-    let mut local = Local::of_worker(worker);
+    let mut local = Local::of_worker(core, worker);
     run_seated(core, &mut local, worker, &mut Found::Nothing);
-    core.workers.get_up();
+    core.workers.get_up(worker);
 }
 
 /// Drives a worker at whose place the calling thread sits, and which counts as driven until this returns.

@@ -32,7 +32,7 @@ pub(crate) fn create(loom: &Loom, number: usize, kind: &Kind) -> Any {
     let data: Vec<u64> = (0..kind.stored()).map(|i| initial(number, i)).collect();
     match kind {
         Kind::Vector { contents: true, .. } => Any::Line(loom.vector(name, data)),
-        Kind::Vector { len, .. } => Any::Line(loom.vector_without_contents(name, *len)),
+        Kind::Vector { len, .. } => Any::Line(loom.vector_without_contents(name, *len).unwrap()),
         Kind::Matrix { rows, columns, leading } => {
             Any::Matrix(loom.matrix_with_leading(name, *rows, *columns, *leading, data).unwrap())
         }

@@ -149,6 +149,8 @@ macro_rules! simple_forms {
 simple_forms! {
     retried: Task<'_> => Future<u64>, (|task, body| task.retry(body.task.retries)), try_run, (), |result| result;
     recorded: Task<'_, (), Recorded<'_>> => Step, (|task, body| task), try_run, (), |result| result.map(drop);
+    recorded_again: Task<'_, (), Recorded<'_>> => Step,
+        (|task, body| task.retry(body.task.retries)), try_run, (), |result| result.map(drop);
     with_lent_workers: Task<'_> => Future<u64>,
         (|task, body| task.lent_team(bounds(&body))), returns, (_lent), |result| result.unwrap();
 }

@@ -336,15 +336,18 @@ impl Generator {
         let exchanged = |region: &usize| instead.iter().any(|(from, _)| from == region);
         let together = !instead.is_empty() && used.iter().all(|r| !mutated(r) || exchanged(r)) && self.rng.bool();
         // Which of the runs on different regions is the first one is a matter of chance.
-        for task in tasks.iter_mut().filter(|_| instead.is_empty()) {
-            task.bad = self.rng.u32(1..=2);
+        for task in tasks.iter_mut().filter(|task| instead.is_empty() && (self.failures || task.retries == 0)) {
+            task.bad = self.rng.u32(1..=task.retries + 2);
         }
-        let run = |own: &mut Self| RunOf { id: own.id(), exchanged: !instead.is_empty() && own.rng.bool() };
+        let run = |own: &mut Self| {
+            let exchanged = !instead.is_empty() && own.rng.bool();
+            RunOf { id: own.id(), exchanged, context: own.lasting_context() }
+        };
         let runs = (0..self.rng.usize(1..=4)).map(|_| run(self)).collect();
         Some(PlanOf { id: self.id(), tasks, instead, runs, together })
     }
 
-    /// A task that can be recorded: on plain regions, without children, with one special access at most.
+    /// A task that can be recorded: on plain regions, alone and without children, with one special access at most.
     fn plan_task(&mut self, usable: &[usize], before: &[Op]) -> TaskOf {
         let id = self.id();
         let mut args: Vec<(Piece, Mode)> = Vec::new();
@@ -352,30 +355,26 @@ impl Generator {
             let region = usable[self.rng.usize(..usable.len())];
             let piece = self.piece(&Piece { region, cuts: Vec::new() });
             let mode = self.mode(&piece, Mode::Lend, false);
-            // The check of a graph takes pieces without elements for overlapping, where submitting does not.
-            if layout(&self.regions, &piece).elements().is_empty() {
-                continue;
-            }
             let refused = mode.is_special() && specials(&args) == 1;
             if !refused && !self.conflicts(&args, &piece, mode) {
                 args.push((piece, mode));
             }
         }
-        // The check of a graph takes pieces that are read and overlap for the whole that they are parts of.
-        let all = args.clone();
-        args.retain(|(piece, mode)| {
-            let of_region = || all.iter().filter(|(other, _)| other.region == piece.region);
-            mode.mutates() || of_region().count() == 1 || !of_region().any(|(_, m)| m.mutates())
-        });
         self.arrange(&mut args);
         args.retain(|(piece, mode)| mode.is_special() || forms::in_lists(true, *mode, form(&self.regions, piece)));
-        let fate = match self.rng.u32(..if self.failures { 12 } else { 1 }) {
+        let mut fate = match self.rng.u32(..if self.failures { 12 } else { 1 }) {
             1 => Fate::Errs,
             2 => Fate::Panics,
             _ => Fate::Returns,
         };
-        let after =
-            if self.rng.u32(..6) == 0 { earlier(&mut self.rng, before).into_iter().collect() } else { Vec::new() };
+        let retries = if self.rng.u32(..8) == 0 { self.rng.u32(1..=2) } else { 0 };
+        if retries > 0 {
+            fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
+        }
+        let mut some = |one_in| {
+            if self.rng.u32(..one_in) == 0 { earlier(&mut self.rng, before).into_iter().collect() } else { Vec::new() }
+        };
+        let (after, ends_with) = (some(6), some(10));
         let priority = if self.rng.u32(..6) == 0 { self.rng.i32(-3..=3) } else { 0 };
         TaskOf {
             id,
@@ -383,14 +382,21 @@ impl Generator {
             direct: false,
             priority,
             after,
-            ends_with: Vec::new(),
+            ends_with,
             fate,
-            bad: u32::MAX,
-            retries: 0,
-            context: None,
+            // Of runs at the same time, each may meet all of them.
+            bad: if retries > 0 { self.rng.u32(..=retries) } else { u32::MAX },
+            retries,
+            context: self.lasting_context(),
             team: None,
             children: Vec::new(),
         }
+    }
+
+    /// A context that is there until the end, now and then.
+    fn lasting_context(&mut self) -> Option<usize> {
+        let lasting: Vec<usize> = (0..self.contexts.len()).filter(|&c| self.contexts[c].owner.is_none()).collect();
+        (!lasting.is_empty() && self.rng.u32(..3) == 0).then(|| lasting[self.rng.usize(..lasting.len())])
     }
 
     /// Whether all arguments but a special one can be in the lists of a form with one.

@@ -1,8 +1,8 @@
 //! Plans of random programs: how they are recorded and run, and what that means.
 //!
 //! A plan is a straight part of a program that runs several times, on the regions it was recorded with or on others of the
-//! same kind. It means what its tasks mean one after the other, each time, with two differences: a task is not cancelled for
-//! another one that it only comes after, and what is reduced is folded at the end of each run.
+//! same kind. It means what its tasks mean one after the other, each time, except that what is reduced is folded at the end
+//! of each run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use drawloom_runtime::{Future, Plan};
 use crate::execute::{Any, Body, Run};
 use crate::forms;
 use crate::interpret::{Interpreter, Outcome};
-use crate::program::{Fate, Id, PlanOf, TaskOf, mix};
+use crate::program::{Fate, Id, PlanOf, RunOf, TaskOf, mix};
 
 /// The same plan with a region in the place of another.
 fn rebind(plan: &Plan, old: &Any, new: &Any) -> Plan {
@@ -38,18 +38,28 @@ impl Run {
             for id in &task.after {
                 described = described.after(steps[id]);
             }
+            for id in &task.ends_with {
+                described = described.ends_with(steps[id]);
+            }
+            if let Some(context) = task.context {
+                described = described.in_context(self.contexts.get(context));
+            }
             let args: Vec<Any> = task.args.iter().map(|(piece, _)| self.find(piece)).collect();
             let body = Body { run: Arc::clone(self), task: task.clone(), repeats: true, executions: AtomicU32::new(0) };
-            steps.insert(task.id, forms::recorded(described, &args, body));
+            let record = if task.retries > 0 { forms::recorded_again } else { forms::recorded };
+            steps.insert(task.id, record(described, &args, body));
         }
         let recorded = capture.plan().unwrap();
         let mut other = recorded.rebind_all(self, plan);
-        let start = |plan: &Plan, ids: &[Id]| -> Vec<_> { ids.iter().map(|&id| (id, plan.start())).collect() };
+        let start_one = |plan: &Plan, run: &RunOf| match run.context {
+            None => (run.id, plan.start()),
+            Some(context) => (run.id, plan.start_in(self.contexts.get(context))),
+        };
+        let start = |plan: &Plan, runs: &[RunOf]| -> Vec<_> { runs.iter().map(|run| start_one(plan, run)).collect() };
         if plan.together {
             let other = other.get_or_insert_with(|| unreachable!("only plans with other regions run together"));
             return std::thread::scope(|threads| {
-                let of = |exchanged| plan.runs.iter().filter(move |r| r.exchanged == exchanged).map(|r| r.id);
-                let (ours, theirs): (Vec<Id>, Vec<Id>) = (of(false).collect(), of(true).collect());
+                let (theirs, ours): (Vec<RunOf>, Vec<RunOf>) = plan.runs.iter().partition(|run| run.exchanged);
                 let second = threads.spawn(move || start(other, &theirs));
                 let mut started = start(&recorded, &ours);
                 started.extend(second.join().unwrap());
@@ -57,8 +67,8 @@ impl Run {
             });
         }
         let started = plan.runs.iter().flat_map(|run| match &other {
-            Some(other) if run.exchanged => start(other, &[run.id]),
-            _ => start(&recorded, &[run.id]),
+            Some(other) if run.exchanged => start(other, &[*run]),
+            _ => start(&recorded, &[*run]),
         });
         started.collect()
     }
@@ -79,10 +89,9 @@ impl RebindAll for Plan {
     }
 }
 
-/// How a run ended. Of several failures any may be the first, and what was spoiled before, by a run that was refused for
-/// example, comes back as it was.
+/// How a run ended.
 pub(crate) fn outcome_of(run: Future<()>) -> Outcome {
-    run.wait().map_or(Outcome::Failed, |()| Outcome::Value(0))
+    run.wait().map_or_else(Outcome::from, |()| Outcome::Value(0))
 }
 
 /// What a task of a plan leaves in the log, whichever of its runs comes first.
@@ -124,7 +133,7 @@ impl Interpreter<'_> {
                         self.meaning.regions[piece.region].spoiled[i] = true;
                     }
                 }
-                return Outcome::Failed;
+                return Outcome::Uninitialised;
             }
             if mode.mutates() {
                 written.extend(places);
@@ -134,31 +143,43 @@ impl Interpreter<'_> {
             self.meaning.regions[region].missing[i] = false;
         }
         self.open.push(Vec::new());
-        let mut good = true;
+        let (mut good, mut failed, mut bad) = (true, None, BTreeSet::new());
         for task in tasks {
             for (piece, mode) in &task.args {
                 good &= self.settle(piece, mode.reduces().then_some(*mode));
             }
-            good &= self.plan_task(task);
+            let outcome = self.plan_task(task, &bad);
+            if !outcome.is_good() {
+                self.spoil(task);
+                bad.insert(task.id);
+                good = false;
+            }
+            if matches!(outcome, Outcome::Failed | Outcome::Panicked) {
+                failed.get_or_insert(outcome);
+            }
         }
         good &= self.close_scope();
-        if good { Outcome::Value(0) } else { Outcome::Failed }
+        // A run that only suffers from what failed before it has no failure of its own.
+        failed.unwrap_or(if good { Outcome::Value(0) } else { Outcome::Cancelled })
     }
 
-    fn plan_task(&mut self, task: &TaskOf) -> bool {
+    fn plan_task(&mut self, task: &TaskOf, bad: &BTreeSet<Id>) -> Outcome {
         let lists: Vec<Vec<usize>> = task.args.iter().map(|(piece, _)| self.elements(piece)).collect();
-        let fails = !self.reads_spoiled(task, &lists) && {
-            let executions = self.executions.entry(task.id).or_default();
+        if self.reads_spoiled(task, &lists) || task.after.iter().any(|id| bad.contains(id)) {
+            return Outcome::Cancelled;
+        }
+        let executions = self.executions.entry(task.id).or_default();
+        let mut fails = || {
             *executions += 1;
-            task.fate != Fate::Returns && task.fails_in(*executions - 1)
+            task.fails_in(*executions - 1)
         };
-        if fails || self.reads_spoiled(task, &lists) {
-            self.spoil(task);
-            return false;
+        // It is tried again until it succeeds, or has failed too often.
+        if (0..=task.retries).all(|_| fails()) {
+            return if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked };
         }
         let (found, _) = self.body(task, &lists);
         let before = self.meaning.ran.get(&task.id).copied();
         self.meaning.ran.insert(task.id, again(before, found));
-        true
+        Outcome::Value(found)
     }
 }

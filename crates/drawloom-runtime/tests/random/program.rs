@@ -179,6 +179,8 @@ pub(crate) struct PlanOf {
 pub(crate) struct RunOf {
     pub(crate) id: Id,
     pub(crate) exchanged: bool,
+    /// Where it runs, unless that is the main context.
+    pub(crate) context: Option<usize>,
 }
 
 /// A set of workers.

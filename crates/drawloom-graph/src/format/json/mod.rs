@@ -3,7 +3,7 @@
 //! ```text
 //! {"region_graph":{"regions":[names],"subregion":[[child,parent]],"disjoint":[[a,b]]},
 //!  "nodes":[{"id","label":"Task|Open|Close|Region","region"?,"cost"?,"body"?}],
-//!  "edges":[{"from","to","label":"Read|Discard|Write|Reduce|HappensBefore|Use","op"?,"port"?}]}
+//!  "edges":[{"from","to","label":"Read|Discard|Write|Reduce|HappensBefore|Use","op"?,"port"?,"reorderable"?}]}
 //! ```
 //!
 //! Keys come in any order and unknown keys are ignored; `null` stands for an absent value. Ids are strings or integers, and

@@ -204,6 +204,7 @@ impl Serialize for Edges<'_> {
             label: edge.label.name(),
             op: edge.operator().map(|operator| self.graph.operator_name(operator)),
             port: edge.port(),
+            reorderable: edge.is_reorderable().then_some(true),
         }))
     }
 }
@@ -217,4 +218,6 @@ struct EdgeEntry<'a> {
     op: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     port: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reorderable: Option<bool>,
 }

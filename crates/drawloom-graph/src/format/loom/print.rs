@@ -335,6 +335,7 @@ impl Display for RawLabel {
             RawLabel::Read => f.write_str("read"),
             RawLabel::Discard => f.write_str("discard"),
             RawLabel::Write => f.write_str("write"),
+            RawLabel::Reorderable => f.write_str("write reorderable"),
             RawLabel::Reduce(None) => f.write_str("reduce"),
             RawLabel::Reduce(Some(operator)) => write!(f, "reduce({})", operator_text(operator)),
             RawLabel::Before => f.write_str("before"),

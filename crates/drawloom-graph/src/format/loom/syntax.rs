@@ -372,6 +372,8 @@ pub enum RawLabel {
     Discard,
     /// `write`
     Write,
+    /// `write reorderable`
+    Reorderable,
     /// `reduce(OPERATOR)`, or `reduce` alone, which violates rule WF4.
     Reduce(Option<String>),
     /// `before`

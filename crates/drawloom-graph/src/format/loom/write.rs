@@ -188,6 +188,7 @@ fn label(graph: &Graph, edge: &Edge) -> RawLabel {
     match edge.label {
         Label::Read => RawLabel::Read,
         Label::Discard => RawLabel::Discard,
+        Label::Write if edge.is_reorderable() => RawLabel::Reorderable,
         Label::Write => RawLabel::Write,
         Label::Reduce => RawLabel::Reduce(edge.operator().map(|o| graph.operator_name(o).to_owned())),
         Label::HappensBefore => RawLabel::Before,

@@ -47,6 +47,7 @@ enum EdgeKey {
     Label,
     Op,
     Port,
+    Reorderable,
     #[serde(other)]
     Other,
 }
@@ -77,6 +78,7 @@ impl<'de> Visitor<'de> for EdgeSeed<'_, 'de> {
         let mut label: Option<Label> = None;
         let mut operator: Option<Text<'de>> = None;
         let mut port: Option<Port> = None;
+        let mut reorderable: Option<bool> = None;
         while let Some(key) = map.next_key()? {
             match key {
                 EdgeKey::From => from = Some(map.next_value()?),
@@ -84,6 +86,7 @@ impl<'de> Visitor<'de> for EdgeSeed<'_, 'de> {
                 EdgeKey::Label => label = Some(map.next_value_seed(EdgeLabelSeed(&mut *reader))?),
                 EdgeKey::Op => operator = map.next_value()?,
                 EdgeKey::Port => port = map.next_value()?,
+                EdgeKey::Reorderable => reorderable = map.next_value()?,
                 EdgeKey::Other => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -107,6 +110,9 @@ impl<'de> Visitor<'de> for EdgeSeed<'_, 'de> {
                 reader.fail(JsonErrorKind::TooLarge, "more than 65535 different reduction operators in one graph")
             })?;
             edge = edge.with_operator(operator);
+        }
+        if label == Label::Write && reorderable == Some(true) {
+            edge = edge.reorderable();
         }
         draft.graph.add_edge(edge);
         Ok(())

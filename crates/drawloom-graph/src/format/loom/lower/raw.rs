@@ -158,7 +158,7 @@ impl Building {
         let kind = match &label.value {
             RawLabel::Read => Label::Read,
             RawLabel::Discard => Label::Discard,
-            RawLabel::Write => Label::Write,
+            RawLabel::Write | RawLabel::Reorderable => Label::Write,
             RawLabel::Reduce(_) => Label::Reduce,
             RawLabel::Before => Label::HappensBefore,
             RawLabel::Use => Label::Use,
@@ -175,6 +175,9 @@ impl Building {
                 return false;
             };
             edge = edge.with_operator(id);
+        }
+        if label.value == RawLabel::Reorderable {
+            edge = edge.reorderable();
         }
         if let Some(port) = port {
             edge = edge.at_port(port);

@@ -66,6 +66,10 @@ impl Cursor<'_> {
         let label = match word {
             "read" => RawLabel::Read,
             "discard" => RawLabel::Discard,
+            "write" if self.peek() == Token::Name && self.text() == "reorderable" => {
+                self.bump();
+                RawLabel::Reorderable
+            }
             "write" => RawLabel::Write,
             "reduce" => RawLabel::Reduce(self.operator()?),
             "before" => RawLabel::Before,

@@ -1,5 +1,10 @@
 //! Recorded programs give what submitting them gives, every time.
 
+mod apart;
+mod failing;
+mod lives;
+mod priority;
+
 use drawloom_runtime::{ErrorKind, Loom, Max, Min, Region, Sum, Vector};
 
 fn looms() -> Vec<Loom> {
@@ -185,7 +190,7 @@ fn a_task_of_a_plan_cannot_submit() {
 #[test]
 fn a_plan_that_reads_what_was_never_written_is_refused_when_it_runs() {
     for loom in looms() {
-        let x = loom.vector_without_contents::<f64>("x", 10);
+        let x = loom.vector_without_contents::<f64>("x", 10).unwrap();
         let y = loom.vector("y", vec![0.0; 10]);
         let capture = loom.capture("copy");
         capture.task("copy").read(&x).write(&y).run(|x, y| y.copy_from_slice(x));
@@ -270,8 +275,8 @@ fn a_contributor_that_fails_in_a_plan_spoils_what_it_contributes_to_and_no_other
 #[test]
 fn a_plan_on_a_region_without_contents_is_refused_whatever_it_was_recorded_with() {
     for loom in looms() {
-        let (x, y) = (loom.vector("x", vec![1_u64; 4]), loom.vector_without_contents::<u64>("y", 4));
-        let other = loom.vector_without_contents::<u64>("other", 4);
+        let (x, y) = (loom.vector("x", vec![1_u64; 4]), loom.vector_without_contents::<u64>("y", 4).unwrap());
+        let other = loom.vector_without_contents::<u64>("other", 4).unwrap();
         let capture = loom.capture("copy");
         capture.task("fill").write(&y).run(|y| y.fill(3));
         capture.task("copy").read(&x).update(&y).run(|x, y| y.copy_from_slice(x));

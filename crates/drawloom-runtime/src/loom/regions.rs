@@ -1,0 +1,188 @@
+//! Making regions.
+
+use std::alloc::Layout;
+
+use super::Loom;
+use crate::data::array::{Array, array_shape};
+use crate::data::csr::{Csr, Pattern, csr_shape};
+use crate::data::element::Portable;
+use crate::data::matrix::{Matrix, matrix_shape};
+use crate::data::piece::Shape;
+use crate::data::region::{Handle, Region};
+use crate::data::tree::{Buffer, ElementType};
+use crate::data::value::Value;
+use crate::data::vector::Vector;
+use crate::error::{Error, ErrorKind, Result};
+
+impl Loom {
+    fn region<R: Region, T: 'static>(
+        &self,
+        name: impl Into<String>,
+        data: Vec<T>,
+        shape: Shape,
+        portable: bool,
+        initialised: bool,
+    ) -> R {
+        let element = ElementType::of::<T>(portable);
+        let root = self.core().make_tree(name.into(), element, Buffer::new(data), shape, initialised);
+        // SAFETY: callers, all of them below, ask for the kind that goes with the shape and the elements they give.
+        unsafe { R::from_handle(Handle::whole(root)) }
+    }
+
+    /// Stores a vector of plain elements.
+    pub fn vector<T: Portable>(&self, name: impl Into<String>, data: Vec<T>) -> Vector<T> {
+        let shape = Shape::Line { first: 0, len: data.len() };
+        self.region(name, data, shape, true, true)
+    }
+
+    /// A vector of plain elements without contents. Reading an element before it is written is an error.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn vector_without_contents<T: Portable>(&self, name: impl Into<String>, len: usize) -> Result<Vector<T>> {
+        let name = name.into();
+        let room = zeros::<T>(&name, Some(len))?;
+        Ok(self.region(name, room, Shape::Line { first: 0, len }, true, false))
+    }
+
+    /// Stores a vector of elements of any type, which only workers of this process can use.
+    pub fn host_vector<T: Send + Sync + 'static>(&self, name: impl Into<String>, data: Vec<T>) -> Vector<T> {
+        let shape = Shape::Line { first: 0, len: data.len() };
+        self.region(name, data, shape, false, true)
+    }
+
+    /// Stores one plain value.
+    pub fn value<T: Portable>(&self, name: impl Into<String>, value: T) -> Value<T> {
+        self.region(name, vec![value], Shape::Line { first: 0, len: 1 }, true, true)
+    }
+
+    /// One plain value without contents. Reading it before it is written is an error.
+    pub fn value_without_contents<T: Portable>(&self, name: impl Into<String>) -> Value<T> {
+        // SAFETY: a value of zero bytes is valid for portable types.
+        let room = vec![unsafe { std::mem::zeroed::<T>() }];
+        self.region(name, room, Shape::Line { first: 0, len: 1 }, true, false)
+    }
+
+    /// Stores one value of any type, which only workers of this process can use.
+    pub fn host_value<T: Send + Sync + 'static>(&self, name: impl Into<String>, value: T) -> Value<T> {
+        self.region(name, vec![value], Shape::Line { first: 0, len: 1 }, false, true)
+    }
+
+    /// Stores a matrix by columns, without gaps between them.
+    ///
+    /// # Errors
+    /// When the data does not fit.
+    pub fn matrix<T: Portable>(
+        &self,
+        name: impl Into<String>,
+        rows: usize,
+        columns: usize,
+        data: Vec<T>,
+    ) -> Result<Matrix<T>> {
+        self.matrix_with_leading(name, rows, columns, rows, data)
+    }
+
+    /// A matrix without contents, by columns without gaps between them. Reading an element before it is written is an error.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn matrix_without_contents<T: Portable>(
+        &self,
+        name: impl Into<String>,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Matrix<T>> {
+        let name = name.into();
+        let room = zeros::<T>(&name, rows.checked_mul(columns))?;
+        let shape = matrix_shape(&name, rows, columns, rows, room.len())?;
+        Ok(self.region(name, room, shape, true, false))
+    }
+
+    /// Stores a matrix by columns, each of which takes `leading` elements, of which the first `rows` are used.
+    ///
+    /// # Errors
+    /// When the data does not fit.
+    pub fn matrix_with_leading<T: Portable>(
+        &self,
+        name: impl Into<String>,
+        rows: usize,
+        columns: usize,
+        leading: usize,
+        data: Vec<T>,
+    ) -> Result<Matrix<T>> {
+        let name = name.into();
+        let shape = matrix_shape(&name, rows, columns, leading, data.len())?;
+        Ok(self.region(name, data, shape, true, true))
+    }
+
+    /// Stores an array of any number of dimensions, the last one fastest.
+    ///
+    /// # Errors
+    /// When the data does not fit.
+    pub fn array<T: Portable, const N: usize>(
+        &self,
+        name: impl Into<String>,
+        extents: [usize; N],
+        data: Vec<T>,
+    ) -> Result<Array<T, N>> {
+        let name = name.into();
+        let shape = array_shape(&name, extents, data.len())?;
+        Ok(self.region(name, data, shape, true, true))
+    }
+
+    /// An array without contents, the last dimension fastest. Reading an element before it is written is an error.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn array_without_contents<T: Portable, const N: usize>(
+        &self,
+        name: impl Into<String>,
+        extents: [usize; N],
+    ) -> Result<Array<T, N>> {
+        let name = name.into();
+        let room = zeros::<T>(&name, extents.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent)))?;
+        let shape = array_shape(&name, extents, room.len())?;
+        Ok(self.region(name, room, shape, true, false))
+    }
+
+    /// Stores a sparse matrix: a pattern, and a value for each element of it.
+    ///
+    /// # Errors
+    /// When the number of values is not that of the pattern.
+    pub fn csr<T: Portable>(&self, name: impl Into<String>, pattern: Pattern, values: Vec<T>) -> Result<Csr<T>> {
+        let name = name.into();
+        let shape = csr_shape(&name, pattern, values.len())?;
+        Ok(self.region(name, values, shape, true, true))
+    }
+
+    /// A sparse matrix of which only the pattern is known. Reading a value before it is written is an error.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn csr_without_contents<T: Portable>(&self, name: impl Into<String>, pattern: Pattern) -> Result<Csr<T>> {
+        let name = name.into();
+        let room = zeros::<T>(&name, Some(pattern.len()))?;
+        let shape = csr_shape(&name, pattern, room.len())?;
+        Ok(self.region(name, room, shape, true, false))
+    }
+}
+
+/// Elements that are all zero, as many as a number that fits. The system gives such memory out untouched.
+fn zeros<T: Portable>(name: &str, len: Option<usize>) -> Result<Vec<T>> {
+    let refuse = |what: String| Error::new(ErrorKind::Shape, format!("region `{name}`: there is no memory for {what}"));
+    let len = len.ok_or_else(|| refuse(format!("more than {} elements", usize::MAX)))?;
+    let elements = || refuse(format!("{len} elements of {} bytes", size_of::<T>()));
+    let layout = Layout::array::<T>(len).map_err(|_| elements())?;
+    if layout.size() == 0 {
+        // SAFETY: a value of zero bytes is valid for portable types.
+        return Ok(vec![unsafe { std::mem::zeroed() }; len]);
+    }
+    // SAFETY: the layout is not empty.
+    let room = unsafe { std::alloc::alloc_zeroed(layout) };
+    if room.is_null() {
+        return Err(elements());
+    }
+    // SAFETY: the global allocator gave the room, with the layout of an array of `len` elements, whose zero bytes are valid
+    // values of a portable type.
+    Ok(unsafe { Vec::from_raw_parts(room.cast(), len, len) })
+}

@@ -1,0 +1,193 @@
+//! What went wrong in a run.
+//!
+//! A failure has its number before it spoils anything, so that whoever is cancelled for it, in this run or later, is listed
+//! with it. A run reports its own failures, each of them once. What failed before the run is not its own: a run in which
+//! some tasks were only cancelled for that counts as cancelled itself.
+//!
+//! Which failure is the first does not depend on who was faster: it is that of the node with the lowest number, and nodes
+//! are numbered as tasks were recorded.
+
+use drawloom_trace::EventKind;
+use rustc_hash::FxHashMap;
+
+use super::compile::{NO_RARE, NodeWork};
+use super::replay::PlanState;
+use crate::access::{Arg, Mode};
+use crate::core::{Core, Local};
+use crate::error::{Error, ErrorKind, LISTED, TaskOrigin};
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+
+/// What went wrong in a run.
+#[derive(Default)]
+pub(super) struct Trouble {
+    /// The failures of the nodes with the lowest numbers, in the order of those.
+    failures: Vec<Failure>,
+    /// How many more there are.
+    more: u64,
+    /// The first node that was cancelled for a failure from before the run, that failure, and all such nodes.
+    before: Option<(u32, Error, Given)>,
+    /// For each node that failed or did not run, the failure behind it.
+    bad: FxHashMap<u32, Error>,
+    /// Contributions that are lacking: the reduction, the node, and why.
+    lacking: Vec<(u32, u32, Error)>,
+}
+
+struct Failure {
+    node: u32,
+    error: Error,
+    given: Given,
+}
+
+/// Tasks that were given up for a failure.
+#[derive(Default)]
+struct Given {
+    tasks: Vec<TaskOrigin>,
+    count: u64,
+}
+
+impl Given {
+    fn push(&mut self, task: TaskOrigin) {
+        self.count += 1;
+        if self.tasks.len() < LISTED {
+            self.tasks.push(task);
+        }
+    }
+
+    fn of(self, error: Error) -> Error {
+        error.with_cancelled(self.tasks, self.count)
+    }
+}
+
+impl Trouble {
+    fn failed(&mut self, node: u32, error: Error) {
+        let at = self.failures.partition_point(|failure| failure.node < node);
+        self.failures.insert(at, Failure { node, error, given: Given::default() });
+        if self.failures.len() > LISTED {
+            self.failures.pop();
+            self.more += 1;
+        }
+    }
+
+    /// Notes a node that was cancelled for a failure of this run. False when it is none of those that are listed.
+    fn cancelled(&mut self, because: &Error, task: &TaskOrigin) -> bool {
+        let is_behind = |error: &Error| {
+            std::iter::successors(Some(error), |error| error.because()).any(|error| error.number() == because.number())
+        };
+        let own = self.failures.iter_mut().find(|failure| is_behind(&failure.error));
+        own.map(|failure| failure.given.push(task.clone())).is_some()
+    }
+
+    /// Notes a node that was cancelled for a failure from before the run.
+    fn cancelled_before(&mut self, node: u32, because: &Error, task: TaskOrigin) {
+        let (first, error, given) = self.before.get_or_insert_with(|| (node, because.clone(), Given::default()));
+        if node < *first {
+            (*first, *error) = (node, because.clone());
+        }
+        given.push(task);
+    }
+
+    /// The failure of a run, if there is any.
+    fn into_error(self, run: TaskOrigin) -> Option<Error> {
+        let mut failures = self.failures.into_iter().map(|failure| failure.given.of(failure.error));
+        let Some(first) = failures.next() else {
+            return self.before.map(|(_, because, given)| given.of(Error::cut_short(run, because)));
+        };
+        let others: Vec<Error> = failures.collect();
+        let count = others.len() as u64 + self.more;
+        Some(first.with_others(others, count))
+    }
+
+    /// Why a reduction cannot be folded.
+    fn lacks(&self, reduction: u32) -> Option<Error> {
+        let of_it = self.lacking.iter().filter(|(of, ..)| *of == reduction);
+        of_it.min_by_key(|(_, node, _)| *node).map(|(.., because)| because.clone())
+    }
+}
+
+impl PlanState {
+    /// Notes that a node failed, or was cancelled for what another one did, and spoils what it did not write. Returns which
+    /// of them.
+    #[cold]
+    pub(super) fn fail(&self, core: &Core, number: u32, args: &[Arg], error: Error) -> EventKind {
+        let cancelled = error.kind() == ErrorKind::Cancelled;
+        let error = if cancelled { error } else { core.failures.number(error) };
+        let contributes = |arg: &Arg| {
+            matches!(self.pattern.nodes[number as usize].work, NodeWork::Task(_)) && arg.mode() == Mode::Reduce
+        };
+        for arg in args.iter().filter(|a| a.mode().mutates() && !contributes(a)) {
+            arg.piece().tree().spoil(&arg.piece().indices, error.root());
+        }
+        if cancelled {
+            self.note_cancelled(core, number, error.root());
+            EventKind::Cancelled
+        } else {
+            self.note_failed(number, error);
+            EventKind::Failed
+        }
+    }
+
+    /// Notes a failure that has its number.
+    pub(super) fn note_failed(&self, number: u32, error: Error) {
+        self.note_bad(number, &error);
+        lock(&self.trouble).failed(number, error);
+    }
+
+    /// Notes a node that did not run. What failed before the run is told of it.
+    pub(super) fn note_cancelled(&self, core: &Core, number: u32, because: &Error) {
+        self.note_bad(number, because);
+        let origin = self.origin(number);
+        let mut trouble = lock(&self.trouble);
+        // Failures of this run that are one too many to be listed are known as reasons of other nodes still.
+        if !trouble.cancelled(because, &origin) && trouble.more == 0 {
+            core.failures.also_cancelled(because, &origin);
+            trouble.cancelled_before(number, because, origin);
+        }
+    }
+
+    fn note_bad(&self, number: u32, because: &Error) {
+        let node = &self.pattern.nodes[number as usize];
+        let mut trouble = lock(&self.trouble);
+        trouble.bad.insert(number, because.clone());
+        if matches!(node.work, NodeWork::Task(_)) && node.rare != NO_RARE {
+            for &(reduction, _) in &self.pattern.rare[node.rare as usize].joined {
+                trouble.lacking.push((reduction, number, because.clone()));
+            }
+        }
+        // Relaxed: who looks is ordered after this node by the counts of nodes.
+        self.troubled.store(true, Ordering::Relaxed);
+    }
+
+    /// Why a reduction of this run cannot be folded.
+    pub(super) fn lacks(&self, reduction: u32) -> Option<Error> {
+        // Relaxed: whoever stored it is complete, which the order of nodes makes known here.
+        self.troubled.load(Ordering::Relaxed).then(|| lock(&self.trouble).lacks(reduction))?
+    }
+
+    /// The failure behind one of the nodes that a node comes after by the user's wish, if any failed or did not run.
+    pub(super) fn fails_after(&self, after: &[u32]) -> Option<Error> {
+        // Relaxed: as in `lacks`.
+        if after.is_empty() || !self.troubled.load(Ordering::Relaxed) {
+            return None;
+        }
+        let trouble = lock(&self.trouble);
+        after.iter().find_map(|node| trouble.bad.get(node)).cloned()
+    }
+
+    /// A run begins, and nothing went wrong.
+    pub(super) fn forget_trouble(&self) {
+        if self.troubled.load(Ordering::Relaxed) {
+            self.troubled.store(false, Ordering::Relaxed);
+            *lock(&self.trouble) = Trouble::default();
+        }
+    }
+
+    /// The last node is complete, and so is the run.
+    pub(super) fn finish(&self, core: &Core, local: &mut Local) {
+        // Relaxed: whoever stored it is complete, which the count of ends makes known here.
+        let troubled = self.troubled.load(Ordering::Relaxed);
+        let trouble = troubled.then(|| std::mem::take(&mut *lock(&self.trouble)));
+        let error = trouble.and_then(|trouble| trouble.into_error(self.own_origin()));
+        core.end_run(local, self.run(), error);
+    }
+}
