@@ -91,7 +91,7 @@ impl Core {
         // Before anyone can push into the new context: wake-ups must look at memberships from now on.
         self.workers.confined.store(true, Ordering::SeqCst);
         let count = self.workers.count;
-        let index = self.contexts.push(|_| ContextState::inside(parent, name, policy, count)) as u32;
+        let index = self.contexts.push(ContextState::inside(parent, name, policy, count));
         change.contexts.push((index, Vec::new(), workers));
         change.make();
         Ok(index)
@@ -128,16 +128,19 @@ impl Core {
             return Err(Error::new(ErrorKind::Context, "the main context cannot be deleted"));
         }
         let parent = state.parent();
-        for (inner, context) in self.contexts.iter().enumerate() {
-            if inner as u32 != index && context.parent() == index {
+        for (inner, context) in self.contexts.iter() {
+            if inner != index && context.parent() == index {
                 context.set_parent(parent);
             }
         }
         change.contexts.push((index, state.members().workers.clone(), Vec::new()));
+        // First, so that who waits for the context around it from now on waits for these tasks too.
+        self.context(parent).expect_heritage();
         state.set_heir(parent);
         change.make();
         drop(change);
         self.move_to_heir(index);
+        self.retire(index);
         Ok(())
     }
 
@@ -179,8 +182,7 @@ impl Core {
     fn inside_of(&self, index: u32) -> Vec<u32> {
         let mut inside = Vec::new();
         // An inner context is younger than the one around it, also after that one's own context was deleted.
-        for (inner, context) in self.contexts.iter().enumerate() {
-            let inner = inner as u32;
+        for (inner, context) in self.contexts.iter() {
             if inner != index && !context.is_deleted() {
                 let parent = context.parent();
                 if parent == index || inside.contains(&parent) {

@@ -93,7 +93,7 @@ impl Core {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             // SAFETY: the context of a task that is about to run does not change.
             let context = unsafe { *record.context.get() };
-            let reason = self.failures.reason(id, self.origin(record), context);
+            let reason = self.failures.reason(id, self.origin(record), |of| self.belongs_to(context, of));
             if reason.is_some() {
                 return reason;
             }

@@ -53,6 +53,7 @@ use crate::access::{Arg, Mode, Scratchpad};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
 use crate::context::change::Changes;
+use crate::context::list::Contexts;
 use crate::device::queue::{Devices, Place};
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
@@ -62,7 +63,6 @@ use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::grow::Grow;
 use crate::sync::{Arc, Mutex, Padded, lock, thread_local};
 use crate::task::body::{self, Body};
 use crate::task::extras::{Extras, arguments};
@@ -82,7 +82,7 @@ pub struct Core {
     pub(crate) names: Names,
     // Apart from what is only read, as every submission writes it.
     outermost: Padded<Mutex<History>>,
-    pub(crate) contexts: Grow<ContextState>,
+    pub(crate) contexts: Contexts,
     pub(crate) changes: Changes,
     /// How many threads wait for one context.
     pub(crate) context_waiters: AtomicUsize,
@@ -206,7 +206,7 @@ impl Core {
             slab: Slab::new(limit),
             names: Names::default(),
             outermost: Padded(Mutex::new(History::new(ScopeId::OUTERMOST))),
-            contexts: Grow::new(),
+            contexts: Contexts::new(),
             changes: Changes::default(),
             context_waiters: AtomicUsize::new(0),
             workers,
@@ -232,7 +232,7 @@ impl Core {
 
     #[inline]
     pub(crate) fn context(&self, index: u32) -> &ContextState {
-        self.contexts.get(index as usize).expect("contexts are never removed from the list")
+        self.contexts.get(index).expect("contexts are never removed from the list")
     }
 
     /// The task of this runtime that the calling thread is running.
@@ -268,8 +268,11 @@ impl Core {
             spec.refuse(ErrorKind::Plan, message);
             spec.forget_args();
         }
-        let context = self.context(spec.context);
-        context.count_submitted();
+        if spec.context == 0 {
+            self.context(0).count_submitted();
+        } else {
+            spec.context = self.enter_context(spec.context);
+        }
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
         if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 {
             self.check_devices(record, &mut spec);
@@ -340,7 +343,7 @@ impl Core {
 
     /// Whether no task is ready anywhere, or none that a worker could get.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.contexts.iter().all(|c| c.policy.is_empty() || !self.has_driven_workers(c))
+        self.contexts.iter().all(|(_, c)| c.policy.is_empty() || !self.has_driven_workers(c))
     }
 
     /// Whether some worker of a context is driven.

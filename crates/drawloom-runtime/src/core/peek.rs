@@ -97,16 +97,16 @@ impl Core {
             return waiting.count >= serial.running.load(Ordering::SeqCst);
         }
         // What is with a policy of the user may stay there.
-        let served = |(index, context): &(usize, &ContextState)| {
-            context.tickets.is_none() && self.service(*index as u32, waiting) == Service::Workers
+        let served = |(index, context): &(u32, &ContextState)| {
+            context.tickets.is_none() && self.service(*index, waiting) == Service::Workers
         };
         self.devices.are_idle()
             && self.workers.sleep.sleeping() + waiting.count >= self.workers.driven()
-            && self.contexts.iter().enumerate().filter(served).all(|(_, c)| c.policy.is_empty())
+            && self.contexts.iter().filter(served).all(|(_, c)| c.policy.is_empty())
     }
 
     pub(crate) fn is_everything_complete(&self) -> bool {
-        self.contexts.iter().all(ContextState::is_quiet)
+        self.contexts.iter().all(|(_, context)| context.is_quiet())
     }
 
     /// Tasks that wait for data that others hold who commute with them.
@@ -224,7 +224,7 @@ impl Core {
     #[cold]
     pub(super) fn trace_start(&self, id: TaskId, local: &Local) {
         if self.tracer.start(id, local.worker) {
-            self.tracer.queue_length(local.worker, self.contexts.iter().map(|c| c.policy.len()).sum());
+            self.tracer.queue_length(local.worker, self.contexts.iter().map(|(_, c)| c.policy.len()).sum());
         }
     }
 }

@@ -302,7 +302,7 @@ impl Core {
         if !self.workers.confined.load(Ordering::SeqCst) {
             return self.workers.sleep.notify();
         }
-        for context in self.contexts.iter().filter(|c| !c.policy.is_empty()) {
+        for (_, context) in self.contexts.iter().filter(|(_, c)| !c.policy.is_empty()) {
             self.workers.sleep.notify_among(|worker| context.has(worker));
         }
     }
@@ -310,7 +310,11 @@ impl Core {
     /// Counts a task of a context as complete.
     #[inline]
     pub(super) fn note_completed(&self, context: u32, worker: Option<WorkerId>) {
-        self.context(context).count_completed(worker);
+        if context == 0 {
+            self.context(0).count_completed(worker);
+        } else {
+            self.leave_context(context, worker);
+        }
         // For the main context, a store that is still on its way could be missed by someone who begins to wait now. The
         // worker's next operation looks again.
         if self.context_waiters.load(Ordering::SeqCst) > 0 {

@@ -128,10 +128,10 @@ impl Core {
     pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
         // SAFETY: promised by the caller.
         let plan = unsafe { Arc::from_raw(plan) };
-        let name = plan.name().as_str().to_owned();
+        let name = plan.name();
         // If it was the last one, bodies are dropped, which are the user's.
         if let Err(said) = quietly(|| drop(plan)) {
-            let message = format!("dropping what the tasks of plan `{name}` captured panicked: {said}");
+            let message = format!("dropping what the tasks of plan `{}` captured panicked: {said}", name.as_str());
             self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }
     }

@@ -23,7 +23,7 @@ impl Core {
     /// Cancels the tasks of a context, or all tasks, that have not started. Those that run are left alone.
     pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
         self.failures.cancel(context, error, |spared| self.mark_cancelled(context, spared));
-        self.cancel_calls(|of| context.is_none_or(|context| context == of));
+        self.cancel_calls(|of| context.is_none_or(|context| self.belongs_to(of, context)));
         self.complete_stranded(context);
     }
 
@@ -32,7 +32,7 @@ impl Core {
     fn mark_cancelled(&self, context: Option<u32>, spared: &mut FxHashSet<TaskId>) {
         for index in self.slab.all() {
             let record = self.slab.get(index);
-            let is_meant = || context.is_none_or(|context| peek::context_of(record) == context);
+            let is_meant = || context.is_none_or(|context| self.belongs_to(peek::context_of(record), context));
             if !is_meant() {
                 continue;
             }
@@ -52,9 +52,8 @@ impl Core {
     fn complete_stranded(&self, context: Option<u32>) {
         let mut local = Local::new(None);
         let waiting = self.stalls.waiting();
-        for (index, state) in self.contexts.iter().enumerate() {
-            let index = index as u32;
-            let meant = context.is_none_or(|context| context == index);
+        for (index, state) in self.contexts.iter() {
+            let meant = context.is_none_or(|context| self.belongs_to(index, context));
             if !meant || state.policy.is_empty() {
                 continue;
             }
@@ -125,7 +124,7 @@ impl Core {
         loop {
             // Drained, as a policy of the user may hand nothing out.
             let mut tasks = Vec::new();
-            self.contexts.iter().for_each(|context| context.policy.drain(&all, &mut tasks));
+            self.contexts.iter().for_each(|(_, context)| context.policy.drain(&all, &mut tasks));
             if tasks.is_empty() {
                 break;
             }

@@ -192,7 +192,7 @@ impl LoomBuilder {
             workers.watch_phases(hook);
         }
         let core = Arc::new(Core::new(self.in_flight.max(1), workers, devices, self.serial, self.patience));
-        core.contexts.push(|_| ContextState::new("main".to_owned(), policy, count));
+        core.contexts.push(ContextState::new("main".to_owned(), policy, count));
         core.found_main_context();
         if self.trace || output.is_some() {
             core.tracer.begin();

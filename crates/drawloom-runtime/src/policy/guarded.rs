@@ -46,6 +46,11 @@ impl Tickets {
         self.count.load(Ordering::SeqCst)
     }
 
+    /// Gives the memory back that tickets took.
+    pub(crate) fn forget(&self) {
+        lock(&self.outstanding).shrink_to_fit();
+    }
+
     /// Whether nodes of plans are among what the policy has.
     pub(crate) fn has_nodes(&self) -> bool {
         let is_node = |key: &ReadyKey| !matches!(Ready::from_key(*key, 0).kind(), ReadyKind::Task(_));

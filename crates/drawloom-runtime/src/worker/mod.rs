@@ -48,6 +48,10 @@ pub(crate) struct Workers {
     stopping: AtomicBool,
     /// How often each worker went to sleep.
     pub(crate) parked: Vec<Padded<AtomicU64>>,
+    /// How many tasks of other contexts than the main one each worker completed.
+    pub(crate) executed: Vec<Padded<AtomicU64>>,
+    /// How many tasks each worker took from others in contexts that have retired.
+    pub(crate) stolen: Vec<AtomicU64>,
     phases: OnceLock<PhaseHook>,
     watched: AtomicBool,
 }
@@ -82,6 +86,8 @@ impl Workers {
             driven: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             parked: (0..count).map(|_| Padded::default()).collect(),
+            executed: (0..count).map(|_| Padded::default()).collect(),
+            stolen: (0..count).map(|_| AtomicU64::new(0)).collect(),
             phases: OnceLock::new(),
             watched: AtomicBool::new(false),
         }
