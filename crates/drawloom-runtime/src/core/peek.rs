@@ -223,7 +223,7 @@ impl Core {
     /// Records that a task starts, and now and then how many wait in the queues.
     #[cold]
     pub(super) fn trace_start(&self, id: TaskId, local: &Local) {
-        if self.tracer.start(id, local.worker, self.running().is_none()) {
+        if self.tracer.start(id, local.worker) {
             self.tracer.queue_length(local.worker, self.contexts.iter().map(|(_, c)| c.policy.len()).sum());
         }
     }
