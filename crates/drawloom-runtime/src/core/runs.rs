@@ -81,6 +81,12 @@ impl Core {
         }
     }
 
+    /// What a run that has begun was cancelled for, if it was.
+    #[cold]
+    pub(crate) fn why_cancelled(&self, run: TaskId, context: u32) -> Option<Error> {
+        self.is_cancelled(run).then(|| self.failures.cancellation(run, context))?
+    }
+
     /// The run is complete. If its own body has returned, so is the task that stands for it.
     pub(crate) fn end_run(&self, local: &mut Local, run: TaskId, error: Option<Error>) {
         let record = self.slab.get(run.index());
@@ -128,9 +134,11 @@ impl Core {
     pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
         // SAFETY: promised by the caller.
         let plan = unsafe { Arc::from_raw(plan) };
-        let name = plan.name().as_str().to_owned();
+        // Names live as long as the runtime.
+        let name = plan.name();
         // If it was the last one, bodies are dropped, which are the user's.
         if let Err(said) = quietly(|| drop(plan)) {
+            let name = name.as_str();
             let message = format!("dropping what the tasks of plan `{name}` captured panicked: {said}");
             self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }
