@@ -16,6 +16,9 @@ struct Inner {
     message: String,
     task: Option<TaskOrigin>,
     because: Option<Error>,
+    /// How many errors are behind this one, and how many between it and `because` were left out.
+    depth: usize,
+    left_out: u64,
     /// Which failure of its runtime this is, so that it is reported once; zero for errors that are not failures of tasks.
     number: u64,
     cancelled: Vec<TaskOrigin>,
@@ -109,8 +112,16 @@ impl Error {
         Self::build(ErrorKind::Failed, message.into(), Some(task), Some(because))
     }
 
-    fn build(kind: ErrorKind, message: String, task: Option<TaskOrigin>, because: Option<Error>) -> Self {
+    fn build(kind: ErrorKind, message: String, task: Option<TaskOrigin>, mut because: Option<Error>) -> Self {
+        let mut left_out = 0;
+        // Tasks can fail for each other without end. The last one and the first ones tell the story.
+        if let Some(last) = because.take_if(|last| last.0.depth >= LISTED) {
+            left_out = last.0.left_out + 1;
+            because.clone_from(&last.0.because);
+        }
         Self(Arc::new(Inner {
+            depth: because.as_ref().map_or(0, |because| because.0.depth + 1),
+            left_out,
             kind,
             message,
             task,
@@ -169,7 +180,8 @@ impl Error {
         &self.0.message
     }
 
-    /// For a cancelled task, the failure it was cancelled for; for a task that failed because of another one, that one's.
+    /// For a cancelled task, the failure it was cancelled for; for a task that failed because of another one, that one's. In
+    /// a very long chain, those in the middle are left out.
     pub fn because(&self) -> Option<&Error> {
         self.0.because.as_ref()
     }
@@ -208,7 +220,12 @@ impl fmt::Display for Error {
             _ => f.write_str(&self.0.message)?,
         }
         if let Some(because) = &self.0.because {
-            write!(f, ", because {because}")?;
+            match self.0.left_out {
+                0 => write!(f, ", because {because}")?,
+                count => {
+                    write!(f, ", because of {count} more that failed for each other, the first because {because}")?
+                }
+            }
         }
         if !self.0.cancelled.is_empty() {
             write!(f, "; cancelled for it: ")?;

@@ -133,6 +133,11 @@ impl Failures {
         cancel.map(|cancel| cancel.error.clone())
     }
 
+    /// All tasks of a context are complete, and there will be no others.
+    pub(crate) fn forget_context(&self, context: u32) {
+        lock(&self.state).cancels.retain(|cancel| cancel.context != Some(context));
+    }
+
     /// Why a task failed or was cancelled.
     pub(crate) fn peek(&self, task: TaskId) -> Option<Error> {
         if !self.any() {
@@ -141,8 +146,9 @@ impl Failures {
         lock(&self.state).reasons.get(&task).cloned()
     }
 
-    /// The error of a task that is marked as one that must not run; none if that was a mistake.
-    pub(crate) fn reason(&self, task: TaskId, origin: TaskOrigin, context: u32) -> Option<Error> {
+    /// The error of a task that is marked as one that must not run; none if that was a mistake. `is_of` says whether it
+    /// belongs to a context.
+    pub(crate) fn reason(&self, task: TaskId, origin: TaskOrigin, is_of: impl Fn(u32) -> bool) -> Option<Error> {
         let mut state = lock(&self.state);
         let spared = state.spared.remove(&task);
         Some(match state.refusals.remove(&task) {
@@ -150,7 +156,7 @@ impl Failures {
             Some(because) => Error::cancelled(origin, because),
             None if spared => return None,
             None => {
-                let cancel = state.cancels.iter().rev().find(|c| c.context.is_none_or(|c| c == context));
+                let cancel = state.cancels.iter().rev().find(|c| c.context.is_none_or(&is_of));
                 match cancel {
                     Some(cancel) => Error::cancelled(origin, cancel.error.clone()),
                     None => Error::of_task(ErrorKind::Cancelled, origin, "was cancelled"),
@@ -331,9 +337,9 @@ mod tests {
         failures.refuse(refused, Error::of_task(ErrorKind::Overlap, origin(), "overlaps"));
         let cancelled = Error::new(ErrorKind::Cancelled, "enough");
         failures.cancel(Some(1), cancelled, |list| list.extend([spared, refused]));
-        assert_eq!(failures.reason(meant, origin(), 1).unwrap().kind(), ErrorKind::Cancelled);
-        assert!(failures.reason(spared, origin(), 0).is_none());
-        assert_eq!(failures.reason(refused, origin(), 0).unwrap().kind(), ErrorKind::Overlap);
+        assert_eq!(failures.reason(meant, origin(), |of| of == 1).unwrap().kind(), ErrorKind::Cancelled);
+        assert!(failures.reason(spared, origin(), |of| of == 0).is_none());
+        assert_eq!(failures.reason(refused, origin(), |of| of == 0).unwrap().kind(), ErrorKind::Overlap);
         assert!(failures.kept() == 0 && lock(&failures.state).spared.is_empty());
     }
 }

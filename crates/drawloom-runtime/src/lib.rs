@@ -17,6 +17,25 @@
 //! assert_eq!(sum, 2000.0);
 //! # Ok::<(), drawloom_runtime::Error>(())
 //! ```
+//!
+//! # Where to find what
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`Loom`] | a runtime: how it begins, its regions and tasks, how it ends |
+//! | [`data`] | regions of each kind, the ways to cut them, guards |
+//! | [`access`] | what a task does with a region, reductions, and what its body receives |
+//! | [`task`] | describing a task, its record, its future |
+//! | `order` | which tasks a new one must wait for |
+//! | `core` | the life of a task, from submission to completion |
+//! | [`plan`] | recorded tasks: checked, compiled, replayed |
+//! | `worker` | who runs tasks, drivers, sleeping and waking; the protocol is in its README |
+//! | [`context`], [`policy`], [`team`] | who may run what, what runs next, several workers on one task |
+//! | [`device`], [`memory`] | workers with a memory of their own, and what is copied where |
+//! | `failure`, `stall`, `wait`, `commute` | failures that come back once, reports of stalls, waiting, exclusion without order |
+//! | `trace`, `stats`, `progress` | what a runtime says about itself |
+//! | [`topology`] | the processors of the machine |
+//! | `sync` | the one door to atomics, locks and threads, for the model checkers in `models` |
 #![deny(unsafe_code)]
 
 pub mod access;
@@ -64,7 +83,7 @@ pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
 pub use plan::{Capture, Plan};
 pub use policy::{Policy, WorkerId, WorkersView};
-pub use stats::{Stats, WorkerStats};
+pub use stats::{ContextStats, Stats, WorkerStats};
 pub use task::builder::Task;
 pub use task::future::Future;
 pub use team::{LentWorkers, Member, TeamMut};

@@ -172,7 +172,7 @@ impl Loom {
 
     /// The worker that runs the calling thread's task, if any.
     pub fn current_worker(&self) -> Option<WorkerId> {
-        self.core().workers.current()
+        self.core().running_worker()
     }
 
     /// The context that all workers belong to at first, and in which tasks run that name none.

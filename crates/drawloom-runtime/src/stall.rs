@@ -13,10 +13,17 @@
 //!
 //! Records are looked at twice, and in between it is checked that all workers sleep or wait. A task that is ready or was
 //! taken from a queue has nothing pending and is not claimed; a worker claims a task only after it stopped counting as
-//! asleep. So if both looks see the same, and no worker was awake in between, no task moved.
+//! asleep. So if both looks see the same, and no worker was awake in between, no task moved. A thread that waits and would
+//! go on if it looked now counts as something that moves.
+//!
+//! # Policies of users
+//!
+//! A policy of the user may keep a task to itself, for a while or for ever. Before that is called a stall, all workers are
+//! woken once, to ask again.
 
 #![allow(unsafe_code)]
 
+pub(crate) mod blocked;
 mod picture;
 mod report;
 
@@ -28,6 +35,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::sync::{Mutex, lock, thread};
 use crate::task::record::TaskId;
+use blocked::{Blocked, Probe};
 pub(crate) use picture::Entry;
 use picture::{Motion, Picture};
 
@@ -44,6 +52,10 @@ pub(crate) struct Stalls {
 pub(crate) struct State {
     guards: Vec<Guard>,
     blocked: Vec<Blocked>,
+    /// How many notes there were in the list.
+    notes: u64,
+    /// How often a thread began or ended a wait inside of a task.
+    inside_changes: u64,
 }
 
 /// A guard that is waited for or held.
@@ -53,15 +65,6 @@ struct Guard {
     thread: thread::ThreadId,
     location: &'static Location<'static>,
     arg: Arg,
-}
-
-/// A thread that waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Blocked {
-    thread: thread::ThreadId,
-    /// Whether the thread is a worker, which waits inside of a task.
-    worker: bool,
-    on: On,
 }
 
 /// What a thread waits for.
@@ -96,7 +99,8 @@ impl Stalls {
         }
     }
 
-    /// Waits until something is done. `sleep` sleeps until the thread is woken, or for the given time.
+    /// Waits until something is done. `sleep` sleeps until the thread is woken, or for the given time; `probe` tells others
+    /// whether it would be done.
     ///
     /// # Errors
     /// When that can never be.
@@ -104,23 +108,20 @@ impl Stalls {
         &self,
         core: &Core,
         on: On,
+        probe: &Probe<'_>,
         done: impl Fn() -> bool,
         mut sleep: impl FnMut(Duration),
     ) -> Result<()> {
         if done() {
             return Ok(());
         }
-        let entry = Blocked { thread: thread::current().id(), worker: core.is_worker(), on };
-        lock(&self.state).blocked.push(entry);
-        let result = self.watch(core, on, done, &mut sleep);
-        let mut state = lock(&self.state);
-        let at = state.blocked.iter().position(|b| *b == entry).expect("it was added above");
-        state.blocked.swap_remove(at);
-        result
+        let _note = self.enter(core.waits_inside(), probe);
+        self.watch(core, on, done, &mut sleep)
     }
 
     fn watch(&self, core: &Core, on: On, done: impl Fn() -> bool, sleep: &mut impl FnMut(Duration)) -> Result<()> {
         let mut since: Option<(u64, Instant)> = None;
+        let mut asked_again = None;
         let mut nap = Duration::from_millis(1);
         let longest = NAP.min(self.patience / 4).max(Duration::from_millis(1));
         loop {
@@ -129,6 +130,10 @@ impl Stalls {
             }
             match self.look(core) {
                 None => since = None,
+                Some((picture, _)) if picture.kept && asked_again != Some(picture.signature) => {
+                    asked_again = Some(picture.signature);
+                    core.workers.sleep.wake_all();
+                }
                 Some((picture, motion)) => {
                     let first = match since {
                         Some((signature, first)) if signature == picture.signature => first,
@@ -163,13 +168,12 @@ impl Stalls {
 
     /// Whether every worker sleeps or waits, and nothing is in a queue that a worker would look at.
     fn is_quiet(&self, core: &Core) -> bool {
-        let waiting = lock(&self.state).blocked.iter().filter(|b| b.worker).count();
-        core.is_quiet_with(waiting)
+        core.is_quiet_with(&self.waiting())
     }
 
     fn take_picture(&self, core: &Core) -> Option<(Picture, Motion)> {
-        let picture = Picture::take(core);
-        let motion = picture.motion(core, &lock(&self.state));
+        let mut picture = Picture::take(core);
+        let motion = picture.judge(core, &lock(&self.state));
         (motion != Motion::Now).then_some((picture, motion))
     }
 

@@ -1,5 +1,6 @@
 //! Figures about a runtime at a moment.
 
+use crate::context::{ContextId, ContextState};
 use crate::core::Core;
 use crate::sync::atomic::Ordering;
 use crate::task::record::Record;
@@ -28,6 +29,26 @@ pub struct Stats {
     pub queued: usize,
     /// The workers, by number.
     pub workers: Vec<WorkerStats>,
+    /// The contexts that were not deleted, in the order in which they were made; the main one is the first.
+    pub contexts: Vec<ContextStats>,
+}
+
+/// Figures about a context. Those of a deleted one are added to those of the context around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContextStats {
+    /// The number of the context.
+    pub id: ContextId,
+    /// The name of the context.
+    pub name: String,
+    /// How many workers belong to it.
+    pub workers: usize,
+    /// Tasks submitted to it, those of the runtime itself (folds) included.
+    pub submitted: u64,
+    /// Tasks of it that are complete, however they ended.
+    pub completed: u64,
+    /// Tasks that are ready and wait for a worker of it.
+    pub queued: usize,
 }
 
 /// Figures about a worker.
@@ -44,13 +65,19 @@ pub struct WorkerStats {
 
 impl Core {
     pub(crate) fn stats(&self) -> Stats {
-        let counts: Vec<(u64, u64)> = self.contexts.iter().map(|c| c.counts()).collect();
+        let counts: Vec<(u64, u64)> = self.contexts.iter().map(|(_, c)| c.counts()).collect();
         let (failed, cancelled) = self.failures.counts();
         let (records, free) = self.slab.counts();
         let worker = |w: crate::policy::WorkerId| WorkerStats {
-            executed: self.contexts.iter().map(|c| c.completed_by(w)).sum(),
+            executed: self.context(0).completed_by(w) + self.workers.executed[w.index()].load(Ordering::Relaxed),
             parked: self.workers.parked[w.index()].load(Ordering::Relaxed),
-            stolen: self.contexts.iter().map(|c| c.policy.stolen(w)).sum(),
+            stolen: self.workers.stolen[w.index()].load(Ordering::Relaxed)
+                + self.contexts.iter().map(|(_, c)| c.policy.stolen(w)).sum::<u64>(),
+        };
+        let context = |(index, state): (u32, &ContextState)| {
+            let (submitted, completed) = state.counts();
+            let (name, workers) = (state.name.clone(), state.members().workers.len());
+            ContextStats { id: ContextId(index), name, workers, submitted, completed, queued: state.policy.len() }
         };
         Stats {
             submitted: counts.iter().map(|c| c.0).sum(),
@@ -60,8 +87,9 @@ impl Core {
             in_flight: records - free,
             records,
             bytes_per_record: size_of::<Record>(),
-            queued: self.contexts.iter().map(|c| c.policy.len()).sum(),
+            queued: self.contexts.iter().map(|(_, c)| c.policy.len()).sum(),
             workers: self.workers.ids().map(worker).collect(),
+            contexts: self.contexts.iter().filter(|(_, c)| !c.is_deleted()).map(context).collect(),
         }
     }
 }

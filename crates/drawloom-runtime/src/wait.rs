@@ -39,18 +39,18 @@ impl Waiters {
     ///
     /// # Errors
     /// When that can never be.
-    pub(crate) fn wait(&self, core: &Core, id: TaskId, on: On, done: impl Fn(&Core) -> bool) -> Result<()> {
+    pub(crate) fn wait(&self, core: &Core, id: TaskId, on: On, done: impl Fn(&Core) -> bool + Sync) -> Result<()> {
         if look_for(LOOK, || done(core)) {
             return Ok(());
         }
         let ready = || {
-            self.add(id, Waiter::Thread(thread::current()));
+            self.add(id, thread::current());
             // SeqCst: in one order with the completing thread's changes. Either it sees the flag, or `done` sees them.
             core.slab.get(id.index()).flags.fetch_or(flag::WAITED, Ordering::SeqCst);
             fence(Ordering::SeqCst);
             done(core)
         };
-        let result = core.stalls.block(core, on, ready, park_at_most);
+        let result = core.stalls.block(core, on, &|| done(core), ready, park_at_most);
         self.remove_thread(id);
         result
     }
@@ -69,14 +69,12 @@ impl Waiters {
         let mut wakers = Vec::new();
         {
             let mut list = lock(&self.list);
-            list.retain(|(waited, waiter)| {
+            for (_, waiter) in list.extract_if(.., |(waited, _)| *waited == id) {
                 match waiter {
-                    _ if *waited != id => return true,
                     Waiter::Thread(thread) => thread.unpark(),
-                    Waiter::Task(waker) => wakers.push(waker.clone()),
+                    Waiter::Task(waker) => wakers.push(waker),
                 }
-                false
-            });
+            }
             self.count.store(list.len(), Ordering::SeqCst);
         }
         // Outside of the lock: a waker is the application's, and may do anything, also panic.
@@ -85,21 +83,35 @@ impl Waiters {
         }
     }
 
-    pub(crate) fn register(&self, id: TaskId, waker: Waker) {
-        self.add(id, Waiter::Task(waker));
+    /// Wakes a waker when a task is complete, and no other one of that task: a future has one owner, who polled it last.
+    pub(crate) fn register(&self, id: TaskId, waker: &Waker) {
+        let known = |(waited, waiter): &(TaskId, Waiter)| match waiter {
+            Waiter::Task(known) => *waited == id && known.will_wake(waker),
+            Waiter::Thread(_) => false,
+        };
+        if lock(&self.list).iter().any(known) {
+            return;
+        }
+        // Wakers are the application's: they are cloned and dropped outside of the lock.
+        let new = Waiter::Task(waker.clone());
+        let mut old = Vec::new();
+        {
+            let mut list = lock(&self.list);
+            old.extend(list.extract_if(.., |(waited, waiter)| *waited == id && matches!(waiter, Waiter::Task(_))));
+            list.push((id, new));
+            self.count.store(list.len(), Ordering::SeqCst);
+        }
+        let _ = quietly(|| drop(old));
     }
 
-    fn add(&self, id: TaskId, waiter: Waiter) {
+    fn add(&self, id: TaskId, thread: thread::Thread) {
         let mut list = lock(&self.list);
         // A thread that woke up without a reason is still there.
-        let same = |other: &Waiter| match (&waiter, other) {
-            (Waiter::Thread(new), Waiter::Thread(old)) => new.id() == old.id(),
-            _ => false,
-        };
+        let same = |other: &Waiter| matches!(other, Waiter::Thread(old) if old.id() == thread.id());
         if list.iter().any(|(waited, other)| *waited == id && same(other)) {
             return;
         }
-        list.push((id, waiter));
+        list.push((id, Waiter::Thread(thread)));
         self.count.store(list.len(), Ordering::SeqCst);
     }
 
@@ -114,7 +126,7 @@ impl Waiters {
     ///
     /// # Errors
     /// When that can never be.
-    pub(crate) fn wait_quiet(&self, core: &Core, done: impl Fn(&Core) -> bool) -> Result<()> {
+    pub(crate) fn wait_quiet(&self, core: &Core, done: impl Fn(&Core) -> bool + Sync) -> Result<()> {
         if look_for(LOOK, || done(core)) {
             return Ok(());
         }
@@ -125,7 +137,7 @@ impl Waiters {
                 drop(wait_at_most(&self.became_quiet, guard, most));
             }
         };
-        let result = core.stalls.block(core, On::Everything, || done(core), sleep);
+        let result = core.stalls.block(core, On::Everything, &|| done(core), || done(core), sleep);
         self.quiet_count.fetch_sub(1, Ordering::SeqCst);
         result
     }

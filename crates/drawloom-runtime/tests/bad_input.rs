@@ -1,7 +1,7 @@
 //! What is wrong, or extreme, and comes from outside: each gets a clear error, or simply works.
 
 use drawloom_runtime::topology::Topology;
-use drawloom_runtime::{ErrorKind, Loom, Sum};
+use drawloom_runtime::{ErrorKind, Loom, Operator, Region, Sum};
 
 #[test]
 fn an_affinity_mask_of_one_processor_is_kept_to_by_every_worker() {
@@ -135,6 +135,177 @@ fn a_recorded_task_cannot_come_after_one_of_another_recording() {
     let error = two.plan().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Plan);
     assert!(error.to_string().contains("`lost`"), "{error}");
+}
+
+#[test]
+fn as_many_workers_as_are_refused_is_one_more_than_the_message_says() {
+    let error = Loom::builder().workers(65536).build().err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Setting);
+    assert!(error.to_string().contains("at most 65535 workers, and 65536 were asked for"), "{error}");
+}
+
+#[test]
+fn what_belongs_to_another_runtime_is_refused_with_all_names() {
+    let theirs = Loom::builder().workers(1).build().unwrap();
+    let (context, x) = (theirs.context("far").create().unwrap(), theirs.value("x", 0));
+    let guard = x.write().unwrap();
+    let open = theirs.task("open").read(&x).run(|_| ());
+    let line = line!() - 1;
+    let done = theirs.task("done").run(|| ());
+    while !done.is_complete() {
+        std::thread::yield_now();
+    }
+    for loom in [Loom::serial(), Loom::builder().workers(1).build().unwrap()] {
+        let text = |task: drawloom_runtime::Future<()>| {
+            let error = task.wait().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Foreign);
+            assert!(
+                error.to_string().starts_with("task `mine` (crates/drawloom-runtime/tests/bad_input.rs:"),
+                "{error}"
+            );
+            error.message().to_owned()
+        };
+        let far = text(loom.task("mine").in_context(&context).run(|| ()));
+        assert_eq!(far, "cannot run in context `far`, which belongs to another runtime");
+        let place = format!("task `open` (crates/drawloom-runtime/tests/bad_input.rs:{line})");
+        let after = text(loom.task("mine").after(&open).run(|| ()));
+        assert_eq!(after, format!("cannot come after {place}, which belongs to another runtime"));
+        let with = text(loom.task("mine").ends_with(&open).run(|| ()));
+        assert_eq!(with, format!("cannot end with {place}, which belongs to another runtime"));
+        let complete = text(loom.task("mine").after(&done).run(|| ()));
+        assert_eq!(complete, "cannot come after a task that is complete, which belongs to another runtime");
+        let _ = loom.wait_all();
+    }
+    drop(guard);
+    theirs.wait_all().unwrap();
+}
+
+#[test]
+fn a_deleted_context_is_named_with_the_task_that_was_to_run_there() {
+    let loom = Loom::builder().workers(1).build().unwrap();
+    let gone = loom.context("gone").create().unwrap();
+    gone.delete().unwrap();
+    let error = loom.task("late").in_context(&gone).run(|| ()).wait().unwrap_err();
+    assert_eq!(error.message(), "cannot run in context `gone`, which was deleted");
+    assert!(error.to_string().starts_with("task `late` ("), "{error}");
+}
+
+/// An operator whose copies panic when they are dropped, on demand.
+#[derive(Clone)]
+struct Fragile(bool);
+
+impl Operator<u64> for Fragile {
+    fn name(&self) -> &'static str {
+        "fragile"
+    }
+    fn identity(&self) -> u64 {
+        0
+    }
+    fn fold(&self, into: &mut u64, from: &u64) {
+        *into += from;
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        assert!(!self.0 || std::thread::panicking(), "the operator broke");
+    }
+}
+
+#[test]
+fn a_task_whose_operator_panics_when_it_is_dropped_is_named() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let x = loom.value("x", 0_u64);
+        loom.task("adds").reduce(&x, Fragile(true)).run(|x| *x += 1);
+        assert_eq!(x.get().unwrap(), 1);
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Panicked);
+        let text = error.to_string();
+        assert!(
+            text.contains("task `adds` (") && text.contains("while its operator was dropped: the operator broke"),
+            "{text}"
+        );
+    }
+}
+
+/// Two operators that have one name.
+#[derive(Clone, Copy)]
+struct Adds;
+#[derive(Clone, Copy)]
+struct Multiplies;
+/// And one that has a field.
+#[derive(Clone, Copy)]
+struct AddsAtMost(u64);
+
+macro_rules! operator {
+    ($type:ty, $identity:expr, |$self:ident, $into:ident, $from:ident| $fold:expr) => {
+        impl Operator<u64> for $type {
+            fn name(&self) -> &'static str {
+                "mine"
+            }
+            fn identity(&self) -> u64 {
+                $identity
+            }
+            fn fold(&$self, $into: &mut u64, $from: &u64) {
+                $fold
+            }
+        }
+    };
+}
+operator!(Adds, 0, |self, into, from| *into += from);
+operator!(Multiplies, 1, |self, into, from| *into *= from);
+operator!(AddsAtMost, 0, |self, into, from| *into = (*into + from).min(self.0));
+
+#[test]
+fn operators_that_only_share_a_name_are_not_mixed() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let x = loom.value("x", 1_u64);
+        let y = loom.value("y", 0_u64);
+        let guard = y.write().unwrap();
+        // All wait for the guard, so that all reductions are open at once if they can be.
+        for _ in 0..3 {
+            loom.task("add").read(&y).reduce(&x, Adds).run(|_, x| *x += 2);
+        }
+        for _ in 0..3 {
+            loom.task("multiply").read(&y).reduce(&x, Multiplies).run(|_, x| *x *= 3);
+        }
+        for most in [200, 195] {
+            loom.task("add some").read(&y).reduce(&x, AddsAtMost(most)).run(|_, x| *x += 8);
+        }
+        drop(guard);
+        // (1 + 2 + 2 + 2) * 3 * 3 * 3 = 189, then at most 200, then at most 195.
+        assert_eq!(x.get().unwrap(), 195);
+    }
+}
+
+#[test]
+fn threads_that_the_system_refuses_are_an_error_and_leave_none_behind() {
+    const INSIDE: &str = "DRAWLOOM_TEST_WITHOUT_THREADS";
+    if std::env::var_os(INSIDE).is_some() {
+        for undriven in [0, 1] {
+            let error = Loom::builder().workers(2).undriven(0..undriven).build().err().unwrap();
+            assert_eq!(error.kind(), ErrorKind::System);
+            assert!(error.to_string().contains("cannot start a worker"), "{error}");
+        }
+        let error = Loom::serial().task("pair").team(2).run(|_| ()).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::System);
+        assert!(error.to_string().contains("task `pair`"), "{error}");
+        return;
+    }
+    // A process of its own, in which threads would need a larger stack than there are addresses.
+    let name = "threads_that_the_system_refuses_are_an_error_and_leave_none_behind";
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--test-threads=1", "--nocapture"])
+        .env(INSIDE, "1")
+        .env("RUST_MIN_STACK", (1_u64 << 47).to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]

@@ -274,6 +274,19 @@ fn waiting_for_a_context_inside_of_a_task_is_an_error() {
     assert!(error.to_string().contains("`impatient`") && error.to_string().contains("`own`"), "{error}");
 }
 
+#[test]
+fn waiting_for_a_context_inside_of_a_plan_names_the_task_of_the_plan() {
+    let loom = loom(1);
+    let context = loom.context("own").create().unwrap();
+    let (capture, inside) = (loom.capture("plan"), context.clone());
+    let error = Arc::new(OnceLock::new());
+    let told = Arc::clone(&error);
+    capture.task("node").run(move || drop(told.set(inside.wait().unwrap_err())));
+    capture.plan().unwrap().run().unwrap();
+    let text = error.get().unwrap().to_string();
+    assert!(text.contains("task `node`") && text.contains("waits for the context `own`"), "{text}");
+}
+
 /// A policy that tries to change its own context while it chooses a task.
 #[derive(Default)]
 struct Meddling {
@@ -311,6 +324,47 @@ fn a_policy_cannot_change_contexts_while_it_chooses() {
     loom.task("t").in_context(&context).run(|| ());
     context.wait().unwrap();
     assert_eq!(error.get().unwrap().kind(), ErrorKind::Context);
+}
+
+/// A policy that tries to change a context while its own workers change.
+#[derive(Default)]
+struct Nested {
+    queue: Queue,
+    context: Arc<OnceLock<Context>>,
+    error: Arc<OnceLock<Error>>,
+}
+
+impl Policy for Nested {
+    fn push(&self, task: Ready, _: Option<WorkerId>) {
+        self.queue.push_back(task);
+    }
+    fn pop(&self, _: WorkerId) -> Option<Ready> {
+        self.queue.pop_front()
+    }
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+    fn set_workers(&self, _: &[WorkerId]) {
+        if let Some(context) = self.context.get() {
+            let _ = self.error.set(context.resize([]).unwrap_err());
+        }
+    }
+}
+
+#[test]
+fn a_policy_cannot_change_contexts_while_its_workers_change() {
+    let loom = loom(2);
+    let (own, error) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
+    let (a, b) = (Arc::clone(&own), Arc::clone(&error));
+    let make = move |_: &_| -> Box<dyn Policy> {
+        Box::new(Nested { context: Arc::clone(&a), error: Arc::clone(&b), ..Nested::default() })
+    };
+    let context = loom.context("nested").policy_with(make).create().unwrap();
+    own.set(context.clone()).unwrap();
+    context.resize(some(&loom, &[1])).unwrap();
+    assert_eq!(error.get().unwrap().kind(), ErrorKind::Context);
+    assert!(error.get().unwrap().to_string().contains("while its workers change"));
+    assert_eq!(context.workers().unwrap(), some(&loom, &[1]));
 }
 
 /// A program whose result depends on the order of its tasks, with contexts that come and go meanwhile.

@@ -496,3 +496,25 @@ fn workers_survive_whatever_of_the_users_panics_in_plans_and_teams() {
         let _ = loom.wait_all();
     }
 }
+
+/// Tasks inside of tasks, each of which waits for the next one; the innermost fails if it should.
+fn nest(loom: &Loom, depth: usize, fails: bool) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
+    if depth == 0 {
+        return if fails { Err("the innermost".into()) } else { Ok(0) };
+    }
+    let inner = loom.clone();
+    Ok(1 + loom.task("nested").try_run(move || nest(&inner, depth - 1, fails)).wait()?)
+}
+
+#[test]
+fn tasks_may_wait_inside_of_each_other_as_deep_as_they_like() {
+    const DEEP: usize = 20_000;
+    for loom in
+        [Loom::serial(), Loom::builder().workers(1).build().unwrap(), Loom::builder().workers(3).build().unwrap()]
+    {
+        assert_eq!(nest(&loom, DEEP, false).unwrap(), DEEP);
+        let text = nest(&loom, DEEP, true).unwrap_err().to_string();
+        assert!(text.contains("more that failed for each other") && text.contains("the innermost"), "{text}");
+        assert!(text.len() < 10_000, "{} characters", text.len());
+    }
+}

@@ -1,10 +1,12 @@
-//! Policies, drivers, and the phases of a worker's cycle.
+//! Policies: those that come with the runtime, and those of users, whatever they do.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use drawloom_runtime::policy::queue::Queue;
 use drawloom_runtime::policy::{Policy, Ready, choice};
-use drawloom_runtime::{ErrorKind, Loom, WorkerId};
+use drawloom_runtime::{ErrorKind, Loom, Plan, WorkerId};
 
 /// What ran, in order, on a runtime with one worker that is driven once everything is submitted.
 fn order_of(policy: &str, priorities: &[i32]) -> Vec<usize> {
@@ -152,49 +154,182 @@ fn a_policy_that_panics_loses_no_task_and_kills_no_worker() {
     assert_eq!(x.get().unwrap(), 100);
 }
 
-#[test]
-fn a_turn_of_the_cycle_has_its_phases_in_order() {
-    let phases = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&phases);
-    let builder = Loom::builder().workers(1).undriven([0]);
-    let loom = builder.on_phase(move |_, phase| seen.lock().unwrap().push(format!("{phase:?}"))).build().unwrap();
-    let mut driver = loom.driver(loom.worker(0).unwrap()).unwrap();
-    driver.init().unwrap();
-    assert!(!driver.run_once().unwrap());
-    assert_eq!(std::mem::take(&mut *phases.lock().unwrap()), ["Schedule", "Team", "Input", "Transfers"]);
-    let future = loom.task("t").run(|| ());
-    assert!(driver.run_once().unwrap());
-    assert!(future.is_complete());
-    assert_eq!(*phases.lock().unwrap(), ["Schedule", "Team", "Input", "Transfers", "Execute"]);
+/// Puts all it gets into one place that others share, and panics or keeps everything when it is told to.
+#[derive(Clone, Default)]
+struct Odd {
+    tasks: Arc<Queue>,
+    panics_after_storing: bool,
+    keeps: bool,
 }
 
-#[test]
-fn a_driver_refuses_what_it_cannot_do() {
-    let loom = Loom::builder().workers(2).undriven([1]).build().unwrap();
-    let (launched, own) = (loom.worker(0).unwrap(), loom.worker(1).unwrap());
-    assert!(loom.driver(launched).err().unwrap().to_string().contains("worker 0 is driven already"));
-    let mut driver = loom.driver(own).unwrap();
-    assert!(loom.driver(own).is_err());
-    assert!(driver.run_once().unwrap_err().to_string().contains("`init`"));
-    driver.init().unwrap();
-    assert!(driver.init().is_err());
-    drop(driver);
-    assert!(loom.driver(own).is_ok());
-    assert!(loom.worker(2).is_err());
-    assert_eq!(Loom::builder().workers(1).undriven([1]).build().err().unwrap().kind(), ErrorKind::Setting);
-    assert_eq!(Loom::builder().workers(0).build().err().unwrap().kind(), ErrorKind::Setting);
-}
-
-#[test]
-fn a_driver_runs_until_the_runtime_ends() {
-    let loom = Loom::builder().workers(1).undriven([0]).build().unwrap();
-    let driver = loom.driver(loom.worker(0).unwrap()).unwrap();
-    let thread = std::thread::spawn(move || driver.run());
-    let x = loom.value("x", 0);
-    for _ in 0..100 {
-        loom.task("count").update(&x).run(|x| *x += 1);
+impl Policy for Odd {
+    fn push(&self, task: Ready, _: Option<WorkerId>) {
+        self.tasks.push_back(task);
+        assert!(!self.panics_after_storing, "stored it, and panics all the same");
     }
-    assert_eq!(x.get().unwrap(), 100);
-    drop((x, loom));
-    thread.join().unwrap().unwrap();
+    fn pop(&self, _: WorkerId) -> Option<Ready> {
+        if self.keeps { None } else { self.tasks.pop_front() }
+    }
+    fn len(&self) -> usize {
+        self.tasks.len()
+    }
+    fn set_workers(&self, _: &[WorkerId]) {}
+    fn stolen(&self, _: WorkerId) -> u64 {
+        7
+    }
+}
+
+impl Odd {
+    fn loom(&self, workers: usize) -> Loom {
+        let policy = self.clone();
+        let builder = Loom::builder().workers(workers).patience(Duration::from_millis(20));
+        builder.policy_with(move |_| Box::new(policy.clone())).build().unwrap()
+    }
+}
+
+/// A plan whose nodes count how often they ran.
+fn counting_plan(loom: &Loom, nodes: usize) -> (Plan, Vec<Arc<AtomicUsize>>) {
+    let capture = loom.capture("counts");
+    let counts: Vec<_> = (0..nodes).map(|_| Arc::new(AtomicUsize::new(0))).collect();
+    for count in &counts {
+        let count = Arc::clone(count);
+        capture.task("count").run(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    (capture.plan().unwrap(), counts)
+}
+
+#[test]
+fn what_a_policy_stores_and_panics_over_runs_once() {
+    for workers in [1, 2, 8] {
+        let loom = Odd { panics_after_storing: true, ..Odd::default() }.loom(workers);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let x = loom.value("x", 0_u32);
+        for _ in 0..200 {
+            let ran = Arc::clone(&ran);
+            loom.task("free").run(move || {
+                ran.fetch_add(1, Ordering::Relaxed);
+            });
+            loom.task("chained").update(&x).run(|x| *x += 1);
+        }
+        // Few nodes are pushed one by one, and many in shares.
+        for nodes in [3, 500] {
+            let (plan, counts) = counting_plan(&loom, nodes);
+            for _ in 0..20 {
+                plan.run().unwrap();
+            }
+            assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) == 20), "{workers} workers, {nodes} nodes");
+        }
+        loom.wait_all().unwrap();
+        assert_eq!((ran.load(Ordering::Relaxed), x.get().unwrap()), (200, 200));
+    }
+}
+
+#[test]
+fn a_policy_that_returns_tasks_of_another_runtime_runs_none_of_them() {
+    let policy = Odd::default();
+    // One puts its tasks and nodes into the common place and gets none back, as its own worker is never driven.
+    let keeper = Odd { keeps: true, ..policy.clone() };
+    let theirs = keeper.loom(1);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let tasks: Vec<_> = (0..100)
+        .map(|_| {
+            let ran = Arc::clone(&ran);
+            theirs.task("theirs").run(move || {
+                ran.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .collect();
+    let ours = policy.loom(2);
+    let x = ours.value("x", 0_u32);
+    for _ in 0..100 {
+        ours.task("ours").update(&x).run(|x| *x += 1);
+    }
+    ours.wait_all().unwrap();
+    assert_eq!((ran.load(Ordering::Relaxed), x.get().unwrap()), (0, 100));
+    assert!(policy.tasks.is_empty(), "the tasks of the other runtime came out, and were thrown away");
+    // They are not lost to their own runtime, which tells of them, and gives them up when it ends.
+    let error = theirs.wait_all().unwrap_err();
+    assert!(error.to_string().contains("does not hand it out"), "{error}");
+    drop(theirs);
+    for task in tasks {
+        assert_eq!(task.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+}
+
+#[test]
+fn what_a_policy_keeps_to_itself_is_named_and_given_up() {
+    for workers in [1, 2] {
+        let loom = Odd { keeps: true, ..Odd::default() }.loom(workers);
+        let task = loom.task("kept").run(|| ());
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        let text = error.to_string();
+        assert!(
+            text.contains("this thread waits for all tasks, and nothing has changed for 20ms: task `kept` ("),
+            "{text}"
+        );
+        assert!(text.contains("is ready, but the policy of context `main` does not hand it out"), "{text}");
+        loom.cancel();
+        assert_eq!(task.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+        let _ = loom.wait_all();
+        // The run itself is kept as well as any task, so its nodes get no further than that.
+        let (plan, _) = counting_plan(&loom, 3);
+        let error = plan.run().unwrap_err();
+        assert!(
+            error.to_string().contains("`counts`") && error.to_string().contains("does not hand it out"),
+            "{error}"
+        );
+    }
+}
+
+/// Hands out the first task only.
+#[derive(Default)]
+struct Once(Queue, AtomicUsize);
+
+impl Policy for Once {
+    fn push(&self, task: Ready, _: Option<WorkerId>) {
+        self.0.push_back(task);
+    }
+    fn pop(&self, _: WorkerId) -> Option<Ready> {
+        if self.0.is_empty() || self.1.fetch_add(1, Ordering::Relaxed) > 0 { None } else { self.0.pop_front() }
+    }
+    fn len(&self) -> usize {
+        // Also wrong about what it has.
+        0
+    }
+    fn set_workers(&self, _: &[WorkerId]) {}
+}
+
+#[test]
+fn nodes_that_a_policy_keeps_to_itself_are_told_of_and_run_when_the_runtime_ends() {
+    let builder = Loom::builder().workers(2).patience(Duration::from_millis(20));
+    let loom = builder.policy_with(|_| Box::new(Once::default())).build().unwrap();
+    let (plan, counts) = counting_plan(&loom, 3);
+    let error = plan.run().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    let text = error.to_string();
+    assert!(text.contains("task `counts` ("), "{text}");
+    assert!(text.contains("is ready, but the policy of context `main` does not hand it out"), "{text}");
+    drop((plan, loom));
+    assert!(counts.iter().all(|c| Arc::strong_count(c) == 1), "what the nodes captured is dropped");
+    assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) == 1));
+}
+
+#[test]
+fn what_a_policy_keeps_to_itself_runs_when_its_context_is_deleted() {
+    let loom = Loom::builder().workers(2).build().unwrap();
+    let policy = Odd { keeps: true, ..Odd::default() };
+    let context = loom.context("greedy").policy_with(move |_| Box::new(policy.clone())).create().unwrap();
+    let tasks: Vec<_> = (0..10).map(|i| loom.task("kept").in_context(&context).returns(move || i)).collect();
+    assert_eq!(context.waiting().unwrap(), 10);
+    context.delete().unwrap();
+    assert_eq!(tasks.into_iter().map(|t| t.wait().unwrap()).sum::<i32>(), 45);
+}
+
+#[test]
+fn the_figures_of_a_users_policy_are_those_of_the_runtime() {
+    let loom = Odd::default().loom(2);
+    assert_eq!(loom.stats().workers[1].stolen, 7);
 }

@@ -6,7 +6,7 @@ use super::arg::Arg;
 use super::reduction::{Accumulator, Reduction};
 use crate::data::piece::Piece;
 use crate::sync::Arc;
-use crate::team::run::TeamRun;
+use crate::team::member::Part;
 use crate::worker::Workers;
 
 /// Memory for scratch arguments, which a worker uses again and again.
@@ -62,8 +62,8 @@ pub struct Frame<'v> {
     next_layout: usize,
     /// Where arguments are: in this process, or in the memory of another node.
     pub(crate) bases: Option<&'v [*mut u8]>,
-    /// The team that runs the body, and the rank of this member.
-    pub(crate) team: Option<(&'v TeamRun, u32)>,
+    /// The part in a team that runs the body.
+    pub(crate) team: Option<Part<'v>>,
     pub(crate) cpus: Option<&'v Workers>,
 }
 

@@ -10,10 +10,16 @@
 //! number of workers, and at most a logarithmic number of accumulators waits besides those in use.
 
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::sync::Weak;
 
+use crate::core::{Core, quietly};
 use crate::data::piece::Piece;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, TaskOrigin};
 use crate::sync::{Arc, Mutex, lock};
+use crate::task::name::Name;
+use crate::task::spec::Spec;
 
 use super::operator::Operator;
 
@@ -23,6 +29,9 @@ pub(crate) type Accumulator = Box<dyn std::any::Any + Send>;
 /// What a reduction does with accumulators and pieces, for one element type and operator.
 pub(crate) trait Folds: Send + Sync {
     fn name(&self) -> &'static str;
+    /// Whether contributions for both can be folded together.
+    fn mixes_with(&self, other: &dyn Folds) -> bool;
+    fn as_any(&self) -> &dyn std::any::Any;
     fn make(&self, len: usize) -> Accumulator;
     /// The address of the elements.
     fn address(&self, accumulator: &mut Accumulator) -> *mut u8;
@@ -36,11 +45,40 @@ pub(crate) trait Folds: Send + Sync {
     unsafe fn apply(&self, piece: &Piece, base: *mut u8, from: &Accumulator);
 }
 
-struct With<T, O>(O, std::marker::PhantomData<fn() -> T>);
+struct With<T, O> {
+    operator: ManuallyDrop<O>,
+    /// Whose fault it is when dropping the operator panics, which can happen anywhere.
+    owner: Option<Owner>,
+    element: std::marker::PhantomData<fn() -> T>,
+}
 
-/// The folds of an operator.
-pub(crate) fn folds<T: Send + 'static, O: Operator<T>>(operator: O) -> Arc<dyn Folds> {
-    Arc::new(With(operator, std::marker::PhantomData))
+/// The task that an operator was given to.
+pub(crate) struct Owner {
+    core: Weak<Core>,
+    name: Name,
+    location: &'static Location<'static>,
+}
+
+/// The folds of an operator that a task was given.
+pub(crate) fn folds<T: Send + 'static, O: Operator<T>>(operator: O, core: &Arc<Core>, task: &Spec) -> Arc<dyn Folds> {
+    let owner = || Owner { core: Arc::downgrade(core), name: task.name, location: task.location };
+    with::<T, O>(operator, std::mem::needs_drop::<O>().then(owner))
+}
+
+fn with<T: Send + 'static, O: Operator<T>>(operator: O, owner: Option<Owner>) -> Arc<dyn Folds> {
+    Arc::new(With { operator: ManuallyDrop::new(operator), owner, element: std::marker::PhantomData::<fn() -> T> })
+}
+
+impl<T, O> Drop for With<T, O> {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses the operator after this.
+        let Err(said) = quietly(|| unsafe { ManuallyDrop::drop(&mut self.operator) }) else { return };
+        if let Some((owner, core)) = self.owner.as_ref().and_then(|owner| Some((owner, owner.core.upgrade()?))) {
+            let origin = TaskOrigin { name: owner.name.as_str().to_owned(), location: owner.location };
+            let message = format!("while its operator was dropped: {said}");
+            core.failures.note_other(Error::of_task(ErrorKind::Panicked, origin, message));
+        }
+    }
 }
 
 impl<T: Send + 'static, O: Operator<T>> With<T, O> {
@@ -51,11 +89,22 @@ impl<T: Send + 'static, O: Operator<T>> With<T, O> {
 
 impl<T: Send + 'static, O: Operator<T>> Folds for With<T, O> {
     fn name(&self) -> &'static str {
-        self.0.name()
+        self.operator.name()
+    }
+
+    fn mixes_with(&self, other: &dyn Folds) -> bool {
+        let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
+        // Operators are the user's, and this is asked in the middle of a submission.
+        quietly(|| self.operator.name() == other.operator.name() && self.operator.mixes_with(&other.operator))
+            .unwrap_or(false)
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
     }
 
     fn make(&self, len: usize) -> Accumulator {
-        Box::new((0..len).map(|_| self.0.identity()).collect::<Vec<T>>())
+        Box::new((0..len).map(|_| self.operator.identity()).collect::<Vec<T>>())
     }
 
     fn address(&self, accumulator: &mut Accumulator) -> *mut u8 {
@@ -64,12 +113,12 @@ impl<T: Send + 'static, O: Operator<T>> Folds for With<T, O> {
 
     fn fold(&self, into: &mut Accumulator, from: &mut Accumulator) {
         for (into, from) in self.elements(into).iter_mut().zip(self.elements(from)) {
-            self.0.fold(into, from);
+            self.operator.fold(into, from);
         }
     }
 
     fn reset(&self, accumulator: &mut Accumulator) {
-        self.elements(accumulator).iter_mut().for_each(|element| *element = self.0.identity());
+        self.elements(accumulator).iter_mut().for_each(|element| *element = self.operator.identity());
     }
 
     unsafe fn apply(&self, piece: &Piece, base: *mut u8, from: &Accumulator) {
@@ -80,7 +129,7 @@ impl<T: Send + 'static, O: Operator<T>> Folds for With<T, O> {
             // SAFETY: runs lie within the region, and the caller has exclusive access to them.
             let into = unsafe { std::slice::from_raw_parts_mut(base.add(start), len) };
             for (into, from) in into.iter_mut().zip(&mut from) {
-                self.0.fold(into, from);
+                self.operator.fold(into, from);
             }
         });
     }
@@ -193,7 +242,7 @@ mod tests {
     use crate::access::Sum;
 
     fn total(order: &[u32], ordered: bool) -> f64 {
-        let reduction = Reduction::new(folds::<f64, _>(Sum), ordered);
+        let reduction = Reduction::new(with::<f64, _>(Sum, None), ordered);
         for &number in order {
             let mut accumulator = reduction.folds.make(1);
             accumulator.downcast_mut::<Vec<f64>>().unwrap()[0] = 1.0 / f64::from(number * number + 1);
@@ -203,7 +252,7 @@ mod tests {
     }
 
     fn all_at_once(count: u32) -> f64 {
-        let folds = folds::<f64, _>(Sum);
+        let folds = with::<f64, _>(Sum, None);
         let mut list: Vec<Accumulator> = (0..count)
             .map(|number| {
                 let mut accumulator = folds.make(1);

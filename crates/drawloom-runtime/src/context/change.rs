@@ -11,15 +11,18 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::choice::Choice;
 use crate::policy::{WorkerId, WorkersView};
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 
 use super::ContextState;
+use crate::worker::this_thread;
 
 /// The one lock that makes every change of contexts exclusive.
 #[derive(Default)]
 pub(crate) struct Changes {
     turn: Mutex<()>,
+    /// The number of the thread that makes a change; zero when none does.
+    by: AtomicU64,
     /// Whom changes were announced to and done for, in order, for the models.
     #[cfg(all(test, feature = "shuttle"))]
     told: Mutex<Vec<Told>>,
@@ -88,7 +91,7 @@ impl Core {
         // Before anyone can push into the new context: wake-ups must look at memberships from now on.
         self.workers.confined.store(true, Ordering::SeqCst);
         let count = self.workers.count;
-        let index = self.contexts.push(|_| ContextState::inside(parent, name, policy, count)) as u32;
+        let index = self.contexts.push(ContextState::inside(parent, name, policy, count));
         change.contexts.push((index, Vec::new(), workers));
         change.make();
         Ok(index)
@@ -125,16 +128,19 @@ impl Core {
             return Err(Error::new(ErrorKind::Context, "the main context cannot be deleted"));
         }
         let parent = state.parent();
-        for (inner, context) in self.contexts.iter().enumerate() {
-            if inner as u32 != index && context.parent() == index {
+        for (inner, context) in self.contexts.iter() {
+            if inner != index && context.parent() == index {
                 context.set_parent(parent);
             }
         }
         change.contexts.push((index, state.members().workers.clone(), Vec::new()));
+        // First, so that who waits for the context around it from now on waits for these tasks too.
+        self.context(parent).expect_heritage();
         state.set_heir(parent);
         change.make();
         drop(change);
         self.move_to_heir(index);
+        self.retire(index);
         Ok(())
     }
 
@@ -155,7 +161,12 @@ impl Core {
         if self.workers.current().is_some_and(in_operation) {
             return Err(Error::new(ErrorKind::Context, "a policy cannot change contexts while it chooses a task"));
         }
-        Ok(Change { core: self, _turn: lock(&self.changes.turn), contexts: Vec::new() })
+        if self.changes.by.load(Ordering::SeqCst) == this_thread() {
+            return Err(Error::new(ErrorKind::Context, "a policy cannot change contexts while its workers change"));
+        }
+        let turn = lock(&self.changes.turn);
+        self.changes.by.store(this_thread(), Ordering::SeqCst);
+        Ok(Change { core: self, _turn: turn, contexts: Vec::new() })
     }
 
     /// A context that was not deleted.
@@ -171,8 +182,7 @@ impl Core {
     fn inside_of(&self, index: u32) -> Vec<u32> {
         let mut inside = Vec::new();
         // An inner context is younger than the one around it, also after that one's own context was deleted.
-        for (inner, context) in self.contexts.iter().enumerate() {
-            let inner = inner as u32;
+        for (inner, context) in self.contexts.iter() {
             if inner != index && !context.is_deleted() {
                 let parent = context.parent();
                 if parent == index || inside.contains(&parent) {
@@ -184,12 +194,19 @@ impl Core {
     }
 }
 
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.core.changes.by.store(0, Ordering::SeqCst);
+    }
+}
+
 impl Change<'_> {
     /// Makes the change.
     fn make(&mut self) {
         let core = self.core;
         core.workers.confined.store(true, Ordering::SeqCst);
-        let this = core.workers.current();
+        // Not whatever worker the thread drives: only while it runs a task is it certain that nobody else drives that worker.
+        let this = core.running_worker();
         let concerned = sorted(self.contexts.iter().flat_map(|(_, old, new)| old.iter().chain(new).copied()).collect());
         let others = || concerned.iter().copied().filter(|&worker| Some(worker) != this);
         for worker in others() {
@@ -202,7 +219,7 @@ impl Change<'_> {
             context.policy.set_workers(&new);
             for &worker in old.iter().filter(|w| !new.contains(w)) {
                 // SAFETY: this thread holds the lock for changes. It has announced the change to the worker, which is
-                // therefore not in an operation; or it drives the worker, and is not in one, which was checked.
+                // therefore not in an operation; or it is the worker, and runs a task, which is not part of an operation.
                 unsafe { core.workers.seat(worker).set_member(index, false) };
             }
             for &worker in new.iter().filter(|w| !old.contains(w)) {

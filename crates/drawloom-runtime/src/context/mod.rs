@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | [`Context`]: the handle, and what can be done with it |
 //! | [`state`] | what the engine keeps of a context |
+//! | [`list`] | all contexts, and what becomes of those that were deleted |
 //! | [`change`] | how the workers of contexts are changed while tasks run |
 //!
 //! A task belongs to a context: the one it was submitted to, or the main one. It runs on a worker that belongs to the
@@ -14,10 +15,12 @@
 //! taken from the inner one too.
 //!
 //! A context may lose all its workers while tasks wait in it. They wait until it gets workers again, or is deleted: the
-//! tasks of a deleted context go on in the context around it, which is the main one for contexts that are not nested. The number of a context is never used again, so a handle to a
-//! deleted context gives an error, and never reaches a newer one.
+//! tasks of a deleted context go on in the context around it, which is the main one for contexts that are not nested, and
+//! belong to that one from then on. The number of a context is never used again, so a handle to a deleted context gives an
+//! error, and never reaches a newer one.
 
 pub(crate) mod change;
+pub(crate) mod list;
 pub(crate) mod state;
 
 use crate::core::Core;
@@ -77,9 +80,13 @@ impl Context {
 
     pub(crate) fn index_in(&self, core: &Arc<Core>) -> Result<u32> {
         if !Arc::ptr_eq(&self.core, core) {
-            return Err(Error::new(ErrorKind::Foreign, "the context belongs to another runtime"));
+            let message = format!("cannot run in context `{}`, which belongs to another runtime", self.name());
+            return Err(Error::new(ErrorKind::Foreign, message));
         }
-        self.state()?;
+        if self.state().is_err() {
+            let message = format!("cannot run in context `{}`, which was deleted", self.name());
+            return Err(Error::new(ErrorKind::Context, message));
+        }
         Ok(self.index)
     }
 
@@ -186,7 +193,8 @@ impl Context {
     }
 
     /// Deletes the context. Tasks that have not started go on in the context around it, and so do tasks that were submitted
-    /// and are not ready yet; contexts inside of this one are then inside of that one.
+    /// and are not ready yet; contexts inside of this one are then inside of that one. Who waits for that one, or cancels it,
+    /// means all these tasks too. The policy is dropped once the last of them is complete.
     ///
     /// # Errors
     /// When the context was deleted before, is the main one, and inside of a policy.

@@ -114,7 +114,7 @@ impl Core {
             }
         }
         if let Some(extras) = extras {
-            self.drop_extras(local, *extras);
+            self.drop_extras(local, record, *extras);
         }
         if kind == Kind::Task {
             self.note_completed(context, local.worker);
@@ -186,7 +186,7 @@ impl Core {
     }
 
     #[cold]
-    fn drop_extras(&self, local: &mut Local, mut extras: Extras) {
+    fn drop_extras(&self, local: &mut Local, record: &Record, mut extras: Extras) {
         for extension in extras.extensions.drain(..) {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
@@ -202,10 +202,11 @@ impl Core {
             // SAFETY: no handle is left, and all tasks that use the region are complete: this one came after them.
             unsafe { self.drop_tree(tree) };
         }
-        // Operators of reductions are the user's.
+        // What a device was to run is the user's.
         if let Err(said) = quietly(|| drop(extras)) {
-            let message = format!("dropping an operator panicked: {said}");
-            self.failures.note_other(Error::new(ErrorKind::Panicked, message));
+            // The record is not used again before this thread gives it back.
+            let message = format!("while its implementation was dropped: {said}");
+            self.failures.note_other(Error::of_task(ErrorKind::Panicked, self.origin(record), message));
         }
     }
 

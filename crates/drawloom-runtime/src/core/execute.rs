@@ -89,7 +89,7 @@ impl Core {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             // SAFETY: the context of a task that is about to run does not change.
             let context = unsafe { *record.context.get() };
-            let reason = self.failures.reason(id, self.origin(record), context);
+            let reason = self.failures.reason(id, self.origin(record), |of| self.belongs_to(context, of));
             if reason.is_some() {
                 return reason;
             }
@@ -113,7 +113,7 @@ impl Core {
             return Err(Error::of_task(error.kind(), self.origin(record), error.message()));
         }
         let mut scratch = local.take_scratch();
-        let running = Running { core: self, id, record, local, node: None };
+        let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         let result = catch_unwind(AssertUnwindSafe(|| self.run_in_frame(record, args, &mut scratch)));
         self.settle_children(&running);

@@ -72,11 +72,11 @@ impl Core {
     fn begin_internal(&self, name: &'static str, scope: ScopeId, context: u32, args: &[Arg], body: Body) -> TaskId {
         let (index, record) = self.take_record(false);
         let id = TaskId::new(index, record.generation());
+        let context = self.enter_context(context);
         let mut spec = Spec::new(Name::literal(name), Location::caller(), context);
         for &arg in args {
             spec.push(arg);
         }
-        self.context(context).count_submitted();
         let inside = self.running().filter(|_| scope != ScopeId::OUTERMOST).map(|r| self.scope_inside(r));
         self.describe(record, Kind::Task, &mut spec, body.table, inside, body.payload);
         record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);

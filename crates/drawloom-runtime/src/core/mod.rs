@@ -50,6 +50,7 @@ use crate::access::{Arg, Mode, Scratchpad};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
 use crate::context::change::Changes;
+use crate::context::list::Contexts;
 use crate::device::queue::Devices;
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
@@ -59,8 +60,7 @@ use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::grow::Grow;
-use crate::sync::{Mutex, Padded, lock, thread_local};
+use crate::sync::{Arc, Mutex, Padded, lock, thread_local};
 use crate::task::body::{self, Body};
 use crate::task::extras::{Extras, arguments};
 use crate::task::name::Names;
@@ -79,7 +79,7 @@ pub struct Core {
     pub(crate) names: Names,
     // Apart from what is only read, as every submission writes it.
     outermost: Padded<Mutex<History>>,
-    pub(crate) contexts: Grow<ContextState>,
+    pub(crate) contexts: Contexts,
     pub(crate) changes: Changes,
     /// How many threads wait for one context.
     pub(crate) context_waiters: AtomicUsize,
@@ -88,7 +88,7 @@ pub struct Core {
     pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
-    pub(crate) stalls: Stalls,
+    pub(crate) stalls: Arc<Stalls>,
     pub(crate) tracer: Tracer,
     arbiter: Arbiter,
     pub(crate) next_scope: AtomicU64,
@@ -96,7 +96,7 @@ pub struct Core {
     scopes: Mutex<FxHashMap<u64, Weak<Scope>>>,
     next_tree: AtomicU64,
     /// Whether tasks run on the submitting thread, in program order.
-    serial: Option<Mutex<()>>,
+    serial: Option<Serial>,
     /// Whether nothing may be submitted any more.
     pub(crate) closed: AtomicBool,
     /// Whether there are no workers any more, so that whoever makes a task ready runs it. Apart from what is written often,
@@ -105,6 +105,25 @@ pub struct Core {
     /// Whether to make a mistake on purpose.
     #[cfg(test)]
     leave_out: AtomicBool,
+}
+
+/// What the serial engine needs: one thread at a time runs tasks, and those that it starts for teams.
+#[derive(Default)]
+struct Serial {
+    turn: Mutex<()>,
+    /// How many threads run tasks.
+    running: AtomicUsize,
+}
+
+impl Serial {
+    /// One more thread runs tasks.
+    fn begin(&self) {
+        self.running.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// What a thread that runs tasks carries along.
@@ -160,6 +179,9 @@ pub(crate) struct Running<'a> {
     pub(crate) local: *mut Local,
     /// For a node of a plan: which one. The record is then that of the run.
     pub(crate) node: Option<&'a At<'a>>,
+    /// What the thread was running when this began: a task of the same runtime that waits for this one, or a task of
+    /// another runtime.
+    outer: *const Running<'static>,
 }
 
 thread_local! {
@@ -170,12 +192,12 @@ thread_local! {
 impl Core {
     pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
         Self {
-            stalls: Stalls::new(patience),
+            stalls: Arc::new(Stalls::new(patience)),
             tracer: Tracer::new(workers.count),
             slab: Slab::new(limit),
             names: Names::default(),
             outermost: Padded(Mutex::new(History::new(ScopeId::OUTERMOST))),
-            contexts: Grow::new(),
+            contexts: Contexts::new(),
             changes: Changes::default(),
             context_waiters: AtomicUsize::new(0),
             workers,
@@ -187,7 +209,7 @@ impl Core {
             next_scope: AtomicU64::new(1),
             scopes: Mutex::default(),
             next_tree: AtomicU64::new(0),
-            serial: serial.then(|| Mutex::new(())),
+            serial: serial.then(Serial::default),
             closed: AtomicBool::new(false),
             stopped: Padded(AtomicBool::new(false)),
             #[cfg(test)]
@@ -201,16 +223,24 @@ impl Core {
 
     #[inline]
     pub(crate) fn context(&self, index: u32) -> &ContextState {
-        self.contexts.get(index as usize).expect("contexts are never removed from the list")
+        self.contexts.get(index).expect("contexts are never removed from the list")
     }
 
     /// The task of this runtime that the calling thread is running.
     #[inline]
     pub(crate) fn running(&self) -> Option<&Running<'_>> {
-        // SAFETY: the pointer is set by `execute` for as long as the task runs on this thread, and is null otherwise. The
-        // shortened lifetime is that of the record, which lives as long as the core.
-        let running = unsafe { RUNNING.get().cast::<Running<'_>>().as_ref() }?;
-        std::ptr::eq(running.core, self).then_some(running)
+        let mut at = RUNNING.get().cast::<Running<'_>>();
+        loop {
+            // SAFETY: the pointer is set by `execute` for as long as the task runs on this thread, and is null otherwise; so
+            // is that to what the thread ran before. The shortened lifetime is that of the record, which lives as long as
+            // the core.
+            let running = unsafe { at.as_ref() }?;
+            if std::ptr::eq(running.core, self) {
+                return Some(running);
+            }
+            // A task of another runtime, which a task of this one may be in the middle of.
+            at = running.outer.cast();
+        }
     }
 
     /// Submits a task.
@@ -229,8 +259,11 @@ impl Core {
             spec.refuse(ErrorKind::Plan, message);
             spec.forget_args();
         }
-        let context = self.context(spec.context);
-        context.count_submitted();
+        if spec.context == 0 {
+            self.context(0).count_submitted();
+        } else {
+            spec.context = self.enter_context(spec.context);
+        }
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
         if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0
             && let Some(message) = Core::refuse_host_only(self.parts(record).0)
@@ -290,7 +323,8 @@ impl Core {
         // exceeded, and whoever waits for the tasks is told. Each time it is exceeded by as much as there was before.
         let worker = self.workers.current();
         self.tracer.idle(worker, IdleReason::Budget);
-        let waited = self.stalls.block(self, On::Room, done, |most| self.slab.wait_for_room(most));
+        let waited =
+            self.stalls.block(self, On::Room, &|| self.slab.has_room(), done, |most| self.slab.wait_for_room(most));
         self.tracer.busy(worker);
         found.get().unwrap_or_else(|| {
             debug_assert!(waited.is_err(), "a wait without an error has found a record");
@@ -301,7 +335,7 @@ impl Core {
 
     /// Whether no task is ready anywhere, or none that a worker could get.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.contexts.iter().all(|c| c.policy.is_empty() || !self.has_driven_workers(c))
+        self.contexts.iter().all(|(_, c)| c.policy.is_empty() || !self.has_driven_workers(c))
     }
 
     /// Whether some worker of a context is driven.

@@ -13,7 +13,9 @@ use crate::access::Arg;
 use crate::context::ContextState;
 use crate::error::TaskOrigin;
 use crate::order::scope::Scope;
+use crate::policy::WorkerId;
 use crate::stall::Entry;
+use crate::stall::blocked::Waiting;
 use crate::sync::atomic::{Ordering, fence};
 use crate::task::extras::Extras;
 use crate::task::record::{Kind, Record, TaskId, flag};
@@ -28,6 +30,8 @@ const EDGES: usize = 1 << 20;
 pub(crate) enum Service {
     /// Workers that the runtime launched, or the submitting thread itself.
     Workers,
+    /// Only workers that wait inside of tasks.
+    Waiting,
     /// Only workers that the application drives.
     Undriven,
     /// Nobody.
@@ -45,10 +49,14 @@ pub(crate) struct Peeked {
 
 impl Core {
     /// Who can run the tasks of a context.
-    pub(crate) fn service(&self, context: u32) -> Service {
+    pub(crate) fn service(&self, context: u32, waiting: &Waiting) -> Service {
         let context = self.context(self.home(context));
-        if self.serial.is_some() || self.has_driven_workers(context) {
+        let is_driven = |w: &WorkerId| self.workers.seat(*w).driven.load(Ordering::SeqCst);
+        let free = |w: &WorkerId| is_driven(w) && !waiting.workers.contains(w);
+        if self.serial.is_some() || context.members().workers.iter().any(free) {
             Service::Workers
+        } else if self.has_driven_workers(context) {
+            Service::Waiting
         } else if context.members().workers.is_empty() {
             Service::Nobody
         } else {
@@ -60,26 +68,45 @@ impl Core {
         self.context(context).name.clone()
     }
 
-    /// Whether the calling thread is a worker, or runs a task in the place of one.
-    pub(crate) fn is_worker(&self) -> bool {
+    /// The worker that the calling thread is, while it runs a task.
+    pub(crate) fn running_worker(&self) -> Option<WorkerId> {
         // SAFETY: the pointer is that of the thread's own state, which is only read.
-        self.running().is_some_and(|running| unsafe { (*running.local).worker.is_some() })
+        self.running().and_then(|running| unsafe { (*running.local).worker })
     }
 
-    /// Whether everybody sleeps except for some workers, which wait, and nothing is in a queue.
-    pub(crate) fn is_quiet_with(&self, waiting: usize) -> bool {
-        if let Some(turn) = &self.serial {
-            // A thread that runs tasks has the turn. If it is this one, the tasks are those that wait.
-            return self.running().is_some() || turn.try_lock().is_ok();
+    /// Whether a wait of the calling thread keeps a worker from others, or the serial engine, and which worker.
+    pub(crate) fn waits_inside(&self) -> Option<Option<WorkerId>> {
+        // SAFETY: the pointer is that of the thread's own state, which is only read.
+        let worker = self.running().map(|running| unsafe { (*running.local).worker })?;
+        (worker.is_some() || self.serial.is_some()).then_some(worker)
+    }
+
+    /// Whether ready tasks of a context are with a policy of the user, which may keep them to itself.
+    pub(crate) fn keeps_tasks(&self, context: u32) -> bool {
+        self.serial.is_none() && self.context(self.home(context)).tickets.is_some()
+    }
+
+    /// Whether nodes of plans are with a policy of the user.
+    pub(crate) fn keeps_nodes(&self) -> bool {
+        self.context(0).tickets.as_ref().is_some_and(|tickets| tickets.has_nodes())
+    }
+
+    /// Whether everybody sleeps except for some workers, which wait, and nothing is in a queue that somebody looks at.
+    pub(crate) fn is_quiet_with(&self, waiting: &Waiting) -> bool {
+        if let Some(serial) = &self.serial {
+            return waiting.count >= serial.running.load(Ordering::SeqCst);
         }
-        let served = |(index, _): &(usize, &ContextState)| self.service(*index as u32) == Service::Workers;
+        // What is with a policy of the user may stay there.
+        let served = |(index, context): &(u32, &ContextState)| {
+            context.tickets.is_none() && self.service(*index, waiting) == Service::Workers
+        };
         self.devices.are_idle()
-            && self.workers.sleep.sleeping() + waiting >= self.workers.driven()
-            && self.contexts.iter().enumerate().filter(served).all(|(_, c)| c.policy.is_empty())
+            && self.workers.sleep.sleeping() + waiting.count >= self.workers.driven()
+            && self.contexts.iter().filter(served).all(|(_, c)| c.policy.is_empty())
     }
 
     pub(crate) fn is_everything_complete(&self) -> bool {
-        self.contexts.iter().all(ContextState::is_quiet)
+        self.contexts.iter().all(|(_, context)| context.is_quiet())
     }
 
     /// Tasks that wait for data that others hold who commute with them.
@@ -197,7 +224,7 @@ impl Core {
     #[cold]
     pub(super) fn trace_start(&self, id: TaskId, local: &Local) {
         if self.tracer.start(id, local.worker, self.running().is_none()) {
-            self.tracer.queue_length(local.worker, self.contexts.iter().map(|c| c.policy.len()).sum());
+            self.tracer.queue_length(local.worker, self.contexts.iter().map(|(_, c)| c.policy.len()).sum());
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
+use crate::sync::stack::with_room;
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::worker::cycle::Found;
 use crate::worker::seat::Seat;
@@ -142,11 +143,8 @@ impl Core {
         if local.ready.is_empty() {
             return None;
         }
-        let (context, next) = local.ready[0];
-        let next = self.may_follow_on(local, context, next).then(|| {
-            local.ready.swap_remove(0);
-            next
-        });
+        let (context, priority) = (local.ready[0].0, local.ready[0].1.priority);
+        let next = self.may_follow_on(local, context, priority).then(|| local.ready.swap_remove(0).1);
         self.hand_out(local);
         next
     }
@@ -154,11 +152,11 @@ impl Core {
     /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
     /// the worker still belongs to the context, and nobody wants anything of it.
     #[inline]
-    fn may_follow_on(&self, local: &Local, context: u32, next: Ready) -> bool {
+    fn may_follow_on(&self, local: &Local, context: u32, priority: i32) -> bool {
         local.worker.is_some()
             && self.context(context).follows_on
             && context == local.context
-            && next.priority >= 0
+            && priority >= 0
             && self.place(local).may_go_on()
     }
 
@@ -312,7 +310,7 @@ impl Core {
         if !self.workers.confined.load(Ordering::SeqCst) {
             return self.workers.sleep.notify();
         }
-        for context in self.contexts.iter().filter(|c| !c.policy.is_empty()) {
+        for (_, context) in self.contexts.iter().filter(|(_, c)| !c.policy.is_empty()) {
             self.workers.sleep.notify_among(|worker| context.has(worker));
         }
     }
@@ -320,7 +318,11 @@ impl Core {
     /// Counts a task of a context as complete.
     #[inline]
     pub(super) fn note_completed(&self, context: u32, worker: Option<WorkerId>) {
-        self.context(context).count_completed(worker);
+        if context == 0 {
+            self.context(0).count_completed(worker);
+        } else {
+            self.leave_context(context, worker);
+        }
         // For the main context, a store that is still on its way could be missed by someone who begins to wait now. The
         // worker's next operation looks again.
         if self.context_waiters.load(Ordering::SeqCst) > 0 {
@@ -333,7 +335,7 @@ impl Core {
         let state = self.context(index);
         if let Some(running) = self.running() {
             let message = format!("waits for the context `{}`; a task can wait for its children only", state.name);
-            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin(running.record), message));
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         }
         self.context_waiters.fetch_add(1, Ordering::SeqCst);
         let waited = self.waiters.wait_quiet(self, |core| core.context(index).is_quiet());
@@ -343,12 +345,19 @@ impl Core {
 
     /// Runs ready tasks right here: the serial engine.
     fn run_serially(&self, local: &mut Local) {
-        let Some(turn) = &self.serial else { return };
+        let Some(serial) = &self.serial else { return };
         // A task that submits runs its children at once; other threads wait for their turn.
-        let _turn = self.running().is_none().then(|| lock(turn));
-        while let Some((_, ready)) = local.ready.pop() {
-            self.run_ready(local, ready);
+        let turn = self.running().is_none().then(|| lock(&serial.turn));
+        if turn.is_some() {
+            serial.begin();
         }
+        while let Some((_, ready)) = local.ready.pop() {
+            with_room(|| self.run_ready(local, ready));
+        }
+        if turn.is_some() {
+            serial.end();
+        }
+        drop(turn);
         // There are no workers to say so to threads that wait for everything.
         self.waiters.note_quiet();
     }

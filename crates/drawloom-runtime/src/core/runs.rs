@@ -134,12 +134,10 @@ impl Core {
     pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
         // SAFETY: promised by the caller.
         let plan = unsafe { Arc::from_raw(plan) };
-        // Names live as long as the runtime.
         let name = plan.name();
         // If it was the last one, bodies are dropped, which are the user's.
         if let Err(said) = quietly(|| drop(plan)) {
-            let name = name.as_str();
-            let message = format!("dropping what the tasks of plan `{name}` captured panicked: {said}");
+            let message = format!("dropping what the tasks of plan `{}` captured panicked: {said}", name.as_str());
             self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }
     }
@@ -147,8 +145,14 @@ impl Core {
     /// Does something while the calling thread counts as running nodes of a plan.
     pub(crate) fn running_nodes<T>(&self, local: &mut Local, at: &At<'_>, f: impl FnOnce(&mut Local) -> T) -> T {
         let run = at.state.run();
-        let running =
-            Running { core: self, id: run, record: self.slab.get(run.index()), local: &raw mut *local, node: Some(at) };
+        let running = Running {
+            core: self,
+            id: run,
+            record: self.slab.get(run.index()),
+            local: &raw mut *local,
+            node: Some(at),
+            outer: RUNNING.get(),
+        };
         let before = RUNNING.replace((&raw const running).cast());
         let result = f(local);
         RUNNING.set(before);

@@ -23,7 +23,7 @@ impl Core {
     /// Cancels the tasks of a context, or all tasks, that have not started. Those that run are left alone.
     pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
         self.failures.cancel(context, error, |spared| self.mark_cancelled(context, spared));
-        self.cancel_calls(|of| context.is_none_or(|context| context == of));
+        self.cancel_calls(|of| context.is_none_or(|context| self.belongs_to(of, context)));
         self.complete_stranded(context);
     }
 
@@ -32,7 +32,7 @@ impl Core {
     fn mark_cancelled(&self, context: Option<u32>, spared: &mut FxHashSet<TaskId>) {
         for index in self.slab.all() {
             let record = self.slab.get(index);
-            let is_meant = || context.is_none_or(|context| peek::context_of(record) == context);
+            let is_meant = || context.is_none_or(|context| self.belongs_to(peek::context_of(record), context));
             if !is_meant() {
                 continue;
             }
@@ -51,10 +51,20 @@ impl Core {
     /// Completes cancelled tasks that wait in contexts where no worker would come to take them.
     fn complete_stranded(&self, context: Option<u32>) {
         let mut local = Local::new(None);
-        for (index, state) in self.contexts.iter().enumerate() {
-            let index = index as u32;
-            let meant = context.is_none_or(|context| context == index);
-            if !meant || state.policy.is_empty() || self.service(index) == peek::Service::Workers {
+        let waiting = self.stalls.waiting();
+        for (index, state) in self.contexts.iter() {
+            let meant = context.is_none_or(|context| self.belongs_to(index, context));
+            if !meant || state.policy.is_empty() {
+                continue;
+            }
+            if let Some(tickets) = &state.tickets {
+                // A policy of the user may keep them to itself.
+                for task in tickets.take(|kind| matches!(kind, ReadyKind::Task(id) if self.is_cancelled(*id))) {
+                    self.run_ready(&mut local, task);
+                }
+                continue;
+            }
+            if self.service(index, &waiting) == peek::Service::Workers {
                 continue;
             }
             let all: Vec<WorkerId> = self.workers.ids().collect();
@@ -107,11 +117,18 @@ impl Core {
             return;
         }
         let mut local = Local::new(None);
+        let all: Vec<WorkerId> = self.workers.ids().collect();
         loop {
-            let ready = self.contexts.iter().find_map(|c| self.workers.ids().find_map(|w: WorkerId| c.policy.pop(w)));
-            let Some(ready) = ready else { break };
-            self.run_ready(&mut local, ready);
-            self.hand_out(&mut local);
+            // Drained, as a policy of the user may hand nothing out.
+            let mut tasks = Vec::new();
+            self.contexts.iter().for_each(|(_, context)| context.policy.drain(&all, &mut tasks));
+            if tasks.is_empty() {
+                break;
+            }
+            for ready in tasks {
+                self.run_ready(&mut local, ready);
+                self.hand_out(&mut local);
+            }
         }
         DRAINING.set(false);
     }

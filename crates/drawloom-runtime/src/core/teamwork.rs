@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use drawloom_trace::{EventKind, IdleReason, Phase};
 
 use super::execute::{begin_contributions, panic_said, quietly};
-use super::{Core, Local, RUNNING, Running};
+use super::{Core, Local, RUNNING, Running, Serial};
 use crate::access::{Arg, Frame, Mode};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
@@ -17,8 +17,11 @@ use crate::task::record::{Description, Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::team::Bounds;
 use crate::team::formation::Call;
-use crate::team::member::{Member, TeamBroke};
+use crate::team::member::{Member, Part, TeamBroke};
 use crate::team::run::TeamRun;
+
+/// How many threads the serial engine starts for a team.
+const MOST_THREADS: u32 = 1024;
 
 impl Core {
     /// Submits a team task, unless no team of its size can be formed.
@@ -34,7 +37,15 @@ impl Core {
         if bounds.least == 0 || bounds.least > bounds.most {
             let message = format!("cannot have a team of {} to {} workers", bounds.least, bounds.most);
             spec.refuse(ErrorKind::Team, message);
-        } else if self.serial.is_none() {
+        } else if self.serial.is_some() {
+            if bounds.least > MOST_THREADS {
+                let message = format!(
+                    "needs a team of at least {} workers, and the serial engine starts at most {MOST_THREADS} threads",
+                    bounds.least
+                );
+                spec.refuse(ErrorKind::Team, message);
+            }
+        } else {
             let workers = context.members().workers.len();
             if bounds.least as usize > workers {
                 let message = format!(
@@ -57,8 +68,8 @@ impl Core {
         if cancelled || args.iter().any(spoiled) {
             // Nothing will run, so nobody is needed for it.
             self.execute(local, id, record);
-        } else if self.serial.is_some() {
-            self.run_team_here(local, id, bounds);
+        } else if let Some(serial) = &self.serial {
+            self.run_team_here(local, id, bounds, serial);
         } else {
             // SAFETY: this thread has claimed the task, and its context does not change.
             let context = unsafe { *record.context.get() };
@@ -125,25 +136,52 @@ impl Core {
     }
 
     /// Runs a team task on threads of its own: the serial engine.
-    fn run_team_here(&self, local: &mut Local, id: TaskId, bounds: Bounds) {
+    fn run_team_here(&self, local: &mut Local, id: TaskId, bounds: Bounds, serial: &Serial) {
         let size = bounds.least;
-        let team = TeamRun::new(id, Vec::new(), size, bounds.lent);
+        let team = TeamRun::new(id, Vec::new(), size, bounds.lent, &self.stalls);
         #[cfg(not(loom))]
         std::thread::scope(|scope| {
+            let team = &team;
+            let mut threads = Vec::new();
             for _ in 1..size {
-                let member = || self.run_member(&mut Local::new(None), &team);
-                if let Err(e) = std::thread::Builder::new().spawn_scoped(scope, member) {
-                    team.call_off(Error::new(ErrorKind::System, format!("cannot start a thread for a team: {e}")));
-                    // Those who do not exist are done.
-                    if team.finish() {
-                        self.complete_team(local, &team);
+                let member = move || {
+                    let mut local = Local::new(None);
+                    self.run_member(&mut local, team);
+                    serial.end();
+                    local.ready
+                };
+                serial.begin();
+                match std::thread::Builder::new().spawn_scoped(scope, member) {
+                    Ok(thread) => threads.push(thread),
+                    Err(e) => {
+                        serial.end();
+                        let message = format!("cannot start a thread for a team: {e}");
+                        team.call_off(Error::of_task(
+                            ErrorKind::System,
+                            self.origin(self.slab.get(id.index())),
+                            message,
+                        ));
+                        // Those who do not exist are done.
+                        if team.finish() {
+                            self.complete_team(local, team);
+                        }
                     }
                 }
             }
-            self.run_member(local, &team);
+            self.run_member(local, team);
+            // From here on the thread only waits for the others, one of which may wait for ever otherwise.
+            serial.end();
+            for thread in threads {
+                // The last one to end completes the task, and may have made others ready.
+                local.ready.extend(thread.join().unwrap_or_default());
+            }
+            serial.begin();
         });
         #[cfg(loom)]
-        self.run_member(local, &team);
+        {
+            let _ = serial;
+            self.run_member(local, &team);
+        }
     }
 
     /// Runs one member's part of a team task. The last one completes the task.
@@ -156,7 +194,7 @@ impl Core {
                 self.run_body_as_member(local, team, rank, record)
             } else {
                 // Lent: the first member never comes to this barrier, but breaks it when it is done.
-                let _ = team.barrier.arrive(0);
+                let _ = team.meet(0, local.worker);
                 true
             };
             let kind = if succeeded { EventKind::End } else { EventKind::Failed };
@@ -178,7 +216,7 @@ impl Core {
         for arg in args.iter().filter(|a| a.mode().replaces()) {
             arg.piece().tree().heal(&arg.piece().indices);
         }
-        let running = Running { core: self, id: team.task, record, local, node: None };
+        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
         self.scope_inside(&running);
         // Making the scope adds no child.
         record.open.fetch_sub(1, Ordering::Relaxed);
@@ -196,13 +234,14 @@ impl Core {
         let places: Vec<*mut u8> =
             contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
         let mut scratch = local.take_scratch();
-        let running = Running { core: self, id: team.task, record, local, node: None };
+        let worker = local.worker;
+        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         let result = if let Some(panic) = panicked {
             Err(panic)
         } else {
             let mut frame = Frame::new(args, counts, &places, &mut scratch, layouts);
-            frame.team = Some((team, rank));
+            frame.team = Some(Part { run: team, rank, worker });
             frame.cpus = Some(&self.workers);
             let description: *mut Description = record.description.get().cast();
             // SAFETY: the description was written before the task could be ready, and the table is not changed. Only the
@@ -251,7 +290,7 @@ impl Core {
         if team.is_called_off() {
             self.tracer.of_task(EventKind::Cancelled, team.task, local.worker);
         }
-        let running = Running { core: self, id: team.task, record, local, node: None };
+        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         self.settle_children(&running);
         RUNNING.set(before);
@@ -276,13 +315,12 @@ impl Core {
 impl<'v> Frame<'v> {
     /// What the body of a team task knows about its team.
     pub(crate) fn member(&self) -> Member<'v> {
-        let (team, rank) = self.team.expect("team bodies run in frames of teams");
-        Member::new(team, rank)
+        Member::new(self.team.expect("team bodies run in frames of teams"))
     }
 
     /// The workers that are lent to the body.
     pub(crate) fn lent(&self) -> crate::team::LentWorkers {
-        let (team, _) = self.team.expect("team bodies run in frames of teams");
+        let team = self.team.expect("team bodies run in frames of teams").run;
         let bound = self.cpus.filter(|workers| workers.bound);
         let cpus = bound.map_or_else(Vec::new, |all| team.workers.iter().filter_map(|w| all.seat(*w).cpu).collect());
         crate::team::LentWorkers { size: team.size as usize, workers: team.workers.clone(), cpus }

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::ReadyKind;
 use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
+use crate::sync::stack::with_room;
 use crate::sync::{Arc, lock};
 use crate::task::body;
 use crate::task::name::Name;
@@ -167,13 +168,13 @@ impl Core {
             }
             if matches!(found, Found::Team) {
                 // SAFETY: as in `run_family`.
-                self.join_family_team(unsafe { &mut *running.local });
+                with_room(|| self.join_family_team(unsafe { &mut *running.local }));
             }
             self.end_family_wait(running, outer);
             if let Found::Task(task) = found
                 && let ReadyKind::Task(id) = task.kind()
             {
-                self.run_family(running, id);
+                with_room(|| self.run_family(running, id));
             }
         }
         Ok(())
@@ -216,7 +217,7 @@ impl Core {
         if self.is_complete(id) {
             return false;
         }
-        self.waiters.register(id, waker.clone());
+        self.waiters.register(id, waker);
         // SeqCst: in one order with `close`; either the completing thread sees the flag, or this one the completion.
         self.slab.get(id.index()).flags.fetch_or(flag::WAITED, Ordering::SeqCst);
         !self.is_complete(id)

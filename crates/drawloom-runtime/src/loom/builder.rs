@@ -21,7 +21,7 @@ use crate::trace::output::Output;
 use crate::worker::{PhaseHook, Workers, cycle};
 
 /// Numbers of workers are small integers, and threads are not free.
-const MOST_WORKERS: usize = 1 << 16;
+const MOST_WORKERS: usize = (1 << 16) - 1;
 
 /// How a runtime is made. See [`Loom::builder`].
 pub struct LoomBuilder {
@@ -174,7 +174,7 @@ impl LoomBuilder {
         if count == 0 && !self.serial {
             return Err(Error::new(ErrorKind::Setting, "a runtime needs at least one worker"));
         }
-        if count >= MOST_WORKERS {
+        if count > MOST_WORKERS {
             let message = format!("a runtime has at most {MOST_WORKERS} workers, and {count} were asked for");
             return Err(Error::new(ErrorKind::Setting, message));
         }
@@ -193,7 +193,7 @@ impl LoomBuilder {
             workers.watch_phases(hook);
         }
         let core = Arc::new(Core::new(self.in_flight.max(1), workers, devices, self.serial, self.patience));
-        core.contexts.push(|_| ContextState::new("main".to_owned(), policy, count));
+        core.contexts.push(ContextState::new("main".to_owned(), policy, count));
         core.found_main_context();
         if self.trace || output.is_some() {
             core.tracer.begin();

@@ -13,13 +13,13 @@ fn members_meet_or_learn_that_they_never_will() {
         let other = Arc::clone(&shared);
         let other = spawn(move || {
             other.1.store(1, Ordering::Relaxed);
-            other.0.arrive(0).unwrap();
+            other.0.meet(0).unwrap();
             // Leaves without coming to the second meeting.
             other.0.leave();
         });
-        shared.0.arrive(0).unwrap();
+        shared.0.meet(0).unwrap();
         assert_eq!(shared.1.load(Ordering::Relaxed), 1, "what was done before the barrier is seen after it");
-        assert!(shared.0.arrive(0).is_err(), "the second meeting breaks");
+        assert!(shared.0.meet(0).is_err(), "the second meeting breaks");
         other.join().unwrap();
     });
 }

@@ -103,8 +103,25 @@ impl Scope {
 
     /// Whether a task of the family is ready that suits who asks, as far as one can see.
     pub(crate) fn has_ready(&self, suits: &dyn Fn(TaskId) -> Suits) -> bool {
-        lock(&self.ready).iter().any(|&task| suits(task) == Suits::Yes)
-            || lock(&self.inner).clone().iter().any(|scope| scope.has_ready(suits))
+        let has = |scope: &Scope| lock(&scope.ready).iter().any(|&task| suits(task) == Suits::Yes);
+        self.find_in_family(|scope| has(scope).then_some(())).is_some()
+    }
+
+    /// Asks this scope, and then those inside of it, which may be nested deeper than a stack is.
+    fn find_in_family<T>(&self, ask: impl Fn(&Scope) -> Option<T>) -> Option<T> {
+        if let found @ Some(_) = ask(self) {
+            return found;
+        }
+        let inside = |scope: &Scope, next: &mut Vec<Arc<Scope>>| next.extend(lock(&scope.inner).iter().rev().cloned());
+        let mut next = Vec::new();
+        inside(self, &mut next);
+        while let Some(scope) = next.pop() {
+            if let found @ Some(_) = ask(&scope) {
+                return found;
+            }
+            inside(&scope, &mut next);
+        }
+        None
     }
 
     pub(crate) fn push(&self, task: TaskId) {
@@ -114,10 +131,7 @@ impl Scope {
     /// The next task of the family that is ready and suits who asks: a child, or a child of a child. Those that do not suit
     /// stay for others of the family.
     pub(crate) fn pop_family(&self, suits: &dyn Fn(TaskId) -> Suits) -> Option<TaskId> {
-        self.pop(suits).or_else(|| {
-            let inner = lock(&self.inner).clone();
-            inner.iter().find_map(|scope| scope.pop_family(suits))
-        })
+        self.find_in_family(|scope| scope.pop(suits))
     }
 
     fn pop(&self, suits: &dyn Fn(TaskId) -> Suits) -> Option<TaskId> {

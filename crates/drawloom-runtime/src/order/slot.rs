@@ -49,7 +49,7 @@ pub(crate) struct OpenReduction {
 impl OpenReduction {
     /// Whether contributions with these folds belong to it.
     pub(crate) fn takes(&self, folds: &dyn Folds, ordered: bool) -> bool {
-        self.reduction.folds.name() == folds.name() && self.reduction.ordered == ordered
+        self.reduction.ordered == ordered && self.reduction.folds.mixes_with(folds)
     }
 }
 

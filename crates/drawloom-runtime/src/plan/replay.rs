@@ -244,16 +244,20 @@ impl PlanState {
     }
 
     fn run_all(&self, core: &Core, at: &At<'_>, scratch: &mut Scratchpad, log: &mut impl NodeLog) {
+        // One thread runs everything, so nothing but the node before has to end first.
+        let mut alone = true;
         for node in 0..self.pattern.nodes.len() as u32 {
             at.node.set(node);
             if self.is_apart(&self.pattern.nodes[node as usize]) {
                 self.launch(core, node);
+                // The log does not know when that one ended.
+                alone = false;
                 continue;
             }
             if !self.may_be_given_up(core) || !self.give_up(core, node, log) {
-                // One thread runs everything, so nothing but the node before has to end first.
-                self.run_node(core, node, scratch, true, log);
+                self.run_node(core, node, scratch, alone, log);
             }
+            alone |= self.pattern.nodes[node as usize].work != NodeWork::Nothing;
         }
     }
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::central::{Eager, Prio};
-use super::queue::Queue;
+use super::guarded::{Guarded, Tickets};
 use super::random::Random;
 use super::stealing::Stealing;
-use super::{Policy, Ready, WorkerId, WorkersView};
+use super::{Policy, WorkersView};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
 
@@ -15,6 +15,13 @@ use crate::sync::Arc;
 pub const NAMES: [&str; 5] = ["lws", "ws", "eager", "prio", "random"];
 
 type Make = dyn Fn(&WorkersView) -> Box<dyn Policy> + Send + Sync;
+
+/// A policy that was made.
+pub(crate) struct Made {
+    pub(crate) policy: Box<dyn Policy>,
+    /// What a policy of the user has; ours are trusted.
+    pub(crate) tickets: Option<Arc<Tickets>>,
+}
 
 /// A policy that is not made yet.
 #[derive(Clone)]
@@ -44,17 +51,19 @@ impl Choice {
     }
 
     /// Makes the policy.
-    pub(crate) fn make(&self, workers: &WorkersView) -> Result<Box<dyn Policy>> {
+    pub(crate) fn make(&self, workers: &WorkersView) -> Result<Made> {
         let name = match self {
             Choice::Named(name) => name.as_str(),
             Choice::Made(make) => {
                 let policy = catch_unwind(AssertUnwindSafe(|| make(workers)))
                     .map_err(|_| Error::new(ErrorKind::Setting, "the function that makes the policy panicked"))?;
-                return Ok(Box::new(Guarded { policy, stranded: Queue::default() }));
+                let tickets = Arc::new(Tickets::default());
+                let policy = Box::new(Guarded::new(policy, Arc::clone(&tickets)));
+                return Ok(Made { policy, tickets: Some(tickets) });
             }
         };
         let seed = || name.strip_prefix("random:").and_then(|seed| seed.parse().ok());
-        Ok(match name {
+        let policy: Box<dyn Policy> = match name {
             "lws" => Box::new(Stealing::nearest_first(workers)),
             "ws" => Box::new(Stealing::round_robin(workers.len())),
             "eager" => Box::new(Eager::default()),
@@ -68,54 +77,7 @@ impl Choice {
                     return Err(Error::new(ErrorKind::Setting, message));
                 }
             },
-        })
-    }
-}
-
-/// Keeps a panic in a user's policy from killing a worker or losing a task.
-struct Guarded {
-    policy: Box<dyn Policy>,
-    /// Tasks that the policy panicked over.
-    stranded: Queue,
-}
-
-impl Policy for Guarded {
-    fn push(&self, task: Ready, by: Option<WorkerId>) {
-        if catch_unwind(AssertUnwindSafe(|| self.policy.push(task, by))).is_err() {
-            // The policy may have taken it before it panicked. A task that comes out twice runs once.
-            self.stranded.push_back(task);
-        }
-    }
-
-    fn pop(&self, worker: WorkerId) -> Option<Ready> {
-        let stranded = self.stranded.pop_front();
-        stranded.or_else(|| catch_unwind(AssertUnwindSafe(|| self.policy.pop(worker))).ok().flatten())
-    }
-
-    fn len(&self) -> usize {
-        self.stranded.len() + catch_unwind(AssertUnwindSafe(|| self.policy.len())).unwrap_or(0)
-    }
-
-    fn set_workers(&self, workers: &[WorkerId]) {
-        let _ = catch_unwind(AssertUnwindSafe(|| self.policy.set_workers(workers)));
-    }
-
-    fn drain(&self, workers: &[WorkerId], into: &mut Vec<Ready>) {
-        while let Some(task) = self.stranded.pop_front() {
-            into.push(task);
-        }
-        let _ = catch_unwind(AssertUnwindSafe(|| self.policy.drain(workers, into)));
-    }
-
-    fn follows_on(&self) -> bool {
-        catch_unwind(AssertUnwindSafe(|| self.policy.follows_on())).unwrap_or(false)
-    }
-
-    fn suits_all(&self) -> bool {
-        catch_unwind(AssertUnwindSafe(|| self.policy.suits_all())).unwrap_or(false)
-    }
-
-    fn team_size(&self, least: u32, most: u32, free: u32) -> u32 {
-        catch_unwind(AssertUnwindSafe(|| self.policy.team_size(least, most, free))).unwrap_or(least)
+        };
+        Ok(Made { policy, tickets: None })
     }
 }

@@ -8,6 +8,7 @@
 //! | [`random`] | tasks are placed by lot |
 //! | [`view`] | what a policy may know about the workers |
 //! | [`choice`] | policies by name, and policies of users |
+//! | `guarded` | what keeps a runtime sound whatever a policy of the user does |
 //!
 //! # A policy of your own
 //!
@@ -43,6 +44,7 @@
 
 pub mod central;
 pub mod choice;
+pub(crate) mod guarded;
 pub mod queue;
 pub mod random;
 pub mod stealing;
@@ -70,8 +72,8 @@ impl std::fmt::Display for WorkerId {
     }
 }
 
-/// A task that may run now.
-#[derive(Clone, Copy, Debug)]
+/// A task that may run now. There is one of it: a policy passes it on, and cannot make another one.
+#[derive(Debug)]
 pub struct Ready {
     /// The task, or the address of the plan.
     what: u64,
@@ -112,6 +114,20 @@ impl Ready {
         }
     }
 
+    /// What it is, without its priority.
+    pub(crate) fn key(&self) -> ReadyKey {
+        (self.what, self.run)
+    }
+
+    pub(crate) fn from_key((what, run): ReadyKey, priority: i32) -> Self {
+        Self { what, run, priority }
+    }
+
+    /// The same again. Whoever does this makes sure that only one of them is run.
+    fn duplicate(&self) -> Self {
+        Self { ..*self }
+    }
+
     /// Whether the order among ready tasks should follow its priority, also where that is not the only thing to follow.
     /// Nodes of plans whose priorities are those of their critical paths come in a good order already.
     #[inline]
@@ -125,6 +141,9 @@ impl Ready {
     }
 }
 
+/// What a ready task is, to be compared.
+pub(crate) type ReadyKey = (u64, u32);
+
 /// What is ready. The plan of a node lives until the run is complete, which is after all its nodes.
 pub(crate) enum ReadyKind {
     Task(TaskId),
@@ -135,8 +154,9 @@ pub(crate) enum ReadyKind {
 /// Decides which ready task runs next on which worker.
 ///
 /// One instance serves one context. All methods may be called by several threads at once, and none of them may block or
-/// change contexts. Every task that is pushed must come out exactly once. A panic of a user's policy is caught; the task at
-/// hand is kept.
+/// change contexts. Every task that is pushed must come out exactly once, from the policy that it was pushed into. A task
+/// that a policy keeps to itself is named when a wait reports a stall, and runs when its context is deleted; what was never
+/// pushed into the policy is thrown away when it comes out. A panic of a user's policy is caught; the task at hand is kept.
 pub trait Policy: Send + Sync {
     /// Takes a task that became ready: on a worker, or outside of all workers. The worker was in the context when it began
     /// what it does now, and may have left since.

@@ -56,7 +56,7 @@ impl Queue {
         if self.is_empty() {
             return None;
         }
-        let mut batch: [Option<Ready>; 32] = [None; 32];
+        let mut batch: [Option<Ready>; 32] = [const { None }; 32];
         let mut count = 0;
         let first = {
             let mut tasks = lock(&self.tasks);
@@ -71,7 +71,7 @@ impl Queue {
         };
         if count > 0 {
             let mut tasks = lock(&other.tasks);
-            tasks.extend(batch[..count].iter().rev().flatten());
+            tasks.extend(batch[..count].iter_mut().rev().filter_map(Option::take));
             other.publish(&tasks);
         }
         first

@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::{On, State};
+use super::State;
+use super::blocked::{Blocked, Waiting};
 use crate::core::{Core, Service};
 use crate::task::record::{Kind, TaskId};
 
@@ -40,6 +41,10 @@ pub(super) struct Picture {
     pub(super) earlier: FxHashMap<u32, Vec<u32>>,
     /// Equal when nothing has changed.
     pub(super) signature: u64,
+    /// The threads that waited inside of tasks when the picture was judged.
+    pub(super) waiting: Waiting,
+    /// Whether a policy of the user keeps tasks that are ready.
+    pub(super) kept: bool,
 }
 
 impl Picture {
@@ -52,20 +57,20 @@ impl Picture {
         }
         let mut hasher = FxHasher::default();
         entries.hash(&mut hasher);
-        Self { entries, commuting: core.commuting(), earlier, signature: hasher.finish() }
+        let signature = hasher.finish();
+        Self { entries, commuting: core.commuting(), earlier, signature, waiting: Waiting::default(), kept: false }
     }
 
     /// Whether anything can go on.
-    pub(super) fn motion(&self, core: &Core, state: &State) -> Motion {
-        let is_done = |on: On| match on {
-            On::Task(id) => core.is_complete(id),
-            On::Turn(id) => core.is_complete(id) || core.look_at(id.index()).pending == 0,
-            On::Room => core.slab.has_room(),
-            On::Everything => core.is_everything_complete(),
-        };
-        if state.blocked.iter().any(|b| is_done(b.on)) {
+    pub(super) fn judge(&mut self, core: &Core, state: &State) -> Motion {
+        if state.blocked.iter().any(Blocked::goes_on) {
             return Motion::Now;
         }
+        let mut hasher = FxHasher::default();
+        (self.signature, state.inside_changes).hash(&mut hasher);
+        self.signature = hasher.finish();
+        self.waiting = state.waiting();
+        self.kept = self.entries.iter().any(|e| self.is_kept(core, e));
         let mut motion = Motion::Never;
         for entry in &self.entries {
             let one = self.motion_of(core, state, entry);
@@ -76,6 +81,16 @@ impl Picture {
             }
         }
         motion
+    }
+
+    /// Whether a policy of the user keeps a task that is ready, or nodes of a run.
+    pub(super) fn is_kept(&self, core: &Core, entry: &Entry) -> bool {
+        entry.kind == Kind::Task
+            && entry.pending == 0
+            && match (entry.claimed, entry.run) {
+                (false, _) => !self.commuting.contains(&entry.id) && core.keeps_tasks(entry.context),
+                (true, run) => run && core.keeps_nodes(),
+            }
     }
 
     fn motion_of(&self, core: &Core, state: &State, entry: &Entry) -> Motion {
@@ -102,10 +117,11 @@ impl Picture {
                 if entry.run || core.teams.is_waiting(entry.id) { Motion::Perhaps } else { Motion::Never }
             }
             Kind::Task if self.commuting.contains(&entry.id) => Motion::Never,
-            Kind::Task => match core.service(entry.context) {
+            Kind::Task if core.keeps_tasks(entry.context) => Motion::Perhaps,
+            Kind::Task => match core.service(entry.context, &self.waiting) {
                 Service::Workers => Motion::Now,
                 // Someone may drive a worker, or give the context one.
-                Service::Undriven | Service::Nobody => Motion::Perhaps,
+                Service::Waiting | Service::Undriven | Service::Nobody => Motion::Perhaps,
             },
         }
     }

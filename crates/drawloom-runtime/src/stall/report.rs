@@ -55,8 +55,10 @@ impl Report<'_> {
         match entry.kind {
             Kind::Task => {
                 // A run of a plan that has begun waits when nobody comes for its nodes.
-                let unserved = || entry.run && self.core.service(entry.context) != Service::Workers;
-                entry.pending > 0 || !entry.claimed || self.core.teams.is_waiting(entry.id) || unserved()
+                let unserved =
+                    || entry.run && self.core.service(entry.context, &self.picture.waiting) != Service::Workers;
+                let waits = entry.pending > 0 || !entry.claimed || self.core.teams.is_waiting(entry.id);
+                waits || unserved() || self.picture.is_kept(self.core, entry)
             }
             Kind::Held => entry.pending > 0,
             _ => false,
@@ -82,6 +84,10 @@ impl Report<'_> {
             Some(guard) if entry.kind == Kind::Held => self.guard_words(guard, false),
             _ => self.core.peek_origin(entry.id)?.to_string(),
         };
+        if self.picture.is_kept(self.core, entry) {
+            let name = self.core.context_name(self.core.home(entry.context));
+            return Some(format!("{who} is ready, but the policy of context `{name}` does not hand it out"));
+        }
         let what = if entry.pending > 0 {
             self.cause(entry.id.index(), 0)?
         } else if let Some(team) = self.core.teams.what_waits(self.core, entry.id) {
@@ -90,7 +96,8 @@ impl Report<'_> {
             "data that a task which commutes with it has".to_owned()
         } else {
             let name = self.core.context_name(entry.context);
-            match self.core.service(entry.context) {
+            match self.core.service(entry.context, &self.picture.waiting) {
+                Service::Waiting => format!("a worker: all those of context `{name}` wait inside of tasks"),
                 Service::Undriven => format!("a worker of context `{name}`, all of which the application drives"),
                 _ => format!("a worker: context `{name}` has none"),
             }

@@ -35,11 +35,6 @@ impl<T> Grow<T> {
         let (chunk, offset) = place(index);
         self.chunks.get(chunk)?.get()?[offset].get()
     }
-
-    /// All elements so far.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..).map_while(|i| self.get(i))
-    }
 }
 
 #[inline]

@@ -185,7 +185,8 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     where
         A: Append<Reduce<R>>,
     {
-        self.spec.extras().folds.push((folds::<R::Element, O>(operator), ordered));
+        let folds = folds::<R::Element, O>(operator, self.core, &self.spec);
+        self.spec.extras().folds.push((folds, ordered));
         self.with::<Reduce<R>, R>(region, Mode::Reduce)
     }
 
@@ -333,7 +334,7 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
 impl<'a, A> Task<'a, A> {
     /// The task starts after another one is complete, and is cancelled when that one fails.
     pub fn after(mut self, task: &'a impl Pending) -> Self {
-        if let Some(id) = self.own(task) {
+        if let Some(id) = self.own(task, "come after") {
             self.spec.extras().after.push(id);
         }
         self
@@ -341,17 +342,18 @@ impl<'a, A> Task<'a, A> {
 
     /// The task is complete only when another one is, too.
     pub fn ends_with(mut self, task: &impl Pending) -> Self {
-        if let Some(id) = self.own(task) {
+        if let Some(id) = self.own(task, "end with") {
             self.spec.extras().ends_with.push(id);
         }
         self
     }
 
-    fn own(&mut self, task: &impl Pending) -> Option<TaskId> {
+    fn own(&mut self, task: &impl Pending, verb: &str) -> Option<TaskId> {
         if task.belongs_to(self.core) {
             return Some(task.id());
         }
-        self.spec.refuse(ErrorKind::Foreign, "cannot come after a task of another runtime".to_owned());
+        let message = format!("cannot {verb} {}, which belongs to another runtime", task.describe());
+        self.spec.refuse(ErrorKind::Foreign, message);
         None
     }
 

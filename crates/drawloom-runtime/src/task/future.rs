@@ -17,6 +17,9 @@ pub trait Pending {
     fn id(&self) -> TaskId;
     #[doc(hidden)]
     fn belongs_to(&self, core: &Arc<Core>) -> bool;
+    /// What it is called, in words.
+    #[doc(hidden)]
+    fn describe(&self) -> String;
 }
 
 /// The result of a task that may not have run yet. Dropping it does not stop the task.
@@ -130,6 +133,10 @@ impl<T> Pending for Future<T> {
 
     fn belongs_to(&self, core: &Arc<Core>) -> bool {
         Arc::ptr_eq(&self.core, core)
+    }
+
+    fn describe(&self) -> String {
+        self.core.peek_origin(self.id).map_or_else(|| "a task that is complete".to_owned(), |origin| origin.to_string())
     }
 }
 

@@ -36,7 +36,12 @@ impl Barrier {
     }
 
     /// Waits until all members have arrived for the same purpose.
-    pub(crate) fn arrive(&self, purpose: usize) -> Result<(), Broken> {
+    pub(crate) fn meet(&self, purpose: usize) -> Result<(), Broken> {
+        self.arrive(purpose)?.map_or(Ok(()), |round| self.sleep(round))
+    }
+
+    /// Arrives, and looks for a while whether the others do. Returns the round whose end is left to be waited for, if it is.
+    pub(crate) fn arrive(&self, purpose: usize) -> Result<Option<u64>, Broken> {
         let mut meeting = lock(&self.state);
         // Relaxed: written under the lock.
         let round = self.round.load(Ordering::Relaxed);
@@ -56,16 +61,21 @@ impl Barrier {
             // Release: pairs with the looking below; what was done before the barrier is seen after it.
             self.round.store(round + 1, Ordering::Release);
             self.changed.notify_all();
-            return Ok(());
+            return Ok(None);
         }
         drop(meeting);
         for _ in 0..LOOKS {
             // Acquire: pairs with the store above.
             if self.round.load(Ordering::Acquire) != round {
-                return Ok(());
+                return Ok(None);
             }
             hint::spin_loop();
         }
+        Ok(Some(round))
+    }
+
+    /// Sleeps until a round is over.
+    pub(crate) fn sleep(&self, round: u64) -> Result<(), Broken> {
         let mut meeting = lock(&self.state);
         loop {
             if self.round.load(Ordering::Acquire) != round {
@@ -76,6 +86,11 @@ impl Barrier {
             }
             meeting = self.changed.wait(meeting).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
+    }
+
+    /// Whether a member that waits for the end of a round would go on if it looked now.
+    pub(crate) fn is_over(&self, round: u64) -> bool {
+        lock(&self.state).broken || self.round.load(Ordering::Acquire) != round
     }
 
     /// A member leaves for good.

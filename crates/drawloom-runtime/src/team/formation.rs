@@ -220,6 +220,6 @@ impl Call {
             return None;
         }
         let size = team.len() as u32;
-        Some(TeamRun::new(self.task, team, size, lent))
+        Some(TeamRun::new(self.task, team, size, lent, &core.stalls))
     }
 }

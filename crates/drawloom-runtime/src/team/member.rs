@@ -10,33 +10,40 @@ use crate::topology::CpuId;
 ///
 /// It stays on the worker's thread: what one member does counts once.
 pub struct Member<'v> {
-    run: &'v TeamRun,
-    rank: u32,
+    part: Part<'v>,
     /// Neither `Send` nor `Sync`.
     thread: PhantomData<*const ()>,
+}
+
+/// Which part in which team a thread has, and which worker it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'v> {
+    pub(crate) run: &'v TeamRun,
+    pub(crate) rank: u32,
+    pub(crate) worker: Option<WorkerId>,
 }
 
 /// A member found that its barrier can never be passed.
 pub(crate) struct TeamBroke;
 
 impl<'v> Member<'v> {
-    pub(crate) fn new(run: &'v TeamRun, rank: u32) -> Self {
-        Self { run, rank, thread: PhantomData }
+    pub(crate) fn new(part: Part<'v>) -> Self {
+        Self { part, thread: PhantomData }
     }
 
     /// The number of this member, from zero.
     pub fn rank(&self) -> usize {
-        self.rank as usize
+        self.part.rank as usize
     }
 
     /// How many members the team has.
     pub fn size(&self) -> usize {
-        self.run.size as usize
+        self.part.run.size as usize
     }
 
     /// The workers of the team, in ascending order; none in the serial engine.
     pub fn workers(&self) -> &[WorkerId] {
-        &self.run.workers
+        &self.part.run.workers
     }
 
     /// Waits until all members have come here. What any of them did before is seen by all of them after.
@@ -62,7 +69,7 @@ impl<'v> Member<'v> {
     }
 
     pub(crate) fn try_meet(&self, purpose: usize) -> Result<(), super::barrier::Broken> {
-        self.run.barrier.arrive(purpose)
+        self.part.run.meet(purpose, self.part.worker)
     }
 
     /// This member's part of `0..len`. The parts of all members are disjoint, cover everything, and differ in length by at

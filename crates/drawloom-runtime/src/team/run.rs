@@ -2,11 +2,12 @@
 
 use crate::error::Error;
 use crate::policy::WorkerId;
+use crate::stall::Stalls;
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Arc, Mutex, lock};
 use crate::task::record::TaskId;
 
-use super::barrier::Barrier;
+use super::barrier::{Barrier, Broken};
 
 /// One job that several workers share.
 pub(crate) struct TeamRun {
@@ -21,13 +22,15 @@ pub(crate) struct TeamRun {
     /// Whether the body must not run.
     called_off: AtomicBool,
     start: Barrier,
-    pub(crate) barrier: Barrier,
+    barrier: Barrier,
+    /// Where members that wait for others are noted.
+    stalls: Arc<Stalls>,
     /// Why the task failed, by the lowest rank that knows.
     failure: Mutex<Option<(u32, Error)>>,
 }
 
 impl TeamRun {
-    pub(crate) fn new(task: TaskId, workers: Vec<WorkerId>, size: u32, lent: bool) -> Self {
+    pub(crate) fn new(task: TaskId, workers: Vec<WorkerId>, size: u32, lent: bool, stalls: &Arc<Stalls>) -> Self {
         Self {
             task,
             workers,
@@ -38,6 +41,7 @@ impl TeamRun {
             called_off: AtomicBool::new(false),
             start: Barrier::new(size),
             barrier: Barrier::new(size),
+            stalls: Arc::clone(stalls),
             failure: Mutex::new(None),
         }
     }
@@ -53,7 +57,7 @@ impl TeamRun {
             self.fail(rank, error);
             self.called_off.store(true, Ordering::Relaxed);
         }
-        let complete = self.start.arrive(0).is_ok();
+        let complete = self.start.meet(0).is_ok();
         (rank, complete && !self.called_off.load(Ordering::Relaxed))
     }
 
@@ -75,6 +79,15 @@ impl TeamRun {
         if failure.as_ref().is_none_or(|(known, _)| rank < *known) {
             *failure = Some((rank, error));
         }
+    }
+
+    /// A member waits for the others, for a purpose. It may wait for ever: for one that waits itself for what it keeps
+    /// the member's worker from.
+    pub(crate) fn meet(&self, purpose: usize, worker: Option<WorkerId>) -> Result<(), Broken> {
+        let Some(round) = self.barrier.arrive(purpose)? else { return Ok(()) };
+        let is_over = || self.barrier.is_over(round);
+        let _note = self.stalls.enter(Some(worker), &is_over);
+        self.barrier.sleep(round)
     }
 
     /// A member is done. True for the last one, who completes the task.

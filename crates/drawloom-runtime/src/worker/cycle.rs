@@ -32,7 +32,7 @@ pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
     core.workers.sit_down(worker);
     let mut local = Local::of_worker(core, worker);
     run_seated(core, &mut local, worker, None);
-    core.workers.get_up();
+    core.workers.get_up(worker);
 }
 
 /// Drives a worker at whose place the calling thread sits, and which counts as driven until this returns.

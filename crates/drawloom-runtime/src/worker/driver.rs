@@ -61,8 +61,17 @@ impl Driver {
     /// Begins to drive the worker on the calling thread, which is bound to the worker's processor if the runtime binds.
     ///
     /// # Errors
-    /// When the thread drives another worker of the runtime, or runs a task.
+    /// When the worker was initialised before, here or on another thread, and not deinitialised; when the thread drives
+    /// another worker of the runtime, or runs a task of it.
     pub fn init(&mut self) -> Result<()> {
+        if self.local.is_some() {
+            let message = format!("{} was initialised already; `deinit` comes first", self.worker);
+            return Err(Error::new(ErrorKind::Setting, message));
+        }
+        if let Some(task) = self.core.running_origin() {
+            let message = format!("cannot drive {} meanwhile", self.worker);
+            return Err(Error::of_task(ErrorKind::Setting, task, message));
+        }
         if let Some(other) = self.core.workers.current() {
             let message = format!("this thread drives {other} already, and cannot drive {} too", self.worker);
             return Err(Error::new(ErrorKind::Setting, message));
@@ -77,13 +86,14 @@ impl Driver {
     /// # Errors
     /// Before `init`, on another thread than that of `init`, and inside of a task.
     pub fn run_once(&mut self) -> Result<bool> {
-        if self.core.workers.current() != Some(self.worker) || self.core.running().is_some() {
+        let Some(local) = &mut self.local else {
+            let message = format!("{} was not initialised; `init` comes first", self.worker);
+            return Err(Error::new(ErrorKind::Setting, message));
+        };
+        if !self.core.workers.is_driven_here(self.worker) || self.core.running().is_some() {
             let message = format!("{} must be driven by the thread that called `init`, outside of tasks", self.worker);
             return Err(Error::new(ErrorKind::Setting, message));
         }
-        let Some(local) = &mut self.local else {
-            return Err(Error::new(ErrorKind::Setting, format!("{} was not initialised", self.worker)));
-        };
         self.core.workers.begin_step();
         let found = match self.next.take() {
             Some(task) => Found::Task(task),
@@ -98,7 +108,8 @@ impl Driver {
         Ok(worked)
     }
 
-    /// Ends driving the worker. A task that was to be next goes back.
+    /// Ends driving the worker. A task that was to be next goes back. This may be done by another thread than that of `init`,
+    /// which then stays bound to the worker's processor, if the runtime binds.
     pub fn deinit(&mut self) {
         let Some(mut local) = self.local.take() else { return };
         if let Some(next) = self.next.take() {
@@ -106,9 +117,7 @@ impl Driver {
             self.core.hand_out(&mut local);
         }
         self.core.flush(&mut local);
-        if self.core.workers.current() == Some(self.worker) {
-            self.core.workers.get_up();
-        }
+        self.core.workers.get_up(self.worker);
     }
 
     /// Drives the worker until the runtime ends.

@@ -45,13 +45,28 @@ pub(crate) struct Workers {
     stopping: AtomicBool,
     /// How often each worker went to sleep.
     pub(crate) parked: Vec<Padded<AtomicU64>>,
+    /// How many tasks of other contexts than the main one each worker completed.
+    pub(crate) executed: Vec<Padded<AtomicU64>>,
+    /// How many tasks each worker took from others in contexts that have retired.
+    pub(crate) stolen: Vec<AtomicU64>,
     phases: OnceLock<PhaseHook>,
     watched: AtomicBool,
 }
 
 thread_local! {
-    /// The worker that this thread drives, and whose it is.
-    static SEAT: Cell<(*const Seat, u32)> = const { Cell::new((std::ptr::null(), 0)) };
+    /// The number of this thread, once it has driven a worker of any runtime or changed contexts; zero before.
+    static THREAD: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How many threads have a number. No part of any protocol: a number only tells threads apart, and none is used twice.
+static THREADS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// The number of the calling thread.
+pub(crate) fn this_thread() -> u64 {
+    if THREAD.get() == 0 {
+        THREAD.set(THREADS.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
+    }
+    THREAD.get()
 }
 
 impl Workers {
@@ -68,6 +83,8 @@ impl Workers {
             driven: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             parked: (0..count).map(|_| Padded::default()).collect(),
+            executed: (0..count).map(|_| Padded::default()).collect(),
+            stolen: (0..count).map(|_| AtomicU64::new(0)).collect(),
             phases: OnceLock::new(),
             watched: AtomicBool::new(false),
         }
@@ -93,13 +110,13 @@ impl Workers {
             // The mask may have changed since the start. A worker that cannot be bound still works.
             let _ = topology.bind_current_thread(cpu);
         }
-        SEAT.set((self.seats.as_ptr(), worker.0));
+        self.seat(worker).driver.store(this_thread(), Ordering::SeqCst);
     }
 
-    /// The thread gets up again.
-    pub(crate) fn get_up(&self) {
-        SEAT.set((std::ptr::null(), 0));
-        if let (true, Some(topology)) = (self.bound, &self.topology) {
+    /// Nobody drives the worker any more. The thread that did so may go where it likes again, if it is the calling one.
+    pub(crate) fn get_up(&self, worker: WorkerId) {
+        let was = self.seat(worker).driver.swap(0, Ordering::SeqCst);
+        if let (true, true, Some(topology)) = (was == this_thread(), self.bound, &self.topology) {
             let _ = topology.unbind_current_thread();
         }
     }
@@ -119,8 +136,18 @@ impl Workers {
 
     /// The worker that the calling thread drives.
     pub(crate) fn current(&self) -> Option<WorkerId> {
-        let (seats, worker) = SEAT.get();
-        std::ptr::eq(seats, self.seats.as_ptr()).then_some(WorkerId(worker))
+        let this = THREAD.get();
+        // A thread without a number drives nothing.
+        if this == 0 {
+            None
+        } else {
+            self.ids().find(|&worker| self.seat(worker).driver.load(Ordering::SeqCst) == this)
+        }
+    }
+
+    /// Whether the calling thread drives a worker.
+    pub(crate) fn is_driven_here(&self, worker: WorkerId) -> bool {
+        self.seat(worker).driver.load(Ordering::SeqCst) == this_thread()
     }
 
     /// A worker that is driven step by step begins a step.

@@ -23,6 +23,8 @@ pub(crate) struct Seat {
     waiting_in: AtomicU64,
     /// Whether a thread drives the worker continuously.
     pub(crate) driven: AtomicBool,
+    /// The number of the thread that drives the worker, step by step or continuously; zero when none does.
+    pub(super) driver: AtomicU64,
     /// Whether a driver for the worker exists.
     pub(crate) taken: AtomicBool,
     pub(crate) cpu: Option<CpuId>,
@@ -47,6 +49,7 @@ impl Seat {
             generation: AtomicU64::new(0),
             waiting_in: AtomicU64::new(0),
             driven: AtomicBool::new(false),
+            driver: AtomicU64::new(0),
             taken: AtomicBool::new(false),
             cpu,
         }

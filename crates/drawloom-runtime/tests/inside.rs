@@ -1,0 +1,169 @@
+//! Waits inside of tasks, in teams and across contexts: those that can never end, and some that look like it.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use drawloom_runtime::{Context, Error, ErrorKind, Loom, Region, WorkerId};
+
+/// So long that a test which needs it would never end.
+const FOR_EVER: Duration = Duration::from_secs(100_000);
+
+fn patient(workers: usize) -> Loom {
+    Loom::builder().workers(workers).patience(Duration::from_millis(20)).build().unwrap()
+}
+
+fn context(loom: &Loom, name: &str, workers: &[usize]) -> Context {
+    let workers: Vec<WorkerId> = workers.iter().map(|&w| loom.worker(w).unwrap()).collect();
+    loom.context(name).workers(workers).create().unwrap()
+}
+
+/// Waits until everything is complete. A thread outside is told of a stall as well as those inside, if it looks first.
+fn settle(loom: &Loom) {
+    while let Err(error) = loom.wait_all() {
+        assert_eq!(error.kind(), ErrorKind::Stalled, "{error}");
+    }
+}
+
+#[test]
+fn two_workers_that_wait_for_what_only_the_other_may_run_are_told() {
+    let loom = patient(2);
+    let (left, right) = (context(&loom, "left", &[0]), context(&loom, "right", &[1]));
+    let meet = std::sync::Arc::new(std::sync::Barrier::new(2));
+    let (tell, told) = mpsc::channel::<Option<Error>>();
+    for (own, other, name) in [(&left, &right, "for the right"), (&right, &left, "for the left")] {
+        let (handle, other, meet, tell) = (loom.clone(), other.clone(), meet.clone(), tell.clone());
+        loom.task("parent").in_context(own).run(move || {
+            meet.wait();
+            tell.send(handle.task(name).in_context(&other).run(|| ()).wait().err()).unwrap();
+        });
+    }
+    // Once one of them gives up, the other one's child can run.
+    let told: Vec<Error> = told.iter().take(2).flatten().collect();
+    assert!((1..=2).contains(&told.len()));
+    for error in told {
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        let text = error.to_string();
+        assert!(text.starts_with("task `parent` (") && text.contains("waits for task `for the "), "{text}");
+        assert!(text.contains("a worker: all those of context `"), "{text}");
+        assert!(text.contains("wait inside of tasks"), "{text}");
+    }
+    // What was given up runs all the same, now that the workers are free.
+    settle(&loom);
+}
+
+#[test]
+fn a_member_at_a_barrier_keeps_nobody_from_being_told_of_a_stall() {
+    let loom = patient(3);
+    let pair = context(&loom, "pair", &[0, 1]);
+    // Each of the two may be the one that waits, and its child is for the worker of the other one.
+    let of_worker = [context(&loom, "first", &[0]), context(&loom, "second", &[1])];
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    loom.task("team").in_context(&pair).team(2).run(move |member| {
+        if member.rank() == 0 {
+            let other = 1 - handle.current_worker().unwrap().index();
+            let child = handle.task("child").in_context(&of_worker[other]).run(|| ());
+            tell.send(child.wait().unwrap_err()).unwrap();
+        }
+        member.barrier();
+    });
+    let error = told.recv().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    let text = error.to_string();
+    assert!(text.contains("task `team` (") && text.contains("waits for task `child`"), "{text}");
+    assert!(text.contains("a worker: all those of context `"), "{text}");
+    settle(&loom);
+}
+
+#[test]
+fn a_worker_that_is_lent_keeps_nobody_from_being_told_of_a_stall() {
+    let loom = patient(2);
+    let of_worker = [context(&loom, "first", &[0]), context(&loom, "second", &[1])];
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    loom.task("own threads").lent_team(2).run(move |_| {
+        let other = 1 - handle.current_worker().unwrap().index();
+        tell.send(handle.task("child").in_context(&of_worker[other]).run(|| ()).wait().unwrap_err()).unwrap();
+    });
+    let error = told.recv().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    assert!(error.to_string().contains("wait inside of tasks"), "{error}");
+    settle(&loom);
+}
+
+#[test]
+fn a_member_of_a_serial_team_that_waits_for_others_is_no_stall() {
+    for size in [2, 4] {
+        let loom = Loom::builder().make_serial().patience(Duration::ZERO).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let (handle, lent) = (loom.clone(), x.clone());
+        let rounds = loom.task("team").lend(&x).team(size).returns(move |member, _| {
+            // The first member gives all others something to wait for, in the middle of which it is.
+            for round in 0..20_u64 {
+                if member.rank() == 0 {
+                    handle.task("slow").update(&lent).run(move |x| {
+                        *x = (0..100_000).fold(*x, |x, i| std::hint::black_box(x.wrapping_mul(31).wrapping_add(i)));
+                        *x = round;
+                    });
+                } else {
+                    handle.task("quick").read(&lent).run(|_| ()).wait().unwrap();
+                }
+                member.barrier();
+            }
+            20
+        });
+        assert_eq!(rounds.wait().unwrap(), 20);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn what_waits_for_a_serial_team_runs_whichever_member_ends_last() {
+    for _ in 0..200 {
+        let loom = Loom::builder().make_serial().patience(FOR_EVER).build().unwrap();
+        let x = loom.value("x", 1_u64);
+        let guard = x.write().unwrap();
+        loom.task("team").update(&x).team(3).run(|member, mut x| {
+            x.whole(member, |x| *x += 1);
+        });
+        let after = loom.task("after").update(&x).returns(|x| *x);
+        drop(guard);
+        assert_eq!(after.wait().unwrap(), 2);
+    }
+}
+
+#[test]
+fn a_serial_team_of_more_threads_than_can_be_is_refused() {
+    let loom = Loom::serial();
+    let error = loom.task("crowd").team(1_000_000).run(|_| ()).wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Team);
+    assert!(error.to_string().contains("task `crowd`") && error.to_string().contains("1000000"), "{error}");
+}
+
+#[test]
+fn a_task_of_one_runtime_inside_of_a_task_of_another_is_still_inside_of_that() {
+    for outer in [Loom::serial(), Loom::builder().workers(1).patience(FOR_EVER).build().unwrap()] {
+        let inner = Loom::serial();
+        let (first, second) = (outer.clone(), inner.clone());
+        let told = outer
+            .task("outer")
+            .returns(move || {
+                let handle = first.clone();
+                second
+                    .task("inner")
+                    .returns(move || {
+                        // A child of the outer task, which runs right here, or while it is waited for.
+                        let child = handle.task("child").returns(|| 5).wait().unwrap();
+                        (child, handle.wait_all().unwrap_err())
+                    })
+                    .wait()
+                    .unwrap()
+            })
+            .wait()
+            .unwrap();
+        assert_eq!(told.0, 5);
+        assert_eq!(told.1.kind(), ErrorKind::WaitInTask);
+        assert!(told.1.to_string().contains("task `outer`"), "{}", told.1);
+        inner.wait_all().unwrap();
+    }
+}
