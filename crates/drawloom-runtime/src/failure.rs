@@ -22,6 +22,8 @@ use crate::task::record::TaskId;
 pub(crate) struct Failures {
     /// Whether anything failed so far. Never goes back. Apart from what is written often, as it is read all the time.
     any: Padded<AtomicBool>,
+    /// How often something was cancelled. Apart as well, as nodes of plans read it all the time.
+    cancellations: Padded<AtomicU64>,
     /// The number of the last failure.
     last: AtomicU64,
     state: Mutex<State>,
@@ -112,6 +114,23 @@ impl Failures {
         state.cancels.retain(|c| c.context != context);
         state.cancels.push(Cancel { context, error });
         mark(&mut state.spared);
+        // Release: pairs with `cancellations`. Who sees it finds the marks.
+        self.cancellations.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often something was cancelled so far.
+    #[inline]
+    pub(crate) fn cancellations(&self) -> u64 {
+        // Acquire: pairs with `cancel`.
+        self.cancellations.load(Ordering::Acquire)
+    }
+
+    /// What a task that runs, and is marked as one that must not, was cancelled for; none if that was a mistake.
+    pub(crate) fn cancellation(&self, task: TaskId, context: u32) -> Option<Error> {
+        let state = lock(&self.state);
+        let spared = state.spared.contains(&task);
+        let cancel = state.cancels.iter().rev().find(|c| !spared && c.context.is_none_or(|c| c == context));
+        cancel.map(|cancel| cancel.error.clone())
     }
 
     /// All tasks of a context are complete, and there will be no others.

@@ -247,3 +247,25 @@ fn a_worker_that_is_not_driven_on_keeps_nobody_from_what_it_fetches() {
     slow.deinit();
     loom.wait_all().unwrap();
 }
+
+#[test]
+fn recorded_tasks_run_on_devices_in_each_replay() {
+    let (loom, _) = with_accelerators(1);
+    let (x, sum) = (loom.vector("x", vec![1_u64; 10]), loom.value("sum", 0_u64));
+    let capture = loom.capture("there and back");
+    capture.task("here").update(&x).run(|x| x.iter_mut().for_each(|x| *x += 1));
+    capture.task("there").update(&x).on_device("accelerator").run(|x| x.iter_mut().for_each(|x| *x *= 2));
+    capture.task("sum").read(&x).update(&sum).run(|x, sum| *sum += x.iter().sum::<u64>());
+    let plan = capture.plan().unwrap();
+    for _ in 0..3 {
+        plan.start();
+    }
+    assert_eq!(x.to_vec().unwrap(), [22; 10]);
+    assert_eq!(sum.get().unwrap(), 40 + 100 + 220);
+    let words = loom.host_vector("words", vec![String::from("a")]);
+    let capture = loom.capture("stays");
+    capture.task("t").read(&words).on_device("accelerator").run(|_| ());
+    let error = capture.plan().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Setting);
+    assert!(error.to_string().contains("`t`") && error.to_string().contains("`words`"), "{error}");
+}

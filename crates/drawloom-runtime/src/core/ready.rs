@@ -9,6 +9,22 @@ use crate::sync::lock;
 use crate::sync::stack::with_room;
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::worker::cycle::Found;
+use crate::worker::seat::Seat;
+
+/// A worker between two scheduling operations, or a thread that is none and has no operations.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    seat: Option<&'a Seat>,
+    generation: u64,
+}
+
+impl Place<'_> {
+    /// Whether it may go on without another operation: it still belongs to its contexts, and nobody wants anything of it.
+    #[inline]
+    pub(crate) fn may_go_on(self) -> bool {
+        self.seat.is_none_or(|seat| seat.state.is_calm() && seat.generation() == self.generation)
+    }
+}
 
 impl Core {
     /// Hands a task out that became ready outside of a worker's own loop.
@@ -145,17 +161,13 @@ impl Core {
             && self.context(context).follows_on
             && context == local.context
             && priority >= 0
-            && self.may_go_on(local)
+            && self.place(local).may_go_on()
     }
 
-    /// Whether a worker may go on with another node of the same run without a scheduling operation: it still belongs to the
-    /// context, and nobody wants anything of it. So may a thread that is no worker, as it has no operations.
+    /// Where a thread is, from its last scheduling operation to the next.
     #[inline]
-    pub(crate) fn may_go_on(&self, local: &Local) -> bool {
-        local.worker.is_none_or(|worker| {
-            let seat = self.workers.seat(worker);
-            seat.state.is_calm() && seat.generation() == local.generation
-        })
+    pub(crate) fn place(&self, local: &Local) -> Place<'_> {
+        Place { seat: local.worker.map(|worker| self.workers.seat(worker)), generation: local.generation }
     }
 
     /// One scheduling operation of a worker, by the thread that drives it.

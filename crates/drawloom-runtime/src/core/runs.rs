@@ -81,6 +81,12 @@ impl Core {
         }
     }
 
+    /// What a run that has begun was cancelled for, if it was.
+    #[cold]
+    pub(crate) fn why_cancelled(&self, run: TaskId, context: u32) -> Option<Error> {
+        self.is_cancelled(run).then(|| self.failures.cancellation(run, context))?
+    }
+
     /// The run is complete. If its own body has returned, so is the task that stands for it.
     pub(crate) fn end_run(&self, local: &mut Local, run: TaskId, error: Option<Error>) {
         let record = self.slab.get(run.index());

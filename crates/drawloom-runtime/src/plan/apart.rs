@@ -72,7 +72,7 @@ unsafe fn call_node<'v>(payload: *mut Payload, frame: &mut Frame<'v>) -> BodyRes
 impl PlanState {
     /// Whether some nodes are tasks of their own.
     pub(crate) fn has_apart(&self) -> bool {
-        self.pattern.rare.iter().any(|rare| rare.wishes.is_some())
+        self.pattern.apart
     }
 
     /// Whether a node is a task of its own.
@@ -115,7 +115,7 @@ impl PlanState {
         let mut payload = [MaybeUninit::uninit(); PAYLOAD];
         payload[0] = MaybeUninit::new(plan.expose_provenance() as u64);
         payload[1] = MaybeUninit::new(u64::from(number));
-        let because = self.fails_after(&rare.after);
+        let because = self.given_up(core).or_else(|| self.fails_after(&rare.after));
         core.submit_node(self.run(), spec, Body { payload, table: &BODY }, because, |id| {
             core.tracer.stands_for(&self.mark, id, self.run(), number);
         });

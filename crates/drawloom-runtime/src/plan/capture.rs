@@ -122,7 +122,8 @@ impl Capture {
         self.len() == 0
     }
 
-    /// What was recorded as a graph, which can be checked, drawn, and asked for its order.
+    /// What was recorded as a graph, which can be checked, drawn, and asked for its order. Tasks that commute are in it as a
+    /// chain of updates that is marked as reorderable; that tasks end with others is not in it.
     ///
     /// # Errors
     /// When a task was refused.

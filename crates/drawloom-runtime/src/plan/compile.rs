@@ -102,6 +102,8 @@ pub(super) struct Pattern {
     pub(super) task_count: usize,
     /// Whether the user gave priorities.
     pub(super) ranked: bool,
+    /// Whether some nodes are tasks of their own.
+    pub(super) apart: bool,
     /// The highest priority of a node whose task was given none.
     pub(super) plain: i32,
 }
@@ -152,6 +154,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
         roots: Vec::new(),
         ends: 0,
         task_count: tape.tasks.len(),
+        apart: false,
         ranked: given.iter().any(|given| given.is_some_and(|given| given != 0)),
         plain: distance.iter().copied().max().unwrap_or(0),
     };
@@ -172,6 +175,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
                     after: taken.after.iter().map(|&step| node_of[step as usize]).collect(),
                     wishes: Wishes::of(taken),
                 };
+                pattern.apart |= parts.wishes.is_some();
                 if !parts.is_empty() {
                     rare = pattern.rare.len() as u32;
                     pattern.rare.push(parts);

@@ -47,6 +47,8 @@ pub(crate) struct PlanState {
     context: AtomicU32,
     /// Whether the policy is asked for each node, instead of going on with one that the last one made ready.
     asks: AtomicBool,
+    /// How often something had been cancelled when it began.
+    pub(super) cancellations: AtomicU64,
     /// Whether anything went wrong in this run.
     pub(super) troubled: AtomicBool,
     pub(super) trouble: Mutex<Trouble>,
@@ -95,6 +97,7 @@ impl PlanState {
             run: AtomicU64::new(0),
             context: AtomicU32::new(0),
             asks: AtomicBool::new(false),
+            cancellations: AtomicU64::new(0),
             troubled: AtomicBool::new(false),
             trouble: Mutex::default(),
             accumulators: UnsafeCell::new(accumulators),
@@ -196,6 +199,7 @@ impl PlanState {
         self.context.store(context, Ordering::Relaxed);
         self.ends.store(pattern.ends, Ordering::Relaxed);
         self.next_root.store(0, Ordering::Relaxed);
+        self.cancellations.store(core.failures.cancellations(), Ordering::Relaxed);
         self.forget_trouble();
         if core.is_serial() {
             self.run_in_order(core, local);
@@ -250,8 +254,10 @@ impl PlanState {
                 alone = false;
                 continue;
             }
-            self.run_node(core, node, scratch, alone, log);
-            alone = true;
+            if !self.may_be_given_up(core) || !self.give_up(core, node, log) {
+                self.run_node(core, node, scratch, alone, log);
+            }
+            alone |= self.pattern.nodes[node as usize].work != NodeWork::Nothing;
         }
     }
 
@@ -300,7 +306,7 @@ impl PlanState {
         let workers = core.workers.count.max(1);
         let mut ended = 1;
         loop {
-            if !core.may_go_on(local) {
+            if !core.place(local).may_go_on() {
                 // Someone else goes on with the share, or this worker after an operation, if it still belongs to the context.
                 core.push_node(local, context, Ready::share(self));
                 return ended - 1;
@@ -333,6 +339,7 @@ impl PlanState {
     ) -> usize {
         let pattern = &*self.pattern;
         let asks = self.asks.load(Ordering::Relaxed);
+        let place = core.place(local);
         let mut ended = 0;
         let mut next = Some(first);
         // Whether what runs next was made ready by a task that ran here just before.
@@ -344,7 +351,9 @@ impl PlanState {
                 self.launch(core, number);
                 continue;
             }
-            self.run_node(core, number, scratch, node.waits == 0 || (node.waits == 1 && direct), log);
+            if !self.may_be_given_up(core) || !self.give_up(core, number, log) {
+                self.run_node(core, number, scratch, node.waits == 0 || (node.waits == 1 && direct), log);
+            }
             direct = node.work != NodeWork::Nothing;
             if node.later_count == 0 {
                 ended += 1;
@@ -357,7 +366,7 @@ impl PlanState {
                 if later.waits > 1 && self.pending[other as usize].fetch_sub(1, Ordering::AcqRel) != 1 {
                     continue;
                 }
-                if next.is_none() && !asks && core.may_go_on(local) {
+                if next.is_none() && !asks && place.may_go_on() {
                     next = Some(other);
                 } else {
                     core.push_node(local, context, self.ready(other));

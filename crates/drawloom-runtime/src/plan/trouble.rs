@@ -17,6 +17,7 @@ use crate::core::{Core, Local};
 use crate::error::{Error, ErrorKind, LISTED, TaskOrigin};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
+use crate::trace::nodes::NodeLog;
 
 /// What went wrong in a run.
 #[derive(Default)]
@@ -172,6 +173,31 @@ impl PlanState {
         }
         let trouble = lock(&self.trouble);
         after.iter().find_map(|node| trouble.bad.get(node)).cloned()
+    }
+
+    /// Whether something was cancelled since the run began, perhaps the run.
+    #[inline]
+    pub(super) fn may_be_given_up(&self, core: &Core) -> bool {
+        // Relaxed: written before the run's first node was pushed.
+        core.failures.cancellations() != self.cancellations.load(Ordering::Relaxed)
+    }
+
+    /// What the application gave this run up for, if it did since the run began.
+    pub(super) fn given_up(&self, core: &Core) -> Option<Error> {
+        self.may_be_given_up(core).then(|| core.why_cancelled(self.run(), self.context()))?
+    }
+
+    /// Gives a node up that has not started, if the application gave the run up.
+    #[cold]
+    pub(super) fn give_up(&self, core: &Core, number: u32, log: &mut impl NodeLog) -> bool {
+        let node = &self.pattern.nodes[number as usize];
+        // What the runtime does itself follows from that.
+        let NodeWork::Task(_) = node.work else { return false };
+        let Some(because) = self.given_up(core) else { return false };
+        log.start(false);
+        let outcome = self.fail(core, number, self.args(node), Error::cancelled(self.origin(number), because));
+        log.end(number, outcome);
+        true
     }
 
     /// A run begins, and nothing went wrong.

@@ -240,3 +240,69 @@ fn a_run_whose_context_is_emptied_waits_for_workers_and_goes_on_when_it_has_some
         assert_eq!(v.to_vec().unwrap(), vec![11; parts]);
     }
 }
+
+#[test]
+fn cancelling_gives_up_the_tasks_of_a_run_that_have_not_started() {
+    for workers in [1, 2, 8] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let own = loom.context("own").workers(loom.worker_ids()).create().unwrap();
+        for in_context in [false, true] {
+            let ((ready, began), (go, wait)) = (channel(), channel::<()>());
+            let wait = std::sync::Mutex::new(wait);
+            let (x, ran) = (loom.value("x", 0_u64), Arc::new(AtomicU64::new(0)));
+            let capture = loom.capture("long");
+            capture.task("first").update(&x).run(move |_| {
+                ready.send(()).unwrap();
+                wait.lock().unwrap().recv().unwrap();
+            });
+            for i in 0..5 {
+                let ran = Arc::clone(&ran);
+                let task = capture.task("never").update(&x);
+                // Also one that is a task of its own.
+                let task = if i == 3 { task.in_context(&own) } else { task };
+                task.run(move |_| {
+                    ran.fetch_add(1, Ordering::SeqCst);
+                });
+            }
+            let plan = capture.plan().unwrap();
+            let run = if in_context { plan.start_in(&own) } else { plan.start() };
+            began.recv().unwrap();
+            if in_context {
+                own.cancel().unwrap()
+            } else {
+                loom.cancel()
+            };
+            go.send(()).unwrap();
+            let error = run.wait().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+            assert_eq!(error.task().unwrap().name, "long");
+            assert_eq!((error.cancelled_count(), ran.load(Ordering::SeqCst)), (5, 0), "{error}");
+            let _ = loom.wait_all();
+            assert_eq!(x.get().unwrap_err().kind(), ErrorKind::Cancelled);
+        }
+    }
+}
+
+#[test]
+fn a_runtime_ends_with_a_run_that_nobody_serves() {
+    let patience = std::time::Duration::from_millis(20);
+    let loom = Loom::builder().workers(2).patience(patience).build().unwrap();
+    let own = loom.context("own").workers([]).create().unwrap();
+    let x = loom.value("x", 0_u64);
+    let capture = loom.capture("stranded");
+    for i in 0..4 {
+        let task = capture.task("add").update(&x);
+        if i % 2 == 0 {
+            task.in_context(&own).run(|x| *x += 1)
+        } else {
+            task.run(|x| *x += 1)
+        };
+    }
+    let plan = capture.plan().unwrap();
+    let first = plan.start();
+    let second = plan.start_in(&own);
+    drop(loom);
+    for run in [first, second] {
+        assert_eq!(run.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+    }
+}
