@@ -26,7 +26,7 @@ impl Core {
     ) {
         let context = self.context(spec.context);
         if context.is_deleted() {
-            spec.refuse(ErrorKind::Context, format!("cannot run: context `{}` was deleted", context.name));
+            spec.refuse(ErrorKind::Context, format!("cannot run in context `{}`, which was deleted", context.name));
         }
         self.refuse_team(&mut spec);
         let (index, record) = self.take_record(false);
@@ -40,7 +40,7 @@ impl Core {
             .as_ref()
             .and_then(|extras| extras.inside.as_ref())
             .map_or(std::ptr::null(), std::sync::Arc::as_ptr);
-        context.count_submitted();
+        spec.context = self.enter_context(spec.context);
         // SAFETY: as above.
         self.describe(record, Kind::Task, &mut spec, body.table, unsafe { scope.as_ref() }, body.payload);
         announce(id);

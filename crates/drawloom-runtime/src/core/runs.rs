@@ -25,7 +25,7 @@ impl Core {
         let mut spec = Spec::new(plan.name(), plan.location(), *context.as_ref().unwrap_or(&0));
         let (index, record) = self.take_record(self.running().is_none());
         let id = TaskId::new(index, record.generation());
-        self.context(spec.context).count_submitted();
+        spec.context = self.enter_context(spec.context);
         let state = Arc::clone(plan);
         let body = body::once(move |_: &mut Frame<'_>| {
             begin(&state);
@@ -58,7 +58,7 @@ impl Core {
                 let operators = plan.operators();
                 self.tracer.plan(&plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
             }
-            let misplaced = context.err().map(|error| (error.kind(), format!("cannot be run: {}", error.message())));
+            let misplaced = context.err().map(|error| (error.kind(), error.message().to_owned()));
             misplaced.or(missing.map(|message| (ErrorKind::Uninitialised, message)))
         };
         if let Some((kind, message)) = refused {
