@@ -85,6 +85,8 @@ pub enum ErrorKind {
     Retry,
     /// A captured program that cannot be made into a plan. The message holds the diagnostics.
     Plan,
+    /// A device, or its memory, cannot do what was asked of it. The message holds what it said.
+    Device,
     /// The operating system refused.
     System,
 }
@@ -163,6 +165,11 @@ impl Error {
         let inner = Arc::make_mut(&mut self.0);
         (inner.others, inner.others_count) = (others, count);
         self
+    }
+
+    /// What a device or its memory says when it cannot do what was asked of it.
+    pub fn device(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Device, message)
     }
 
     /// What kind of failure it is.

@@ -1,119 +1,12 @@
 //! A second memory in this process: tasks run there on copies, and everyone sees the right values.
 
-use std::alloc::Layout;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+mod heap;
 
-use drawloom_runtime::device::{Device, Launch, Progress};
-use drawloom_runtime::memory::{Address, CopyToken, Direction, Memory};
-use drawloom_runtime::{ErrorKind, Loom, Region, Result, Sum};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
-/// A heap of its own. Copies are done a few questions after they were started, so nobody may rely on them before.
-#[derive(Default)]
-struct Heap {
-    copies: Mutex<HashMap<u64, Pending>>,
-    next: AtomicU64,
-    allocated: AtomicUsize,
-    copied: AtomicUsize,
-}
-
-struct Pending {
-    direction: Direction,
-    host: usize,
-    here: u64,
-    bytes: usize,
-    questions: u32,
-}
-
-// SAFETY: allocations come from the global allocator; copies are done before they are reported as done.
-unsafe impl Memory for Heap {
-    fn name(&self) -> &str {
-        "heap"
-    }
-
-    fn allocate(&self, layout: Layout) -> Result<Address> {
-        self.allocated.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the runtime never asks for no bytes.
-        let memory = unsafe { std::alloc::alloc(layout) };
-        // Poison, so that reading what was never copied is seen.
-        // SAFETY: just allocated.
-        unsafe { memory.write_bytes(0xAB, layout.size()) };
-        Ok(Address(memory as u64))
-    }
-
-    unsafe fn free(&self, address: Address, layout: Layout) {
-        self.allocated.fetch_sub(1, Ordering::Relaxed);
-        // SAFETY: allocated above with the same layout.
-        unsafe { std::alloc::dealloc(address.0 as *mut u8, layout) };
-    }
-
-    unsafe fn start_copy(&self, direction: Direction, host: *mut u8, here: Address, bytes: usize) -> CopyToken {
-        let token = self.next.fetch_add(1, Ordering::Relaxed);
-        let pending = Pending { direction, host: host as usize, here: here.0, bytes, questions: 0 };
-        self.copies.lock().unwrap().insert(token, pending);
-        CopyToken(token)
-    }
-
-    fn host_pointer(&self, address: Address) -> Option<*mut u8> {
-        Some(address.0 as *mut u8)
-    }
-
-    fn is_done(&self, copy: CopyToken) -> bool {
-        let mut copies = self.copies.lock().unwrap();
-        let pending = copies.get_mut(&copy.0).expect("nobody asks after a copy is done");
-        pending.questions += 1;
-        if pending.questions < 3 {
-            return false;
-        }
-        let Pending { direction, host, here, bytes, .. } = copies.remove(&copy.0).unwrap();
-        let (host, here) = (host as *mut u8, here as *mut u8);
-        self.copied.fetch_add(bytes, Ordering::Relaxed);
-        // SAFETY: promised by who started the copy.
-        unsafe {
-            match direction {
-                Direction::FromHost => here.copy_from_nonoverlapping(host, bytes),
-                Direction::ToHost => host.copy_from_nonoverlapping(here, bytes),
-            }
-        }
-        true
-    }
-}
-
-/// Runs bodies on its heap, some time after they were started.
-struct Accelerator {
-    heap: Arc<Heap>,
-    questions: u32,
-}
-
-impl Device for Accelerator {
-    fn kind(&self) -> &str {
-        "accelerator"
-    }
-
-    fn memory(&self) -> Arc<dyn Memory> {
-        Arc::clone(&self.heap) as Arc<dyn Memory>
-    }
-
-    fn start(&mut self, _: &mut Launch<'_>) -> Progress {
-        self.questions = 0;
-        Progress::Pending
-    }
-
-    fn poll(&mut self, launch: &mut Launch<'_>) -> Progress {
-        self.questions += 1;
-        if self.questions < 3 { Progress::Pending } else { Progress::Done(launch.run_body()) }
-    }
-}
-
-fn with_accelerators(count: usize) -> (Loom, Vec<Arc<Heap>>) {
-    let heaps: Vec<Arc<Heap>> = (0..count).map(|_| Arc::default()).collect();
-    let mut builder = Loom::builder().workers(2);
-    for heap in &heaps {
-        builder = builder.device(Accelerator { heap: Arc::clone(heap), questions: 0 });
-    }
-    (builder.build().unwrap(), heaps)
-}
+use drawloom_runtime::{ErrorKind, Loom, Region, Sum};
+use heap::{with_accelerators, with_accelerators_in};
 
 #[test]
 fn data_follows_tasks_between_two_memories() {
@@ -242,6 +135,117 @@ fn a_contribution_leaves_what_it_will_be_folded_into_where_it_is() {
     loom.task("add").reduce(&x, Sum).run(|x| *x += 1).wait().unwrap();
     go.send(()).unwrap();
     assert_eq!(x.get().unwrap(), 11);
+}
+
+#[test]
+fn an_allocation_that_fails_leaves_other_copies_in_order() {
+    let (loom, heaps) = with_accelerators(1);
+    let heap = &heaps[0];
+    let a = loom.vector("a", vec![1_u64; 10]);
+    let b = loom.vector("b", vec![1_u64; 1000]);
+    for round in 0..20 {
+        loom.task("before").write(&a).run(|a| a.fill(3)).wait().unwrap();
+        heap.limit.store(1000, Ordering::SeqCst);
+        heap.held.store(true, Ordering::SeqCst);
+        // The copy of the first region is on its way when there is no room for the second one.
+        let bad = loom.task("bad").read(&a).update(&b).on_device("accelerator").run(|_, _| ());
+        let error = bad.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Device);
+        let text = error.to_string();
+        assert!(text.contains("`bad`") && text.contains("`b`") && text.contains("the heap is full"), "{text}");
+        assert_eq!(heap.in_flight(), 1, "the copy that was started still runs");
+        // Whoever writes next must wait for it, or it would carry away half of the new elements.
+        let write = loom.task("write").write(&a).run(move |a| a.fill(round));
+        heap.held.store(false, Ordering::SeqCst);
+        write.wait().unwrap();
+        heap.limit.store(0, Ordering::SeqCst);
+        let sum: u64 = loom.task("sum").read(&a).on_device("accelerator").returns(|a| a.iter().sum()).wait().unwrap();
+        assert_eq!(sum, 10 * round);
+        loom.task("heal").write(&b).run(|b| b.fill(2)).wait().unwrap();
+        let _ = loom.wait_all();
+    }
+    drop((a, b));
+    drop(loom);
+    assert_eq!((heap.in_flight(), heap.allocated.load(Ordering::Relaxed)), (0, 0));
+}
+
+#[test]
+fn a_region_is_freed_only_when_nothing_is_on_its_way_to_it() {
+    let (loom, heaps) = with_accelerators(1);
+    heaps[0].held.store(true, Ordering::SeqCst);
+    heaps[0].limit.store(1000, Ordering::SeqCst);
+    let a = loom.vector("a", vec![1_u64; 10]);
+    let b = loom.vector("b", vec![1_u64; 1000]);
+    loom.task("bad").read(&a).update(&b).on_device("accelerator").run(|_, _| ()).wait().unwrap_err();
+    assert_eq!(heaps[0].in_flight(), 1);
+    heaps[0].held.store(false, Ordering::SeqCst);
+    drop((a, b));
+    let _ = loom.wait_all();
+    drop(loom);
+    assert_eq!((heaps[0].in_flight(), heaps[0].allocated.load(Ordering::Relaxed)), (0, 0));
+}
+
+#[test]
+fn a_memory_that_panics_fails_the_task_and_nothing_else() {
+    for method in 1..=3 {
+        let (loom, heaps) = with_accelerators(1);
+        let x = loom.vector("x", (0..10_u64).collect());
+        heaps[0].panics.store(method, Ordering::SeqCst);
+        let bad = loom.task("bad").read(&x).on_device("accelerator").run(|_| ());
+        let error = bad.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Device);
+        let text = error.to_string();
+        assert!(text.contains("`bad`") && text.contains("`x`") && text.contains("on fire"), "{method}: {text}");
+        loom.task("there").update(&x).on_device("accelerator").run(|x| x.iter_mut().for_each(|x| *x += 1));
+        loom.wait_all().unwrap();
+        // On the way back, too.
+        if method > 1 {
+            heaps[0].panics.store(method, Ordering::SeqCst);
+            let error = loom.task("here").read(&x).run(|_| ()).wait().unwrap_err();
+            assert!(error.to_string().contains("on fire"), "{error}");
+        }
+        assert_eq!(x.to_vec().unwrap()[9], 10);
+    }
+}
+
+/// What was overwritten on a device is restored from what was there, not from what this process last saw.
+#[test]
+fn a_task_is_retried_on_what_a_device_had_written() {
+    let (loom, _heaps) = with_accelerators(1);
+    let x = loom.vector("x", vec![1_u64; 10]);
+    loom.task("there").update(&x).on_device("accelerator").run(|x| x.fill(7));
+    let tries = std::sync::atomic::AtomicU64::new(0);
+    loom.task("here").update(&x).retry(3).try_run(move |x| {
+        x.iter_mut().for_each(|x| *x += 1);
+        if tries.fetch_add(1, Ordering::Relaxed) < 2 { Err("not yet") } else { Ok(()) }
+    });
+    assert_eq!(x.to_vec().unwrap(), [8; 10]);
+}
+
+/// A copy that a worker waits for is not the worker's own: others who need the elements make it progress.
+#[test]
+fn a_worker_that_is_not_driven_on_keeps_nobody_from_what_it_fetches() {
+    let (loom, heaps) = with_accelerators_in(Loom::builder().workers(2).undriven([0, 1]), 1);
+    let x = loom.vector("x", vec![1_u64; 10]);
+    loom.task("there").update(&x).on_device("accelerator").run(|x| x.fill(7)).wait().unwrap();
+    heaps[0].held.store(true, Ordering::SeqCst);
+    loom.task("here").read(&x).run(|x| assert_eq!(x, [7; 10]));
+    loom.task("here too").read(&x).run(|x| assert_eq!(x, [7; 10]));
+    let mut slow = loom.driver(loom.worker(0).unwrap()).unwrap();
+    slow.init().unwrap();
+    assert!(slow.run_once().unwrap(), "it got a task, whose data is on its way");
+    heaps[0].held.store(false, Ordering::SeqCst);
+    // The other one needs the same elements, and the first one does nothing meanwhile.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut driver = loom.driver(loom.worker(1).unwrap()).unwrap();
+            driver.init().unwrap();
+            while driver.run_once().unwrap() {}
+        });
+    });
+    assert_eq!(loom.stats().completed, 2);
+    slow.deinit();
+    loom.wait_all().unwrap();
 }
 
 #[test]

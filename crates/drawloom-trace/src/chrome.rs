@@ -225,15 +225,20 @@ fn task_slice(
     lines.slice(WORKERS, track, name, category, execution.start, execution.end, &arguments)
 }
 
-/// A phase lasts until the worker enters the next one.
+/// A phase lasts until the worker enters the next one, or has nothing to do.
 fn phases(trace: &Trace, tracks: &Tracks, end: u64, lines: &mut Lines<'_, impl Write>) -> io::Result<()> {
     let mut entered: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
     let mut leave = |worker: u32, (start, phase): (u64, u32), end: u64| {
         let name = Phase::from_value(phase).map_or("unknown phase", Phase::words);
         lines.slice(PHASES, tracks.number(PHASES, worker), name, "phase", start, end, "")
     };
-    for event in trace.events.iter().filter(|event| event.kind == EventKind::Phase) {
-        if let Some(last) = entered.insert(event.worker, (event.time, event.value)) {
+    for event in &trace.events {
+        let last = match event.kind {
+            EventKind::Phase => entered.insert(event.worker, (event.time, event.value)),
+            EventKind::Idle => entered.remove(&event.worker),
+            _ => None,
+        };
+        if let Some(last) = last {
             leave(event.worker, last, event.time)?;
         }
     }

@@ -151,11 +151,20 @@ pub enum IdleReason {
     Budget,
     /// It gave its core back to the system until someone wakes it.
     Parked,
+    /// It is inside of a task that waits for its children, and none of them is ready.
+    WaitingForChildren,
 }
 
 impl IdleReason {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::NoWork, Self::WaitingForData, Self::WaitingForTeam, Self::Budget, Self::Parked];
+    pub const ALL: [Self; 6] = [
+        Self::NoWork,
+        Self::WaitingForData,
+        Self::WaitingForTeam,
+        Self::Budget,
+        Self::Parked,
+        Self::WaitingForChildren,
+    ];
 
     /// The reason that the value of an [`Idle`](EventKind::Idle) event stands for.
     pub fn from_value(value: u32) -> Option<Self> {
@@ -170,6 +179,7 @@ impl IdleReason {
             Self::WaitingForTeam => "waiting for a team",
             Self::Budget => "budget",
             Self::Parked => "parked",
+            Self::WaitingForChildren => "waiting for children",
         }
     }
 }
@@ -229,6 +239,6 @@ mod tests {
         for (number, phase) in (0_u32..).zip(Phase::ALL) {
             assert_eq!((phase as u32, Phase::from_value(number)), (number, Some(phase)));
         }
-        assert_eq!((IdleReason::from_value(5), Phase::from_value(u32::MAX)), (None, None));
+        assert_eq!((IdleReason::from_value(6), Phase::from_value(u32::MAX)), (None, None));
     }
 }

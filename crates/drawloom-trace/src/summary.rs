@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::event::IdleReason;
+use crate::event::{EventKind, IdleReason, NO_WORKER};
 use crate::order::path::critical_path;
 use crate::record::Trace;
 use crate::timeline::{Outcome, Timeline};
@@ -24,6 +24,7 @@ pub fn text(trace: &Trace) -> String {
     }
     names(trace, &timeline, &mut out);
     workers(trace, &timeline, &mut out);
+    transfers(trace, &timeline, &mut out);
     delays(trace, &timeline, &mut out);
     path(trace, &timeline, &mut out);
     longest(trace, &timeline, &mut out);
@@ -106,6 +107,8 @@ fn workers(trace: &Trace, timeline: &Timeline, out: &mut String) {
         tasks: usize,
         busy: u64,
         idle: BTreeMap<Option<IdleReason>, u64>,
+        /// When something was first heard of it.
+        first: Option<u64>,
     }
     let mut workers: BTreeMap<u32, Worker> =
         (0..trace.workers.len() as u32).map(|worker| (worker, Worker::default())).collect();
@@ -118,14 +121,23 @@ fn workers(trace: &Trace, timeline: &Timeline, out: &mut String) {
         let total = workers.entry(idle.worker).or_default().idle.entry(idle.reason).or_default();
         *total = total.saturating_add(idle.duration());
     }
-    // Only the reasons that occur get a column; what is neither busy nor idle is the runtime's own work.
+    for event in trace.events.iter().filter(|event| event.worker != NO_WORKER) {
+        if let Some(worker) = workers.get_mut(&event.worker) {
+            worker.first.get_or_insert(event.time);
+        }
+    }
+    // Only the reasons that occur get a column; what is neither busy nor idle is the runtime's own work. A worker that
+    // slept when the recording began was not seen until it woke up.
     let mut reasons: Vec<Option<IdleReason>> =
         workers.values().flat_map(|worker| worker.idle.keys().copied()).collect();
     reasons.sort_unstable_by_key(|reason| (reason.is_none(), *reason));
     reasons.dedup();
     let words = |reason: &Option<IdleReason>| reason.map_or("idle", IdleReason::words);
-    let header: Vec<&str> =
-        ["worker", "tasks", "busy"].into_iter().chain(reasons.iter().map(words)).chain(["runtime"]).collect();
+    let header: Vec<&str> = ["worker", "tasks", "busy"]
+        .into_iter()
+        .chain(reasons.iter().map(words))
+        .chain(["not seen", "runtime"])
+        .collect();
     let span = timeline.duration();
     let mut table = Table::new(&header);
     for (&worker, state) in &workers {
@@ -133,10 +145,43 @@ fn workers(trace: &Trace, timeline: &Timeline, out: &mut String) {
         let known = sum(state.idle.values().copied()).saturating_add(state.busy);
         let mut cells = vec![state.tasks.to_string(), percent(state.busy, span)];
         cells.extend(reasons.iter().map(|reason| percent(idle(reason), span)));
-        cells.push(percent(span.saturating_sub(known), span));
+        if worker == NO_WORKER {
+            // Whatever else the application does is its own business.
+            cells.extend([String::new(), String::new()]);
+        } else {
+            let unseen = state.first.map_or(span, |first| first.saturating_sub(timeline.begin));
+            let known = known.saturating_add(unseen);
+            cells.extend([percent(unseen, span), percent(span.saturating_sub(known), span)]);
+        }
         table.row(shown(&trace.worker_name(worker)), cells);
     }
     table.print(out);
+}
+
+/// Transfers between memories, if there were any.
+fn transfers(trace: &Trace, timeline: &Timeline, out: &mut String) {
+    let mut started: BTreeMap<u32, u64> = BTreeMap::new();
+    let (mut done, mut total, mut longest) = (0, 0_u64, 0);
+    for event in &trace.events {
+        match event.kind {
+            EventKind::TransferStart => drop(started.insert(event.value, event.time)),
+            EventKind::TransferEnd => {
+                let Some(start) = started.remove(&event.value) else { continue };
+                let took = event.time.saturating_sub(start);
+                (done, total, longest) = (done + 1, total.saturating_add(took), longest.max(took));
+            }
+            _ => {}
+        }
+    }
+    let left = started.len();
+    if done + left > 0 {
+        let mean = nanos(total / done.max(1) as u64);
+        let waited = timeline.idles.iter().filter(|idle| idle.reason == Some(IdleReason::WaitingForData));
+        let waited = nanos(sum(waited.map(|idle| idle.duration())));
+        let longest = nanos(longest);
+        let _ = write!(out, "\n{}: mean {mean}, at most {longest}; workers waited {waited}", count(done, "transfer"));
+        let _ = if left > 0 { writeln!(out, "; {left} without an end") } else { writeln!(out) };
+    }
 }
 
 fn delays(trace: &Trace, timeline: &Timeline, out: &mut String) {

@@ -343,9 +343,11 @@ half                   1  40.0 µs  40.0 µs  40.0 µs  24.0%
 smooth\\                1  17.0 µs  17.0 µs  17.0 µs  10.2%
 sum                    1  10.0 µs  10.0 µs  10.0 µs   6.0%
 
-worker   tasks   busy  no work  parked  runtime
-cpu 0        3  91.3%     0.0%    0.0%     8.7%
-cpu \"1\"      1   5.8%    59.3%   34.0%     0.9%
+worker   tasks   busy  no work  parked  not seen  runtime
+cpu 0        3  91.3%     0.0%    0.0%      0.0%     8.7%
+cpu \"1\"      1   5.8%    59.3%   34.0%      0.0%     0.9%
+
+1 transfer: mean 1.00 µs, at most 1.00 µs; workers waited 0 ns
 
 ready to start: mean 1.20 µs, median 1.00 µs, 99% within 1.40 µs, at most 1.40 µs (fill, \"all\"\u{fffd}of it #0)
 critical path: 150 µs through 3 tasks, 87.2% of the run; work for 1.1 workers

@@ -226,6 +226,7 @@ impl Change<'_> {
                 // SAFETY: as above.
                 unsafe { core.workers.seat(worker).set_member(index, true) };
             }
+            core.tracer.context_changed(index, this);
         }
         for worker in others() {
             core.changes.note(Told::Done(worker));

@@ -64,10 +64,14 @@ impl Core {
                 for arg in args.iter().filter(|a| a.mode().replaces()) {
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
+                let proper = self.make_proper_here(args);
                 if self.tracer.is_on() {
                     self.trace_start(id, local);
                 }
-                let failed = if extras.is_some_and(|e| e.retries > 0) {
+                let failed = if let Err(error) = proper {
+                    self.drop_body(record);
+                    Some(Error::of_task(error.kind(), self.origin(record), error.message()))
+                } else if extras.is_some_and(|e| e.retries > 0) {
                     self.run_retrying(local, id, record, args)
                 } else {
                     self.attempt(local, id, record, args).err()
@@ -105,13 +109,6 @@ impl Core {
     /// Runs a body once, and says why it failed, if it did.
     #[inline]
     pub(super) fn attempt(&self, local: &mut Local, id: TaskId, record: &Record, args: &[Arg]) -> Result<(), Error> {
-        if let Err(error) = self.make_proper_here(args) {
-            // SAFETY: only this thread has the task. A body that can run again is dropped by who tries it again.
-            if !unsafe { (*record.description.get()).assume_init_ref() }.table.again {
-                self.drop_body(record);
-            }
-            return Err(Error::of_task(error.kind(), self.origin(record), error.message()));
-        }
         let mut scratch = local.take_scratch();
         let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
@@ -268,7 +265,7 @@ pub(crate) fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
     said
 }
 
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&'static str>()
         .map(|s| (*s).to_owned())

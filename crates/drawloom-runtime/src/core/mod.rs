@@ -8,6 +8,7 @@
 //! | this one | [`Core::submit`]: a record is taken and filled in, and the task gets its place in the order |
 //! | [`link`] | [`Core::finish_submission`]: edges are added from the tasks it must wait for |
 //! | [`ready`] | [`Core::make_ready`]: nothing is left to wait for |
+//! | [`inputs`] | what it reads is brought to where it will run |
 //! | [`execute`] | [`Core::execute`]: a worker runs the body |
 //! | [`teamwork`] | several workers run the body |
 //! | [`retry`] | a body that failed is tried again |
@@ -25,6 +26,7 @@
 mod complete;
 mod devices;
 mod execute;
+mod inputs;
 mod internal;
 mod link;
 mod nodes;
@@ -36,14 +38,15 @@ mod stop;
 mod teamwork;
 mod waiting;
 
-pub(crate) use execute::{panic_said, panic_text, quietly, returned};
+pub(crate) use devices::OnDevice;
+pub(crate) use execute::{panic_said, quietly, returned};
 pub(crate) use peek::Service;
 
 use std::cell::Cell;
 use std::sync::Weak;
 use std::time::Duration;
 
-use drawloom_trace::IdleReason;
+use drawloom_trace::{IdleReason, WorkerRecord};
 use rustc_hash::FxHashMap;
 
 use crate::access::{Arg, Mode, Scratchpad};
@@ -51,7 +54,7 @@ use crate::commute::Arbiter;
 use crate::context::ContextState;
 use crate::context::change::Changes;
 use crate::context::list::Contexts;
-use crate::device::queue::Devices;
+use crate::device::queue::{Devices, Place};
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
@@ -140,6 +143,10 @@ pub(crate) struct Local {
     scratchpads: Vec<Scratchpad>,
     /// Tasks that are complete and not yet taken care of.
     stack: Vec<u32>,
+    /// A task that this worker has claimed, and whose data is on its way.
+    arriving: Option<Box<inputs::Arriving>>,
+    /// Whether the thread drives a device. Then it runs nothing else, and cannot wait inside of tasks.
+    pub(crate) device: bool,
 }
 
 impl Local {
@@ -167,6 +174,8 @@ impl Local {
             freed: Vec::new(),
             scratchpads: Vec::new(),
             stack: Vec::new(),
+            arriving: None,
+            device: false,
         }
     }
 }
@@ -193,7 +202,7 @@ impl Core {
     pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
         Self {
             stalls: Arc::new(Stalls::new(patience)),
-            tracer: Tracer::new(workers.count),
+            tracer: Tracer::new(lanes(&workers, &devices)),
             slab: Slab::new(limit),
             names: Names::default(),
             outermost: Padded(Mutex::new(History::new(ScopeId::OUTERMOST))),
@@ -265,10 +274,8 @@ impl Core {
             spec.context = self.enter_context(spec.context);
         }
         self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
-        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0
-            && let Some(message) = Core::refuse_host_only(self.parts(record).0)
-        {
-            spec.refuse(ErrorKind::Setting, message);
+        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 {
+            self.check_devices(record, &mut spec);
         }
         let mut waits = WAITS.take();
         waits.clear();
@@ -282,6 +289,7 @@ impl Core {
             if refusal.kind == ErrorKind::NotLent {
                 // SAFETY: this thread is submitting the task. What it was not lent is not its own to spoil.
                 unsafe { *record.arg_count.get() = 0 };
+                self.trace_submission(id, scope, &[], self.parts(record).1.as_deref());
             }
             refused.get_or_insert_with(|| Error::of_task(refusal.kind, spec.origin(), refusal.message));
         }
@@ -362,7 +370,7 @@ impl Core {
         if spec.extras.as_ref().is_some_and(|e| e.team.is_some()) {
             flags |= flag::TEAM;
         }
-        if spec.extras.as_ref().is_some_and(|e| e.device.is_some()) {
+        if spec.extras.as_ref().is_some_and(|e| e.is_for_devices()) {
             flags |= flag::DEVICE;
         }
         peek::set_context(record, spec.context);
@@ -439,4 +447,21 @@ impl Core {
         }
         ordered
     }
+}
+
+/// What recordings call those who run tasks.
+fn lanes(workers: &Workers, devices: &Devices) -> Vec<WorkerRecord> {
+    let worker = |id: WorkerId| WorkerRecord {
+        name: id.to_string().into(),
+        kind: "cpu".into(),
+        cpu: workers.seat(id).cpu.map(|cpu| cpu.0),
+        memory_node: 0,
+    };
+    let device = |(place, number): (&Place, usize)| WorkerRecord {
+        name: format!("{} {number}", place.name).into(),
+        kind: place.name.clone().into(),
+        cpu: None,
+        memory_node: place.node.0,
+    };
+    workers.ids().map(worker).chain(devices.places().iter().zip(0..).map(device)).collect()
 }

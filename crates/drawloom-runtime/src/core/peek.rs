@@ -86,9 +86,9 @@ impl Core {
         self.serial.is_none() && self.context(self.home(context)).tickets.is_some()
     }
 
-    /// Whether nodes of plans are with a policy of the user.
-    pub(crate) fn keeps_nodes(&self) -> bool {
-        self.context(0).tickets.as_ref().is_some_and(|tickets| tickets.has_nodes())
+    /// Whether nodes of runs in a context are with a policy of the user.
+    pub(crate) fn keeps_nodes(&self, context: u32) -> bool {
+        self.context(self.home(context)).tickets.as_ref().is_some_and(|tickets| tickets.has_nodes())
     }
 
     /// Whether everybody sleeps except for some workers, which wait, and nothing is in a queue that somebody looks at.
@@ -223,7 +223,7 @@ impl Core {
     /// Records that a task starts, and now and then how many wait in the queues.
     #[cold]
     pub(super) fn trace_start(&self, id: TaskId, local: &Local) {
-        if self.tracer.start(id, local.worker, self.running().is_none()) {
+        if self.tracer.start(id, local.worker) {
             self.tracer.queue_length(local.worker, self.contexts.iter().map(|(_, c)| c.policy.len()).sum());
         }
     }

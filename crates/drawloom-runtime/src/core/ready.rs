@@ -97,15 +97,19 @@ impl Core {
         }
     }
 
-    /// Offers a task that nothing holds back to everyone who may run it: its device, its parent while that waits, and the
-    /// workers of its context.
+    /// Offers a task that nothing holds back to everyone who may run it.
     #[inline]
     pub(super) fn offer(&self, id: TaskId, record: &Record, ready: &mut Vec<(u32, Ready)>) {
-        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 && self.serial.is_none() {
-            let device = self.parts(record).1.and_then(|e| e.device);
-            self.devices.push(device.expect("a device task names its device"), id);
-            return;
+        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 {
+            self.offer_to_devices(id, record, ready);
+        } else {
+            self.offer_to_workers(id, record, ready);
         }
+    }
+
+    /// Offers a task to its parent, while that waits, and to the workers of its context.
+    #[inline]
+    pub(super) fn offer_to_workers(&self, id: TaskId, record: &Record, ready: &mut Vec<(u32, Ready)>) {
         // SAFETY: the task is ready, and this thread is the only one that has it.
         let (context, priority, scope) = unsafe {
             let scope = (*record.description.get()).assume_init_ref().scope;

@@ -13,11 +13,11 @@ use crate::sync::atomic::Ordering;
 use crate::task::record::{Record, TaskId, flag};
 
 /// The contents of the arguments that a body may change, as they were.
-struct Saved<'a>(Vec<(&'a Arg, Vec<MaybeUninit<u8>>)>);
+pub(super) struct Saved<'a>(Vec<(&'a Arg, Vec<MaybeUninit<u8>>)>);
 
 impl<'a> Saved<'a> {
     /// Copies what a body may change. Allocates: retrying is asked for, and has its price.
-    fn save(args: &'a [Arg]) -> Self {
+    pub(super) fn save(args: &'a [Arg]) -> Self {
         let changed = args.iter().filter(|a| a.mode().mutates() && a.mode() != Mode::Reduce);
         Self(
             changed
@@ -41,7 +41,7 @@ impl<'a> Saved<'a> {
         )
     }
 
-    fn restore(&self) {
+    pub(super) fn restore(&self) {
         for (arg, bytes) in &self.0 {
             let tree = arg.piece().tree();
             let mut at = 0;

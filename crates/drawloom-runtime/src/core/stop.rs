@@ -98,6 +98,9 @@ impl Core {
     /// There are no workers any more.
     pub(crate) fn stopped(&self) {
         self.stopped.store(true, Ordering::SeqCst);
+        let mut local = Local::new(None);
+        self.take_back_from_devices(&mut local.ready);
+        self.hand_out(&mut local);
         self.drain_stopped();
     }
 

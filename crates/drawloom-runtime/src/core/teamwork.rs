@@ -112,9 +112,10 @@ impl Core {
             return;
         }
         while let Some(team) = self.volunteer(worker) {
-            self.workers.phase(worker, Phase::Input);
-            self.workers.phase(worker, Phase::Transfers);
-            self.workers.phase(worker, Phase::Execute);
+            for phase in [Phase::Input, Phase::Transfers, Phase::Execute] {
+                self.workers.phase(worker, phase);
+                self.tracer.phase(worker, phase);
+            }
             self.run_member(local, &team);
             self.teams.end_part(self, worker);
             self.hand_out(local);
@@ -211,6 +212,7 @@ impl Core {
         if let Some(error) = self.reason_to_cancel(team.task, record, args) {
             return Err(error);
         }
+        self.tracer.team_formed(team.task, team.size, local.worker);
         self.make_proper_here(args)?;
         // What is overwritten counts as proper from here on: the body's children may spoil it again.
         for arg in args.iter().filter(|a| a.mode().replaces()) {

@@ -131,6 +131,12 @@ impl Core {
     }
 
     fn wait_for_child(&self, running: &Running<'_>, id: TaskId) -> Result<()> {
+        // SAFETY: the pointer is that of the thread's own state, which is only read.
+        if unsafe { (*running.local).device } {
+            let Some(other) = self.peek_origin(id) else { return Ok(()) };
+            let message = format!("waits for {other} on a device, which could do nothing else meanwhile");
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
+        }
         // SAFETY: the calling thread runs the parent, so nobody else changes its description.
         let description = unsafe { (*running.record.description.get()).assume_init_ref() };
         let inside = description.extras.as_ref().and_then(|e| e.inside.clone());
@@ -159,7 +165,7 @@ impl Core {
                 let member = |context| worker.is_none_or(|worker| self.context(context).has(worker.index()));
                 let ready = || inside.has_ready(&|id| self.suits(id, &member));
                 let done = |core: &Core| core.is_complete(id) || ready() || asked();
-                self.tracer.idle(worker, IdleReason::NoWork);
+                self.tracer.idle(worker, IdleReason::WaitingForChildren);
                 let waited = self.waiters.wait(self, inside.parent, On::Task(id), done);
                 self.tracer.busy(worker);
                 self.end_family_wait(running, outer);

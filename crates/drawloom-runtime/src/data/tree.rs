@@ -181,12 +181,12 @@ pub(crate) struct Tree {
     pub(crate) len: u64,
     /// The scope in which the region was created: only tasks of that scope, and tasks it was lent to, may use it.
     pub(crate) owner: ScopeId,
+    /// Copies of the elements in other memories. Dropped before the elements: they may still be on their way.
+    pub(crate) replicates: Replicates,
     base: std::cell::UnsafeCell<Buffer>,
     /// The whole region, as a piece.
     pub(crate) root: Box<Piece>,
     pub(crate) partitions: Mutex<Partitions>,
-    /// Copies of the elements in other memories.
-    pub(crate) replicates: Replicates,
     /// Goes up with each partition, so that lists of overlapping pieces are made anew.
     pub(crate) generation: AtomicU32,
     /// Whether `missing` is not empty.

@@ -1,99 +1,138 @@
-//! What the worker of a device does, again and again: schedule, acquire inputs, advance copies, execute.
+//! What the worker of a device does, again and again.
+//!
+//! One turn has the same phases as that of a processor's worker, in the same order: choosing a task, building up a team (a
+//! device is in none), preparing the task's input, making transfers progress, and execution, which means starting the task
+//! or asking whether it is done. So a turn never waits for anything.
 
-use std::time::Duration;
+use drawloom_trace::{IdleReason, Phase};
 
-use super::{Device, Progress};
-use crate::access::{Arg, Mode};
-use crate::core::{Core, Local};
-use crate::error::{Error, ErrorKind, Result};
-use crate::memory::replicate::{Acquiring, Attempt};
-use crate::memory::{Address, Memory, MemoryId};
-use crate::sync::{Arc, thread};
-use crate::task::record::TaskId;
+use super::Device;
+use super::queue::Place;
+use crate::core::{Core, Local, OnDevice, quietly};
+use crate::error::{Error, ErrorKind};
+use crate::policy::WorkerId;
+use crate::sync::thread;
+use crate::worker::phases::Phases;
+
+/// How often a device looks for a task before it sleeps.
+const LOOKS: usize = 20;
+
+/// The worker of a device.
+struct DeviceWorker<'c> {
+    core: &'c Core,
+    place: &'c Place,
+    /// Its number in recordings, after those of processors.
+    lane: WorkerId,
+    device: Box<dyn Device>,
+    local: Local,
+    /// Why the device cannot be used.
+    broken: Option<Error>,
+    /// Whether it leaves the tasks of its kind to others that can be used. Otherwise they fail here.
+    retired: bool,
+    /// The task that the device has.
+    current: Option<OnDevice<'c>>,
+}
 
 /// The thread function of a device's worker.
-pub(crate) fn run(core: &Core, node: MemoryId, mut device: Box<dyn Device>) {
+pub(crate) fn run(core: &Core, number: usize, device: Box<dyn Device>) {
+    let lane = WorkerId((core.workers.count + number) as u32);
     // Tasks that become ready here are for other workers, as if they came from outside.
     let mut local = Local::new(None);
-    let kind = core.devices.find(device.kind()).expect("the device was added");
-    let memory = device.memory();
-    let broken = device.init().err();
-    while !core.workers.is_stopping() {
-        match core.devices.pop(kind) {
-            Some(task) => {
-                run_task(core, &mut local, &mut *device, &memory, node, broken.as_ref(), task);
-                core.hand_out(&mut local);
-                core.devices.finished(kind);
-                core.flush(&mut local);
-                core.waiters.note_quiet();
-            }
-            None => core.devices.sleep(kind, Duration::from_millis(100)),
+    local.device = true;
+    let place = &core.devices.places()[number];
+    let mut worker = DeviceWorker { core, place, lane, device, local, broken: None, retired: false, current: None };
+    worker.init();
+    while worker.is_running() {
+        if !worker.run_once() {
+            worker.rest();
         }
     }
-    device.deinit();
+    worker.deinit();
 }
 
-fn run_task(
-    core: &Core,
-    local: &mut Local,
-    device: &mut dyn Device,
-    memory: &Arc<dyn Memory>,
-    node: MemoryId,
-    broken: Option<&Error>,
-    task: TaskId,
-) {
-    core.execute_on_device(local, task, memory, |launch| {
-        if let Some(error) = broken {
-            return Err(error.to_string().into());
+impl DeviceWorker<'_> {
+    fn init(&mut self) {
+        let begun = quietly(|| self.device.init());
+        self.broken = begun.unwrap_or_else(|said| Err(Error::new(ErrorKind::Panicked, said))).err().map(|error| {
+            let message = format!("device `{}` cannot be used: {}", self.place.name, error.message());
+            Error::new(error.kind(), message)
+        });
+        self.retired = self.broken.is_some() && self.core.devices.give_up(self.place.kind);
+    }
+
+    fn is_running(&self) -> bool {
+        !self.core.workers.is_stopping() || self.current.is_some()
+    }
+
+    /// One turn. False when there was nothing to do.
+    fn run_once(&mut self) -> bool {
+        let core = self.core;
+        let mut phases = Phases::new(core, self.lane);
+        phases.enter(Phase::Schedule);
+        let is_free = self.current.is_none() && !self.retired;
+        let ticket = if is_free { core.devices.pop(self.place.kind) } else { None };
+        phases.enter(Phase::Team);
+        phases.enter(Phase::Input);
+        if let Some(ticket) = ticket {
+            let (local, broken) = (&mut self.local, self.broken.as_ref());
+            self.current = core.take_for_device(local, self.place, self.lane, ticket, broken);
+            self.settle();
         }
-        launch.addresses = acquire(launch.args, node, Some(memory))?;
-        let mut progress = device.start(launch);
-        loop {
-            match progress {
-                Progress::Done(result) => return result,
-                Progress::Pending => {
-                    thread::yield_now();
-                    progress = device.poll(launch);
-                }
+        phases.enter(Phase::Transfers);
+        if let Some(on) = &mut self.current
+            && !core.advance_on_device(&mut self.local, self.lane, on)
+        {
+            self.current = None;
+            self.settle();
+        }
+        if let Some(on) = self.current.as_mut().filter(|on| on.has_arrived()) {
+            phases.enter(Phase::Execute);
+            if !core.execute_on_device(&mut self.local, self.lane, on, &mut *self.device) {
+                self.current = None;
+                self.settle();
+            }
+        } else {
+            phases.end();
+        }
+        if self.current.is_some() {
+            thread::yield_now();
+        }
+        ticket.is_some() || self.current.is_some()
+    }
+
+    /// Hands out what became ready, if a task is complete.
+    fn settle(&mut self) {
+        if self.current.is_none() {
+            self.core.hand_out(&mut self.local);
+            self.core.devices.finished();
+            self.core.flush(&mut self.local);
+            self.core.waiters.note_quiet();
+        }
+    }
+
+    /// Sleeps until there is something to do.
+    fn rest(&mut self) {
+        let core = self.core;
+        core.tracer.idle(Some(self.lane), IdleReason::NoWork);
+        for _ in 0..LOOKS {
+            if !self.retired && core.devices.has_tickets(self.place.kind) {
+                return core.tracer.busy(Some(self.lane));
+            }
+            thread::yield_now();
+        }
+        core.tracer.idle(Some(self.lane), IdleReason::Parked);
+        core.devices.sleep(self.place.kind, self.retired, || core.workers.is_stopping());
+        core.tracer.busy(Some(self.lane));
+    }
+
+    fn deinit(self) {
+        let Self { core, place, mut device, .. } = self;
+        // Whatever the user's code does, the runtime ends.
+        for end in [quietly(|| device.deinit()), quietly(move || drop(device))] {
+            if let Err(said) = end {
+                let message = format!("device `{}` panicked at its end: {said}", place.name);
+                core.failures.note_other(Error::new(ErrorKind::Panicked, message));
             }
         }
-    });
-}
-
-/// Makes arguments proper in a memory, and waits for it. Copies for all of them are under way at the same time.
-pub(crate) fn acquire(args: &[Arg], node: MemoryId, memory: Option<&Arc<dyn Memory>>) -> Result<Vec<Address>> {
-    enum Stage {
-        Fresh,
-        Waits(Acquiring),
-        Done(Address),
     }
-    let mut stages: Vec<Stage> = args.iter().map(|_| Stage::Fresh).collect();
-    loop {
-        let mut all_done = true;
-        for (stage, arg) in stages.iter_mut().zip(args) {
-            let replicates = &arg.piece().tree().replicates;
-            let attempt = match std::mem::replace(stage, Stage::Fresh) {
-                // Contributions are private; what they are folded into may be anywhere until then.
-                Stage::Fresh if arg.mode() == Mode::Reduce => Attempt::Done(Address(0)),
-                Stage::Fresh => replicates.acquire(*arg, node, memory)?,
-                Stage::Waits(acquiring) => replicates.advance(acquiring),
-                Stage::Done(address) => Attempt::Done(address),
-            };
-            *stage = match attempt {
-                Attempt::Done(address) => Stage::Done(address),
-                Attempt::Wait(acquiring) => Stage::Waits(acquiring),
-                Attempt::Busy => Stage::Fresh,
-            };
-            all_done &= matches!(stage, Stage::Done(_));
-        }
-        if all_done {
-            break;
-        }
-        thread::yield_now();
-    }
-    let addresses = stages.into_iter().map(|stage| match stage {
-        Stage::Done(address) => Ok(address),
-        _ => Err(Error::new(ErrorKind::System, "an argument was not acquired")),
-    });
-    addresses.collect()
 }

@@ -1,14 +1,15 @@
 //! One task on its way through a device.
 
+use std::alloc::Layout;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::access::{Arg, Frame, Scratchpad};
-use crate::core::panic_text;
+use crate::access::{Arg, Frame, Mode, Scratchpad};
+use crate::core::panic_said;
 use crate::memory::{Address, Memory};
 use crate::sync::Arc;
 use crate::task::body::{BodyError, BodyTable, Payload};
-use crate::task::extras::Extras;
+use crate::task::name::Name;
 
 /// How far a task on a device has come.
 pub enum Progress {
@@ -21,7 +22,8 @@ pub enum Progress {
 /// One argument of a task on a device.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchArgument {
-    /// The start of the region in the device's memory.
+    /// The start of the region in the device's memory; zero for what is lent to children, which the task itself does not
+    /// touch.
     pub region: Address,
     /// How many bytes one element has.
     pub element_bytes: usize,
@@ -35,20 +37,35 @@ pub struct LaunchArgument {
 
 /// A task that a device runs.
 pub struct Launch<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) args: &'a [Arg],
-    pub(crate) addresses: Vec<Address>,
-    pub(crate) memory: &'a Arc<dyn Memory>,
-    pub(crate) extras: &'a Extras,
-    pub(crate) table: &'static BodyTable,
-    pub(crate) payload: *mut Payload,
-    pub(crate) called: bool,
+    name: Name,
+    args: &'a [Arg],
+    addresses: Vec<Address>,
+    memory: &'a Arc<dyn Memory>,
+    counts: &'a [u32],
+    scratch: &'a [Layout],
+    implementation: Option<&'a (dyn Any + Send + Sync)>,
+    body: (&'static BodyTable, *mut Payload),
+    called: bool,
 }
 
-impl Launch<'_> {
+impl<'a> Launch<'a> {
+    #[expect(clippy::too_many_arguments, reason = "these are the parts of a task that a device needs")]
+    pub(crate) fn new(
+        name: Name,
+        args: &'a [Arg],
+        addresses: Vec<Address>,
+        memory: &'a Arc<dyn Memory>,
+        counts: &'a [u32],
+        scratch: &'a [Layout],
+        implementation: Option<&'a (dyn Any + Send + Sync)>,
+        body: (&'static BodyTable, *mut Payload),
+    ) -> Self {
+        Self { name, args, addresses, memory, counts, scratch, implementation, body, called: false }
+    }
+
     /// The name of the task.
     pub fn name(&self) -> &str {
-        self.name
+        self.name.as_str()
     }
 
     /// The arguments, in the order in which they were declared.
@@ -67,7 +84,12 @@ impl Launch<'_> {
 
     /// What was attached to the task for this kind of device: a compiled kernel, for example.
     pub fn implementation(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.extras.implementation.as_deref()
+        self.implementation
+    }
+
+    /// Whether the body ran, and cannot run again.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.called && !self.body.0.again
     }
 
     /// Runs the task's own body on the arguments where they are. For devices whose memory this process can address.
@@ -75,25 +97,31 @@ impl Launch<'_> {
     /// # Errors
     /// What the body returns; when it panics; when it ran already; and when the memory cannot be addressed.
     pub fn run_body(&mut self) -> Result<(), BodyError> {
-        if std::mem::replace(&mut self.called, true) {
+        if self.called {
             return Err("the body of a task runs once".into());
         }
         let mut bases = Vec::with_capacity(self.addresses.len());
-        for &address in &self.addresses {
+        for (arg, &address) in self.args.iter().zip(&self.addresses) {
+            if arg.mode().lends() || arg.mode() == Mode::Reduce {
+                // The body has no view of it.
+                bases.push(std::ptr::null_mut());
+                continue;
+            }
             match self.memory.host_pointer(address) {
                 Some(base) => bases.push(base),
                 None => return Err(format!("memory `{}` cannot be addressed from here", self.memory.name()).into()),
             }
         }
+        self.called = true;
         let mut scratch = Scratchpad::default();
-        let mut frame = Frame::new(self.args, &self.extras.counts, &[], &mut scratch, &self.extras.scratch);
+        let mut frame = Frame::new(self.args, self.counts, &[], &mut scratch, self.scratch);
         frame.bases = Some(&bases);
-        let (call, payload) = (self.table.call, self.payload);
-        // SAFETY: the payload belongs to the table, and `called` lets it be used once. The arguments were granted to the
-        // task, and made proper where the bases point to.
-        match catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) })) {
+        let (table, payload) = self.body;
+        // SAFETY: the payload belongs to the table, and `called` lets it be used once, or it can be used again. The
+        // arguments were granted to the task, and made proper where the bases point to.
+        match catch_unwind(AssertUnwindSafe(|| unsafe { (table.call)(payload, &mut frame) })) {
             Ok(result) => result,
-            Err(panic) => Err(format!("panicked: {}", panic_text(&*panic)).into()),
+            Err(panic) => Err(format!("panicked: {}", panic_said(panic)).into()),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Workers that compute in a memory of their own.
 //!
-//! A device is driven by one thread, its worker. A task that names the kind of a device is run by it: its arguments are
-//! acquired in the device's memory, then the device is asked to start the task, then again and again whether it is done.
-//! Nothing in this assumes that the device computes while it is asked, so a device may complete a task at any later time.
+//! A device is driven by one thread, its worker. A task that names the kind of a device, or has an implementation for it, can
+//! be run by it: its arguments are acquired in the device's memory, then the device is asked to start the task, then again
+//! and again whether it is done. Nothing in this assumes that the device computes while it is asked, so a device may
+//! complete a task at any later time.
+//!
+//! Whatever a device or its memory does wrong is the failure of the task at hand: an error, or a panic.
 //!
 //! | file | concept |
 //! |---|---|
@@ -33,7 +36,8 @@ pub trait Device: Send {
     /// Called once by the worker, before anything else.
     ///
     /// # Errors
-    /// When the device cannot be used; its tasks then fail with this error.
+    /// When the device cannot be used: see [`Error::device`](crate::Error::device). Its tasks then go to others of its kind,
+    /// or to processors if they can; if nobody is left for them, they fail with this error.
     fn init(&mut self) -> Result<()> {
         Ok(())
     }

@@ -9,7 +9,6 @@ use crate::context::ContextState;
 use crate::core::Core;
 use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::MemoryId;
 use crate::policy::choice::Choice;
 use crate::policy::{Policy, WorkerId, WorkersView};
 use crate::progress::{Callback, Reporter};
@@ -183,7 +182,7 @@ impl LoomBuilder {
             return Err(Error::new(ErrorKind::Setting, message));
         }
         let mut devices = Devices::default();
-        let nodes: Vec<MemoryId> = self.devices.iter().map(|device| devices.add(&**device)).collect();
+        self.devices.iter().try_for_each(|device| devices.add(&**device))?;
         let output = Output::from_environment()?;
         // Binding more workers than there are processors would keep some of them from ever moving to a free one.
         let fits = topology.as_ref().is_some_and(|t| t.is_bindable() && count <= t.cpus().len());
@@ -214,11 +213,11 @@ impl LoomBuilder {
                 .map_err(|e| Error::new(ErrorKind::System, format!("cannot start a worker: {e}")))?;
             lock(&owner.threads).push(thread);
         }
-        for ((device, node), number) in self.devices.into_iter().zip(nodes).zip(count as u32..) {
+        for (device, number) in self.devices.into_iter().zip(0..) {
             let core = Arc::clone(&core);
             let thread = thread::Builder::new()
-                .name(format!("drawloom-{}-{number}", device.kind()))
-                .spawn(move || device::cycle::run(&core, node, device))
+                .name(format!("drawloom-{}-{number}", core.devices.places()[number].name.replace('\0', "?")))
+                .spawn(move || device::cycle::run(&core, number, device))
                 .map_err(|e| Error::new(ErrorKind::System, format!("cannot start the worker of a device: {e}")))?;
             lock(&owner.threads).push(thread);
         }

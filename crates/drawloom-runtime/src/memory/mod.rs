@@ -9,9 +9,11 @@
 //! |---|---|
 //! | [`node`] | a memory: allocate, free, copy |
 //! | [`replicate`] | the copies of one region, and which elements are proper where |
+//! | [`acquisition`] | the arguments of one task, on their way to a memory |
 
 #![allow(unsafe_code)]
 
+pub(crate) mod acquisition;
 pub mod node;
 pub(crate) mod replicate;
 

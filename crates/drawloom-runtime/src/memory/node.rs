@@ -57,7 +57,7 @@ pub unsafe trait Memory: Send + Sync {
     /// Room for some bytes.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none: see [`Error::device`](crate::Error::device).
     fn allocate(&self, layout: Layout) -> Result<Address>;
 
     /// Frees room.

@@ -5,7 +5,6 @@
 //! run with a record of its own, and counts down the nodes that wait for it when that record is complete. So it can have
 //! whatever a submitted task has, and other nodes pay nothing for it. It is the one part of a replay that allocates.
 
-use std::any::Any;
 use std::mem::MaybeUninit;
 
 use super::capture::Taken;
@@ -15,9 +14,9 @@ use super::weave::in_program_order;
 use crate::access::Frame;
 use crate::core::{Core, Local};
 use crate::error::{Error, ErrorKind};
-use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::{Body, BodyResult, BodyTable, Payload};
+use crate::task::extras::Implementation;
 use crate::task::record::PAYLOAD;
 use crate::task::spec::Spec;
 use crate::team::Bounds;
@@ -30,7 +29,7 @@ pub(crate) struct Wishes {
     pub(super) retries: u32,
     pub(super) team: Option<Bounds>,
     pub(super) device: Option<u32>,
-    pub(super) implementation: Option<Arc<dyn Any + Send + Sync>>,
+    pub(super) implementations: Vec<(u32, Implementation)>,
     pub(super) lends: bool,
 }
 
@@ -42,6 +41,7 @@ impl Wishes {
             || wishes.retries > 0
             || wishes.team.is_some()
             || wishes.device.is_some()
+            || !wishes.implementations.is_empty()
             || wishes.lends;
         any.then(|| wishes.clone())
     }
@@ -109,7 +109,7 @@ impl PlanState {
         extras.retries = wishes.retries;
         extras.team = wishes.team;
         extras.device = wishes.device;
-        extras.implementation.clone_from(&wishes.implementation);
+        extras.implementations.clone_from(&wishes.implementations);
         let plan = std::ptr::from_ref(self);
         extras.node = Some(NodeTask { plan, node: number, error: None });
         let mut payload = [MaybeUninit::uninit(); PAYLOAD];

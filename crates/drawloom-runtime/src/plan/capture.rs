@@ -177,18 +177,16 @@ impl<'a, A> Task<'a, A, Recorded<'a>> {
     pub(super) fn record(self, body: Repeatable) -> Step {
         let (mut spec, sink) = self.into_parts();
         let args = spec.args().to_vec();
-        let extras = spec.extras.take().map(|e| *e).unwrap_or_default();
-        if extras.device.is_some()
-            && let Some(message) = Core::refuse_host_only(&args)
-        {
-            spec.refuse(ErrorKind::Setting, message);
+        let mut extras = spec.extras.take().map(|e| *e).unwrap_or_default();
+        if extras.is_for_devices() {
+            Core::leave_to_processors(&args, &mut extras, &mut spec);
         }
         let wishes = Wishes {
             context: (spec.context != ANY_CONTEXT).then_some(spec.context),
             retries: extras.retries,
             team: extras.team,
             device: extras.device,
-            implementation: extras.implementation,
+            implementations: extras.implementations,
             lends: args.iter().any(|arg| arg.mode().lends()),
         };
         let mut tape = lock(&sink.capture.tape);

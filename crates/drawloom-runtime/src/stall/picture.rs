@@ -89,7 +89,7 @@ impl Picture {
             && entry.pending == 0
             && match (entry.claimed, entry.run) {
                 (false, _) => !self.commuting.contains(&entry.id) && core.keeps_tasks(entry.context),
-                (true, run) => run && core.keeps_nodes(),
+                (true, run) => run && core.keeps_nodes(entry.context),
             }
     }
 

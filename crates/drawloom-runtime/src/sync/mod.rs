@@ -46,6 +46,16 @@ pub(crate) use locals::thread_local;
 #[cfg(any(loom, not(feature = "shuttle")))]
 pub(crate) use std::thread_local;
 
+/// Takes what a thread's own cell holds; none when the thread is ending, and has no such cells any more.
+#[cfg(any(loom, not(feature = "shuttle")))]
+pub(crate) fn take_own<T: Default>(cell: &'static std::thread::LocalKey<std::cell::Cell<T>>) -> Option<T> {
+    cell.try_with(std::cell::Cell::take).ok()
+}
+#[cfg(all(feature = "shuttle", not(loom)))]
+pub(crate) fn take_own<T: Default>(cell: &'static locals::Local<T>) -> Option<T> {
+    cell.0.try_with(std::cell::Cell::take).ok()
+}
+
 // Reference counts are not part of any protocol here.
 pub(crate) use std::sync::Arc;
 

@@ -289,7 +289,11 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
         self
     }
 
-    /// The task runs on a device of the given kind, in the memory of that device. The serial engine runs its body instead.
+    /// The task runs on a device of the given kind, in the memory of that device, and nowhere else. What the device runs is
+    /// the implementation for its kind, if one was given, and the body otherwise. The serial engine runs the body.
+    ///
+    /// On a device a body may submit children, but wait for nothing, as the device could do nothing else meanwhile.
+    /// Reductions and teams need processors, so a task that names a device cannot have them.
     pub fn on_device(mut self, kind: &str) -> Self {
         match self.core.device_kind(kind) {
             Ok(number) => self.spec.extras().device = number,
@@ -298,9 +302,18 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
         self
     }
 
-    /// What a device runs in the place of the body: a compiled kernel, for example. The device knows its type.
-    pub fn implementation(mut self, implementation: impl std::any::Any + Send + Sync) -> Self {
-        self.spec.extras().implementation = Some(Arc::new(implementation));
+    /// Adds what devices of a kind run in the place of the body: a compiled kernel, for example. The device knows its type.
+    ///
+    /// A task may have an implementation for each of several kinds, beside its body, which is the one for processors.
+    /// Whoever is free first runs it: a worker of its context, or a device of one of these kinds. Only processors come into
+    /// question when the runtime has no device of a kind, when an element cannot leave this process, and for reductions and
+    /// teams. So the same program runs with and without devices.
+    pub fn implementation(mut self, kind: &str, implementation: impl std::any::Any + Send + Sync) -> Self {
+        if let Ok(Some(number)) = self.core.device_kind(kind) {
+            let list = &mut self.spec.extras().implementations;
+            list.retain(|(of, _)| *of != number);
+            list.push((number, Arc::new(implementation)));
+        }
         self
     }
 

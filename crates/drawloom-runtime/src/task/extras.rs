@@ -23,6 +23,9 @@ pub(crate) fn arguments<'r>(in_place: &'r [Arg; ARGS], extras: Option<&'r Extras
     }
 }
 
+/// What a device runs in the place of a body.
+pub(crate) type Implementation = Arc<dyn std::any::Any + Send + Sync>;
+
 /// The rare parts of a task.
 #[derive(Default)]
 pub(crate) struct Extras {
@@ -50,14 +53,26 @@ pub(crate) struct Extras {
     pub(crate) team: Option<Bounds>,
     /// The scope of the task's children.
     pub(crate) inside: Option<Arc<Scope>>,
-    /// The kind of device that runs the task.
+    /// The kind of device that alone may run the task.
     pub(crate) device: Option<u32>,
-    /// What the device runs in the place of the body.
-    pub(crate) implementation: Option<Arc<dyn std::any::Any + Send + Sync>>,
+    /// What devices run in the place of the body, by kind. The body is the implementation for processors.
+    pub(crate) implementations: Vec<(u32, Implementation)>,
     /// The node of a plan that the task stands for.
     pub(crate) node: Option<NodeTask>,
     /// A region to free when the task is complete.
     pub(crate) frees: Option<NonNull<Tree>>,
     /// Records that hold further edges of this task.
     pub(crate) extensions: Vec<u32>,
+}
+
+impl Extras {
+    /// What devices of a kind run in the place of the body.
+    pub(crate) fn implementation_for(&self, kind: u32) -> Option<&Implementation> {
+        self.implementations.iter().find(|(of, _)| *of == kind).map(|(_, implementation)| implementation)
+    }
+
+    /// Whether devices are among those who may run the task.
+    pub(crate) fn is_for_devices(&self) -> bool {
+        self.device.is_some() || !self.implementations.is_empty()
+    }
 }

@@ -96,7 +96,7 @@ impl<T: 'static> Future<T> {
             return Ok(*unit.downcast::<T>().expect("a future without a place for its value has none"));
         };
         let value = lock(&cell.0).take();
-        value.ok_or_else(|| Error::new(ErrorKind::ShutDown, "the task was dropped without having run"))
+        value.ok_or_else(|| Error::new(ErrorKind::ShutDown, "the task has no value, as its body did not run"))
     }
 }
 

@@ -45,6 +45,15 @@ impl Clock {
         }
     }
 
+    /// As `now`, for the calling thread alone: the counter may be read a little early. Costs half as much.
+    #[inline]
+    pub(crate) fn now_nearly(self) -> u64 {
+        match self.counter {
+            Some(first) => read_counter_early().wrapping_sub(first),
+            None => self.nanoseconds(),
+        }
+    }
+
     /// This moment in both clocks.
     pub(crate) fn moment(self) -> Moment {
         match self.counter {
@@ -119,8 +128,20 @@ fn read_counter() -> u64 {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn read_counter_early() -> u64 {
+    // SAFETY: as in `read_counter`.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 fn read_counter() -> u64 {
+    0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn read_counter_early() -> u64 {
     0
 }
 

@@ -1,8 +1,7 @@
 //! A trace from what was recorded.
 
 use drawloom_trace::{
-    AccessMode, AccessRecord, Event, EventKind, MachineRecord, NO_TASK, NO_WORKER, Phase, TaskRecord, Text, Trace,
-    WorkerRecord,
+    AccessMode, AccessRecord, Event, EventKind, MachineRecord, NO_TASK, NO_WORKER, TaskRecord, Text, Trace,
 };
 use rustc_hash::FxHashMap;
 
@@ -10,6 +9,7 @@ use super::chunk::Chunk;
 use super::clock::{Clock, Scale};
 use super::entry::{Entry, NodeRun, Stand, Submission, entries};
 use super::tables::{AccessEntry, PlanRecord, Tables};
+use super::turns::Times;
 use super::{Recording, Tracer};
 use crate::access::Mode;
 use crate::sync::atomic::Ordering;
@@ -57,8 +57,7 @@ impl Tracer {
     /// What was recorded so far.
     pub(crate) fn collect(&self, context_name: impl Fn(u32) -> String) -> Trace {
         let state = lock(&self.state);
-        let mut trace =
-            Trace { machine: machine(), workers: (0..self.workers).map(worker).collect(), ..Trace::default() };
+        let mut trace = Trace { machine: machine(), workers: self.workers.clone(), ..Trace::default() };
         let Some(began) = state.began else { return trace };
         let scale = Scale::new(began, Clock::get().moment());
         trace.regions.clone_from(&state.tables.regions);
@@ -137,10 +136,10 @@ impl Recording {
                     }
                     Entry::Node(node) => nodes.entry(node.run).or_default().push(node),
                     Entry::Stand { time, stand } => stands.entry(stand.run).or_default().push((stand, time)),
-                    Entry::StartOfTurn { time, task } | Entry::Event { time, kind: EventKind::Start, value: task } => {
+                    Entry::Event { time, kind: EventKind::Start, value: task } => {
                         starts.entry(task).or_insert(time);
                     }
-                    Entry::Turn { .. } | Entry::Event { .. } => {}
+                    Entry::Turn { .. } | Entry::Team { .. } | Entry::Event { .. } => {}
                 }
             }
         }
@@ -320,11 +319,18 @@ impl Events<'_> {
     fn take(&mut self, worker: u32, entry: Entry) {
         match entry {
             Entry::Event { time, kind, value } => self.event(worker, time, kind, value),
-            Entry::StartOfTurn { time, task } => {
-                self.phases(worker, time, true);
-                self.event(worker, time, EventKind::Start, task);
+            Entry::Turn { time, later } => {
+                for (phase, time) in Times::unpack(time, later).phases() {
+                    self.event(worker, time, EventKind::Phase, phase as u64);
+                }
             }
-            Entry::Turn { time } => self.phases(worker, time, false),
+            Entry::Team { time, task, size } => {
+                let time = self.scale.since_began(time);
+                self.others.extend(self.numbers.task(task).map(|number| Event {
+                    value: size,
+                    ..Event::of_task(time, EventKind::TeamFormed, number, worker)
+                }));
+            }
             Entry::Node(node) => self.node(worker, node),
             Entry::Submission(_) | Entry::Access { .. } | Entry::After { .. } => {}
             Entry::EndsWith { .. } | Entry::Stand { .. } => {}
@@ -340,7 +346,7 @@ impl Events<'_> {
                     self.trace.events.push(of_task(time.max(submitted), number));
                 }
             }
-            EventKind::Start | EventKind::End | EventKind::Failed | EventKind::Cancelled | EventKind::TeamFormed => {
+            EventKind::Start | EventKind::End | EventKind::Failed | EventKind::Cancelled => {
                 // Events of tasks from before the recording say nothing that could be understood.
                 self.others.extend(self.numbers.task(value).map(|number| of_task(time, number)));
             }
@@ -353,13 +359,6 @@ impl Events<'_> {
         }
     }
 
-    fn phases(&mut self, worker: u32, time: u64, executes: bool) {
-        let time = self.scale.since_began(time);
-        for phase in Phase::ALL.into_iter().filter(|phase| executes || *phase != Phase::Execute) {
-            self.others.push(Event::of_worker(time, EventKind::Phase, worker, phase as u32));
-        }
-    }
-
     fn node(&mut self, worker: u32, node: NodeRun) {
         let Some(first) = self.numbers.nodes.get(&node.run) else {
             // The run is known, but one too many.
@@ -368,9 +367,6 @@ impl Events<'_> {
         };
         let number = first + u64::from(node.node);
         let [start, end] = [node.start, node.end].map(|time| self.scale.since_began(time));
-        if node.begins_turn {
-            self.phases(worker, node.start, true);
-        }
         if node.outcome != EventKind::Cancelled {
             self.others.push(Event::of_task(start, EventKind::Start, number, worker));
         }
@@ -399,10 +395,6 @@ fn access_record(tables: &Tables, access: &AccessEntry) -> AccessRecord {
     };
     let runs = piece.indices.runs().iter().map(|run| (run.start, run.end)).collect();
     AccessRecord { region: piece.region, mode, runs }
-}
-
-fn worker(index: usize) -> WorkerRecord {
-    WorkerRecord { name: format!("worker {index}").into(), kind: "cpu".into(), cpu: None, memory_node: 0 }
 }
 
 fn machine() -> MachineRecord {

@@ -16,21 +16,18 @@ const AFTER: u8 = FIRST + 3;
 const ENDS_WITH: u8 = FIRST + 4;
 const NODE: u8 = FIRST + 5;
 const TURN: u8 = FIRST + 6;
-const START_OF_TURN: u8 = FIRST + 7;
+const TEAM: u8 = FIRST + 7;
 const STAND: u8 = FIRST + 8;
-
-/// The place of a bit in the low byte of a node's end that says whether a turn begins with the node.
-const BEGINS_TURN: u64 = 1 << 7;
 
 /// An entry, as it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// Something happened to a task, or to a worker.
     Event { time: u64, kind: EventKind, value: u64 },
-    /// A task starts with which a worker's turn begins.
-    StartOfTurn { time: u64, task: u64 },
-    /// A turn in which nothing is executed.
-    Turn { time: u64 },
+    /// A worker went through the phases of a turn; see [`super::turns`].
+    Turn { time: u64, later: u64 },
+    /// A team has come together for a task.
+    Team { time: u64, task: u64, size: u32 },
     /// A task was submitted.
     Submission(Submission),
     /// What the task submitted last accesses.
@@ -70,8 +67,6 @@ pub(crate) struct NodeRun {
     pub(crate) node: u32,
     /// How it ended: [`EventKind::End`], [`EventKind::Failed`] or [`EventKind::Cancelled`].
     pub(crate) outcome: EventKind,
-    /// Whether it is the first node that a worker runs in a turn.
-    pub(crate) begins_turn: bool,
 }
 
 /// A task that stands for a node of a plan.
@@ -104,12 +99,12 @@ pub(crate) fn event(time: u64, kind: EventKind, value: u64) -> [u64; 2] {
 }
 
 #[inline]
-pub(crate) fn start_of_turn(time: u64, task: u64) -> [u64; 2] {
-    [first(time, START_OF_TURN), task]
+pub(crate) fn turn(time: u64, later: u64) -> [u64; 2] {
+    [first(time, TURN), later]
 }
 
-pub(crate) fn turn(time: u64) -> [u64; 1] {
-    [first(time, TURN)]
+pub(crate) fn team(time: u64, task: u64, size: u32) -> [u64; 3] {
+    [first(time, TEAM), task, u64::from(size)]
 }
 
 #[inline]
@@ -134,8 +129,7 @@ pub(crate) fn ends_with(task: u64, other: u64) -> [u64; 3] {
 
 #[inline]
 pub(crate) fn node(n: NodeRun) -> [u64; 4] {
-    let turn = if n.begins_turn { BEGINS_TURN } else { 0 };
-    [first(n.start, NODE), n.run, first(n.end, n.outcome as u8) | turn, pair(n.plan, n.node)]
+    [first(n.start, NODE), n.run, first(n.end, n.outcome as u8), pair(n.plan, n.node)]
 }
 
 pub(crate) fn stand(time: u64, s: Stand) -> [u64; 4] {
@@ -165,16 +159,15 @@ pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Ite
             ENDS_WITH => Entry::EndsWith { task: words.next()?, other: words.next()? },
             NODE => {
                 let (run, end, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
-                let outcome = EventKind::from_number((end & 0x7f) as u8)?;
-                let begins_turn = end & BEGINS_TURN != 0;
-                Entry::Node(NodeRun { start: time, end: end >> 8, run, plan, node, outcome, begins_turn })
+                let outcome = EventKind::from_number(end as u8)?;
+                Entry::Node(NodeRun { start: time, end: end >> 8, run, plan, node, outcome })
             }
-            TURN => Entry::Turn { time },
+            TURN => Entry::Turn { time, later: words.next()? },
+            TEAM => Entry::Team { time, task: words.next()?, size: words.next()? as u32 },
             STAND => {
                 let (task, run, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
                 Entry::Stand { time, stand: Stand { task, run, plan, node } }
             }
-            START_OF_TURN => Entry::StartOfTurn { time, task: words.next()? },
             _ => unreachable!("nothing else is written"),
         })
     })
@@ -197,15 +190,7 @@ mod tests {
             priority: -5,
             internal: true,
         };
-        let ran = NodeRun {
-            start: 5,
-            end: time,
-            run: 77,
-            plan: 8,
-            node: u32::MAX,
-            outcome: EventKind::Cancelled,
-            begins_turn: true,
-        };
+        let ran = NodeRun { start: 5, end: time, run: 77, plan: 8, node: u32::MAX, outcome: EventKind::Cancelled };
         let plain = Submission { internal: false, priority: i32::MIN, ..submitted };
         let mut words = Vec::new();
         words.extend(submission(submitted));
@@ -213,8 +198,8 @@ mod tests {
         words.extend(after(1, 2));
         words.extend(ends_with(3, 4));
         words.extend(event(time, EventKind::Dropped, u64::MAX));
-        words.extend(start_of_turn(6, 5));
-        words.extend(turn(8));
+        words.extend(turn(6, u64::MAX));
+        words.extend(team(8, u64::MAX, u32::MAX));
         words.extend(node(ran));
         let stands = Stand { task: 8, run: u64::MAX, plan: 2, node: u32::MAX };
         words.extend(stand(time, stands));
@@ -225,8 +210,8 @@ mod tests {
             Entry::After { task: 1, other: 2 },
             Entry::EndsWith { task: 3, other: 4 },
             Entry::Event { time, kind: EventKind::Dropped, value: u64::MAX },
-            Entry::StartOfTurn { time: 6, task: 5 },
-            Entry::Turn { time: 8 },
+            Entry::Turn { time: 6, later: u64::MAX },
+            Entry::Team { time: 8, task: u64::MAX, size: u32::MAX },
             Entry::Node(ran),
             Entry::Stand { time, stand: stands },
             Entry::Submission(plain),

@@ -13,7 +13,9 @@
 //! | [`entry`] | what is written there |
 //! | [`tables`] | what entries refer to by number |
 //! | [`writer`] | one thread's hand in a recording |
+//! | [`turns`] | what is recorded of the turns of workers |
 //! | [`nodes`] | what is recorded of nodes of plans |
+//! | [`transfers`] | what is recorded of transfers between memories |
 //! | [`collect`] | a trace from what was recorded |
 //! | [`output`] | writing a trace when the runtime ends, as an environment variable asks |
 //!
@@ -32,9 +34,11 @@ pub(crate) mod output;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
+pub(crate) mod transfers;
+pub(crate) mod turns;
 mod writer;
 
-use drawloom_trace::{EventKind, IdleReason, NO_WORKER};
+use drawloom_trace::{EventKind, IdleReason, NO_WORKER, Phase, WorkerRecord};
 
 use crate::access::Arg;
 use crate::access::reduction::Folds;
@@ -55,7 +59,10 @@ pub(crate) struct Tracer {
     submissions: Padded<AtomicU32>,
     /// What threads without writers wanted to record.
     lost: AtomicU64,
-    workers: usize,
+    /// How many transfers were started.
+    transferred: AtomicU32,
+    /// Those of processors, by number, and after them those of devices.
+    workers: Vec<WorkerRecord>,
     state: Mutex<Recording>,
 }
 
@@ -85,11 +92,12 @@ pub(crate) struct Described<'a> {
 }
 
 impl Tracer {
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: Vec<WorkerRecord>) -> Self {
         Self {
             on: Padded(AtomicU32::new(0)),
             submissions: Padded(AtomicU32::new(0)),
             lost: AtomicU64::new(0),
+            transferred: AtomicU32::new(0),
             workers,
             state: Mutex::default(),
         }
@@ -120,6 +128,7 @@ impl Tracer {
         self.on.store(0, Ordering::SeqCst);
         self.submissions.store(0, Ordering::Relaxed);
         self.lost.store(0, Ordering::Relaxed);
+        self.transferred.store(0, Ordering::Relaxed);
         *state = Recording { number, began: Some(Clock::get().moment()), ..Recording::default() };
         self.on.store(number, Ordering::SeqCst);
     }
@@ -170,12 +179,11 @@ impl Tracer {
         writer::with(self, recording, None, |writer| writer.consequence(self, EventKind::Ready, task.bits()));
     }
 
-    /// A task starts; `outermost` says that its worker was not running another one. True when it is time to look at the
-    /// queues.
+    /// A task starts. True when it is time to look at the queues.
     #[cold]
-    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>, outermost: bool) -> bool {
+    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>) -> bool {
         let Some(recording) = self.recording() else { return false };
-        let start = |writer: &mut writer::Writer| writer.start(self, task.bits(), outermost);
+        let start = |writer: &mut writer::Writer| writer.start(self, task.bits());
         writer::with(self, recording, Some(number(worker)), start).unwrap_or(false)
     }
 
@@ -189,14 +197,21 @@ impl Tracer {
         self.of_worker(EventKind::Busy, worker, 0);
     }
 
-    /// A worker chose what to do, and goes through the phases of its cycle. On the processors of this process nothing has to
-    /// be brought, so all of them but the last are over at once. Those of a turn that executes something are recorded with
-    /// the start of that.
-    #[inline]
-    pub(crate) fn turn(&self, worker: WorkerId, executes: bool) {
-        if !executes && let Some(recording) = self.recording() {
-            writer::with(self, recording, Some(worker.0), |writer| writer.turn(self));
+    /// A worker enters a phase as a member of a team, in the middle of a turn.
+    pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
+        self.of_worker(EventKind::Phase, Some(worker), phase as u32);
+    }
+
+    /// A team has come together for a task.
+    pub(crate) fn team_formed(&self, task: TaskId, size: u32, worker: Option<WorkerId>) {
+        if let Some(recording) = self.recording() {
+            writer::with(self, recording, Some(number(worker)), |writer| writer.team(self, task.bits(), size));
         }
+    }
+
+    /// A context has other workers.
+    pub(crate) fn context_changed(&self, context: u32, worker: Option<WorkerId>) {
+        self.of_worker(EventKind::ContextChanged, worker, context);
     }
 
     /// So many tasks wait in the queues.

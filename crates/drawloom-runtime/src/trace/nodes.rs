@@ -53,8 +53,7 @@ impl NodeLog for Nodes<'_> {
     #[inline]
     fn end(&mut self, node: u32, outcome: EventKind) {
         let end = self.clock.now();
-        let (start, begins_turn) = (self.start, self.last == 0);
-        let ran = NodeRun { start, end, run: self.run, plan: self.plan, node, outcome, begins_turn };
+        let ran = NodeRun { start: self.start, end, run: self.run, plan: self.plan, node, outcome };
         writer::with(self.tracer, self.recording, Some(self.worker), |writer| writer.node(self.tracer, ran));
         self.last = end;
     }

@@ -3,7 +3,7 @@
 //! Every thread that records has a writer of its own for each recording and worker: the chunk it fills, and what it has met
 //! so far. It is found without a lock and shared with nobody, so an event costs a look at the clock and a few stores.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use drawloom_trace::{EventKind, NO_WORKER};
 use rustc_hash::FxHashMap;
@@ -14,17 +14,16 @@ use super::entry::{self, NodeRun, Stand, Submission};
 use super::tables::{Site, SiteKey};
 use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
-use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, take_own, thread_local};
 use crate::task::record::TaskId;
 
 /// How many ticks go by between two looks of one worker at the queues: about a tenth of a millisecond.
 const LOOKS: u64 = 1 << 18;
 
-// Recordings are not modelled, so this is the standard library's under the model checkers as well.
 thread_local! {
     /// The writers of this thread; the one used last is the first.
-    static WRITERS: RefCell<Vec<Writer>> = const { RefCell::new(Vec::new()) };
+    static WRITERS: Cell<Vec<Writer>> = const { Cell::new(Vec::new()) };
 }
 
 pub(super) struct Writer {
@@ -53,21 +52,24 @@ pub(super) fn with<T>(
     worker: Option<u32>,
     f: impl FnOnce(&mut Writer) -> T,
 ) -> Option<T> {
-    let done = WRITERS.try_with(|writers| {
-        let mut writers = writers.borrow_mut();
-        let fits = |w: &Writer| w.recording == recording && worker.is_none_or(|worker| w.worker == worker);
-        match writers.iter().position(fits) {
-            Some(0) => {}
-            Some(at) => writers.swap(0, at),
-            None => add(tracer, &mut writers, recording, worker.unwrap_or(NO_WORKER))?,
-        }
-        Some(f(&mut writers[0]))
-    });
-    done.unwrap_or_else(|_| {
+    // While they are taken out nothing else is recorded by this thread.
+    let Some(mut writers) = take_own(&WRITERS) else {
         // The thread is ending, and has no writers any more.
         tracer.lost.fetch_add(1, Ordering::Relaxed);
-        None
-    })
+        return None;
+    };
+    let fits = |w: &Writer| w.recording == recording && worker.is_none_or(|worker| w.worker == worker);
+    let found = match writers.iter().position(fits) {
+        Some(0) => Some(()),
+        Some(at) => {
+            writers.swap(0, at);
+            Some(())
+        }
+        None => add(tracer, &mut writers, recording, worker.unwrap_or(NO_WORKER)),
+    };
+    let done = found.map(|()| f(&mut writers[0]));
+    WRITERS.set(writers);
+    done
 }
 
 #[cold]
@@ -112,7 +114,7 @@ impl Writer {
     }
 
     #[inline]
-    fn push<const N: usize>(&mut self, tracer: &Tracer, words: [u64; N]) {
+    pub(super) fn push<const N: usize>(&mut self, tracer: &Tracer, words: [u64; N]) {
         self.put(tracer, words);
         self.chunk.publish(self.at);
     }
@@ -145,12 +147,9 @@ impl Writer {
 
     /// A task starts. True when it is time to look at the queues.
     #[inline]
-    pub(super) fn start(&mut self, tracer: &Tracer, task: u64, begins_turn: bool) -> bool {
+    pub(super) fn start(&mut self, tracer: &Tracer, task: u64) -> bool {
         let time = self.now();
-        let begins_turn = begins_turn && self.worker != NO_WORKER;
-        let words =
-            if begins_turn { entry::start_of_turn(time, task) } else { entry::event(time, EventKind::Start, task) };
-        self.push(tracer, words);
+        self.push(tracer, entry::event(time, EventKind::Start, task));
         let looks = time >= self.look;
         if looks {
             self.look = time + LOOKS;
@@ -158,16 +157,15 @@ impl Writer {
         looks
     }
 
-    pub(super) fn turn(&mut self, tracer: &Tracer) {
+    pub(super) fn team(&mut self, tracer: &Tracer, task: u64, size: u32) {
         let time = self.now();
-        self.push(tracer, entry::turn(time));
+        self.push(tracer, entry::team(time, task, size));
     }
 
     #[inline]
     pub(super) fn node(&mut self, tracer: &Tracer, node: NodeRun) {
         self.last = node.end;
-        let begins_turn = node.begins_turn && self.worker != NO_WORKER;
-        self.push(tracer, entry::node(NodeRun { begins_turn, ..node }));
+        self.push(tracer, entry::node(node));
     }
 
     /// A task was submitted that stands for a node of a plan.

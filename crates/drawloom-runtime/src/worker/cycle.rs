@@ -1,12 +1,12 @@
 //! What a worker does, again and again.
 //!
 //! One turn of the cycle has five phases, always in this order: choosing a task, building up a team, preparing the task's
-//! input, making transfers progress, and running the task. What a task on a processor needs from the memory of a device is
-//! fetched when it is run, so the third and fourth phases have nothing to do for now; they are entered all the same, also when no
-//! task was found.
+//! input, making transfers progress, and running the task. Transfers progress also when no task was chosen: a task whose
+//! data is on its way runs in the turn in which it has arrived, and until then its worker chooses no other.
 
 use drawloom_trace::{IdleReason, Phase};
 
+use super::phases::Phases;
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::Ordering;
@@ -31,48 +31,67 @@ pub(crate) enum Found {
 pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
     core.workers.sit_down(worker);
     let mut local = Local::of_worker(core, worker);
-    run_seated(core, &mut local, worker, None);
+    run_seated(core, &mut local, worker, &mut Found::Nothing);
     core.workers.get_up(worker);
 }
 
 /// Drives a worker at whose place the calling thread sits, and which counts as driven until this returns.
-pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId, mut next: Option<Ready>) {
+pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId, next: &mut Found) {
     core.teams.reconsider(core);
-    while !core.workers.is_stopping() || next.is_some() {
-        let found = match next.take() {
-            Some(task) => Found::Task(task),
-            None => match schedule(core, local, worker) {
-                Found::Nothing => look_for_work(core, local, worker),
-                found => found,
-            },
-        };
-        next = carry_out(core, local, worker, found);
+    while !core.workers.is_stopping() || has_begun(core, local, next) {
+        if !run_once(core, local, worker, next) {
+            *next = look_for_work(core, local, worker);
+        }
     }
     core.workers.end_driving(worker);
     core.flush(local);
 }
 
-/// The first phase: one scheduling operation.
-#[inline]
-pub(crate) fn schedule(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
-    core.workers.phase(worker, Phase::Schedule);
-    core.choose(local, worker)
+/// Whether a worker has something that it alone can carry out.
+pub(crate) fn has_begun(core: &Core, local: &Local, next: &Found) -> bool {
+    matches!(next, Found::Task(_)) || core.is_waiting_for_data(local)
 }
 
-/// The other phases. Returns a task that the worker may go on with at once.
+/// One turn of the cycle. `next` is what the last turn, or a look at the queues since then, has found already. False when
+/// there was nothing to do.
 #[inline]
-pub(crate) fn carry_out(core: &Core, local: &mut Local, worker: WorkerId, found: Found) -> Option<Ready> {
-    core.tracer.turn(worker, matches!(found, Found::Task(_)));
-    core.workers.phase(worker, Phase::Team);
+pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &mut Found) -> bool {
+    let mut phases = Phases::new(core, worker);
+    phases.enter(Phase::Schedule);
+    let arriving = core.is_waiting_for_data(local);
+    let found = match std::mem::replace(next, Found::Nothing) {
+        Found::Nothing if !arriving => core.choose(local, worker),
+        found => found,
+    };
+    let worked = arriving || !matches!(found, Found::Nothing);
+    phases.enter(Phase::Team);
     if matches!(found, Found::Team) {
         core.take_part(local, worker);
+        phases.enter(Phase::Input);
+    } else {
+        phases.pass_to(Phase::Input);
     }
-    core.workers.phase(worker, Phase::Input);
-    core.workers.phase(worker, Phase::Transfers);
-    let Found::Task(task) = found else { return None };
-    core.workers.phase(worker, Phase::Execute);
-    core.run_ready(local, task);
-    core.follow_on(local)
+    let task = if let Found::Task(task) = found { core.begin_input(local, task) } else { None };
+    if let Some(task) = task {
+        // There is nothing to bring, and nothing on its way.
+        phases.pass_to(Phase::Transfers);
+        phases.pass_to(Phase::Execute);
+        core.run_ready(local, task);
+        *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
+        return true;
+    }
+    phases.enter(Phase::Transfers);
+    if let Some(arrived) = core.advance_transfers(local) {
+        phases.enter(Phase::Execute);
+        core.run_arrived(local, arrived);
+        *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
+        return true;
+    }
+    phases.end();
+    if core.is_waiting_for_data(local) {
+        thread::yield_now();
+    }
+    worked
 }
 
 /// Looks for work for a while, then sleeps until there is some.
@@ -98,7 +117,7 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             if round == 2 || LOOKS == 1 {
                 core.flush(local);
             }
-            match schedule(core, local, worker) {
+            match core.choose(local, worker) {
                 Found::Nothing => {}
                 found => {
                     leave_looking(core);

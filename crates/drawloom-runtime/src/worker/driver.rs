@@ -7,7 +7,7 @@
 use super::cycle::{self, Found};
 use crate::core::{Core, Local};
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::{Ready, WorkerId};
+use crate::policy::WorkerId;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
@@ -33,8 +33,8 @@ pub struct Driver {
     core: Arc<Core>,
     worker: WorkerId,
     local: Option<Local>,
-    /// A task that the last one made ready, to go on with.
-    next: Option<Ready>,
+    /// What was found and not carried out yet: a task that the last one made ready, to go on with.
+    next: Found,
 }
 
 impl Driver {
@@ -45,7 +45,7 @@ impl Driver {
             let message = format!("{worker} is driven already");
             return Err(Error::new(ErrorKind::Setting, message));
         }
-        Ok(Self { core: Arc::clone(core), worker, local: None, next: None })
+        Ok(Self { core: Arc::clone(core), worker, local: None, next: Found::Nothing })
     }
 
     /// The worker.
@@ -81,7 +81,9 @@ impl Driver {
         Ok(())
     }
 
-    /// One turn of the worker's cycle: at most one task. False when there was nothing to do.
+    /// One turn of the worker's cycle: choosing a task, building up a team, preparing the input, making transfers progress,
+    /// and running the task; see [`Phase`](drawloom_trace::Phase). A task whose data must come from another memory runs in
+    /// a later turn, when it has arrived. False when there was nothing to do.
     ///
     /// # Errors
     /// Before `init`, on another thread than that of `init`, and inside of a task.
@@ -95,12 +97,7 @@ impl Driver {
             return Err(Error::new(ErrorKind::Setting, message));
         }
         self.core.workers.begin_step();
-        let found = match self.next.take() {
-            Some(task) => Found::Task(task),
-            None => cycle::schedule(&self.core, local, self.worker),
-        };
-        let worked = !matches!(found, Found::Nothing);
-        self.next = cycle::carry_out(&self.core, local, self.worker, found);
+        let worked = cycle::run_once(&self.core, local, self.worker, &mut self.next);
         self.core.workers.end_step();
         // Whoever waits must see what was completed, as nobody knows when the next turn comes.
         self.core.flush(local);
@@ -108,11 +105,14 @@ impl Driver {
         Ok(worked)
     }
 
-    /// Ends driving the worker. A task that was to be next goes back. This may be done by another thread than that of `init`,
-    /// which then stays bound to the worker's processor, if the runtime binds.
+    /// Ends driving the worker. A task that was to be next goes back; one whose data is on its way is finished first. This may
+    /// be done by another thread than that of `init`, which then stays bound to the worker's processor, if the runtime binds.
     pub fn deinit(&mut self) {
         let Some(mut local) = self.local.take() else { return };
-        if let Some(next) = self.next.take() {
+        while self.core.is_waiting_for_data(&local) {
+            cycle::run_once(&self.core, &mut local, self.worker, &mut self.next);
+        }
+        if let Found::Task(next) = std::mem::replace(&mut self.next, Found::Nothing) {
             local.ready.push((local.context, next));
             self.core.hand_out(&mut local);
         }
@@ -129,7 +129,7 @@ impl Driver {
         let core = Arc::clone(&self.core);
         if let Some(local) = &mut self.local {
             core.workers.begin_driving(self.worker);
-            cycle::run_seated(&core, local, self.worker, self.next.take());
+            cycle::run_seated(&core, local, self.worker, &mut self.next);
         }
         self.deinit();
         Ok(())

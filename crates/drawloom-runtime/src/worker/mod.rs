@@ -6,10 +6,12 @@
 //! | [`seat`] | one worker: its state, its contexts, its processor |
 //! | [`sleep`] | who looks for work, who sleeps, and whom to wake |
 //! | [`cycle`] | what a worker does, again and again |
+//! | [`phases`] | the phases of one turn, for those who watch |
 //! | [`driver`] | workers that the application drives itself |
 
 pub(crate) mod cycle;
 pub(crate) mod driver;
+pub(crate) mod phases;
 #[allow(unsafe_code)]
 pub(crate) mod seat;
 pub(crate) mod sleep;
@@ -18,6 +20,7 @@ pub(crate) mod state;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
+use crate::core::quietly;
 use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Padded, thread_local};
@@ -171,14 +174,18 @@ impl Workers {
         }
     }
 
-    /// A worker begins a phase of its cycle.
+    /// Whether someone wants to know about phases.
     #[inline]
-    pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
+    pub(crate) fn is_watched(&self) -> bool {
         // Acquire: pairs with `watch_phases`.
-        if self.watched.load(Ordering::Acquire)
-            && let Some(hook) = self.phases.get()
-        {
-            hook(worker, phase);
+        self.watched.load(Ordering::Acquire)
+    }
+
+    /// A worker begins a phase of its cycle.
+    pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
+        if let Some(hook) = self.phases.get() {
+            // It is the user's, and a panic of it has nobody to go to.
+            let _ = quietly(|| hook(worker, phase));
         }
     }
 
