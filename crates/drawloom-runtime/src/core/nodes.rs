@@ -26,7 +26,7 @@ impl Core {
     ) {
         let context = self.context(spec.context);
         if context.is_deleted() {
-            spec.refuse(ErrorKind::Context, format!("cannot run: context `{}` was deleted", context.name));
+            spec.refuse(ErrorKind::Context, format!("cannot run in context `{}`, which was deleted", context.name));
         }
         self.refuse_team(&mut spec);
         let (index, record) = self.take_record(false);

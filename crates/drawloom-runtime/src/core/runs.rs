@@ -58,7 +58,7 @@ impl Core {
                 let operators = plan.operators();
                 self.tracer.plan(&plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
             }
-            let misplaced = context.err().map(|error| (error.kind(), format!("cannot be run: {}", error.message())));
+            let misplaced = context.err().map(|error| (error.kind(), error.message().to_owned()));
             misplaced.or(missing.map(|message| (ErrorKind::Uninitialised, message)))
         };
         if let Some((kind, message)) = refused {
