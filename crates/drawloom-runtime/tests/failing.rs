@@ -518,3 +518,25 @@ fn tasks_may_wait_inside_of_each_other_as_deep_as_they_like() {
         assert!(text.len() < 10_000, "{} characters", text.len());
     }
 }
+
+#[test]
+fn reductions_that_overlap_are_folded_in_one_order_whoever_asks() {
+    for (piece, by_plan) in [(None, false), (None, true), (Some(0), false), (Some(0), true), (Some(2), false)] {
+        let loom = Loom::serial();
+        let x = loom.vector("x", vec![1_u64; 8]);
+        let blocks: Vec<_> = x.blocks(4).unwrap().collect();
+        let _ = loom.task("bad").reduce(&blocks[2], Sum).try_run(|_| Err::<(), _>("broken")).wait();
+        loom.task("all").reduce(&x, Sum).run(|x| x.iter_mut().for_each(|x| *x += 1)).wait().unwrap();
+        let asked = piece.map_or(&x, |piece| &blocks[piece]);
+        if by_plan {
+            let capture = loom.capture("ask");
+            capture.task("reads").read(asked).run(|_| ());
+            capture.plan().unwrap().run().unwrap_err();
+        } else {
+            loom.task("reads").read(asked).run(|_| ()).wait().unwrap_err();
+        }
+        // The whole was folded after the piece, into which nothing could be folded.
+        assert!(blocks.iter().all(|block| block.to_vec().is_err()), "{piece:?} {by_plan}");
+        let _ = loom.wait_all();
+    }
+}

@@ -94,12 +94,31 @@ impl History {
     ) -> Result<(), Refusal> {
         // Also a task that is refused is remembered: those after it must find that it did not write.
         let refused = if args.len() > 1 { self.refuse_overlap(args) } else { Ok(()) };
-        // First everything is looked at, then everything is changed: the arguments of one task do not wait for each other.
         if self.open > 0 {
             for &arg in args.iter().filter(|a| a.is_ordered()) {
-                self.settle_reductions(weaver, arg, folds_of(args, folds, arg));
+                let folds = folds_of(args, folds, arg);
+                let goes_on = |open: &OpenReduction| folds.is_some_and(|(folds, all)| open.takes(&**folds, *all));
+                self.settle_reductions(weaver, arg.piece(), |open| !goes_on(open));
             }
         }
+        self.place(weaver, task, context, args, folds, waits, joined);
+        refused
+    }
+
+    /// Gives a task its place, when no reduction is open that has to be folded before it.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "they are those of `order`")]
+    fn place<W: Weaver>(
+        &mut self,
+        weaver: &W,
+        task: TaskId,
+        context: u32,
+        args: &[Arg],
+        folds: &[(Arc<dyn Folds>, bool)],
+        waits: &mut Vec<TaskId>,
+        joined: &mut Vec<Joined>,
+    ) {
+        // First everything is looked at, then everything is changed: the arguments of one task do not wait for each other.
         for &arg in args.iter().filter(|a| a.is_ordered()) {
             self.look(weaver, arg, waits);
         }
@@ -114,7 +133,6 @@ impl History {
                 self.remember(weaver, task, arg);
             }
         }
-        refused
     }
 
     /// The tasks that use a part of a region without being ordered by it.
@@ -219,15 +237,14 @@ impl History {
         }
     }
 
-    /// Closes open reductions into a piece and what overlaps it, unless the access contributes to them.
+    /// Closes open reductions into a piece and what overlaps it: those that are `over`.
     #[inline]
-    fn settle_reductions<W: Weaver>(&mut self, weaver: &W, arg: Arg, folds: Option<&(Arc<dyn Folds>, bool)>) {
-        let piece = arg.piece();
+    fn settle_reductions<W: Weaver>(&mut self, weaver: &W, piece: &Piece, over: impl Fn(&OpenReduction) -> bool) {
         // Allocates only when something is closed.
         let mut closing: Vec<(u64, *const Piece)> = Vec::new();
         for overlapping in std::iter::once(piece).chain(piece.aliases().iter().map(|alias| alias.piece())) {
             if let Some(open) = &self.slot(overlapping).reduction
-                && !folds.is_some_and(|(folds, ordered)| open.takes(&**folds, *ordered))
+                && over(open)
             {
                 closing.push((open.opened, overlapping));
             }
@@ -237,7 +254,8 @@ impl History {
         }
     }
 
-    /// Closes reductions in the order in which they were opened, which is the same in every run.
+    /// Closes reductions in the order in which they were opened, so that what is folded into an element, and what is spoiled
+    /// with it, is the same whoever asks for it.
     #[cold]
     fn close_in_order<W: Weaver>(&mut self, weaver: &W, mut closing: Vec<(u64, *const Piece)>) {
         closing.sort_unstable_by_key(|(opened, _)| *opened);
@@ -253,12 +271,12 @@ impl History {
         let Some(open) = self.slot(piece).reduction.take() else { return };
         self.open -= 1;
         let arg = Arg::new(piece, Mode::Update);
-        // Others that overlap are folded before, and so begin before.
-        self.settle_reductions(weaver, arg, None);
+        // Others that overlap and were opened before are folded before, whoever it is that made this one close. Those that
+        // were opened later can wait.
+        self.settle_reductions(weaver, piece, |other| other.opened < open.opened);
         let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members.into_vec();
-        // Nothing can be refused: what was contributed to is there, and one argument overlaps no other.
-        let _ = self.order(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
+        self.place(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
         weaver.finish_fold(fold, &waits);
     }
 

@@ -86,6 +86,11 @@ enum Number {
     Float(f64),
 }
 
+/// Whether two lists of elements have one in common.
+fn shares(a: &[usize], b: &[usize]) -> bool {
+    a.iter().any(|i| b.contains(i))
+}
+
 fn fold(mode: Mode, a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Float(a), Number::Float(b)) => Number::Float(a + b),
@@ -215,7 +220,7 @@ impl Interpreter<'_> {
     pub(crate) fn settle(&mut self, piece: &Piece, contributes: Option<Mode>) -> bool {
         let list = self.elements(piece);
         let ends = |open: &Reduction| {
-            let overlaps = open.piece.region == piece.region && open.list.iter().any(|i| list.contains(i));
+            let overlaps = open.piece.region == piece.region && shares(&open.list, &list);
             (overlaps || open.piece == *piece) && contributes != Some(open.mode)
         };
         let ended: Vec<Piece> = self.scope().iter().filter(|open| ends(open)).map(|open| open.piece.clone()).collect();
@@ -237,8 +242,10 @@ impl Interpreter<'_> {
     fn close(&mut self, piece: &Piece) -> bool {
         let Some(at) = self.scope().iter().position(|open| open.piece == *piece) else { return true };
         let reduction = self.scope().remove(at);
-        // The fold is an access as well.
-        let good = self.settle(piece, None);
+        // What overlaps and was begun before is folded before.
+        let overlaps = |open: &&Reduction| open.piece.region == piece.region && shares(&open.list, &reduction.list);
+        let before: Vec<Piece> = self.scope()[..at].iter().filter(overlaps).map(|open| open.piece.clone()).collect();
+        let good = before.iter().filter(|piece| !self.close(piece)).count() == 0;
         let Reduction { list, mode, contributions, spoiled, .. } = reduction;
         let contents = &mut self.meaning.regions[piece.region];
         if spoiled || list.iter().any(|&i| contents.spoiled[i]) {
