@@ -185,3 +185,27 @@ impl Stalls {
         report::error(core, picture, &lock(&self.state), on, &outlook)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Loom;
+
+    /// A record that was taken and not described yet is someone's who is about to submit a task.
+    #[test]
+    fn a_task_that_is_half_described_is_no_stall_and_has_no_name_to_report() {
+        let loom = Loom::builder().workers(1).undriven([0]).patience(std::time::Duration::ZERO).build().unwrap();
+        let core = loom.core();
+        loom.task("waits").run(|| ());
+        assert!(core.stalls.look(core).is_some(), "nobody drives the worker");
+        let index = core.slab.take(false).unwrap();
+        assert!(core.stalls.look(core).is_none(), "someone is submitting");
+        assert!(core.peek_origin(core.look_at(index).id).is_none());
+        core.slab.give_back(&mut vec![index], true);
+        let error = loom.wait_all().unwrap_err().to_string();
+        assert!(error.contains("task `waits`") && !error.contains("more wait"), "{error}");
+        let mut driver = loom.driver(loom.worker(0).unwrap()).unwrap();
+        driver.init().unwrap();
+        while driver.run_once().unwrap() {}
+        loom.wait_all().unwrap();
+    }
+}

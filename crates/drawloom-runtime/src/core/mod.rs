@@ -74,6 +74,7 @@ use crate::team::formation::Formation;
 use crate::trace::Tracer;
 use crate::wait::Waiters;
 use crate::worker::Workers;
+use crate::worker::sleep::Patience;
 
 /// Everything that belongs to one runtime. The alignment keeps the count of references off everybody's cache lines.
 #[repr(align(128))]
@@ -143,6 +144,8 @@ pub(crate) struct Local {
     scratchpads: Vec<Scratchpad>,
     /// Tasks that are complete and not yet taken care of.
     stack: Vec<u32>,
+    /// How long a worker looks for work before it sleeps.
+    pub(crate) patience: Patience,
     /// A task that this worker has claimed, and whose data is on its way.
     arriving: Option<Box<inputs::Arriving>>,
     /// Whether the thread drives a device. Then it runs nothing else, and cannot wait inside of tasks.
@@ -174,6 +177,7 @@ impl Local {
             freed: Vec::new(),
             scratchpads: Vec::new(),
             stack: Vec::new(),
+            patience: Patience::default(),
             arriving: None,
             device: false,
         }

@@ -4,6 +4,8 @@
 //! input, making transfers progress, and running the task. Transfers progress also when no task was chosen: a task whose
 //! data is on its way runs in the turn in which it has arrived, and until then its worker chooses no other.
 
+use std::time::Instant;
+
 use drawloom_trace::{IdleReason, Phase};
 
 use super::phases::Phases;
@@ -12,9 +14,7 @@ use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MODELLED, hint, thread};
 
-/// How often a worker looks for work before it sleeps.
-const LOOKS: usize = if MODELLED { 1 } else { 200 };
-/// How long it pauses between two looks.
+/// How long a worker pauses between two looks.
 const SPINS: usize = if MODELLED { 1 } else { 32 };
 
 /// What a scheduling operation ended with.
@@ -108,18 +108,19 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     let sleep = &core.workers.sleep;
     sleep.begin_looking();
     loop {
-        for round in 0..LOOKS {
+        for round in 0..local.patience.looks() {
             // Not at once: a thread that submits goes faster when it is not met at every task, and several are found then.
             for _ in 0..SPINS {
                 hint::spin_loop();
             }
             // Nor does it want to be met at the pool of records.
-            if round == 2 || LOOKS == 1 {
+            if round == 2 || MODELLED {
                 core.flush(local);
             }
             match core.choose(local, worker) {
                 Found::Nothing => {}
                 found => {
+                    local.patience.found();
                     leave_looking(core);
                     return found;
                 }
@@ -142,10 +143,12 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
             Found::Nothing if !core.workers.seat(worker).state.is_asked() => None,
             found => Some(found),
         };
+        let since = Instant::now();
         if let Some(found) = sleep.sleep(worker.index(), last_look) {
             leave_looking(core);
             return found;
         }
+        local.patience.slept(since.elapsed());
         if core.workers.is_stopping() {
             sleep.found();
             return Found::Nothing;

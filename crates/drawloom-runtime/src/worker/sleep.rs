@@ -9,9 +9,55 @@
 //! A worker that is about to sleep counts itself as sleeping, stops counting as looking, and then looks once more. A thread
 //! that pushes first pushes, then reads both counts. All four are sequentially consistent, so either the pusher sees the
 //! sleeper and wakes it, or the sleeper's last look finds the task.
+//!
+//! # How long to look
+//!
+//! Waking a thread costs tens of microseconds on some machines, and looking costs a processor that others may need. So each
+//! worker remembers in its [`Patience`] whether looking was worth it.
+
+use std::time::Duration;
 
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::sync::{Mutex, Padded, lock, thread};
+use crate::sync::{MODELLED, Mutex, Padded, lock, thread};
+
+/// How often a worker looks before it sleeps. It looks longer when it found something that way, or would have if it had
+/// looked a little longer; and half as long each time it slept for long.
+pub(crate) struct Patience {
+    looks: usize,
+}
+
+impl Patience {
+    /// About a hundred microseconds.
+    const MOST: usize = if MODELLED { 1 } else { 200 };
+    const LEAST: usize = if MODELLED { 1 } else { 8 };
+    /// Who slept no longer than this had better have looked on.
+    const SOON: Duration = Duration::from_micros(200);
+
+    /// How often to look before sleeping.
+    pub(crate) fn looks(&self) -> usize {
+        self.looks
+    }
+
+    /// Something was found by looking.
+    pub(crate) fn found(&mut self) {
+        self.looks = (self.looks * 2).min(Self::MOST);
+    }
+
+    /// Nothing was found by looking, and the worker slept for some time before there was something.
+    pub(crate) fn slept(&mut self, time: Duration) {
+        if time <= Self::SOON {
+            self.found();
+        } else {
+            self.looks = (self.looks / 2).max(Self::LEAST);
+        }
+    }
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { looks: Self::MOST }
+    }
+}
 
 /// Who looks for work, and who sleeps.
 pub(crate) struct Sleep {
@@ -138,5 +184,31 @@ impl Sleep {
             thread::park();
         }
         None
+    }
+}
+
+#[cfg(all(test, not(any(loom, feature = "shuttle"))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_looks_for_as_long_as_that_was_worth_it() {
+        let mut patience = Patience::default();
+        assert_eq!(patience.looks(), Patience::MOST);
+        patience.found();
+        assert_eq!(patience.looks(), Patience::MOST);
+        let long = Patience::SOON * 2;
+        patience.slept(long);
+        assert_eq!(patience.looks(), Patience::MOST / 2);
+        for _ in 0..20 {
+            patience.slept(long);
+        }
+        assert_eq!(patience.looks(), Patience::LEAST);
+        patience.slept(Patience::SOON);
+        assert_eq!(patience.looks(), 2 * Patience::LEAST);
+        for _ in 0..20 {
+            patience.found();
+        }
+        assert_eq!(patience.looks(), Patience::MOST);
     }
 }
