@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
-use drawloom_runtime::{ErrorKind, Loom, LoomBuilder, Pattern, Region};
+use drawloom_runtime::{ErrorKind, Loom, LoomBuilder, Pattern, Region, Sum};
 
 /// So long that a test which needs it would never end.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
@@ -380,4 +380,28 @@ fn a_task_that_runs_in_a_step_of_the_application_is_no_stall_and_one_that_waits_
         loom.wait_all().unwrap();
     });
     assert_eq!(future.wait().unwrap(), 1);
+}
+
+#[test]
+fn threads_that_share_a_serial_engine_do_not_wait_for_each_other() {
+    let loom = Loom::serial();
+    let (sum, value) = (loom.value("sum", 0_u64), loom.value("value", 0_u64));
+    loom.task("add").reduce(&sum, Sum).run(|sum| *sum += 1);
+    let (begin, began) = mpsc::channel();
+    std::thread::scope(|threads| {
+        let (loom, sum) = (&loom, &sum);
+        threads.spawn(move || {
+            began.recv().unwrap();
+            // Ends the reduction, so that it is folded: when the other task is over.
+            loom.task("read").read(sum).run(|_| ());
+        });
+        let drops = loom.task("drops").run(move || {
+            begin.send(()).unwrap();
+            (0..20_000).for_each(|_| std::thread::yield_now());
+            // What a task drops has its place in the order as well, which the other thread must not keep.
+            drop(value);
+        });
+        drops.wait().unwrap();
+    });
+    assert_eq!(sum.get().unwrap(), 1);
 }

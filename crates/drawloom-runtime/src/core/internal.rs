@@ -10,11 +10,11 @@ use crate::access::{Arg, Frame, Mode};
 use crate::data::piece::Shape;
 use crate::data::tree::{Buffer, ElementType, Root, Tree};
 use crate::error::ErrorKind;
-use crate::order::history::{Refusal, Weaver};
+use crate::order::history::{History, Refusal, Weaver};
 use crate::order::scope::{Scope, ScopeId};
 use crate::order::slot::OpenReduction;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, lock};
+use crate::sync::{Arc, Mutex, lock};
 use crate::task::body::{self, Body};
 use crate::task::name::Name;
 use crate::task::record::{Kind, PAYLOAD, TaskId, flag};
@@ -64,8 +64,21 @@ impl Core {
         // SAFETY: the calling thread runs the task, so nobody else touches its description.
         let description = unsafe { (*running.record.description.get()).assume_init_ref() };
         if let Some(inside) = description.extras.as_ref().and_then(|extras| extras.inside.clone()) {
-            lock(&inside.history).close_all(self);
+            self.in_history(&inside.history, |history| history.close_all(self));
         }
+    }
+
+    /// Does something with a history, and lets folds that were begun by it go when it is not locked any more.
+    #[inline]
+    pub(super) fn in_history<T>(&self, history: &Mutex<History>, f: impl FnOnce(&mut History) -> T) -> T {
+        let mut history = lock(history);
+        let result = f(&mut history);
+        let folds = history.take_folds();
+        drop(history);
+        for (fold, waits) in folds {
+            self.finish_submission(fold, &waits, &[]);
+        }
+        result
     }
 
     /// Starts the submission of a task that the runtime makes itself.
@@ -187,9 +200,5 @@ impl Weaver for Core {
             Ok(())
         });
         self.begin_internal("fold", scope, open.context, &[arg], body)
-    }
-
-    fn finish_fold(&self, fold: TaskId, waits: &[TaskId]) {
-        self.finish_submission(fold, waits, &[]);
     }
 }

@@ -63,7 +63,7 @@ use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Arc, Mutex, Padded, lock, thread_local};
+use crate::sync::{Arc, Mutex, Padded, thread_local};
 use crate::task::body::{self, Body};
 use crate::task::extras::{Extras, arguments};
 use crate::task::name::Names;
@@ -442,14 +442,15 @@ impl Core {
             Some(extras) => (extras.folds.as_slice(), &mut extras.joined),
             None => (&[][..], &mut Vec::new()),
         };
-        let mut history = lock(history);
-        let missing = refuse_missing(args);
-        let ordered = history.order(self, id, context, args, folds, waits, joined).and(missing);
-        if tracing {
-            // SAFETY: the borrows of the parts ended with the call above.
-            self.trace_submission(id, scope, args, traced.map(|extras| unsafe { &*extras }));
-        }
-        ordered
+        self.in_history(history, |history| {
+            let missing = refuse_missing(args);
+            let ordered = history.order(self, id, context, args, folds, waits, joined).and(missing);
+            if tracing {
+                // SAFETY: the borrows of the parts ended with the call above.
+                self.trace_submission(id, scope, args, traced.map(|extras| unsafe { &*extras }));
+            }
+            ordered
+        })
     }
 }
 

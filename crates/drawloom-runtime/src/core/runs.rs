@@ -10,8 +10,8 @@ use crate::data::value::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::replay::{At, PlanState};
 use crate::policy::{Ready, ReadyKind};
+use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, lock};
 use crate::task::body;
 use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
 use crate::task::spec::Spec;
@@ -45,19 +45,21 @@ impl Core {
         } else if let Err(refusal) = self.refuse_inner(plan.whole()) {
             Some((refusal.kind, refusal.message))
         } else {
-            let mut history = lock(&self.outermost);
-            let missing = plan.missing();
-            // Nothing can be refused: the arguments of a run do not overlap.
-            let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
-            // From here on the run has its place in the order, and spoils what it does not write.
-            // SAFETY: this thread is submitting the task.
-            let description = unsafe { (*record.description.get()).assume_init_mut() };
-            description.payload[PLAN] = MaybeUninit::new(Arc::as_ptr(plan).expose_provenance() as u64);
-            self.trace_submission(id, None, plan.whole(), None);
-            if self.tracer.is_on() {
-                let operators = plan.operators();
-                self.tracer.plan(&plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
-            }
+            let missing = self.in_history(&self.outermost, |history| {
+                let missing = plan.missing();
+                // Nothing can be refused: the arguments of a run do not overlap.
+                let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
+                // From here on the run has its place in the order, and spoils what it does not write.
+                // SAFETY: this thread is submitting the task.
+                let description = unsafe { (*record.description.get()).assume_init_mut() };
+                description.payload[PLAN] = MaybeUninit::new(Arc::as_ptr(plan).expose_provenance() as u64);
+                self.trace_submission(id, None, plan.whole(), None);
+                if self.tracer.is_on() {
+                    let operators = plan.operators();
+                    self.tracer.plan(&plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
+                }
+                missing
+            });
             let misplaced = context.err().map(|error| (error.kind(), error.message().to_owned()));
             misplaced.or(missing.map(|message| (ErrorKind::Uninitialised, message)))
         };

@@ -11,9 +11,9 @@ use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::ReadyKind;
 use crate::stall::On;
+use crate::sync::Arc;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::stack::with_room;
-use crate::sync::{Arc, lock};
 use crate::task::body;
 use crate::task::name::Name;
 use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
@@ -55,11 +55,11 @@ impl Core {
         let arg = Arg::new(piece, Mode::LendWrite);
         let (id, record) = self.begin_hold(arg, location);
         let mut waits = Vec::new();
-        let mut history = lock(&self.outermost);
-        // Nothing can be refused: one argument overlaps no other.
-        let _ = history.order(self, id, 0, &[arg], &[], &mut waits, &mut Vec::new());
-        self.trace_submission(id, None, &[arg], None);
-        drop(history);
+        self.in_history(&self.outermost, |history| {
+            // Nothing can be refused: one argument overlaps no other.
+            let _ = history.order(self, id, 0, &[arg], &[], &mut waits, &mut Vec::new());
+            self.trace_submission(id, None, &[arg], None);
+        });
         self.finish_hold(id, record, &waits)?;
         let because = piece.tree().spoiled(&piece.indices);
         self.let_go(id);

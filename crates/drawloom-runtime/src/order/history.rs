@@ -34,11 +34,12 @@ pub(crate) trait Weaver {
     fn foresee(&self, _: TaskId) {}
     /// Whether nobody needs to wait for a task any more.
     fn is_complete(&self, task: TaskId) -> bool;
-    /// Starts the submission of the task that folds a reduction into its piece.
+    /// Starts the submission of the task that folds a reduction into its piece. See [`History::take_folds`].
     fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId;
-    /// Makes that task wait for others, and lets it go.
-    fn finish_fold(&self, fold: TaskId, waits: &[TaskId]);
 }
+
+/// A task that folds a reduction, and those it must wait for.
+pub(crate) type Fold = (TaskId, Vec<TaskId>);
 
 /// A place in a reduction.
 pub(crate) struct Joined {
@@ -56,6 +57,8 @@ pub(crate) struct History {
     opened: u64,
     /// How many of them are open.
     open: usize,
+    /// Folds that have their place in the order, and were not let go yet.
+    folds: Vec<Fold>,
 }
 
 // SAFETY: the pointers are addresses of pieces, which are `Sync` and outlive the scope's tasks.
@@ -63,7 +66,7 @@ unsafe impl Send for History {}
 
 impl History {
     pub(crate) fn new(scope: ScopeId) -> Self {
-        Self { scope, slots: FxHashMap::default(), mark: 0, opened: 0, open: 0 }
+        Self { scope, slots: FxHashMap::default(), mark: 0, opened: 0, open: 0, folds: Vec::new() }
     }
 
     fn slot(&mut self, piece: &Piece) -> &mut Slot {
@@ -277,7 +280,14 @@ impl History {
         let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members.into_vec();
         self.place(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
-        weaver.finish_fold(fold, &waits);
+        self.folds.push((fold, waits));
+    }
+
+    /// The folds that were begun since the last time, in order. They are let go when the history is not locked any more: what
+    /// a fold runs is the user's, and may run at once.
+    #[inline]
+    pub(crate) fn take_folds(&mut self) -> Vec<Fold> {
+        std::mem::take(&mut self.folds)
     }
 
     /// Closes all open reductions of an inner scope.

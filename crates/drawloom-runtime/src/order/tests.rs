@@ -41,10 +41,6 @@ impl Weaver for Count {
     fn begin_fold(&self, _: ScopeId, _: &OpenReduction, _: Arg) -> TaskId {
         self.task(0)
     }
-
-    fn finish_fold(&self, _: TaskId, waits: &[TaskId]) {
-        self.edges.set(self.edges.get() + waits.len());
-    }
 }
 
 /// A history with a counter, and tasks that are only ordered.
@@ -65,7 +61,8 @@ impl Program {
         let mut waits = Vec::new();
         let ordered = self.history.order(&self.count, task, 0, args, &[], &mut waits, &mut Vec::new());
         assert!(ordered.is_ok(), "the arguments do not overlap");
-        self.count.edges.set(self.count.edges.get() + waits.len());
+        let folds: usize = self.history.take_folds().iter().map(|(_, waits)| waits.len()).sum();
+        self.count.edges.set(self.count.edges.get() + waits.len() + folds);
         waits.len()
     }
 

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::capture::Tape;
 use crate::access::reduction::{Folds, Reduction};
 use crate::access::{Arg, Mode};
-use crate::order::history::{History, Weaver};
+use crate::order::history::{Fold, History, Weaver};
 use crate::order::scope::ScopeId;
 use crate::order::slot::OpenReduction;
 use crate::sync::Arc;
@@ -64,6 +64,13 @@ impl Loom {
         TaskId::new(nodes.len() as u32 - 1, 1)
     }
 
+    fn finish(&self, folds: Vec<Fold>) {
+        let nodes = &mut self.cloth.borrow_mut().nodes;
+        for (fold, waits) in folds {
+            nodes[fold.index() as usize].waits = indices(&waits);
+        }
+    }
+
     fn number(&self, reduction: &Arc<Reduction>, arg: Arg) -> u32 {
         let mut numbers = self.numbers.borrow_mut();
         let (number, _) = numbers.entry(Arc::as_ptr(reduction)).or_insert_with(|| {
@@ -93,10 +100,6 @@ impl Weaver for Loom {
         let number = self.number(&open.reduction, arg);
         self.push(Work::Fold(number), Vec::new())
     }
-
-    fn finish_fold(&self, fold: TaskId, waits: &[TaskId]) {
-        self.cloth.borrow_mut().nodes[fold.index() as usize].waits = indices(waits);
-    }
 }
 
 /// Orders what was recorded.
@@ -111,6 +114,7 @@ pub(super) fn weave(tape: &Tape) -> Cloth {
         let (mut waits, mut joined) = (Vec::new(), Vec::new());
         let ordered = history.order(&loom, id, 0, &args, &task.folds, &mut waits, &mut joined);
         debug_assert!(ordered.is_ok(), "the check of the graph refuses arguments that overlap");
+        loom.finish(history.take_folds());
         let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
         let places = joined.iter().zip(reduced).map(|(joined, arg)| {
             let reduction = loom.number(&joined.reduction, *arg);
@@ -127,6 +131,7 @@ pub(super) fn weave(tape: &Tape) -> Cloth {
         node_of.push(id.index());
     }
     history.close_all(&loom);
+    loom.finish(history.take_folds());
     let mut cloth = loom.cloth.into_inner();
     end_together(tape, &node_of, &mut cloth.nodes);
     cloth
