@@ -32,7 +32,8 @@ pub(crate) struct Failures {
 #[derive(Default)]
 struct State {
     /// Why tasks failed or were cancelled, as long as their futures may ask.
-    reasons: FxHashMap<TaskId, Error>,
+    /// With the parents of those tasks.
+    reasons: FxHashMap<TaskId, (Error, TaskId)>,
     /// Why tasks that have not run yet will not.
     refusals: FxHashMap<TaskId, Error>,
     /// Failures that nobody has asked about, by the parent of the failed task.
@@ -126,10 +127,11 @@ impl Failures {
     }
 
     /// What a task that runs, and is marked as one that must not, was cancelled for; none if that was a mistake.
-    pub(crate) fn cancellation(&self, task: TaskId, context: u32) -> Option<Error> {
+    /// `is_of` says whether it belongs to a context.
+    pub(crate) fn cancellation(&self, task: TaskId, is_of: impl Fn(u32) -> bool) -> Option<Error> {
         let state = lock(&self.state);
         let spared = state.spared.contains(&task);
-        let cancel = state.cancels.iter().rev().find(|c| !spared && c.context.is_none_or(|c| c == context));
+        let cancel = state.cancels.iter().rev().find(|c| !spared && c.context.is_none_or(&is_of));
         cancel.map(|cancel| cancel.error.clone())
     }
 
@@ -143,7 +145,7 @@ impl Failures {
         if !self.any() {
             return None;
         }
-        lock(&self.state).reasons.get(&task).cloned()
+        lock(&self.state).reasons.get(&task).map(|(error, _)| error.clone())
     }
 
     /// The error of a task that is marked as one that must not run; none if that was a mistake. `is_of` says whether it
@@ -180,7 +182,7 @@ impl Failures {
             state.add_root(parent, error.clone());
         }
         if asked_for {
-            state.reasons.insert(task, error);
+            state.reasons.insert(task, (error, parent));
         }
     }
 
@@ -235,16 +237,19 @@ impl Failures {
             return None;
         }
         let mut state = lock(&self.state);
-        let error = state.reasons.remove(&task)?;
+        let (error, parent) = state.reasons.remove(&task)?;
         if error.kind() == ErrorKind::Cancelled {
             return Some(error);
         }
         let Some(home) = state.homes.remove(&error.number()) else {
             // It was only counted. Those that were reported since are not in the count any more.
-            if error.number() > state.reported
-                && let Some(list) = state.unreported.get_mut(&TaskId::NONE)
+            if (!parent.is_none() || error.number() > state.reported)
+                && let Some(list) = state.unreported.get_mut(&parent)
             {
                 list.more = list.more.saturating_sub(1);
+                if list.roots.is_empty() && list.more == 0 {
+                    state.unreported.remove(&parent);
+                }
             }
             return Some(error);
         };

@@ -238,7 +238,7 @@ impl Drop for Owner {
                 output.write(&core.tracer.end(|context| core.context_name(context)));
             }
         };
-        if self.core.running().is_none() && self.core.workers.current().is_none() {
+        if !self.core.is_inside() {
             finish();
         } else if self.core.workers.count > 0 {
             // The last handle was dropped by a task, or by a worker with a plan, which cannot wait for itself. If no thread can be had, the closure is

@@ -141,7 +141,10 @@ impl Stalls {
                     };
                     since = Some((picture.signature, first));
                     let over = motion == Motion::Never || first.elapsed() >= self.patience;
-                    if over && !done() {
+                    if over {
+                        if done() {
+                            return Ok(());
+                        }
                         let error = self.report(core, &picture, motion, on);
                         // The report took its time; what was done meanwhile counts.
                         return if done() { Ok(()) } else { Err(error) };

@@ -96,6 +96,8 @@ fn who_waits_for_a_context_waits_for_the_tasks_of_those_that_were_deleted_in_it(
             outer.wait().unwrap();
             task.is_complete()
         });
+        // Long enough for the wait to begin, as a rule; the task is not over before.
+        (0..1000).for_each(|_| std::thread::yield_now());
         open.send(()).unwrap();
         assert!(waits.join().unwrap(), "the wait ended before the task, depth {depth}");
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use drawloom_runtime::task::future::TryGet;
-use drawloom_runtime::{ErrorKind, Loom, Region, Sum};
+use drawloom_runtime::{ErrorKind, Loom, Operator, Region, Sum};
 
 /// The serial engine, and engines with more and fewer workers than there are processors.
 fn looms() -> Vec<Loom> {
@@ -539,4 +539,71 @@ fn reductions_that_overlap_are_folded_in_one_order_whoever_asks() {
         assert!(blocks.iter().all(|block| block.to_vec().is_err()), "{piece:?} {by_plan}");
         let _ = loom.wait_all();
     }
+}
+
+#[test]
+fn any_number_of_reductions_that_overlap_can_be_folded() {
+    const COUNT: usize = 20_000;
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let x = loom.vector("x", vec![0_u64; COUNT]);
+        let halos: Vec<_> = x.halos(COUNT, 1).unwrap().collect();
+        for halo in &halos {
+            loom.task("add").reduce(halo, Sum).run(|x| x.iter_mut().for_each(|x| *x += 1));
+        }
+        // Each overlaps the one before, so all of them are folded for the last one.
+        assert_eq!(halos[COUNT - 1].to_vec().unwrap(), [3, 2]);
+        assert_eq!(x.to_vec().unwrap().iter().sum::<u64>(), 3 * COUNT as u64 - 2);
+    }
+}
+
+#[test]
+fn a_parent_that_looked_at_all_failures_of_its_children_has_not_failed_however_many_there_were() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let inner = loom.clone();
+        let parent = loom.task("parent").returns(move || {
+            let child = |i| inner.task("child").try_run(move || Err::<(), _>(format!("number {i}")));
+            let children: Vec<_> = (0..100).map(child).collect();
+            children.into_iter().rev().map(drawloom_runtime::Future::wait).filter(Result::is_err).count()
+        });
+        assert_eq!(parent.wait().unwrap(), 100);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn an_operator_that_panics_when_contributions_are_folded_is_found_where_it_was_given() {
+    #[derive(Clone, Copy)]
+    struct Broken;
+    impl Operator<u64> for Broken {
+        fn name(&self) -> &'static str {
+            "broken"
+        }
+        fn identity(&self) -> u64 {
+            0
+        }
+        fn fold(&self, _: &mut u64, _: &u64) {
+            panic!("cannot add");
+        }
+    }
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let x = loom.value("x", 0_u64);
+        let line = line!() + 1;
+        loom.task("contributes").reduce(&x, Broken).run(|x| *x = 1);
+        let text = x.get().unwrap_err().to_string();
+        assert!(text.contains(&format!("failing.rs:{line}")) && text.contains("cannot add"), "{text}");
+        let _ = loom.wait_all();
+    }
+}
+
+#[test]
+fn the_last_handle_may_go_with_the_body_of_a_task_that_does_not_run() {
+    let loom = Loom::serial();
+    let x = loom.value("x", 0_u64);
+    let guard = x.write().unwrap();
+    loom.task("bad").update(&x).run(|_| panic!("bad"));
+    let last = loom.clone();
+    loom.task("captures").read(&x).run(move |_| drop(last));
+    drop(loom);
+    drop(guard);
+    assert!(x.get().is_err());
 }

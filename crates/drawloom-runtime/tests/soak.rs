@@ -117,6 +117,7 @@ fn a_task_in_flight_takes_at_most_two_hundred_bytes() {
     let stats = loom.stats();
     let each = resident().saturating_sub(before) / count;
     println!("{each} bytes for each of {} tasks in flight, {} in its record", stats.in_flight, stats.bytes_per_record);
+    assert!(each <= 200, "{each} bytes for each task in flight");
     assert!(stats.in_flight >= count, "{} tasks are in flight", stats.in_flight);
     assert!(stats.bytes_per_record <= 200, "{} bytes in a record", stats.bytes_per_record);
     assert!(stats.records * stats.bytes_per_record <= 200 * count, "{} records", stats.records);

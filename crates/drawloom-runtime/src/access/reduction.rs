@@ -29,6 +29,8 @@ pub(crate) type Accumulator = Box<dyn std::any::Any + Send>;
 /// What a reduction does with accumulators and pieces, for one element type and operator.
 pub(crate) trait Folds: Send + Sync {
     fn name(&self) -> &'static str;
+    /// Where the task was described that the operator was given to.
+    fn location(&self) -> &'static Location<'static>;
     /// Whether contributions for both can be folded together.
     fn mixes_with(&self, other: &dyn Folds) -> bool;
     fn as_any(&self) -> &dyn std::any::Any;
@@ -47,6 +49,8 @@ pub(crate) trait Folds: Send + Sync {
 
 struct With<T, O> {
     operator: ManuallyDrop<O>,
+    /// Where the task was described that it was given to.
+    location: &'static Location<'static>,
     /// Whose fault it is when dropping the operator panics, which can happen anywhere.
     owner: Option<Owner>,
     element: std::marker::PhantomData<fn() -> T>,
@@ -56,17 +60,25 @@ struct With<T, O> {
 pub(crate) struct Owner {
     core: Weak<Core>,
     name: Name,
-    location: &'static Location<'static>,
 }
 
 /// The folds of an operator that a task was given.
 pub(crate) fn folds<T: Send + 'static, O: Operator<T>>(operator: O, core: &Arc<Core>, task: &Spec) -> Arc<dyn Folds> {
-    let owner = || Owner { core: Arc::downgrade(core), name: task.name, location: task.location };
-    with::<T, O>(operator, std::mem::needs_drop::<O>().then(owner))
+    let owner = || Owner { core: Arc::downgrade(core), name: task.name };
+    with::<T, O>(operator, task.location, std::mem::needs_drop::<O>().then(owner))
 }
 
-fn with<T: Send + 'static, O: Operator<T>>(operator: O, owner: Option<Owner>) -> Arc<dyn Folds> {
-    Arc::new(With { operator: ManuallyDrop::new(operator), owner, element: std::marker::PhantomData::<fn() -> T> })
+fn with<T: Send + 'static, O: Operator<T>>(
+    operator: O,
+    location: &'static Location<'static>,
+    owner: Option<Owner>,
+) -> Arc<dyn Folds> {
+    Arc::new(With {
+        operator: ManuallyDrop::new(operator),
+        location,
+        owner,
+        element: std::marker::PhantomData::<fn() -> T>,
+    })
 }
 
 impl<T, O> Drop for With<T, O> {
@@ -74,7 +86,7 @@ impl<T, O> Drop for With<T, O> {
         // SAFETY: nobody uses the operator after this.
         let Err(said) = quietly(|| unsafe { ManuallyDrop::drop(&mut self.operator) }) else { return };
         if let Some((owner, core)) = self.owner.as_ref().and_then(|owner| Some((owner, owner.core.upgrade()?))) {
-            let origin = TaskOrigin { name: owner.name.as_str().to_owned(), location: owner.location };
+            let origin = TaskOrigin { name: owner.name.as_str().to_owned(), location: self.location };
             let message = format!("while its operator was dropped: {said}");
             core.failures.note_other(Error::of_task(ErrorKind::Panicked, origin, message));
         }
@@ -88,6 +100,10 @@ impl<T: Send + 'static, O: Operator<T>> With<T, O> {
 }
 
 impl<T: Send + 'static, O: Operator<T>> Folds for With<T, O> {
+    fn location(&self) -> &'static Location<'static> {
+        self.location
+    }
+
     fn name(&self) -> &'static str {
         self.operator.name()
     }
@@ -242,7 +258,7 @@ mod tests {
     use crate::access::Sum;
 
     fn total(order: &[u32], ordered: bool) -> f64 {
-        let reduction = Reduction::new(with::<f64, _>(Sum, None), ordered);
+        let reduction = Reduction::new(with::<f64, _>(Sum, Location::caller(), None), ordered);
         for &number in order {
             let mut accumulator = reduction.folds.make(1);
             accumulator.downcast_mut::<Vec<f64>>().unwrap()[0] = 1.0 / f64::from(number * number + 1);
@@ -252,7 +268,7 @@ mod tests {
     }
 
     fn all_at_once(count: u32) -> f64 {
-        let folds = with::<f64, _>(Sum, None);
+        let folds = with::<f64, _>(Sum, Location::caller(), None);
         let mut list: Vec<Accumulator> = (0..count)
             .map(|number| {
                 let mut accumulator = folds.make(1);

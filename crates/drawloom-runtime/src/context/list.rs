@@ -168,7 +168,10 @@ impl Retirable {
 
 impl Policy for Arc<Retirable> {
     fn push(&self, task: Ready, by: Option<WorkerId>) {
-        self.get().expect("a context with tasks in flight has a policy").push(task, by);
+        // A child that its waiting parent has run may arrive late, when no task of the context is in flight any more.
+        if let Some(policy) = self.get() {
+            policy.push(task, by);
+        }
     }
 
     fn pop(&self, worker: WorkerId) -> Option<Ready> {

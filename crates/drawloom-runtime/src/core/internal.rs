@@ -82,11 +82,19 @@ impl Core {
     }
 
     /// Starts the submission of a task that the runtime makes itself.
-    fn begin_internal(&self, name: &'static str, scope: ScopeId, context: u32, args: &[Arg], body: Body) -> TaskId {
+    fn begin_internal(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        scope: ScopeId,
+        context: u32,
+        args: &[Arg],
+        body: Body,
+    ) -> TaskId {
         let (index, record) = self.take_record(false);
         let id = TaskId::new(index, record.generation());
         let context = self.enter_context(context);
-        let mut spec = Spec::new(Name::literal(name), Location::caller(), context);
+        let mut spec = Spec::new(Name::literal(name), location, context);
         for &arg in args {
             spec.push(arg);
         }
@@ -188,6 +196,8 @@ impl Weaver for Core {
 
     fn begin_fold(&self, scope: ScopeId, open: &OpenReduction, arg: Arg) -> TaskId {
         let reduction = Arc::clone(&open.reduction);
+        // The program knows nothing of folds, but a place where it asked for one.
+        let location = reduction.folds.location();
         let body = body::once(move |_: &mut Frame<'_>| {
             if let Some(error) = reduction.spoiled() {
                 return Err(error.into());
@@ -199,6 +209,6 @@ impl Weaver for Core {
             }
             Ok(())
         });
-        self.begin_internal("fold", scope, open.context, &[arg], body)
+        self.begin_internal("fold", location, scope, open.context, &[arg], body)
     }
 }

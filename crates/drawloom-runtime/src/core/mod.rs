@@ -199,6 +199,8 @@ pub(crate) struct Running<'a> {
 
 thread_local! {
     static RUNNING: Cell<*const Running<'static>> = const { Cell::new(std::ptr::null()) };
+    /// The runtime of which this thread completes tasks, without being a worker that is known to it.
+    static INSIDE: Cell<*const Core> = const { Cell::new(std::ptr::null()) };
     static WAITS: Cell<Vec<TaskId>> = const { Cell::new(Vec::new()) };
 }
 
@@ -254,6 +256,19 @@ impl Core {
             // A task of another runtime, which a task of this one may be in the middle of.
             at = running.outer.cast();
         }
+    }
+
+    /// Does something while the calling thread counts as one that completes tasks, which must not wait for itself.
+    pub(crate) fn inside<T>(&self, f: impl FnOnce() -> T) -> T {
+        let before = INSIDE.replace(self);
+        let result = f();
+        INSIDE.set(before);
+        result
+    }
+
+    /// Whether the calling thread runs or completes tasks of this runtime.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.running().is_some() || self.workers.current().is_some() || std::ptr::eq(INSIDE.get(), self)
     }
 
     /// Submits a task.
@@ -328,7 +343,10 @@ impl Core {
     fn wait_for_record(&self) -> u32 {
         let found = Cell::new(None);
         let done = || {
-            found.set(self.slab.take(true));
+            // Asked again when a record was found already.
+            if found.get().is_none() {
+                found.set(self.slab.take(true));
+            }
             found.get().is_some()
         };
         // Waiting could last for ever when this thread holds the guard that everything waits for: then the limit is

@@ -356,7 +356,7 @@ impl Core {
             serial.begin();
         }
         while let Some((_, ready)) = local.ready.pop() {
-            with_room(|| self.run_ready(local, ready));
+            with_room(|| self.inside(|| self.run_ready(local, ready)));
         }
         if turn.is_some() {
             serial.end();

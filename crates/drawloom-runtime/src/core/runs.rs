@@ -86,7 +86,7 @@ impl Core {
     /// What a run that has begun was cancelled for, if it was.
     #[cold]
     pub(crate) fn why_cancelled(&self, run: TaskId, context: u32) -> Option<Error> {
-        self.is_cancelled(run).then(|| self.failures.cancellation(run, context))?
+        self.is_cancelled(run).then(|| self.failures.cancellation(run, |of| self.belongs_to(context, of)))?
     }
 
     /// The run is complete. If its own body has returned, so is the task that stands for it.

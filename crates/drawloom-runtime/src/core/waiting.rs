@@ -53,6 +53,7 @@ impl Core {
         self.refuse_hold(piece)?;
         // Ordered as if it wrote everything, without being taken for a writer: what is missing stays missing.
         let arg = Arg::new(piece, Mode::LendWrite);
+        self.refuse_inner(&[arg]).map_err(|refusal| Error::new(refusal.kind, refusal.message))?;
         let (id, record) = self.begin_hold(arg, location);
         let mut waits = Vec::new();
         self.in_history(&self.outermost, |history| {
@@ -226,7 +227,12 @@ impl Core {
         self.waiters.register(id, waker);
         // SeqCst: in one order with `close`; either the completing thread sees the flag, or this one the completion.
         self.slab.get(id.index()).flags.fetch_or(flag::WAITED, Ordering::SeqCst);
-        !self.is_complete(id)
+        let complete = self.is_complete(id);
+        if complete {
+            // Perhaps nobody saw the flag.
+            self.waiters.wake(id);
+        }
+        !complete
     }
 
     /// Waits until everything that was submitted is complete.

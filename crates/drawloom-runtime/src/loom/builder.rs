@@ -217,7 +217,7 @@ impl LoomBuilder {
             let core = Arc::clone(&core);
             let thread = thread::Builder::new()
                 .name(format!("drawloom-{}-{number}", core.devices.places()[number].name.replace('\0', "?")))
-                .spawn(move || device::cycle::run(&core, number, device))
+                .spawn(move || core.inside(|| device::cycle::run(&core, number, device)))
                 .map_err(|e| Error::new(ErrorKind::System, format!("cannot start the worker of a device: {e}")))?;
             lock(&owner.threads).push(thread);
         }

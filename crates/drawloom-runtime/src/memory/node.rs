@@ -48,13 +48,13 @@ pub enum Direction {
 /// Elements are plain bytes here. All methods may be called by several threads at once.
 ///
 /// # Safety
-/// `allocate` returns memory of the given size that nothing else uses until it is freed; a copy that `is_done` reports as
+/// `allocate` returns memory of the given size, filled with zeros, that nothing else uses until it is freed; a copy that `is_done` reports as
 /// done has copied all bytes; and what `host_pointer` returns can be read and written like memory of this process.
 pub unsafe trait Memory: Send + Sync {
     /// What it is called in messages and traces.
     fn name(&self) -> &str;
 
-    /// Room for some bytes.
+    /// Room for some bytes, which are all zero.
     ///
     /// # Errors
     /// When there is none: see [`Error::device`](crate::Error::device).

@@ -4,7 +4,7 @@
 //! edges stays linear in the number of accesses: a list of several tasks that more than one later task must wait for is
 //! first gathered into one synchronisation point, which stands for all of them.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::access::reduction::{Folds, Reduction};
 use crate::access::{Arg, Mode};
@@ -259,11 +259,28 @@ impl History {
 
     /// Closes reductions in the order in which they were opened, so that what is folded into an element, and what is spoiled
     /// with it, is the same whoever asks for it.
+    ///
+    /// Others that overlap those, and were opened before, are folded before; and so on. Those that were opened later can
+    /// wait.
     #[cold]
     fn close_in_order<W: Weaver>(&mut self, weaver: &W, mut closing: Vec<(u64, *const Piece)>) {
+        let mut known: FxHashSet<*const Piece> = closing.iter().map(|(_, piece)| *piece).collect();
+        let mut at = 0;
+        while let Some(&(opened, piece)) = closing.get(at) {
+            // SAFETY: the pieces are those of tasks that were ordered here, whose regions are still in use.
+            for overlapping in unsafe { &*piece }.aliases().iter().map(|alias| alias.piece()) {
+                if let Some(open) = &self.slot(overlapping).reduction
+                    && open.opened < opened
+                    && known.insert(overlapping)
+                {
+                    closing.push((open.opened, overlapping));
+                }
+            }
+            at += 1;
+        }
         closing.sort_unstable_by_key(|(opened, _)| *opened);
         for (_, piece) in closing {
-            // SAFETY: the pieces are those of tasks that were ordered here, whose regions are still in use.
+            // SAFETY: as above.
             self.close_reduction(weaver, unsafe { &*piece });
         }
     }
@@ -274,9 +291,6 @@ impl History {
         let Some(open) = self.slot(piece).reduction.take() else { return };
         self.open -= 1;
         let arg = Arg::new(piece, Mode::Update);
-        // Others that overlap and were opened before are folded before, whoever it is that made this one close. Those that
-        // were opened later can wait.
-        self.settle_reductions(weaver, piece, |other| other.opened < open.opened);
         let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members.into_vec();
         self.place(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());

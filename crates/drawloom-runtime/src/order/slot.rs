@@ -42,7 +42,7 @@ pub(crate) struct OpenReduction {
     /// Contributions so far, those of complete tasks included.
     pub(crate) count: u32,
     pub(crate) context: u32,
-    /// How many reductions of the scope were opened before this one.
+    /// The number of its first contribution among those of the scope: reductions with lower ones were opened before.
     pub(crate) opened: u64,
 }
 

@@ -142,6 +142,8 @@ impl PlanState {
             return false;
         }
         let node = &self.pattern.nodes[number as usize];
+        // Read before the last node is pushed: from then on others may end the run, and the plan with it.
+        let ended = usize::from(node.later_count == 0);
         for &other in self.later(node) {
             // AcqRel: the one who reaches zero sees what all earlier nodes did.
             let waits = self.pattern.nodes[other as usize].waits;
@@ -149,6 +151,6 @@ impl PlanState {
                 core.push_node(local, self.context(), self.ready(other));
             }
         }
-        self.count_ends(core, local, usize::from(node.later_count == 0))
+        ended > 0 && self.count_ends(core, local, ended)
     }
 }

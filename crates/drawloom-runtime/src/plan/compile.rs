@@ -1,5 +1,6 @@
 //! Flat arrays: everything a replay needs, without a pointer to chase or a list to grow.
 
+use std::cell::UnsafeCell;
 use std::panic::Location;
 
 use drawloom_graph::IndexSet;
@@ -305,9 +306,10 @@ fn note_need(arg: &Arg, reads: &mut IndexSet, writes: &mut IndexSet) {
 }
 
 /// The accumulators of a plan's reductions.
-pub(super) fn accumulators(pattern: &Pattern, bound: &Bound) -> Vec<Vec<Accumulator>> {
+pub(super) fn accumulators(pattern: &Pattern, bound: &Bound) -> Vec<Vec<UnsafeCell<Accumulator>>> {
     let made = pattern.reductions.iter().zip(&bound.folds).map(|(reduction, arg)| {
-        (0..reduction.contributions).map(|_| reduction.folds.make(arg.piece().shape.len())).collect()
+        let make = || UnsafeCell::new(reduction.folds.make(arg.piece().shape.len()));
+        (0..reduction.contributions).map(|_| make()).collect()
     });
     made.collect()
 }

@@ -1,5 +1,6 @@
 //! Running one node.
 
+use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::EventKind;
@@ -98,7 +99,7 @@ impl PlanState {
         for &(reduction, contribution) in &self.pattern.rare[rare as usize].joined {
             let (reduction, contribution) = (reduction as usize, contribution as usize);
             // SAFETY: this accumulator belongs to this node alone until the fold, which waits for the node.
-            let accumulator = unsafe { &mut (&mut *self.accumulators.get())[reduction][contribution] };
+            let accumulator = unsafe { &mut *self.accumulators[reduction][contribution].get() };
             self.pattern.reductions[reduction].folds.reset(accumulator);
         }
     }
@@ -114,8 +115,10 @@ impl PlanState {
             return self.fail(core, number, &[arg], Error::of_task(error.kind(), self.origin(number), error.message()));
         }
         let folds = &self.pattern.reductions[reduction as usize].folds;
-        // SAFETY: all contributors are complete, and the next run has not begun.
-        let list = unsafe { &mut (&mut *self.accumulators.get())[reduction as usize] };
+        let cells = &self.accumulators[reduction as usize];
+        // SAFETY: all contributors are complete, and the next run has not begun, so nobody else uses these cells, which have
+        // the layout of what is in them.
+        let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), cells.len()) };
         let folded = catch_unwind(AssertUnwindSafe(|| {
             fold_all(&**folds, list);
             // SAFETY: the node has exclusive access to the piece, whose elements have the reduction's type.

@@ -52,7 +52,7 @@ pub(crate) struct PlanState {
     /// Whether anything went wrong in this run.
     pub(super) troubled: AtomicBool,
     pub(super) trouble: Mutex<Trouble>,
-    pub(super) accumulators: UnsafeCell<Vec<Vec<Accumulator>>>,
+    pub(super) accumulators: Vec<Vec<UnsafeCell<Accumulator>>>,
     /// For each node with rare parts, where it contributes to.
     pub(super) places: Vec<Vec<*mut u8>>,
     /// Its number in a trace.
@@ -85,7 +85,7 @@ impl PlanState {
         let mut accumulators = accumulators(&pattern, &bound);
         let mut place = |&(reduction, number): &(u32, u32)| {
             let accumulator = &mut accumulators[reduction as usize][number as usize];
-            pattern.reductions[reduction as usize].folds.address(accumulator)
+            pattern.reductions[reduction as usize].folds.address(accumulator.get_mut())
         };
         let places = pattern.rare.iter().map(|rare| rare.joined.iter().map(&mut place).collect()).collect();
         let turn = core.make_turn(pattern.name.as_str());
@@ -100,7 +100,7 @@ impl PlanState {
             cancellations: AtomicU64::new(0),
             troubled: AtomicBool::new(false),
             trouble: Mutex::default(),
-            accumulators: UnsafeCell::new(accumulators),
+            accumulators,
             places,
             mark: Mark::default(),
             _turn: turn,

@@ -163,7 +163,7 @@ pub trait Policy: Send + Sync {
     fn push(&self, task: Ready, by: Option<WorkerId>);
 
     /// The task that a worker of the context should run next. This is called inside of a scheduling operation of the
-    /// worker: no context or team that concerns the worker changes meanwhile.
+    /// worker, so that no context or team that concerns the worker changes meanwhile; and by [`Policy::drain`].
     fn pop(&self, worker: WorkerId) -> Option<Ready>;
 
     /// How many tasks wait here, at least roughly; exactly zero when there are none.

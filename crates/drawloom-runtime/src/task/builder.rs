@@ -334,8 +334,8 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
 
     /// When the body fails, what it had overwritten is restored, and it is run again, up to this many times.
     ///
-    /// Before each run a copy of what the body may change is made, so its regions must hold plain elements. A task that
-    /// lends regions to children cannot be retried. What failed attempts contributed to reductions is left out.
+    /// Before the first run a copy of what the body may change is made, so its regions must hold plain elements. A task that
+    /// lends regions to be changed by children cannot be retried. What failed attempts contributed to reductions is left out.
     pub fn retry(mut self, times: u32) -> RetryTask<'a, A, S> {
         self.spec.refuse_retry();
         self.spec.extras().retries = times;

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::sync::{Mutex, lock};
 
 /// What a task is called. Literals cost nothing. A `String` is stored once per runtime, for as long as that lives; when these
-/// take more than 64 MiB, the numbers in new ones are written as `#`.
+/// take more than 64 MiB, the numbers in new ones are written as `#`, and beyond 128 MiB new ones are not kept at all.
 #[derive(Clone, Debug)]
 pub struct Label(Cow<'static, str>);
 

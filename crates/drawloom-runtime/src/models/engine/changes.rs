@@ -213,20 +213,21 @@ fn tasks_of_a_deleted_context_go_on_in_the_one_around_it() {
         let ran = Arc::new(AtomicUsize::new(0));
         let (other, same, count) = (loom.clone(), context.clone(), Arc::clone(&ran));
         let submitter = thread::spawn(move || {
-            for _ in 0..2 {
+            let submit = |_| {
                 let count = Arc::clone(&count);
-                // Refused once the context is gone, and never lost.
-                let task = other.task("task").in_context(&same).run(move || {
+                other.task("task").in_context(&same).run(move || {
                     count.fetch_add(1, Ordering::SeqCst);
-                });
-                drop(task);
-            }
+                })
+            };
+            (0..2).map(submit).collect::<Vec<_>>()
         });
         context.delete().unwrap();
-        submitter.join().unwrap();
-        let _ = loom.wait_all();
+        // Refused once the context is gone, and never lost.
+        let outcomes: Vec<_> = submitter.join().unwrap().into_iter().map(crate::Future::wait).collect();
+        let refused = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        assert!(refused.clone().all(|error| error.kind() == crate::ErrorKind::Context), "{outcomes:?}");
+        assert_eq!(ran.load(Ordering::SeqCst), 2 - refused.count());
         loom.wait_all().unwrap();
-        assert!(ran.load(Ordering::SeqCst) <= 2);
         assert_eq!(Arc::strong_count(&ran), 1, "every body has run or was dropped");
     });
 }
