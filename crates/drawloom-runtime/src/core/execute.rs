@@ -54,9 +54,7 @@ impl Core {
         let (args, extras) = self.parts(record);
         let failed = match self.reason_to_cancel(id, record, args) {
             Some(error) => {
-                self.tracer.of_task(EventKind::Cancelled, id, local.worker);
-                self.fail(id, record, args, error);
-                self.drop_body(record);
+                self.give_up(local, id, record, args, error);
                 None
             }
             None => {
@@ -85,6 +83,14 @@ impl Core {
             self.fail(id, record, args, error);
         }
         self.end(local, id.index(), record);
+    }
+
+    /// Ends a task that must not run.
+    #[cold]
+    pub(super) fn give_up(&self, local: &Local, id: TaskId, record: &Record, args: &[Arg], error: Error) {
+        self.tracer.of_task(EventKind::Cancelled, id, local.worker);
+        self.fail(id, record, args, error);
+        self.drop_body(record);
     }
 
     /// Why a task must not run.

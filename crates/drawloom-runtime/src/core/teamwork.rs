@@ -6,14 +6,14 @@ use drawloom_trace::{EventKind, IdleReason, Phase};
 
 use super::execute::{begin_contributions, panic_said, quietly};
 use super::{Core, Local, RUNNING, Running, Serial};
-use crate::access::{Arg, Frame, Mode};
+use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
 use crate::task::extras::{Extras, arguments};
-use crate::task::record::{Description, Record, TaskId, flag};
+use crate::task::record::{Description, Record, TaskId};
 use crate::task::spec::Spec;
 use crate::team::Bounds;
 use crate::team::formation::Call;
@@ -62,12 +62,10 @@ impl Core {
     pub(super) fn call_team(&self, local: &mut Local, id: TaskId, record: &Record) {
         let (args, extras) = self.parts(record);
         let bounds = extras.and_then(|e| e.team).unwrap_or(Bounds::from(1));
-        let cancelled = record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0;
-        let needed = |a: &Arg| a.mode().reads() && a.mode() != Mode::Reduce;
-        let spoiled = |a: &Arg| needed(a) && a.piece().tree().spoiled(&a.piece().indices).is_some();
-        if cancelled || args.iter().any(spoiled) {
+        if let Some(error) = self.reason_to_cancel(id, record, args) {
             // Nothing will run, so nobody is needed for it.
-            self.execute(local, id, record);
+            self.give_up(local, id, record, args, error);
+            self.end(local, id.index(), record);
         } else if let Some(serial) = &self.serial {
             self.run_team_here(local, id, bounds, serial);
         } else {
@@ -83,7 +81,8 @@ impl Core {
         let mut local = Local::new(None);
         // Calls that were made since the tasks were cancelled are those of other tasks, and need their teams.
         for id in self.teams.withdraw(self, |call| which(call.context) && self.is_cancelled(call.task)) {
-            self.execute(&mut local, id, self.slab.get(id.index()));
+            // One that was marked by mistake calls again.
+            self.call_team(&mut local, id, self.slab.get(id.index()));
         }
         self.hand_out(&mut local);
     }
@@ -326,5 +325,30 @@ impl<'v> Frame<'v> {
         let bound = self.cpus.filter(|workers| workers.bound);
         let cpus = bound.map_or_else(Vec::new, |all| team.workers.iter().filter_map(|w| all.seat(*w).cpu).collect());
         crate::team::LentWorkers { size: team.size as usize, workers: team.workers.clone(), cpus }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::{Error, ErrorKind};
+    use crate::sync::atomic::Ordering;
+    use crate::task::future::Pending;
+    use crate::task::record::flag;
+    use crate::{Loom, Region};
+
+    #[test]
+    fn a_team_task_that_was_marked_by_mistake_runs_in_a_team() {
+        let loom = Loom::builder().workers(2).build().unwrap();
+        let core = loom.core();
+        let x = loom.value("x", 0_u64);
+        let guard = x.write().unwrap();
+        let pair = loom.task("pair").read(&x).team(2).run(|member, _| assert_eq!(member.size(), 2));
+        let id = pair.id();
+        core.failures.cancel(Some(7), Error::new(ErrorKind::Cancelled, "another context"), |spared| {
+            core.slab.get(id.index()).flags.fetch_or(flag::CANCELLED, Ordering::AcqRel);
+            spared.insert(id);
+        });
+        drop(guard);
+        pair.wait().unwrap();
     }
 }
