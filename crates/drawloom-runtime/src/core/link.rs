@@ -173,7 +173,8 @@ impl Core {
         if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
             let mut local = Local::new(None);
             self.complete(&mut local, index);
-            self.hand_out(&mut local);
+            // Nobody knows it, so nobody waits for it: nothing is handed out, which could run tasks while a history is locked.
+            debug_assert!(local.ready.is_empty());
             return TaskId::NONE;
         }
         id
@@ -188,5 +189,38 @@ impl Core {
     #[cfg(test)]
     fn leaves_out_edge(&self) -> bool {
         self.leave_out.swap(false, Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use crate::Loom;
+    use crate::task::future::Pending;
+    use crate::task::record::TaskId;
+
+    /// Sync points are made while a history is locked, and the task that has the turn may need that history to end.
+    #[test]
+    fn a_sync_point_of_complete_tasks_does_not_wait_for_the_turn_of_a_serial_engine() {
+        let loom = Loom::serial();
+        let complete: Vec<TaskId> = (0..2).map(|_| loom.task("done").run(|| ()).id()).collect();
+        let (started, starts) = channel();
+        let (go_on, goes_on) = channel();
+        let long = std::thread::spawn({
+            let loom = loom.clone();
+            move || {
+                let task = loom.task("long").returns(move || {
+                    started.send(()).unwrap();
+                    goes_on.recv_timeout(Duration::from_secs(60)).is_ok()
+                });
+                task.wait()
+            }
+        });
+        starts.recv().unwrap();
+        assert!(loom.core().make_sync_point(&complete).is_none());
+        let _ = go_on.send(());
+        assert!(long.join().unwrap().unwrap(), "the sync point waited for the task");
     }
 }
