@@ -1,0 +1,51 @@
+//! Mesh files: [`read`] finds out what a file is by looking into it.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`new_grid`] | the text format of finite-volume meshes |
+//! | [`fe_grid`] | the text format of finite-element meshes |
+//! | `grid` | what those two have in common |
+//! | `scan` | numbers in text |
+//! | `decimal` | numbers with six decimals |
+
+pub(crate) mod decimal;
+pub mod fe_grid;
+mod grid;
+pub mod new_grid;
+mod scan;
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::{Error, ErrorKind};
+use crate::naca;
+use crate::raw::RawMesh;
+
+/// The mesh in a file of any format that is known, or a generated one if the path is a name such as `naca0012:400x600`
+/// (see [`naca::by_name`]). The mesh is checked.
+pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
+    let path = path.as_ref();
+    if let Some(generated) = path.to_str().and_then(naca::by_name) {
+        return generated;
+    }
+    let bytes = fs::read(path).map_err(|source| Error::io("read", path, source))?;
+    read_bytes(&bytes).map_err(|error| error.in_file(path))
+}
+
+/// The mesh in the bytes of a file of any format that is known. The mesh is checked.
+pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
+    let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    let counts = first_line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mesh = match counts.filter(|word| word.iter().all(u8::is_ascii_digit)).count() {
+        4 => new_grid::read(bytes)?,
+        3 => fe_grid::read(bytes)?,
+        _ if bytes.is_empty() => return Err(Error::new(ErrorKind::Truncated, "the file is empty")),
+        _ => {
+            let known =
+                "it starts neither with the counts of new_grid.dat (4) or FE_grid.dat (3) nor as another format";
+            return Err(Error::new(ErrorKind::Malformed, format!("this is no mesh: {known}")));
+        }
+    };
+    mesh.check()?;
+    Ok(mesh)
+}
