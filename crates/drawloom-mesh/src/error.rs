@@ -31,6 +31,13 @@ pub enum ErrorKind {
     Unknown,
     /// A number or a choice that was asked for makes no sense: no parts, a mesh without cells.
     Argument,
+    /// A loop would depend on the order of its iterations, or its arguments do not belong together. Nothing was run.
+    Refused,
+    /// Something failed while a program ran: a kernel panicked or did not write what it must, scalar code returned an
+    /// error.
+    Failed,
+    /// A number that must be finite is not. The message says in which iteration, and in which element it is found.
+    NotFinite,
     /// A checkpoint was changed after it was written: its checksum is wrong. Use an older one.
     Damaged,
     /// A checkpoint belongs to another mesh or another program. Start with those it was written with.

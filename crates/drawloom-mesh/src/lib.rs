@@ -16,12 +16,22 @@
 //! | [`raw`] | the plain data of a mesh, and whether its parts fit together |
 //! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`files`] | readers and writers of mesh files |
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![deny(missing_docs)]
 
+mod check;
+mod element;
 mod error;
 pub mod files;
+pub mod kernel;
+mod mesh;
 pub mod naca;
+mod program;
 pub mod raw;
+mod run;
 
+pub use element::{Kind, Number, Ordered};
 pub use error::{Error, ErrorKind};
+pub use mesh::{Constant, Dat, Global, Layout, Map, Mesh, Set};
+pub use program::{Append, AtMostSixteenArguments, Each, Program, Scalar, Truth};
+pub use run::{Backend, LoopStats, Mode, Run, Strategy, Threads};

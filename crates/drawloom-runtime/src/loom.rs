@@ -33,6 +33,12 @@ pub struct Loom {
     owner: Arc<Owner>,
 }
 
+impl std::fmt::Debug for Loom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Loom({} workers)", self.workers())
+    }
+}
+
 /// Ends the runtime when the last handle is gone.
 struct Owner {
     core: Arc<Core>,
