@@ -16,6 +16,7 @@
 //! | [`raw`] | the plain data of a mesh, and whether its parts fit together |
 //! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`files`] | readers and writers of mesh files |
+//! | [`renumber`] | orders in which neighbours are near each other |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -23,5 +24,6 @@ mod error;
 pub mod files;
 pub mod naca;
 pub mod raw;
+pub mod renumber;
 
 pub use error::{Error, ErrorKind};

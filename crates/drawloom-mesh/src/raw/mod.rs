@@ -8,10 +8,16 @@
 //! | `mesh` | [`RawMesh`] and its parts |
 //! | `values` | [`Values`], an array of one of the element types |
 //! | `check` | whether the parts fit together |
+//! | `centres` | where elements are |
+//! | `adjacency` | [`Adjacency`], which elements of a set are neighbours |
 
+mod adjacency;
+mod centres;
 mod check;
 mod mesh;
 mod values;
 
+pub use adjacency::Adjacency;
+pub(crate) use centres::{Centres, centres};
 pub use mesh::{RawConstant, RawDat, RawMap, RawMesh, RawSet};
 pub use values::Values;
