@@ -4,15 +4,20 @@
 //! |---|---|
 //! | [`new_grid`] | the text format of finite-volume meshes |
 //! | [`fe_grid`] | the text format of finite-element meshes |
+//! | [`vtu`] | VTK's unstructured grids, for viewers |
 //! | `grid` | what those two have in common |
 //! | `scan` | numbers in text |
 //! | `decimal` | numbers with six decimals |
+//! | `base64`, `xml` | binary data as text, and text inside XML |
 
+pub(crate) mod base64;
 pub(crate) mod decimal;
 pub mod fe_grid;
 mod grid;
 pub mod new_grid;
 mod scan;
+pub mod vtu;
+pub(crate) mod xml;
 
 use std::fs;
 use std::path::Path;
