@@ -16,13 +16,17 @@
 //! | [`raw`] | the plain data of a mesh, and whether its parts fit together |
 //! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`files`] | readers and writers of mesh files |
+//! | [`plot`](mod@plot) | pictures of meshes and fields |
+//! | [`checkpoint`] | the state of a running program in a file |
 //! | [`renumber`] | orders in which neighbours are near each other |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod checkpoint;
 mod error;
 pub mod files;
 pub mod naca;
+pub mod plot;
 pub mod raw;
 pub mod renumber;
 

@@ -8,6 +8,7 @@
 //! | `grid` | what those two have in common |
 //! | `scan` | numbers in text |
 //! | `decimal` | numbers with six decimals |
+//! | `save` | files that are there as a whole or not at all |
 //! | `base64`, `xml` | binary data as text, and text inside XML |
 
 pub(crate) mod base64;
@@ -15,6 +16,7 @@ pub(crate) mod decimal;
 pub mod fe_grid;
 mod grid;
 pub mod new_grid;
+pub(crate) mod save;
 mod scan;
 pub mod vtu;
 pub(crate) mod xml;
@@ -53,4 +55,20 @@ pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
     };
     mesh.check()?;
     Ok(mesh)
+}
+
+/// Writes a mesh to a file, in the format that the ending of its name says: `.vtu` for VTK, and `.dat` for the text format
+/// that fits the mesh. The file is there as a whole afterwards, or as it was before if there is an error.
+pub fn write(path: impl AsRef<Path>, mesh: &RawMesh) -> Result<(), Error> {
+    let path = path.as_ref();
+    let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("vtu") => vtu::write(mesh, vtu::Encoding::default()),
+        Some("dat") if mesh.set("edges").is_ok() => new_grid::write(mesh),
+        Some("dat") => fe_grid::write(mesh),
+        _ => {
+            let message = format!("{}: the name of a mesh file ends in .dat or .vtu", path.display());
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+    };
+    save::replace_by(path, &bytes?)
 }

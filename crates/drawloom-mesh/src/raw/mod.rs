@@ -20,7 +20,7 @@ mod mesh;
 mod values;
 
 pub use adjacency::Adjacency;
-pub(crate) use cells::{Geometry, Shape};
+pub(crate) use cells::{Cells, Geometry, Shape};
 pub(crate) use centres::{Centres, centres};
 pub use mesh::{RawConstant, RawDat, RawMap, RawMesh, RawSet};
 pub use values::Values;
