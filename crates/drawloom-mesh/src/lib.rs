@@ -17,6 +17,7 @@
 //! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`files`] | readers and writers of mesh files |
 //! | [`plot`](mod@plot) | pictures of meshes and fields |
+//! | [`partition`] | parts of equal size with few connections |
 //! | [`checkpoint`] | the state of a running program in a file |
 //! | [`renumber`] | orders in which neighbours are near each other |
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod checkpoint;
 mod error;
 pub mod files;
 pub mod naca;
+pub mod partition;
 pub mod plot;
 pub mod raw;
 pub mod renumber;

@@ -61,6 +61,12 @@ impl Adjacency {
     pub fn pairs(&self) -> usize {
         self.neighbours.len() / 2
     }
+
+    /// Where the neighbours of each element start, and all neighbours: the form that METIS wants.
+    #[cfg(feature = "metis")]
+    pub(crate) fn lists(&self) -> (&[usize], &[u32]) {
+        (&self.starts, &self.neighbours)
+    }
 }
 
 /// For each element of the target set of a map, the elements that lead to it.

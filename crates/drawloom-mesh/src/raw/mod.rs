@@ -20,6 +20,7 @@ mod mesh;
 mod values;
 
 pub use adjacency::Adjacency;
+pub(crate) use adjacency::Inverse;
 pub(crate) use cells::{Cells, Geometry, Shape};
 pub(crate) use centres::{Centres, centres};
 pub use mesh::{RawConstant, RawDat, RawMap, RawMesh, RawSet};
