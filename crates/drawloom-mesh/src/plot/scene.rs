@@ -137,7 +137,7 @@ fn collect(plot: &Plot<'_>, geometry: &Geometry<'_>, field: Option<&Field<'_>>) 
     let (mut faces, mut corners) = (Vec::new(), Vec::new());
     let mut row_corners = Vec::new();
     for cells in &geometry.cells {
-        let whole: Vec<usize> = (0..cells.map.arity).collect();
+        let whole: Vec<usize> = (0..cells.corner_count()).collect();
         let whole = [whole.as_slice()];
         let sides: &[&[usize]] = match cells.shape {
             Shape::Tetrahedron => TETRAHEDRON,

@@ -41,7 +41,7 @@ pub(crate) struct Geometry<'a> {
 }
 
 impl<'a> Geometry<'a> {
-    /// The geometry of a mesh that was checked: the first set with coordinates, and the maps to it of three targets or
+    /// The geometry of a mesh that was checked: the first set with coordinates, and the maps to it of three corners or
     /// more (one for each set), or if there are none, of two, or of one.
     pub(crate) fn of(mesh: &'a RawMesh) -> Result<Self, Error> {
         let Some((set, dat)) = mesh.sets.iter().find_map(|set| Some((set, mesh.coordinates(&set.name)?))) else {
@@ -56,9 +56,10 @@ impl<'a> Geometry<'a> {
             cells: vec![],
         };
         let to_points = || mesh.maps.iter().filter(|map| map.to == set.name && map.from != set.name);
-        let wanted = to_points().map(|map| map.arity.min(3)).max().unwrap_or(0);
+        let corners = |map: &RawMap| Shape::of(map).corners(map.arity).min(3);
+        let wanted = to_points().map(corners).max().unwrap_or(0);
         let mut seen = Vec::new();
-        for map in to_points().filter(|map| map.arity.min(3) == wanted) {
+        for map in to_points().filter(|map| corners(map) == wanted) {
             if !seen.contains(&map.from.as_str()) {
                 seen.push(&map.from);
                 let shape = Shape::of(map);
@@ -90,10 +91,15 @@ impl<'a> Geometry<'a> {
 }
 
 impl Cells<'_> {
+    /// How many corners each cell has.
+    pub(crate) fn corner_count(&self) -> usize {
+        self.shape.corners(self.map.arity)
+    }
+
     /// The corners of each cell, in an order that goes around it.
     pub(crate) fn corners(&self, row: &[u32], corners: &mut Vec<u32>) {
         corners.clear();
-        corners.extend_from_slice(row);
+        corners.extend_from_slice(&row[..self.shape.corners(row.len())]);
         if self.crossed {
             corners.swap(2, 3);
         }
@@ -101,19 +107,41 @@ impl Cells<'_> {
 }
 
 impl Shape {
-    /// The shape of the cells of a map: what the name of its set says, or else the usual one of as many corners.
+    /// The shape of the cells of a map: what the name of its set says, if there are enough targets for it, or else the
+    /// usual one of as many corners. Targets beyond the corners, of elements of higher order, come after them.
     fn of(map: &RawMap) -> Self {
-        let says = |name: &str| map.from.contains(name);
-        match map.arity {
+        let named = [
+            ("line", Shape::Line),
+            ("triangle", Shape::Triangle),
+            ("quad", Shape::Quadrangle),
+            ("tetra", Shape::Tetrahedron),
+            ("pyramid", Shape::Pyramid),
+            ("prism", Shape::Prism),
+            ("wedge", Shape::Prism),
+            ("hexa", Shape::Hexahedron),
+        ];
+        let fits = |shape: &Shape| shape.corners(0) <= map.arity;
+        let by_name = named.iter().find(|(name, shape)| map.from.starts_with(name) && fits(shape));
+        by_name.map(|(_, shape)| *shape).unwrap_or(match map.arity {
             1 => Shape::Point,
             2 => Shape::Line,
             3 => Shape::Triangle,
-            4 if says("tetra") => Shape::Tetrahedron,
             4 => Shape::Quadrangle,
-            5 if says("pyramid") => Shape::Pyramid,
-            6 if says("prism") || says("wedge") => Shape::Prism,
-            8 if says("hexa") => Shape::Hexahedron,
             _ => Shape::Polygon,
+        })
+    }
+
+    /// How many corners there are, given the number of targets.
+    fn corners(self, arity: usize) -> usize {
+        match self {
+            Shape::Point => 1,
+            Shape::Line => 2,
+            Shape::Triangle => 3,
+            Shape::Quadrangle | Shape::Tetrahedron => 4,
+            Shape::Pyramid => 5,
+            Shape::Prism => 6,
+            Shape::Hexahedron => 8,
+            Shape::Polygon => arity,
         }
     }
 }

@@ -3,6 +3,8 @@
 // Every test file uses its own part of this module.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod msh;
+
 use drawloom_mesh::raw::{RawMesh, Values};
 use fastrand::Rng;
 
