@@ -8,8 +8,11 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// The length and the hash of a file.
+type Printed = (usize, u64);
+
 /// The size, and the length and hash of the file for finite volumes and of that for finite elements.
-const FILES: &[(usize, usize, (usize, u64), (usize, u64))] = &[
+const FILES: &[(usize, usize, Printed, Printed)] = &[
     (1, 1, (298, 0xc001_1537_ed4d_385d), (184, 0xf33f_df4e_a936_cdb7)),
     (2, 3, (1_354, 0x169b_b0c1_634a_8a93), (812, 0xe738_bfd6_9fb5_6383)),
     (3, 5, (3_226, 0xcfea_3d04_1198_e54c), (1_888, 0xdf77_5649_a9bf_73cb)),

@@ -6,6 +6,7 @@ mod convert;
 mod explain;
 mod fmt;
 mod order;
+pub(crate) mod plot;
 mod reason;
 mod rules;
 mod show;
@@ -16,6 +17,7 @@ mod verdict;
 use crate::arguments::Command;
 use crate::bench;
 use crate::exit::Exit;
+use crate::mesh;
 use crate::output::Output;
 use crate::run as programs;
 
@@ -31,6 +33,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
         Command::Convert(arguments) => convert::run(&arguments, output),
         Command::Rules(arguments) => rules::run(&arguments, output),
         Command::Run(arguments) => programs::run(&arguments, output),
+        Command::Mesh(arguments) => mesh::run(&arguments, output),
+        Command::Plot(arguments) => plot::run(&arguments, output),
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::Completions(arguments) => completions::run(&arguments, output),
     }

@@ -98,15 +98,15 @@ pub(crate) fn scalar_is_sound(mesh: &Mesh, decl: &ScalarDecl) -> Result<(), Erro
 /// One access mode for each global, and one argument unless it is only read.
 fn globals_are_sound(mesh: &Mesh, args: &[ArgDecl]) -> Result<(), String> {
     let mut uses: HashMap<u32, (usize, &'static str, bool)> = HashMap::new();
-    let mut note = |number: usize, global: u32, word: &'static str, reads: bool| {
-        match uses.insert(global, (number, word, reads)) {
-            Some((first, other, read_before)) if !(reads && read_before) => Err(format!(
-                "global `{}` is argument {first} to {other} and argument {number} to {word}: one access is possible, and \
+    let mut note = |number: usize, global: u32, word: &'static str, reads: bool| match uses
+        .insert(global, (number, word, reads))
+    {
+        Some((first, other, read_before)) if !(reads && read_before) => Err(format!(
+            "global `{}` is argument {first} to {other} and argument {number} to {word}: one access is possible, and \
                  only reading more than once",
-                mesh.globals[global as usize].name
-            )),
-            _ => Ok(()),
-        }
+            mesh.globals[global as usize].name
+        )),
+        _ => Ok(()),
     };
     for (number, arg) in args.iter().enumerate() {
         if let ArgDecl::Global { global, access, payload, .. } = *arg {

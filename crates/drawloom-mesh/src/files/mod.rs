@@ -4,15 +4,24 @@
 //! |---|---|
 //! | [`new_grid`] | the text format of finite-volume meshes |
 //! | [`fe_grid`] | the text format of finite-element meshes |
+//! | [`gmsh`] | Gmsh's meshes |
+//! | [`vtu`] | VTK's unstructured grids, for viewers |
 //! | `grid` | what those two have in common |
 //! | `scan` | numbers in text |
 //! | `decimal` | numbers with six decimals |
+//! | `save` | files that are there as a whole or not at all |
+//! | `base64`, `xml` | binary data as text, and text inside XML |
 
+pub(crate) mod base64;
 pub(crate) mod decimal;
 pub mod fe_grid;
+pub mod gmsh;
 mod grid;
 pub mod new_grid;
+pub(crate) mod save;
 mod scan;
+pub mod vtu;
+pub(crate) mod xml;
 
 use std::fs;
 use std::path::Path;
@@ -34,18 +43,51 @@ pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
 
 /// The mesh in the bytes of a file of any format that is known. The mesh is checked.
 pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
-    let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
-    let counts = first_line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let mesh = match counts.filter(|word| word.iter().all(u8::is_ascii_digit)).count() {
-        4 => new_grid::read(bytes)?,
-        3 => fe_grid::read(bytes)?,
-        _ if bytes.is_empty() => return Err(Error::new(ErrorKind::Truncated, "the file is empty")),
-        _ => {
-            let known =
-                "it starts neither with the counts of new_grid.dat (4) or FE_grid.dat (3) nor as another format";
-            return Err(Error::new(ErrorKind::Malformed, format!("this is no mesh: {known}")));
+    let mesh = if bytes.starts_with(gmsh::MARK) {
+        gmsh::read(bytes)?
+    } else {
+        match counts(bytes) {
+            Some(4) => new_grid::read(bytes)?,
+            Some(3) => fe_grid::read(bytes)?,
+            _ if bytes.is_empty() => return Err(Error::new(ErrorKind::Truncated, "the file is empty")),
+            _ => {
+                let known =
+                    "the counts of new_grid.dat (4) or FE_grid.dat (3), nor with $MeshFormat as Gmsh's files do";
+                return Err(Error::new(
+                    ErrorKind::Malformed,
+                    format!("this is no mesh: it starts neither with {known}"),
+                ));
+            }
         }
     };
     mesh.check()?;
     Ok(mesh)
+}
+
+/// How many integers there are in the first line, if there is nothing else.
+fn counts(bytes: &[u8]) -> Option<usize> {
+    let first_line = bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
+    let words = first_line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.clone().all(|word| word.iter().all(u8::is_ascii_digit)).then(|| words.count())
+}
+
+/// Writes a mesh to a file, in the format that the ending of its name says: `.vtu` for VTK, and `.dat` for the text format
+/// that fits the mesh. The file is there as a whole afterwards, or as it was before if there is an error.
+pub fn write(path: impl AsRef<Path>, mesh: &RawMesh) -> Result<(), Error> {
+    let path = path.as_ref();
+    let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("vtu") => vtu::write(mesh, vtu::Encoding::default()),
+        Some("dat") if mesh.set("edges").is_ok() => new_grid::write(mesh),
+        Some("dat") => fe_grid::write(mesh),
+        _ => {
+            let message = format!("{}: the name of a mesh file ends in .dat or .vtu", path.display());
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+    };
+    save::replace_by(path, &bytes?)
+}
+
+/// Writes some bytes to a file, which is there as a whole afterwards, or as it was before if there is an error.
+pub fn write_bytes(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
+    save::replace_by(path.as_ref(), bytes)
 }

@@ -43,6 +43,55 @@ impl<'a> Scanner<'a> {
         (length > 0).then(|| &self.text[start..start + length])
     }
 
+    /// The rest of the line, without its end. The place is the start of the next line afterwards.
+    pub(crate) fn line(&mut self) -> &'a [u8] {
+        let rest = &self.text[self.at..];
+        let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        self.at += (length + 1).min(rest.len());
+        rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length])
+    }
+
+    /// As many raw bytes.
+    pub(crate) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let bytes = self.text.get(self.at..self.at.checked_add(count)?)?;
+        self.at += count;
+        Some(bytes)
+    }
+
+    /// The error for something unexpected at this place.
+    pub(crate) fn expected(&mut self, expected: &str, what: impl Fn() -> String) -> Error {
+        let start = self.start();
+        self.unexpected(start, expected, what)
+    }
+
+    /// The number of the line of this place, from 1.
+    pub(crate) fn line_number(&self) -> usize {
+        self.line_of(self.at)
+    }
+
+    /// How many bytes there are before this place.
+    pub(crate) fn place(&self) -> usize {
+        self.at
+    }
+
+    /// Goes to the start of the line after the next one that starts with some text.
+    pub(crate) fn skip_past(&mut self, text: &[u8]) -> Result<(), Error> {
+        while self.rest() > 0 {
+            if self.line().starts_with(text) {
+                return Ok(());
+            }
+        }
+        let message = format!("the file ends without {}", String::from_utf8_lossy(text).escape_debug());
+        Err(Error::new(ErrorKind::Truncated, message))
+    }
+
+    /// An integer that may be negative.
+    pub(crate) fn integer(&mut self, what: impl Fn() -> String) -> Result<i64, Error> {
+        let start = self.start();
+        let value = self.word().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        value.ok_or_else(|| self.unexpected(start, "an integer", what))
+    }
+
     /// An integer that is not negative and is below `end`; `what` it is comes into the error.
     pub(crate) fn index(&mut self, end: u64, what: impl Fn() -> String) -> Result<u64, Error> {
         let start = self.start();

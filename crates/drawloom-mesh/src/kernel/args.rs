@@ -81,9 +81,9 @@ pub trait Single: Send + Sync + 'static {
 /// The element of the iteration itself.
 #[derive(Debug)]
 pub struct Direct;
-/// The element that a column of a map leads to.
+/// The element that a column of a map with `A` columns leads to.
 #[derive(Debug)]
-pub struct Column;
+pub struct Column<const A: usize>;
 
 impl Single for Direct {
     #[inline(always)]
@@ -92,23 +92,23 @@ impl Single for Direct {
     }
 }
 
-impl Single for Column {
+impl<const A: usize> Single for Column<A> {
     #[inline(always)]
     unsafe fn index<const PLAIN: bool>(place: &Place, iteration: usize) -> usize {
-        // SAFETY: the iteration exists, so the table has a row for it.
-        unsafe { index_in::<PLAIN>(place, iteration, place.column) }
+        // SAFETY: the iteration exists, so the table has a row for it; the place starts at the column.
+        unsafe { index_in::<PLAIN, A>(place, iteration, 0) }
     }
 }
 
 /// # Safety
-/// The iteration exists, and the column too.
+/// The iteration exists, and so does the column, counted from where the place starts.
 #[inline(always)]
-unsafe fn index_in<const PLAIN: bool>(place: &Place, iteration: usize, column: usize) -> usize {
+unsafe fn index_in<const PLAIN: bool, const A: usize>(place: &Place, iteration: usize, column: usize) -> usize {
     if !PLAIN && place.fixed {
-        return column.wrapping_sub(place.column);
+        return column;
     }
-    // SAFETY: the table of a map has `arity` entries for each iteration.
-    unsafe { *place.table.add(iteration * place.arity + column) as usize }
+    // SAFETY: the table of a map has `A` entries for each iteration.
+    unsafe { *place.table.add(iteration * A + column) as usize }
 }
 
 /// The address of an element whose components lie side by side.
@@ -119,8 +119,8 @@ unsafe fn at<T, const N: usize>(place: &Place, index: usize) -> *mut [T; N] {
 }
 
 #[inline(always)]
-unsafe fn load<T: Portable, const N: usize>(place: &Place, index: usize) -> [T; N] {
-    if place.distance == 0 {
+unsafe fn load<const PLAIN: bool, T: Portable, const N: usize>(place: &Place, index: usize) -> [T; N] {
+    if PLAIN || place.distance == 0 {
         // SAFETY: the caller vouches for the element.
         return unsafe { *at(place, index) };
     }
@@ -130,8 +130,8 @@ unsafe fn load<T: Portable, const N: usize>(place: &Place, index: usize) -> [T; 
 }
 
 #[inline(always)]
-unsafe fn store<T: Portable, const N: usize>(place: &Place, index: usize, value: [T; N]) {
-    if place.distance == 0 {
+unsafe fn store<const PLAIN: bool, T: Portable, const N: usize>(place: &Place, index: usize, value: [T; N]) {
+    if PLAIN || place.distance == 0 {
         // SAFETY: the caller vouches for the element.
         unsafe { *at(place, index) = value };
         return;
@@ -156,7 +156,7 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Read<R, T, N> {
             return MaybeUninit::uninit();
         }
         // SAFETY: promised by the caller.
-        unsafe { MaybeUninit::new(load(place, R::index::<PLAIN>(place, iteration))) }
+        unsafe { MaybeUninit::new(load::<PLAIN, T, N>(place, R::index::<PLAIN>(place, iteration))) }
     }
 
     #[inline(always)]
@@ -179,7 +179,7 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for ReadWhole<T, N, A>
             return MaybeUninit::uninit();
         }
         // SAFETY: promised by the caller.
-        let element = |c| unsafe { load(place, index_in::<PLAIN>(place, iteration, c)) };
+        let element = |c| unsafe { load::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c)) };
         MaybeUninit::new(std::array::from_fn(element))
     }
 
@@ -191,7 +191,7 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for ReadWhole<T, N, A>
     ) -> [&'v [T; N]; A] {
         if PLAIN {
             // SAFETY: promised by the caller.
-            return std::array::from_fn(|c| unsafe { &*at(place, index_in::<PLAIN>(place, iteration, c)) });
+            return std::array::from_fn(|c| unsafe { &*at(place, index_in::<PLAIN, A>(place, iteration, c)) });
         }
         // SAFETY: a copy was made on the general way.
         let copies = unsafe { local.assume_init_ref() };
@@ -223,7 +223,7 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Write<R, T, N> {
         unsafe {
             let index = R::index::<PLAIN>(place, iteration);
             if place.owns(index) {
-                store(place, index, value);
+                store::<PLAIN, T, N>(place, index, value);
             }
         }
         true
@@ -252,7 +252,7 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for WriteWhole<T, N, A
         for (c, out) in local.iter().enumerate() {
             let Some(value) = out.0 else { return false };
             // SAFETY: promised by the caller.
-            unsafe { store(place, index_in::<PLAIN>(place, iteration, c), value) };
+            unsafe { store::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c), value) };
         }
         true
     }
@@ -285,7 +285,7 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Update<R, T, N> {
     unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
         if !PLAIN {
             // SAFETY: promised by the caller; a copy was made on the general way.
-            unsafe { store(place, R::index::<PLAIN>(place, iteration), *local.assume_init_ref()) };
+            unsafe { store::<PLAIN, T, N>(place, R::index::<PLAIN>(place, iteration), *local.assume_init_ref()) };
         }
         true
     }
@@ -301,7 +301,7 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for UpdateWhole<T, N, 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(place: &Place, iteration: usize) -> Self::Local {
         // SAFETY: promised by the caller.
-        std::array::from_fn(|c| unsafe { load(place, index_in::<PLAIN>(place, iteration, c)) })
+        std::array::from_fn(|c| unsafe { load::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c)) })
     }
 
     #[inline(always)]
@@ -313,7 +313,7 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for UpdateWhole<T, N, 
     unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
         for (c, value) in local.iter().enumerate() {
             // SAFETY: promised by the caller.
-            unsafe { store(place, index_in::<PLAIN>(place, iteration, c), *value) };
+            unsafe { store::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c), *value) };
         }
         true
     }
@@ -324,16 +324,22 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for UpdateWhole<T, N, 
 /// # Safety
 /// The element exists, and is the calling thread's to change.
 #[inline(always)]
-unsafe fn contribute<O: Operator<T>, T: Portable, const N: usize>(place: &Place, index: usize, value: [T; N]) {
+unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Portable, const N: usize>(
+    place: &Place,
+    index: usize,
+    value: [T; N],
+) {
     // SAFETY: promised by the caller.
     unsafe {
-        let before: [T; N] = load(place, index);
-        store(place, index, std::array::from_fn::<T, N, _>(|c| O::fold(before[c], value[c])));
+        let before = load::<PLAIN, T, N>(place, index);
+        store::<PLAIN, T, N>(place, index, std::array::from_fn(|c| O::fold(before[c], value[c])));
     }
 }
 
 /// How contributions of `N` numbers are folded.
-fn folding_of<O: Operator<T>, T: Portable, const N: usize>(apply: unsafe fn(&Place, usize, *mut u8, *const u8)) -> Folding {
+fn folding_of<O: Operator<T>, T: Portable, const N: usize>(
+    apply: unsafe fn(&Place, usize, *mut u8, *const u8),
+) -> Folding {
     unsafe fn identity<O: Operator<T>, T, const N: usize>(at: *mut u8) {
         // SAFETY: the caller gives room for one contribution.
         unsafe { at.cast::<[T; N]>().write(const { [O::IDENTITY; N] }) };
@@ -357,7 +363,7 @@ unsafe fn apply_to_dat<O: Operator<T>, T: Portable, const N: usize>(
     from: *const u8,
 ) {
     // SAFETY: promised by the caller.
-    unsafe { contribute::<O, T, N>(place, index, *from.cast()) };
+    unsafe { contribute::<false, O, T, N>(place, index, *from.cast()) };
 }
 
 /// The kernel contributes to the element of its own iteration: straight into the data.
@@ -397,30 +403,36 @@ impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeHere<O, 
 /// The kernel contributes to the elements that one or all columns of a map lead to.
 pub struct ContributeThere<O, T, const N: usize, const A: usize>(PhantomData<(O, T)>);
 
-impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> ContributeThere<O, T, N, A> {
-    #[inline(always)]
-    unsafe fn put_back<const PLAIN: bool>(place: &Place, iteration: usize, local: &[[T; N]; A], first: usize) {
-        if !PLAIN && !place.stage.is_null() {
-            // SAFETY: the stage has room for the contributions of every iteration that is run with it.
-            unsafe { *place.stage.cast::<[[T; N]; A]>().add(iteration) = *local };
-            return;
-        }
-        for (c, value) in local.iter().enumerate() {
-            // SAFETY: promised by the caller.
-            unsafe {
-                let index = index_in::<PLAIN>(place, iteration, first + c);
-                if place.owns(index) {
-                    contribute::<O, T, N>(place, index, *value);
-                }
+/// Puts the contributions of one iteration, through `C` columns of a map with `A`, where they belong.
+///
+/// # Safety
+/// As [`LoopArg::view`].
+#[inline(always)]
+unsafe fn put_back<const PLAIN: bool, O: Operator<T>, T: Portable, const N: usize, const A: usize, const C: usize>(
+    place: &Place,
+    iteration: usize,
+    local: &[[T; N]; C],
+) {
+    if !PLAIN && !place.stage.is_null() {
+        // SAFETY: the stage has room for the contributions of every iteration that is run with it.
+        unsafe { *place.stage.cast::<[[T; N]; C]>().add(iteration) = *local };
+        return;
+    }
+    for (c, value) in local.iter().enumerate() {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let index = index_in::<PLAIN, A>(place, iteration, c);
+            if place.owns(index) {
+                contribute::<PLAIN, O, T, N>(place, index, *value);
             }
         }
     }
 }
 
 /// The kernel contributes to the element that one column of a map leads to.
-pub struct ContributeAt<O, T, const N: usize>(PhantomData<(O, T)>);
+pub struct ContributeAt<O, T, const N: usize, const A: usize>(PhantomData<(O, T)>);
 
-impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeAt<O, T, N> {
+impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for ContributeAt<O, T, N, A> {
     type View<'v> = &'v mut [O::Cell; N];
     type Local = [[T; N]; 1];
 
@@ -438,7 +450,7 @@ impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeAt<O, T,
     #[inline(always)]
     unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
         // SAFETY: promised by the caller.
-        unsafe { ContributeThere::<O, T, N, 1>::put_back::<PLAIN>(place, iteration, local, place.column) };
+        unsafe { put_back::<PLAIN, O, T, N, A, 1>(place, iteration, local) };
         true
     }
 
@@ -469,7 +481,7 @@ impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for Co
     #[inline(always)]
     unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
         // SAFETY: promised by the caller.
-        unsafe { Self::put_back::<PLAIN>(place, iteration, local, 0) };
+        unsafe { put_back::<PLAIN, O, T, N, A, A>(place, iteration, local) };
         true
     }
 
@@ -620,7 +632,7 @@ impl LoopArg for Size {
 
     #[inline(always)]
     unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> usize {
-        place.arity
+        place.size
     }
 }
 

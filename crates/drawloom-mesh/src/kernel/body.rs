@@ -31,7 +31,10 @@ impl<F, A> Compiled<F, A> {
     /// The kernel must hold nothing: what it knows, it knows from its arguments.
     pub(crate) fn new(kernel: F) -> Self {
         const {
-            assert!(size_of::<F>() == 0, "a kernel sees only its arguments: it cannot capture anything, nor be a pointer");
+            assert!(
+                size_of::<F>() == 0,
+                "a kernel sees only its arguments: it cannot capture anything, nor be a pointer"
+            );
         }
         Self { kernel, arguments: PhantomData }
     }

@@ -27,12 +27,10 @@ pub(crate) enum Route {
 pub struct Place {
     /// The first element of the dat; for a global, its value or the accumulator in use.
     pub(crate) base: *mut u8,
-    /// The table of a map, or null.
+    /// The table of a map, from the first column in use on, or null.
     pub(crate) table: *const u32,
-    /// The columns of that table.
-    pub(crate) arity: usize,
-    /// The column in use.
-    pub(crate) column: usize,
+    /// The number of elements of a set that is an argument.
+    pub(crate) size: usize,
     /// Targets outside of this range are left alone: they are someone else's to change.
     pub(crate) own: (usize, usize),
     /// The distance between components, in elements of the type: zero when those of an element lie side by side.
@@ -57,8 +55,7 @@ impl Place {
     pub(crate) const NOWHERE: Place = Place {
         base: ptr::null_mut(),
         table: ptr::null(),
-        arity: 0,
-        column: 0,
+        size: 0,
         own: (0, usize::MAX),
         distance: 0,
         stage: ptr::null_mut(),

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use drawloom_runtime::Portable;
 
 use super::args::{
-    Column, ContributeAt, ContributeGlobal, ContributeHere, ContributeThere, Direct, LoopArg, Read, ReadGlobal, ReadWhole,
-    Update, UpdateWhole, Write, WriteWhole,
+    Column, ContributeAt, ContributeGlobal, ContributeHere, ContributeThere, Direct, LoopArg, Read, ReadGlobal,
+    ReadWhole, Update, UpdateWhole, Write, WriteWhole,
 };
 use super::operator::Operator;
 use super::place::Route;
@@ -75,12 +75,10 @@ pub struct Declared {
 
 /// The elements of a dat that a column of a map leads to. Made by [`Dat::at`].
 #[derive(Clone, Copy, Debug)]
-pub struct At<T, const N: usize> {
+pub struct At<T, const N: usize, const A: usize> {
     dat: Dat<T, N>,
-    map_mesh: u64,
-    map: u32,
+    map: Map<A>,
     column: usize,
-    arity: usize,
 }
 
 /// The elements of a dat that all columns of a map lead to. Made by [`Dat::through`].
@@ -93,8 +91,8 @@ pub struct Through<T, const N: usize, const A: usize> {
 
 impl<T, const N: usize> Dat<T, N> {
     /// The elements that a column of a map leads to.
-    pub fn at<const A: usize>(self, map: Map<A>, column: usize) -> At<T, N> {
-        At { dat: self, map_mesh: map.mesh, map: map.number, column, arity: A }
+    pub fn at<const A: usize>(self, map: Map<A>, column: usize) -> At<T, N, A> {
+        At { dat: self, map, column }
     }
 
     /// The elements that all columns of a map lead to.
@@ -116,12 +114,12 @@ impl<T, const N: usize> Site for Dat<T, N> {
     }
 }
 
-impl<T, const N: usize> Site for At<T, N> {
+impl<T, const N: usize, const A: usize> Site for At<T, N, A> {
     fn declare(&self, access: Access) -> Declared {
-        let route = Route::Column { map: self.map, column: self.column as u32 };
+        let route = Route::Column { map: self.map.number, column: self.column as u32 };
         let arg = ArgDecl::Dat { dat: self.dat.number, route, access, present: true };
-        let column = Some((self.column, self.arity));
-        Declared { mesh: self.dat.mesh, map_mesh: Some(self.map_mesh), column, arg }
+        let column = Some((self.column, A));
+        Declared { mesh: self.dat.mesh, map_mesh: Some(self.map.mesh), column, arg }
     }
 }
 
@@ -196,17 +194,17 @@ impl<O: Operator<T>, T: Portable, const N: usize> Contributable<O> for Dat<T, N>
     type Arg = ContributeHere<O, T, N>;
 }
 
-impl<T: Portable, const N: usize> Readable for At<T, N> {
-    type Arg = Read<Column, T, N>;
+impl<T: Portable, const N: usize, const A: usize> Readable for At<T, N, A> {
+    type Arg = Read<Column<A>, T, N>;
 }
-impl<T: Portable, const N: usize> Writable for At<T, N> {
-    type Arg = Write<Column, T, N>;
+impl<T: Portable, const N: usize, const A: usize> Writable for At<T, N, A> {
+    type Arg = Write<Column<A>, T, N>;
 }
-impl<T: Portable, const N: usize> Updatable for At<T, N> {
-    type Arg = Update<Column, T, N>;
+impl<T: Portable, const N: usize, const A: usize> Updatable for At<T, N, A> {
+    type Arg = Update<Column<A>, T, N>;
 }
-impl<O: Operator<T>, T: Portable, const N: usize> Contributable<O> for At<T, N> {
-    type Arg = ContributeAt<O, T, N>;
+impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> Contributable<O> for At<T, N, A> {
+    type Arg = ContributeAt<O, T, N, A>;
 }
 
 impl<T: Portable, const N: usize, const A: usize> Readable for Through<T, N, A> {

@@ -224,12 +224,8 @@ impl Mesh {
     fn add_dat(&mut self, name: &str, set: Set, values: Box<dyn Store>) -> Result<u32, Error> {
         let decl = self.look_up(set)?;
         if values.len() != decl.size {
-            let message = format!(
-                "dat `{name}` has values for {} elements; `{}` has {}",
-                values.len(),
-                decl.name,
-                decl.size
-            );
+            let message =
+                format!("dat `{name}` has values for {} elements; `{}` has {}", values.len(), decl.name, decl.size);
             return Err(Error::new(ErrorKind::Inconsistent, message));
         }
         if values.dim() == 0 {

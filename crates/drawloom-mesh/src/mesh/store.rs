@@ -132,11 +132,14 @@ impl<T: Portable, const N: usize> Store for Typed<T, N> {
                 let cuts: Vec<usize> = (0..N).flat_map(|c| firsts().map(move |s| c * len + s)).skip(1).collect();
                 let runs: Vec<Erased> = whole.runs(&cuts).map_err(of_engine)?.map(|run| run.erased()).collect();
                 let count = starts.len() + 1;
-                let blocks =
-                    (0..count).map(|b| (0..N).map(|c| runs[c * count + b].clone()).collect()).collect();
-                Box::new(InRegion { whole, blocks, len, distance: len, fetch: |values, len| {
-                    Self::from_components(&values, len)
-                } })
+                let blocks = (0..count).map(|b| (0..N).map(|c| runs[c * count + b].clone()).collect()).collect();
+                Box::new(InRegion {
+                    whole,
+                    blocks,
+                    len,
+                    distance: len,
+                    fetch: |values, len| Self::from_components(&values, len),
+                })
             }
         })
     }

@@ -212,11 +212,11 @@ impl<'p, A> Each<'p, A> {
     /// The kernel receives the number of the element that a column of a map leads to.
     pub fn index_at<const N: usize>(self, map: Map<N>, column: usize) -> Each<'p, A::List>
     where
-        A: Append<Index<Column>>,
+        A: Append<Index<Column<N>>>,
     {
         let mesh = self.set.mesh;
         let arg = ArgDecl::Index { route: Route::Column { map: map.number, column: column as u32 } };
-        self.add::<Index<Column>>(Declared { mesh, map_mesh: Some(map.mesh), column: Some((column, N)), arg })
+        self.add::<Index<Column<N>>>(Declared { mesh, map_mesh: Some(map.mesh), column: Some((column, N)), arg })
     }
 
     /// The kernel receives the number of elements of a set.

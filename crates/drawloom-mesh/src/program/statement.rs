@@ -44,9 +44,23 @@ pub(crate) enum Statement {
     Scalar(Arc<ScalarDecl>),
     /// Runs the body a number of times; the counter, if any, is the number of the run, from zero, and the number of runs
     /// afterwards.
-    Repeat { name: Arc<str>, count: u64, counter: Option<u32>, body: Arc<[Statement]> },
-    While { condition: Condition, body: Arc<[Statement]> },
-    If { condition: Condition, then: Arc<[Statement]>, otherwise: Arc<[Statement]> },
+    Repeat {
+        name: Arc<str>,
+        count: u64,
+        counter: Option<u32>,
+        body: Arc<[Statement]>,
+    },
+    While {
+        condition: Condition,
+        body: Arc<[Statement]>,
+    },
+    If {
+        condition: Condition,
+        then: Arc<[Statement]>,
+        otherwise: Arc<[Statement]>,
+    },
     /// Stops with an error when a global is not a finite number.
-    RequireFinite { global: u32 },
+    RequireFinite {
+        global: u32,
+    },
 }

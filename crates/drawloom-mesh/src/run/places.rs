@@ -9,20 +9,15 @@ pub(crate) fn place_of(mesh: &Mesh, arg: &ArgDecl, base: *mut u8, distance: usiz
     let route_of = |route: Route, place: Place| match route {
         Route::Direct => place,
         Route::Column { map, column } => {
-            let map = &mesh.maps[map as usize];
-            Place { table: map.table.as_ptr(), arity: map.arity, column: column as usize, ..place }
+            // Within the table, unless the set is empty and nobody looks.
+            Place { table: mesh.maps[map as usize].table.as_ptr().wrapping_add(column as usize), ..place }
         }
-        Route::Whole { map } => {
-            let map = &mesh.maps[map as usize];
-            Place { table: map.table.as_ptr(), arity: map.arity, ..place }
-        }
+        Route::Whole { map } => Place { table: mesh.maps[map as usize].table.as_ptr(), ..place },
     };
     match *arg {
-        ArgDecl::Dat { route, present, .. } => {
-            route_of(route, Place { base, distance, present, ..Place::NOWHERE })
-        }
+        ArgDecl::Dat { route, present, .. } => route_of(route, Place { base, distance, present, ..Place::NOWHERE }),
         ArgDecl::Global { present, .. } => Place { base, present, ..Place::NOWHERE },
         ArgDecl::Index { route } => route_of(route, Place::NOWHERE),
-        ArgDecl::Size { set } => Place { arity: mesh.sets[set as usize].size, ..Place::NOWHERE },
+        ArgDecl::Size { set } => Place { size: mesh.sets[set as usize].size, ..Place::NOWHERE },
     }
 }

@@ -69,7 +69,11 @@ impl Serial {
                 Ok(())
             }
             Statement::If { condition, then, otherwise } => {
-                if self.holds(condition) { self.block(then) } else { self.block(otherwise) }
+                if self.holds(condition) {
+                    self.block(then)
+                } else {
+                    self.block(otherwise)
+                }
             }
             Statement::RequireFinite { global } => {
                 require_finite(&self.mesh, *global, &*self.globals[*global as usize].fetch(), &self.within)

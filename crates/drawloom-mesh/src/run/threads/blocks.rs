@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::mesh::Mesh;
 use crate::run::partials::{BLOCK, block_count};
 
-/// The bytes of all dats that one block should hold: a part of what fits into the cache of one core.
-const BYTES: usize = 768 * 1024;
+/// The bytes of all dats that one block should hold. Smaller blocks have more neighbours that contribute to them.
+const BYTES: usize = 3 * 1024 * 1024;
 
 /// All sets cut into the same number of blocks, each of whole blocks of reductions.
 pub(crate) struct Blocks {

@@ -220,7 +220,8 @@ impl<'a> Lowering<'a> {
         capture.task("require finite").read_all(&reads).update_all(&updates).try_run(move |reads, _| {
             let declared = &mesh.globals[global as usize].values;
             // SAFETY: the task reads the global, which has the type that it was declared with.
-            let values = if is_constant { declared.duplicate() } else { unsafe { declared.read_at(reads.get(0).base()) } };
+            let values =
+                if is_constant { declared.duplicate() } else { unsafe { declared.read_at(reads.get(0).base()) } };
             let within: Vec<(Arc<str>, u64)> =
                 within.iter().map(|(name, counter)| (Arc::clone(name), counter.runs.load(Ordering::Relaxed))).collect();
             require_finite(&mesh, global, &*values, &within).map_err(|error| trouble.note(error))

@@ -156,7 +156,11 @@ impl OnThreads {
                 Ok(())
             }
             Segment::If { condition, then, otherwise } => {
-                if self.holds(condition)? { self.block(then) } else { self.block(otherwise) }
+                if self.holds(condition)? {
+                    self.block(then)
+                } else {
+                    self.block(otherwise)
+                }
             }
         }
     }
