@@ -14,7 +14,10 @@ use crate::program::statement::{LoopDecl, ScalarDecl};
 
 /// Through which columns of which maps elements were found to be reached at most once, or where they are not.
 #[derive(Default)]
-pub(crate) struct Reached(Mutex<HashMap<Vec<(u32, u32)>, Option<Twice>>>);
+pub(crate) struct Reached(Mutex<HashMap<Columns, Option<Twice>>>);
+
+/// Maps, and a column of each.
+type Columns = Vec<(u32, u32)>;
 
 /// An element that is reached twice: by an iteration through a column of a map, and by another.
 #[derive(Clone, Copy)]

@@ -78,7 +78,7 @@ mod tests {
             for block in 0..blocks.count() {
                 let range = blocks.range(set.number, block);
                 assert_eq!(range.start, next);
-                assert!(range.is_empty() || range.start % BLOCK == 0);
+                assert!(range.is_empty() || range.start.is_multiple_of(BLOCK));
                 assert!(range.clone().all(|element| blocks.of(set.number, element) == block));
                 next = range.end;
             }

@@ -292,20 +292,29 @@ fn in_turn(mesh: &Mesh, blocks: &Blocks, decl: &LoopDecl, mode: Mode) -> (Strate
     (Strategy::Colours, coloured.into_iter().map(|(_, part)| part).collect(), colours)
 }
 
+/// What a loop does with a dat, all arguments together.
+#[derive(Default)]
+struct Use {
+    reads: bool,
+    changes: bool,
+    direct: bool,
+    columns: BTreeSet<(u32, usize)>,
+}
+
 /// The bytes that one execution of a loop touches at least, and how often an element that it reaches through maps is used.
 pub(crate) fn traffic_of(mesh: &Mesh, decl: &LoopDecl) -> (usize, f64) {
     let iterations = mesh.sets[decl.set as usize].size;
     let mut maps = BTreeSet::new();
-    let mut dats: BTreeMap<u32, (bool, bool, bool, BTreeSet<(u32, usize)>)> = BTreeMap::new();
+    let mut dats: BTreeMap<u32, Use> = BTreeMap::new();
     for arg in &decl.args {
         match *arg {
             ArgDecl::Dat { dat, route, access, present: true } => {
                 let entry = dats.entry(dat).or_default();
-                entry.0 |= access != Access::Write;
-                entry.1 |= access != Access::Read;
-                entry.2 |= route == Route::Direct;
+                entry.reads |= access != Access::Write;
+                entry.changes |= access != Access::Read;
+                entry.direct |= route == Route::Direct;
                 columns_of(mesh, route, |map, column| {
-                    entry.3.insert((map, column));
+                    entry.columns.insert((map, column));
                     maps.insert(map);
                 });
             }
@@ -317,7 +326,7 @@ pub(crate) fn traffic_of(mesh: &Mesh, decl: &LoopDecl) -> (usize, f64) {
     }
     let mut bytes: usize = maps.iter().map(|map| mesh.maps[*map as usize].table.len() * size_of::<u32>()).sum();
     let (mut reached, mut distinct) = (0_usize, 0_usize);
-    for (dat, (reads, changes, direct, columns)) in dats {
+    for (dat, Use { reads, changes, direct, columns }) in dats {
         let dat = &mesh.dats[dat as usize];
         let elements = if direct {
             dat.values.len()

@@ -129,7 +129,7 @@ impl Job {
         let mut since = Instant::now();
         for chunk in chunks(home, CHUNK) {
             for (number, step) in self.steps.iter().enumerate() {
-                if chunk.start % BLOCK == 0 {
+                if chunk.start.is_multiple_of(BLOCK) {
                     step.select(&mut places[number], &bases[number], chunk.start / BLOCK);
                 }
                 // SAFETY: the task declared the blocks that the iterations lead to, and whether it changes them, so the

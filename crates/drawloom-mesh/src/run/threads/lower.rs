@@ -219,9 +219,11 @@ impl<'a> Lowering<'a> {
         let is_constant = !matches!(source, Source::Read(_));
         capture.task("require finite").read_all(&reads).update_all(&updates).try_run(move |reads, _| {
             let declared = &mesh.globals[global as usize].values;
-            // SAFETY: the task reads the global, which has the type that it was declared with.
-            let values =
-                if is_constant { declared.duplicate() } else { unsafe { declared.read_at(reads.get(0).base()) } };
+            let values = match is_constant {
+                true => declared.duplicate(),
+                // SAFETY: the task reads the global, which has the type that it was declared with.
+                false => unsafe { declared.read_at(reads.get(0).base()) },
+            };
             let within: Vec<(Arc<str>, u64)> =
                 within.iter().map(|(name, counter)| (Arc::clone(name), counter.runs.load(Ordering::Relaxed))).collect();
             require_finite(&mesh, global, &*values, &within).map_err(|error| trouble.note(error))
