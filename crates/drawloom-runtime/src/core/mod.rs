@@ -41,6 +41,7 @@ mod waiting;
 pub(crate) use devices::OnDevice;
 pub(crate) use execute::{panic_said, quietly, returned};
 pub(crate) use peek::Service;
+pub(crate) use waiting::Whose;
 
 use std::cell::Cell;
 use std::sync::Weak;
@@ -258,6 +259,21 @@ impl Core {
         }
     }
 
+    /// The task that the calling thread is in the middle of, if it is one of another runtime. When tasks of several runtimes
+    /// are in the middle of each other, the innermost counts.
+    pub(crate) fn foreign_task(&self) -> Option<TaskOrigin> {
+        // SAFETY: as in `running`.
+        let running = unsafe { RUNNING.get().as_ref() }.filter(|running| !std::ptr::eq(running.core, self))?;
+        // SAFETY: a core outlives its tasks.
+        Some(unsafe { &*running.core }.origin_of(running))
+    }
+
+    /// Whether the calling thread is in the middle of a task, of whatever runtime.
+    #[inline]
+    pub(crate) fn is_in_task() -> bool {
+        !RUNNING.get().is_null()
+    }
+
     /// Does something while the calling thread counts as one that completes tasks, which must not wait for itself.
     pub(crate) fn inside<T>(&self, f: impl FnOnce() -> T) -> T {
         let before = INSIDE.replace(self);
@@ -275,7 +291,7 @@ impl Core {
     #[inline]
     pub(crate) fn submit(&self, mut spec: Spec, body: Body) -> TaskId {
         let running = self.running();
-        let (index, record) = self.take_record(running.is_none());
+        let (index, record) = self.take_record(!Self::is_in_task());
         let id = TaskId::new(index, record.generation());
         let node = running.and_then(|r| r.node);
         let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));

@@ -23,7 +23,7 @@ impl Core {
     /// Submits a run of a plan: a task whose arguments are everything that the plan touches.
     pub(crate) fn submit_run(&self, plan: &Arc<PlanState>, context: Result<u32>) -> TaskId {
         let mut spec = Spec::new(plan.name(), plan.location(), *context.as_ref().unwrap_or(&0));
-        let (index, record) = self.take_record(self.running().is_none());
+        let (index, record) = self.take_record(!Self::is_in_task());
         let id = TaskId::new(index, record.generation());
         spec.context = self.enter_context(spec.context);
         let state = Arc::clone(plan);

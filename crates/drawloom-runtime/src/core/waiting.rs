@@ -20,6 +20,18 @@ use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::worker::cycle::Found;
 
+/// The rule, as errors say it.
+pub(super) const CHILDREN_ONLY: &str = "a task can wait for its children only";
+
+/// Whose task it is that would wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// One of the runtime that it would wait for.
+    Own,
+    /// One of another runtime.
+    Other,
+}
+
 impl Core {
     /// Orders a task that the application runs itself, and waits until it is its turn.
     pub(crate) fn hold(&self, arg: Arg, location: &'static Location<'static>) -> Result<TaskId> {
@@ -67,19 +79,33 @@ impl Core {
         because.map_or(Ok(()), Err)
     }
 
-    /// Refuses what a task must not do.
-    pub(crate) fn refuse_wait_in_task(&self, message: &str) -> Result<()> {
-        let refuse = |task| Err(Error::of_task(ErrorKind::WaitInTask, task, message));
-        self.running_origin().map_or(Ok(()), refuse)
+    /// Refuses a wait that no task may do, of this runtime or of another one: the worker would be missing there, and nobody
+    /// would see why.
+    pub(crate) fn refuse_wait_in_task(&self, message: impl FnOnce(Whose) -> String) -> Result<()> {
+        let (task, whose) = match (self.foreign_task(), self.running()) {
+            (Some(task), _) => (task, Whose::Other),
+            (None, Some(running)) => (self.origin_of(running), Whose::Own),
+            (None, None) => return Ok(()),
+        };
+        Err(Error::of_task(ErrorKind::WaitInTask, task, message(whose)))
     }
 
     fn refuse_hold(&self, piece: &Piece) -> Result<()> {
-        let Some(running) = self.running() else { return Ok(()) };
-        Err(Error::of_task(
-            ErrorKind::WaitInTask,
-            self.origin_of(running),
-            format!("waits for region `{}`; a task receives its data as arguments", piece.name()),
-        ))
+        self.refuse_wait_in_task(|_| {
+            format!("waits for region `{}`; a task receives its data as arguments", piece.name())
+        })
+    }
+
+    /// Refuses to run a plan and wait for it in a task of another runtime. Where the run is over when it is submitted, there
+    /// is nothing to wait for.
+    pub(crate) fn refuse_run_in_task(&self, plan: &str) -> Result<()> {
+        match self.foreign_task().filter(|_| !self.is_serial()) {
+            None => Ok(()),
+            Some(task) => {
+                let message = format!("waits for plan `{plan}` of another runtime; {CHILDREN_ONLY}");
+                Err(Error::of_task(ErrorKind::WaitInTask, task, message))
+            }
+        }
     }
 
     fn begin_hold(&self, arg: Arg, location: &'static Location<'static>) -> (TaskId, &Record) {
@@ -124,6 +150,11 @@ impl Core {
     pub(crate) fn wait_for(&self, id: TaskId) -> Result<()> {
         if self.is_complete(id) {
             return Ok(());
+        }
+        if let Some(task) = self.foreign_task() {
+            let Some(other) = self.peek_origin(id) else { return Ok(()) };
+            let message = format!("waits for {other} of another runtime, which is not its child");
+            return Err(Error::of_task(ErrorKind::WaitInTask, task, message));
         }
         match self.running() {
             None => self.waiters.wait(self, id, On::Task(id), |core| core.is_complete(id)),
@@ -237,7 +268,10 @@ impl Core {
 
     /// Waits until everything that was submitted is complete.
     pub(crate) fn wait_all(&self) -> Result<()> {
-        self.refuse_wait_in_task("waits for all tasks, of which it is one")?;
+        self.refuse_wait_in_task(|whose| match whose {
+            Whose::Own => "waits for all tasks, of which it is one".to_owned(),
+            Whose::Other => format!("waits for all tasks of another runtime; {CHILDREN_ONLY}"),
+        })?;
         self.waiters.wait_quiet(self, Core::is_everything_complete)?;
         self.failures.report()
     }
