@@ -124,6 +124,33 @@ fn a_task_on_a_device_is_retried_on_what_was_there_before() {
 }
 
 #[test]
+fn the_children_of_a_failed_attempt_on_a_device_end_before_the_next_one_begins() {
+    for (loom, _heaps) in [(Loom::serial(), Vec::new()), with_accelerators(1), with_accelerators(3)] {
+        let x = loom.value("x", 1_u64);
+        let attempt = Arc::new(AtomicU64::new(0));
+        let (inner, now) = (loom.clone(), Arc::clone(&attempt));
+        let parent = loom.task("parent").update(&x).on_device("accelerator").retry(3).try_run(move |x| {
+            *x += 1;
+            let mine = now.fetch_add(1, Ordering::SeqCst) + 1;
+            for number in 0..20 {
+                let now = Arc::clone(&now);
+                let child = inner.task("child");
+                // Some need the device that their parent failed on.
+                let child = if number % 2 == 0 { child.on_device("accelerator") } else { child };
+                child.try_run(move || {
+                    assert_eq!(now.load(Ordering::SeqCst), mine, "another attempt has begun");
+                    if mine < 4 { Err("as its parent") } else { Ok(()) }
+                });
+            }
+            if mine < 4 { Err("not yet") } else { Ok(mine) }
+        });
+        assert_eq!(parent.wait().unwrap(), 4);
+        loom.wait_all().unwrap();
+        assert_eq!((x.get().unwrap(), loom.stats().failed), (2, 60));
+    }
+}
+
+#[test]
 fn reductions_and_teams_on_devices_are_refused_by_name() {
     let (loom, _heaps) = with_accelerators(1);
     let sum = loom.value("sum", 0_u64);

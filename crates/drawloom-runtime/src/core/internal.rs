@@ -44,9 +44,10 @@ impl Core {
         // SAFETY: as above.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         let outer = description.scope;
+        let retries = description.extras.as_ref().is_some_and(|extras| extras.retries > 0);
         let inside = description.extras.get_or_insert_with(Box::default).inside.get_or_insert_with(|| {
             let id = ScopeId(self.next_scope.fetch_add(1, Ordering::Relaxed));
-            let scope = Scope::new(id, running.id, self.origin(record), lent);
+            let scope = Scope::new(id, running.id, self.origin(record), lent, retries);
             // SAFETY: the scope of a task lives at least as long as the task.
             if let Some(outer) = unsafe { outer.as_ref() } {
                 outer.enter(Arc::clone(&scope));
@@ -99,6 +100,9 @@ impl Core {
             spec.push(arg);
         }
         let inside = self.running().filter(|_| scope != ScopeId::OUTERMOST).map(|r| self.scope_inside(r));
+        if let Some(inside) = inside {
+            inside.note_child(id, |id| self.is_complete(id));
+        }
         self.describe(record, Kind::Task, &mut spec, body.table, inside, body.payload);
         record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);
         self.trace_submission(id, inside, args, None);

@@ -295,6 +295,9 @@ impl Core {
         let id = TaskId::new(index, record.generation());
         let node = running.and_then(|r| r.node);
         let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));
+        if let Some(scope) = scope {
+            scope.note_child(id, |id| self.is_complete(id));
+        }
         if let Some(node) = node {
             let message = format!(
                 "cannot be submitted by {}: a task of a plan has children only if it lends something to them",

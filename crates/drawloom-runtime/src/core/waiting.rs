@@ -162,7 +162,7 @@ impl Core {
         }
     }
 
-    fn wait_for_child(&self, running: &Running<'_>, id: TaskId) -> Result<()> {
+    pub(super) fn wait_for_child(&self, running: &Running<'_>, id: TaskId) -> Result<()> {
         // SAFETY: the pointer is that of the thread's own state, which is only read.
         if unsafe { (*running.local).device } {
             let Some(other) = self.peek_origin(id) else { return Ok(()) };

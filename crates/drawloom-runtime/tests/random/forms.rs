@@ -6,6 +6,7 @@
 
 use drawloom_runtime::access::{Views, ViewsMut};
 use drawloom_runtime::plan::{Recorded, Step};
+use drawloom_runtime::task::builder::Sink;
 use drawloom_runtime::{Array, Csr, Future, Indexed, Matrix, Max, Region, Sum, Task, Value, Vector};
 
 use crate::cells::{IntoSlot, Slot};
@@ -127,7 +128,7 @@ macro_rules! simple_forms {
                         Mode::Commute => end!(task.commute($region), (a)),
                         Mode::Sum => end!(task.reduce($region, Sum), (a)),
                         Mode::Max => end!(task.reduce($region, Max), (a)),
-                        mode => unreachable!("a task that lends cannot be {}: {mode:?}", stringify!($name)),
+                        mode => end!(lend(task, $region, mode), (a)),
                     }
                 };
             }
@@ -273,7 +274,11 @@ fn submit_one(task: Task<'_>, (any, mode): (&Any, Mode), lists: &Lists, body: Bo
 
 type Lending<R> = drawloom_runtime::access::Lend<R>;
 
-pub(crate) fn lend<'a, R: Region>(task: Task<'a>, region: &'a R, mode: Mode) -> Task<'a, (Lending<R>,)> {
+pub(crate) fn lend<'a, R: Region, S: Sink>(
+    task: Task<'a, (), S>,
+    region: &'a R,
+    mode: Mode,
+) -> Task<'a, (Lending<R>,), S> {
     match mode {
         Mode::LendRead => task.lend_to_read(region),
         Mode::LendWrite => task.lend_to_write(region),

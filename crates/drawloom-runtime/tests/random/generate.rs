@@ -96,11 +96,13 @@ struct Place {
     /// Whether nobody inside of a task waits for the task. Others stay in the main context: two workers that wait for what
     /// only the other one may run would wait for ever.
     free: bool,
+    /// Whether it is inside of a task that is tried again, which waits for all that it submitted.
+    retried: bool,
 }
 
 impl Generator {
     fn stream(&mut self, stream: usize, own: &[usize], steps: usize) -> Vec<Op> {
-        let place = Place { depth: 0, stream: Some(stream), free: true };
+        let place = Place { depth: 0, stream: Some(stream), free: true, retried: false };
         let whole: Vec<(Piece, Mode)> =
             own.iter().map(|&region| (Piece { region, cuts: Vec::new() }, Mode::Lend)).collect();
         let mut ops: Vec<Op> = Vec::new();
@@ -258,8 +260,8 @@ impl Generator {
         };
         let mut bad = u32::MAX;
         let mut retries = 0;
-        if team.is_none() && lent.is_empty() && specials(&args) < 2 && self.rng.u32(..10) == 0 && self.is_listed(&args)
-        {
+        let restored = lent.iter().all(|(_, mode)| *mode == Mode::LendRead);
+        if team.is_none() && restored && specials(&args) < 2 && self.rng.u32(..10) == 0 && self.is_listed(&args) {
             retries = self.rng.u32(1..=3);
             fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
             bad = self.rng.u32(..=if self.failures { retries + 1 } else { retries });
@@ -269,9 +271,9 @@ impl Generator {
             fate = Fate::Panics;
         }
         // Which members of a failing team come to submit children is a matter of chance.
-        let barren = retries > 0 || (team.is_some() && fate != Fate::Returns) || lent_workers;
-        let wants = !lent.is_empty() || self.rng.u32(..30) == 0;
-        let children = if wants && !barren { self.family(&lent, place) } else { Vec::new() };
+        let barren = (team.is_some() && fate != Fate::Returns) || lent_workers;
+        let wants = !lent.is_empty() || self.rng.u32(..if retries > 0 { 3 } else { 30 }) == 0;
+        let children = if wants && !barren { self.family(&lent, place, retries > 0) } else { Vec::new() };
         let priority = if self.rng.u32(..4) == 0 { self.rng.i32(-3..=3) } else { 0 };
         let small = team.is_none_or(|team| team.least == 1);
         let context = if place.free && small && self.rng.bool() { self.context(place.stream) } else { None };
@@ -445,11 +447,12 @@ impl Generator {
         });
     }
 
-    /// The children of a task that lends.
-    fn family(&mut self, lent: &[(Piece, Mode)], place: Place) -> Vec<Op> {
+    /// The children of a task. If it is tried again it waits for all of them now and then, without being told to.
+    fn family(&mut self, lent: &[(Piece, Mode)], place: Place, retried: bool) -> Vec<Op> {
         let mut ops = Vec::new();
         let waits = self.rng.bool();
-        let inside = Place { depth: place.depth + 1, stream: None, free: place.free && !waits };
+        let retried = place.retried || retried;
+        let inside = Place { depth: place.depth + 1, stream: None, free: place.free && !waits && !retried, retried };
         // What was lent to be written is written first.
         for (piece, _) in lent.iter().filter(|(_, mode)| *mode == Mode::LendWrite) {
             let mut task = self.task(&[], &[], Place { depth: DEPTH, ..inside });
@@ -464,11 +467,13 @@ impl Generator {
                 (3, _) if waits => {
                     Op::Local { id: self.id(), len: self.rng.usize(..=5), blocks: self.rng.usize(1..=3) }
                 }
-                (4, _) if self.rng.u32(..4) == 0 => Op::OwnContext { id: self.id(), mask: self.rng.u64(..) },
+                (4, _) if !retried && self.rng.u32(..4) == 0 => {
+                    Op::OwnContext { id: self.id(), mask: self.rng.u64(..) }
+                }
                 (5, _) if !self.contexts.is_empty() => {
                     Op::Resize { context: self.rng.usize(..self.contexts.len()), mask: self.rng.u64(..) }
                 }
-                _ if lent.is_empty() => continue,
+                _ if lent.is_empty() && self.rng.bool() => continue,
                 _ => Op::Task(self.task(lent, &ops, inside)),
             };
             ops.push(op);

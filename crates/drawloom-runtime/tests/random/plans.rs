@@ -13,7 +13,7 @@ use drawloom_runtime::{Future, Plan};
 use crate::execute::{Any, Body, Run};
 use crate::forms;
 use crate::interpret::{Interpreter, Outcome};
-use crate::program::{Fate, Id, PlanOf, RunOf, TaskOf, mix};
+use crate::program::{Id, PlanOf, RunOf, TaskOf};
 
 /// The same plan with a region in the place of another.
 fn rebind(plan: &Plan, old: &Any, new: &Any) -> Plan {
@@ -94,14 +94,10 @@ pub(crate) fn outcome_of(run: Future<()>) -> Outcome {
     run.wait().map_or_else(Outcome::from, |()| Outcome::Value(0))
 }
 
-/// What a task of a plan leaves in the log, whichever of its runs comes first.
-pub(crate) fn again(before: Option<u64>, found: u64) -> u64 {
-    before.unwrap_or(0).wrapping_add(mix(found, 7))
-}
-
 impl Interpreter<'_> {
     /// All runs of a plan.
     pub(crate) fn plan(&mut self, plan: &PlanOf) {
+        self.repeats = true;
         for run in &plan.runs {
             let mut tasks = plan.tasks.clone();
             if run.exchanged {
@@ -114,6 +110,7 @@ impl Interpreter<'_> {
             let outcome = self.plan_run(&tasks);
             self.meaning.tasks.insert(run.id, outcome);
         }
+        self.repeats = false;
     }
 
     fn plan_run(&mut self, tasks: &[TaskOf]) -> Outcome {
@@ -168,18 +165,9 @@ impl Interpreter<'_> {
         if self.reads_spoiled(task, &lists) || task.after.iter().any(|id| bad.contains(id)) {
             return Outcome::Cancelled;
         }
-        let executions = self.executions.entry(task.id).or_default();
-        let mut fails = || {
-            *executions += 1;
-            task.fails_in(*executions - 1)
-        };
-        // It is tried again until it succeeds, or has failed too often.
-        if (0..=task.retries).all(|_| fails()) {
-            return if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked };
-        }
-        let (found, _) = self.body(task, &lists);
-        let before = self.meaning.ran.get(&task.id).copied();
-        self.meaning.ran.insert(task.id, again(before, found));
-        Outcome::Value(found)
+        let mut executions = self.executions.get(&task.id).copied().unwrap_or(0);
+        let (outcome, _) = self.attempts(task, &lists, &mut executions);
+        self.executions.insert(task.id, executions);
+        outcome
     }
 }

@@ -169,7 +169,7 @@ fn call(body: &Body, member: &Member<'_>, mut slots: Vec<TeamSlot<'_>>) -> Resul
         return body.fail();
     }
     if member.rank() == 0 && task.fate == Fate::Returns {
-        body.run.note(task.id, h);
+        body.run.note(task.id, h, body.repeats);
     }
     Ok(h)
 }
