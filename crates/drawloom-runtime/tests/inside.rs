@@ -264,3 +264,33 @@ fn submitting_to_another_runtime_does_not_block_a_task() {
     drop(guard);
     assert_eq!(x.get().unwrap(), 100);
 }
+
+#[test]
+fn what_ends_with_one_runtime_is_completed_by_the_end_of_another() {
+    use drawloom_runtime::{Value, WriteGuard};
+    thread_local! {
+        static GUARD: std::cell::Cell<Option<WriteGuard<Value<u64>>>> = const { std::cell::Cell::new(None) };
+    }
+    /// Lets go of the guard when it is dropped.
+    struct LetsGo;
+
+    impl Drop for LetsGo {
+        fn drop(&mut self) {
+            GUARD.take();
+        }
+    }
+
+    let [one, other] = [patient(1), patient(1)];
+    let (x, y) = (one.value("x", 0_u64), other.value("y", 0_u64));
+    let guard = x.write().unwrap();
+    GUARD.set(Some(y.write().unwrap()));
+    let lets_go = LetsGo;
+    one.task("one").update(&x).run(move |_| drop(lets_go));
+    let left = other.task("other").update(&y).run(|_| ());
+    // Both end with a task that waits for a guard, and is completed by whoever drops it.
+    drop((one, other));
+    assert!(!left.is_complete());
+    drop(guard);
+    assert!(left.is_complete());
+    assert_eq!(left.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+}

@@ -76,13 +76,23 @@ impl Core {
         let result = f(&mut history);
         let folds = history.take_folds();
         drop(history);
+        if !folds.is_empty() {
+            self.retire_left();
+        }
         for (fold, waits) in folds {
             self.finish_submission(fold, &waits, &[]);
         }
         result
     }
 
-    /// Starts the submission of a task that the runtime makes itself.
+    /// Does something while no task can be ordered.
+    #[cfg(test)]
+    pub(crate) fn while_locked(&self, f: impl FnOnce()) {
+        let _locked = lock(&self.outermost);
+        f();
+    }
+
+    /// Starts the submission of a task that the runtime makes itself, which has its place in a history that is locked.
     fn begin_internal(
         &self,
         name: &'static str,
@@ -94,7 +104,7 @@ impl Core {
     ) -> TaskId {
         let (index, record) = self.take_record(false);
         let id = TaskId::new(index, record.generation());
-        let context = self.enter_context(context);
+        let context = self.enter_context_locked(context);
         let mut spec = Spec::new(Name::literal(name), location, context);
         for &arg in args {
             spec.push(arg);

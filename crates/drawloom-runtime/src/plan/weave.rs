@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::capture::Tape;
 use crate::access::reduction::{Folds, Reduction};
@@ -158,6 +158,49 @@ fn end_together(tape: &Tape, node_of: &[u32], nodes: &mut [Draft]) {
         node.waits.sort_unstable();
         node.waits.dedup();
     }
+}
+
+/// The orders between recorded tasks that come from what they end with: pairs of an earlier and a later one.
+pub(super) fn orders_of_ends(tape: &Tape) -> Vec<(u32, u32)> {
+    let ends: FxHashSet<u32> = tape.tasks.iter().flat_map(|task| &task.ends_with).copied().collect();
+    if ends.is_empty() {
+        return Vec::new();
+    }
+    let nodes = weave(tape).nodes;
+    // What each node waits for among those tasks, directly or by folds and points that stand for several nodes.
+    let mut awaited: Vec<Option<Vec<u32>>> = vec![None; nodes.len()];
+    let mut orders = Vec::new();
+    // A task is numbered before the folds that it waits for, so the numbers are no order to go by.
+    let mut pending: Vec<usize> = (0..nodes.len()).rev().collect();
+    while let Some(&node) = pending.last() {
+        let waits = nodes[node].waits.iter().map(|&wait| wait as usize);
+        let before = pending.len();
+        if awaited[node].is_none() {
+            pending.extend(waits.clone().filter(|&wait| awaited[wait].is_none()));
+        }
+        if pending.len() > before {
+            continue;
+        }
+        pending.pop();
+        if awaited[node].is_some() {
+            continue;
+        }
+        let mut found: Vec<u32> = Vec::new();
+        for wait in waits {
+            match nodes[wait].work {
+                Work::Task(task) => found.extend(ends.contains(&task).then_some(task)),
+                Work::Sync | Work::Fold(_) => found.extend(awaited[wait].iter().flatten()),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        if let Work::Task(task) = nodes[node].work {
+            orders.extend(found.iter().map(|&earlier| (earlier, task)));
+        }
+        awaited[node] = Some(found);
+    }
+    orders.sort_unstable();
+    orders
 }
 
 /// Tasks that commute are ordered as tasks that update.
