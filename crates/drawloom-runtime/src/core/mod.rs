@@ -73,6 +73,7 @@ use crate::task::slab::Slab;
 use crate::task::spec::Spec;
 use crate::team::formation::Formation;
 use crate::trace::Tracer;
+use crate::trace::turns::Began;
 use crate::wait::Waiters;
 use crate::worker::Workers;
 use crate::worker::sleep::Patience;
@@ -149,6 +150,8 @@ pub(crate) struct Local {
     pub(crate) patience: Patience,
     /// A task that this worker has claimed, and whose data is on its way.
     arriving: Option<Box<inputs::Arriving>>,
+    /// A turn of the worker that has come to its last phase and is not written down, as it will be with the task that starts.
+    pub(crate) turn: Option<Began>,
     /// Whether the thread drives a device. Then it runs nothing else, and cannot wait inside of tasks.
     pub(crate) device: bool,
 }
@@ -180,6 +183,7 @@ impl Local {
             stack: Vec::new(),
             patience: Patience::default(),
             arriving: None,
+            turn: None,
             device: false,
         }
     }
