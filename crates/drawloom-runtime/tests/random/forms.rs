@@ -2,7 +2,7 @@
 //!
 //! The types of a task's accesses are part of the program text, so a description can only use forms that are written out
 //! here. Lists take any number of regions of one kind; the other accesses are declared one by one, first. Tasks that are
-//! tried again, recorded, or lent workers have the same forms, as far as they do not lend, with one other access at most.
+//! tried again, recorded, or lent workers have the same forms, with one other access at most.
 
 use drawloom_runtime::access::{Views, ViewsMut};
 use drawloom_runtime::plan::{Recorded, Step};
@@ -107,7 +107,7 @@ macro_rules! with_lists {
     }};
 }
 
-/// Functions that submit tasks without lending, with one special access at most: how they go on before they are run, the
+/// Functions that submit tasks with one special access at most: how they go on before they are run, the
 /// method that runs them, the first parameter of their bodies if any, and what the bodies return.
 macro_rules! simple_forms {
     ($($name:ident: $task:ty => $out:ty, (|$t:ident, $b:ident| $more:expr), $run:ident, ($($first:ident)?),
@@ -154,6 +154,8 @@ simple_forms! {
         (|task, body| task.retry(body.task.retries)), try_run, (), |result| result.map(drop);
     with_lent_workers: Task<'_> => Future<u64>,
         (|task, body| task.lent_team(bounds(&body))), returns, (_lent), |result| result.unwrap();
+    recorded_with_lent_workers: Task<'_, (), Recorded<'_>> => Step,
+        (|task, body| task.lent_team(bounds(&body))), run, (_lent), |result| result.map(drop).unwrap();
 }
 
 fn bounds(body: &Body) -> std::ops::RangeInclusive<u32> {

@@ -374,7 +374,7 @@ impl Interpreter<'_> {
         if task.context.is_some_and(|context| self.deleted.contains(&context)) {
             return Some(Outcome::Context);
         }
-        if task.team.is_some_and(|team| self.workers.is_some_and(|workers| team.least as usize > workers)) {
+        if self.lacks_workers(task) {
             return Some(Outcome::Team);
         }
         if overlaps(task, lists) {
@@ -385,6 +385,11 @@ impl Interpreter<'_> {
         }
         let unfortunate = |id: &Id| self.meaning.tasks.get(id).is_some_and(|o| !o.is_good());
         (self.reads_spoiled(task, lists) || task.after.iter().any(unfortunate)).then_some(Outcome::Cancelled)
+    }
+
+    /// Whether there are too few workers for the team of a task.
+    pub(crate) fn lacks_workers(&self, task: &TaskOf) -> bool {
+        task.team.is_some_and(|team| self.workers.is_some_and(|workers| team.least as usize > workers))
     }
 
     pub(crate) fn reads_spoiled(&self, task: &TaskOf, lists: &[Vec<usize>]) -> bool {

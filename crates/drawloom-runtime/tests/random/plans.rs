@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicU32;
 use drawloom_runtime::{Future, Plan};
 
 use crate::execute::{Any, Body, Run};
-use crate::forms;
 use crate::interpret::{Interpreter, Outcome};
 use crate::program::{Id, PlanOf, RunOf, TaskOf};
+use crate::{forms, teams};
 
 /// The same plan with a region in the place of another.
 fn rebind(plan: &Plan, old: &Any, new: &Any) -> Plan {
@@ -46,8 +46,12 @@ impl Run {
             }
             let args: Vec<Any> = task.args.iter().map(|(piece, _)| self.find(piece)).collect();
             let body = Body { run: Arc::clone(self), task: task.clone(), repeats: true, executions: AtomicU32::new(0) };
-            let record = if task.retries > 0 { forms::recorded_again } else { forms::recorded };
-            steps.insert(task.id, record(described, &args, body));
+            let step = match task.team {
+                Some(team) => teams::record(described, &args, team, body),
+                None if task.retries > 0 => forms::recorded_again(described, &args, body),
+                None => forms::recorded(described, &args, body),
+            };
+            steps.insert(task.id, step);
         }
         let recorded = capture.plan().unwrap();
         let mut other = recorded.rebind_all(self, plan);
@@ -145,13 +149,18 @@ impl Interpreter<'_> {
             for (piece, mode) in &task.args {
                 good &= self.settle(piece, mode.reduces().then_some(*mode));
             }
-            let outcome = self.plan_task(task, &bad);
+            let (mut outcome, unseen) = self.plan_task(task, &bad);
             if !outcome.is_good() {
                 self.spoil(task);
+            } else if !unseen.is_empty() {
+                // What it wrote itself is as good as ever.
+                outcome = Outcome::Failed;
+            }
+            if !outcome.is_good() {
                 bad.insert(task.id);
                 good = false;
             }
-            if matches!(outcome, Outcome::Failed | Outcome::Panicked) {
+            if matches!(outcome, Outcome::Failed | Outcome::Panicked | Outcome::Team) {
                 failed.get_or_insert(outcome);
             }
         }
@@ -160,14 +169,18 @@ impl Interpreter<'_> {
         failed.unwrap_or(if good { Outcome::Value(0) } else { Outcome::Cancelled })
     }
 
-    fn plan_task(&mut self, task: &TaskOf, bad: &BTreeSet<Id>) -> Outcome {
+    /// How a task of a run ends, and which of its children failed unseen.
+    fn plan_task(&mut self, task: &TaskOf, bad: &BTreeSet<Id>) -> (Outcome, BTreeSet<Id>) {
         let lists: Vec<Vec<usize>> = task.args.iter().map(|(piece, _)| self.elements(piece)).collect();
+        if self.lacks_workers(task) {
+            return (Outcome::Team, BTreeSet::new());
+        }
         if self.reads_spoiled(task, &lists) || task.after.iter().any(|id| bad.contains(id)) {
-            return Outcome::Cancelled;
+            return (Outcome::Cancelled, BTreeSet::new());
         }
         let mut executions = self.executions.get(&task.id).copied().unwrap_or(0);
-        let (outcome, _) = self.attempts(task, &lists, &mut executions);
+        let ended = self.attempts(task, &lists, &mut executions);
         self.executions.insert(task.id, executions);
-        outcome
+        ended
     }
 }
