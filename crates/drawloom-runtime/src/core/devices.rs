@@ -283,7 +283,8 @@ impl Core {
             let implementation = extras.implementation_for(place.kind).map(|i| &*Arc::as_ptr(i));
             (&*std::ptr::from_ref(&*extras.counts), &*std::ptr::from_ref(&*extras.scratch), implementation)
         });
-        Launch::new(name, args, addresses, &place.memory, counts, scratch, implementation, (table, payload))
+        let (memory, body) = (&place.memory, (table, payload));
+        Launch { name, args, addresses, memory, counts, scratch, implementation, body, called: false }
     }
 
     /// After a failure: restores what the task had overwritten, if it may be tried again.

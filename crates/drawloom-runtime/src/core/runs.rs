@@ -8,6 +8,7 @@ use crate::access::Frame;
 use crate::data::region::{Handle, Region};
 use crate::data::value::Value;
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::history::Comer;
 use crate::plan::replay::{At, PlanState};
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::Arc;
@@ -47,8 +48,9 @@ impl Core {
         } else {
             let missing = self.in_history(&self.outermost, |history| {
                 let missing = plan.missing();
+                let comer = Comer::plain(id, plan.whole());
                 // Nothing can be refused: the arguments of a run do not overlap.
-                let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
+                let _ = history.order(self, comer, &mut waits, &mut Vec::new());
                 // From here on the run has its place in the order, and spoils what it does not write.
                 // SAFETY: this thread is submitting the task.
                 let description = unsafe { (*record.description.get()).assume_init_mut() };

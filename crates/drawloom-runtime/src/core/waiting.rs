@@ -9,6 +9,7 @@ use super::{Core, Running};
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::history::Comer;
 use crate::policy::ReadyKind;
 use crate::stall::On;
 use crate::sync::Arc;
@@ -70,7 +71,7 @@ impl Core {
         let mut waits = Vec::new();
         self.in_history(&self.outermost, |history| {
             // Nothing can be refused: one argument overlaps no other.
-            let _ = history.order(self, id, 0, &[arg], &[], &mut waits, &mut Vec::new());
+            let _ = history.order(self, Comer::plain(id, &[arg]), &mut waits, &mut Vec::new());
             self.trace_submission(id, None, &[arg], None);
         });
         self.finish_hold(id, record, &waits)?;

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::capture::Tape;
 use crate::access::reduction::{Folds, Reduction};
 use crate::access::{Arg, Mode};
-use crate::order::history::{Fold, History, Weaver};
+use crate::order::history::{Comer, Fold, History, Weaver};
 use crate::order::scope::ScopeId;
 use crate::order::slot::OpenReduction;
 use crate::sync::Arc;
@@ -112,7 +112,8 @@ pub(super) fn weave(tape: &Tape) -> Cloth {
         let id = loom.push(Work::Task(number as u32), Vec::new());
         let args: Vec<Arg> = task.args.iter().map(|arg| in_program_order(*arg)).collect();
         let (mut waits, mut joined) = (Vec::new(), Vec::new());
-        let ordered = history.order(&loom, id, 0, &args, &task.folds, &mut waits, &mut joined);
+        let comer = Comer { folds: &task.folds, ..Comer::plain(id, &args) };
+        let ordered = history.order(&loom, comer, &mut waits, &mut joined);
         debug_assert!(ordered.is_ok(), "the check of the graph refuses arguments that overlap");
         loom.finish(history.take_folds());
         let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
