@@ -49,6 +49,10 @@ fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
     let line = |bench: &str| lines.iter().find(|line| line["bench"] == bench);
     let startup = line("startup").expect("the start is measured everywhere");
     assert!(positive(startup, "startup_ms") && positive(startup, "shutdown_ms"), "{startup}");
+    for line in &lines {
+        assert_eq!((&line["mode"], &line["workers"]), (&json!("dynamic"), &json!(1)), "{line}");
+        assert!(positive(line, "tasks"), "{line}");
+    }
     if cfg!(target_os = "linux") {
         let memory = line("memory").expect("memory is known here");
         // A record has three cache lines; twice as much would be another leak.
@@ -106,8 +110,8 @@ fn metg_gives_a_line_for_each_pattern_width_and_mode_and_says_it_in_words() {
     assert_eq!(got, expected.collect::<Vec<_>>());
     for line in &lines {
         assert!(positive(line, "floor_us") && line["peak_flops"].as_u64() > Some(0), "{line}");
-        // Graphs of a few tasks may not reach the half at all; then there is no figure.
-        assert!(line.get("metg50_us").is_none() || positive(line, "metg50_us"), "{line}");
+        // Graphs of a few tasks may not reach the half at all; then there is no figure, but the key.
+        assert!(line.get("metg50_us").is_some_and(Value::is_null) || positive(line, "metg50_us"), "{line}");
     }
     assert!(ran.err.contains("the smallest task worth submitting on this machine takes "), "{}", ran.err);
 }
