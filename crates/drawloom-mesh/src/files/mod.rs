@@ -5,6 +5,7 @@
 //! | [`new_grid`] | the text format of finite-volume meshes |
 //! | [`fe_grid`] | the text format of finite-element meshes |
 //! | [`gmsh`] | Gmsh's meshes |
+//! | `hdf5` | OP2's HDF5 files, with the feature of that name |
 //! | [`vtu`] | VTK's unstructured grids, for viewers |
 //! | `grid` | what those two have in common |
 //! | `scan` | numbers in text |
@@ -17,6 +18,8 @@ pub(crate) mod decimal;
 pub mod fe_grid;
 pub mod gmsh;
 mod grid;
+#[cfg(feature = "hdf5")]
+pub mod hdf5;
 pub mod new_grid;
 pub(crate) mod save;
 mod scan;
@@ -38,6 +41,10 @@ pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
         return generated;
     }
     let bytes = fs::read(path).map_err(|source| Error::io("read", path, source))?;
+    #[cfg(feature = "hdf5")]
+    if bytes.starts_with(hdf5::MARK) {
+        return hdf5::read(path);
+    }
     read_bytes(&bytes).map_err(|error| error.in_file(path))
 }
 
@@ -49,6 +56,10 @@ pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
         match counts(bytes) {
             Some(4) => new_grid::read(bytes)?,
             Some(3) => fe_grid::read(bytes)?,
+            _ if bytes.starts_with(b"\x89HDF") => {
+                let message = "this is an HDF5 file, which is read by its name, and only with the feature hdf5";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
             _ if bytes.is_empty() => return Err(Error::new(ErrorKind::Truncated, "the file is empty")),
             _ => {
                 let known =
@@ -71,11 +82,13 @@ fn counts(bytes: &[u8]) -> Option<usize> {
     words.clone().all(|word| word.iter().all(u8::is_ascii_digit)).then(|| words.count())
 }
 
-/// Writes a mesh to a file, in the format that the ending of its name says: `.vtu` for VTK, and `.dat` for the text format
-/// that fits the mesh. The file is there as a whole afterwards, or as it was before if there is an error.
+/// Writes a mesh to a file, in the format that the ending of its name says: `.vtu` for VTK, `.dat` for the text format that
+/// fits the mesh, and with the feature `hdf5`, `.h5` or `.hdf5` for OP2's. The file is there as a whole afterwards, or as it was before if there is an error.
 pub fn write(path: impl AsRef<Path>, mesh: &RawMesh) -> Result<(), Error> {
     let path = path.as_ref();
     let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+        #[cfg(feature = "hdf5")]
+        Some("h5" | "hdf5") => return hdf5::write(path, mesh),
         Some("vtu") => vtu::write(mesh, vtu::Encoding::default()),
         Some("dat") if mesh.set("edges").is_ok() => new_grid::write(mesh),
         Some("dat") => fe_grid::write(mesh),

@@ -27,6 +27,23 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<(
     written.map_err(failed)
 }
 
+/// Replaces a file by one that is written under a name, for libraries that open their files themselves.
+#[cfg(feature = "hdf5")]
+pub(crate) fn replace_through(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+    let failed = |source| Error::io("write", path, source);
+    let real = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let temporary = temporary(real).map_err(failed)?;
+    let written = write(&temporary).and_then(|()| {
+        let whole = File::open(&temporary).and_then(|file| file.sync_all());
+        whole.and_then(|()| fs::rename(&temporary, real)).map_err(failed)
+    });
+    match written {
+        Ok(()) => sync_folder(real),
+        Err(_) => drop(fs::remove_file(&temporary)),
+    }
+    written
+}
+
 /// Replaces a file by some bytes.
 pub(crate) fn replace_by(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     replace(path, |file| file.write_all(bytes))
