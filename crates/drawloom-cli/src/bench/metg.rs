@@ -45,7 +45,7 @@ const MOST_TASKS: u64 = 10_000_000;
 ///
 /// Prints one line of JSON for each pattern, mode and width. `metg50_us` is the time a worker has for a task when the
 /// runtime reaches half of what the serial loop could do on as many cores (`peak_flops`); `floor_us` is that time when
-/// there is next to nothing in a task. `metg50_us` is null when no size of task reached the half.
+/// there is next to nothing in a task. `metg50_us` is absent when no size of task reached the half.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Patterns: trivial, no_comm, stencil_1d, fft, tree, nearest, spread, random_nearest
@@ -85,8 +85,9 @@ struct Line {
     mode: &'static str,
     width: u64,
     workers: usize,
-    /// Null when it is not known, like the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     metg50_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     floor_us: Option<f64>,
     peak_flops: u64,
 }

@@ -59,8 +59,12 @@ pub struct Each<'p, A = ()> {
 
 impl<'p> Each<'p> {
     pub(super) fn new(program: &'p mut Program, set: Set, name: String, location: &'static Location<'static>) -> Self {
-        let refused = program.mesh().own("set", set.mesh).err();
-        Self { program, name, location, set, args: Vec::new(), refused, list: PhantomData }
+        let foreign = program.mesh().own("set", set.mesh).err();
+        let mut each = Self { program, name, location, set, args: Vec::new(), refused: None, list: PhantomData };
+        if let Some(error) = foreign {
+            each.refuse(error.to_string());
+        }
+        each
     }
 }
 
