@@ -22,7 +22,7 @@ mod grid;
 pub mod hdf5;
 pub mod new_grid;
 pub(crate) mod save;
-mod scan;
+pub(crate) mod scan;
 pub mod vtu;
 pub(crate) mod xml;
 
@@ -52,6 +52,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
 pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
     let mesh = if bytes.starts_with(gmsh::MARK) {
         gmsh::read(bytes)?
+    } else if bytes.trim_ascii_start().starts_with(b"<") {
+        vtu::read(bytes)?
     } else {
         match counts(bytes) {
             Some(4) => new_grid::read(bytes)?,
@@ -62,8 +64,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
             }
             _ if bytes.is_empty() => return Err(Error::new(ErrorKind::Truncated, "the file is empty")),
             _ => {
-                let known =
-                    "the counts of new_grid.dat (4) or FE_grid.dat (3), nor with $MeshFormat as Gmsh's files do";
+                let known = "the counts of new_grid.dat (4) or FE_grid.dat (3), nor as files of Gmsh or VTK do";
                 return Err(Error::new(
                     ErrorKind::Malformed,
                     format!("this is no mesh: it starts neither with {known}"),
