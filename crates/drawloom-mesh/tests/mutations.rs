@@ -123,3 +123,14 @@ fn a_changed_checkpoint_is_an_error() {
         assert!(changed == bytes || Checkpoint::from_bytes(&changed).is_err());
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_device_without_an_end_is_refused() {
+    for error in [
+        drawloom_mesh::files::read("/dev/zero").expect_err("refused"),
+        Checkpoint::load("/dev/zero").expect_err("refused"),
+    ] {
+        assert_eq!(error.to_string(), "cannot read /dev/zero: it is a device, not a file");
+    }
+}

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | [`new_grid`] | the text format of finite-volume meshes |
 //! | [`fe_grid`] | the text format of finite-element meshes |
+//! | `grid` | what those two have in common |
 //! | [`gmsh`] | Gmsh's meshes |
 //! | `hdf5` | OP2's HDF5 files, with the feature of that name |
 //! | [`vtu`] | VTK's unstructured grids, for viewers |
-//! | `grid` | what those two have in common |
 //! | `scan` | numbers in text |
 //! | `decimal` | numbers with six decimals |
 //! | `save` | files that are there as a whole or not at all |
@@ -40,12 +40,22 @@ pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
     if let Some(generated) = path.to_str().and_then(naca::by_name) {
         return generated;
     }
-    let bytes = fs::read(path).map_err(|source| Error::io("read", path, source))?;
+    let bytes = load(path)?;
     #[cfg(feature = "hdf5")]
     if bytes.starts_with(hdf5::MARK) {
         return hdf5::read(path);
     }
     read_bytes(&bytes).map_err(|error| error.in_file(path))
+}
+
+/// Everything in a file. Devices are refused, because some of them have no end.
+pub(crate) fn load(path: &Path) -> Result<Vec<u8>, Error> {
+    let failed = |source| Error::io("read", path, source);
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_char_device(&fs::metadata(path).map_err(failed)?.file_type()) {
+        return Err(failed(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is a device, not a file")));
+    }
+    fs::read(path).map_err(failed)
 }
 
 /// The mesh in the bytes of a file of any format that is known. The mesh is checked.
