@@ -19,6 +19,7 @@ impl Adjacency {
     /// two cells of an edge. If no map leads to the set that way, those that share targets are, such as cells with common
     /// nodes: two of them, which is a side of a cell, or if nobody shares two, one.
     pub fn of_set(mesh: &RawMesh, set: &str) -> Result<Self, Error> {
+        mesh.check()?;
         let size = mesh.size(set)?;
         let mut pairs = Pairs { size, pairs: Vec::new() };
         for map in mesh.maps.iter().filter(|map| map.to == set && map.arity > 1) {
@@ -204,6 +205,13 @@ mod tests {
         mesh.add_map("corners", "triangles", "nodes", 3, vec![0, 1, 2, 2, 1, 3, 3, 4, 5]);
         let adjacency = Adjacency::of_set(&mesh, "triangles").expect("a set");
         assert_eq!((adjacency.of(0), adjacency.of(1), adjacency.of(2)), (&[1][..], &[0][..], &[][..]));
+    }
+
+    #[test]
+    fn a_mesh_that_is_wrong_is_refused() {
+        let mut mesh = RawMesh::new();
+        mesh.add_set("cells", 1).add_set("edges", 1).add_map("pecell", "edges", "cells", 2, vec![0, 7]);
+        assert!(Adjacency::of_set(&mesh, "cells").is_err());
     }
 
     #[test]
