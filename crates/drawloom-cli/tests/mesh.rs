@@ -74,7 +74,11 @@ fn partitions_are_described_by_figures() {
     let path = folder.path("parts.vtu");
     let ran = drawloom(&["mesh", "partition", "naca0012:6x9", "--parts", "3", "-o", &path]).exits(0);
     assert!(ran.out.starts_with("naca0012:6x9: cells in 3 parts by graph\n"), "{}", ran.out);
-    assert!(folder.read("parts.vtu").contains("Name=\"owner_cells\""));
+    let info = drawloom(&["mesh", "info", &path, "--json"]).exits(0).json();
+    let owner = info["dats"].as_array().expect("a list").iter().find(|dat| dat["name"] == "owner_cells");
+    assert_eq!(owner.expect("the owners are written")["highest"], json!(2.0));
+    let picture = drawloom(&["plot", &path, "--field", "owner_cells"]).exits(0).out;
+    assert!(picture.contains("<title>owner_cells</title>"), "{picture}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod support;
 
 use drawloom_mesh::checkpoint::Checkpoint;
+use drawloom_mesh::files::vtu::{self, Encoding};
 use drawloom_mesh::files::{fe_grid, new_grid, read_bytes};
 use drawloom_mesh::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::raw::Values;
@@ -50,6 +51,9 @@ fn a_changed_mesh_file_is_a_right_mesh_or_an_error() {
         TEXT_40.as_bytes().to_vec(),
         binary(false),
         binary(true),
+        vtu::write(&naca0012(1, 2).expect("a mesh"), Encoding::Ascii).expect("written"),
+        vtu::write(&naca0012(1, 2).expect("a mesh"), Encoding::Base64).expect("written"),
+        vtu::write(&naca0012(1, 2).expect("a mesh"), Encoding::Raw).expect("written"),
     ];
     let (mut meshes, mut errors) = (0, 0);
     for (number, file) in files.iter().enumerate() {
@@ -117,5 +121,16 @@ fn a_changed_checkpoint_is_an_error() {
     for _ in 0..CASES {
         let changed = changed(&bytes, &mut random);
         assert!(changed == bytes || Checkpoint::from_bytes(&changed).is_err());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_without_an_end_is_refused() {
+    for error in [
+        drawloom_mesh::files::read("/dev/zero").expect_err("refused"),
+        Checkpoint::load("/dev/zero").expect_err("refused"),
+    ] {
+        assert_eq!(error.to_string(), "cannot read /dev/zero: it is a device, not a file");
     }
 }

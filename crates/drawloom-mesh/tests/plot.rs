@@ -120,3 +120,17 @@ fn cells_in_space_show_their_faces() {
     let svg = Plot::new(&mesh).svg().expect("a picture");
     assert_eq!(svg.matches("<path d=").count(), 6);
 }
+
+#[test]
+fn pictures_are_saved_in_the_format_that_their_names_say() {
+    let folder = std::env::temp_dir().join(format!("drawloom-plot-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let mesh = squares([0.0, 1.0]);
+    let plot = Plot::new(&mesh).field("p");
+    for (name, start) in [("p.svg", &b"<svg"[..]), ("p.png", b"\x89PNG")] {
+        plot.save(folder.join(name)).expect("saved");
+        assert!(std::fs::read(folder.join(name)).expect("it is there").starts_with(start));
+    }
+    assert_eq!(plot.save(folder.join("p.gif")).expect_err("refused").kind(), ErrorKind::Argument);
+    let _ = std::fs::remove_dir_all(&folder);
+}

@@ -18,11 +18,11 @@ use crate::output::{Output, complain};
 Examples:
   drawloom plot naca0012:20x30 -o mesh.svg                            the cells of a mesh
   drawloom plot new_grid.dat --window -0.5,-0.7,1.5,0.7 -o mesh.png   what is near the airfoil
-  drawloom plot new_grid.dat --field p_x --component 1 -o height.png  a field, with a colour bar
+  drawloom plot result.vtu --field p --range 0,1 -o p.png             a field, with a colour bar
 
 Exit codes: 0 drawn, 2 an unusable file or setting.")]
 pub(crate) struct Arguments {
-    /// The mesh: a file, or a generated one such as naca0012:20x30
+    /// The mesh: a file of any kind that `drawloom mesh` reads, or a generated one such as naca0012:20x30
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 

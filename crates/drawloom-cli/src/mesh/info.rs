@@ -69,32 +69,43 @@ fn as_json(file: &str, mesh: &RawMesh, quality: &[MapQuality]) -> Value {
 }
 
 fn text(mesh: &RawMesh, quality: &[MapQuality], output: &mut Output) {
+    let names = (mesh.sets.iter().map(|set| &set.name))
+        .chain(mesh.maps.iter().map(|map| &map.name))
+        .chain(mesh.dats.iter().map(|dat| &dat.name))
+        .chain(mesh.constants.iter().map(|constant| &constant.name));
+    // Names have a column that is wide enough for all of them.
+    let wide = names.map(|name| name.chars().count() + 2).max().unwrap_or(0).max(16);
     output.line("sets");
     for set in &mesh.sets {
-        output.line(format_args!("  {:<16}{:>12}", set.name, set.size));
+        output.line(format_args!("  {:<wide$}{:>12}", set.name, set.size));
     }
     if !mesh.maps.is_empty() {
-        output.line(format_args!("maps{:>60}{:>12}{:>8}", "bandwidth", "distance", "reuse"));
+        output.line(format_args!("{:<1$}{2:>48}{3:>12}{4:>8}", "maps", wide, "bandwidth", "distance", "reuse"));
     }
     for (map, quality) in mesh.maps.iter().zip(quality) {
         let leads = format!("{} to {} {}", map.from, map.arity, map.to);
         let (bandwidth, distance, reuse) = (quality.bandwidth, quality.mean_distance, quality.reuse);
-        output.line(format_args!("  {:<16}{leads:<34}{bandwidth:>12}{distance:>12.1}{reuse:>8.2}", map.name));
+        output.line(format_args!("  {:<wide$}{leads:<34}{bandwidth:>12}{distance:>12.1}{reuse:>8.2}", map.name));
     }
     if !mesh.dats.is_empty() {
-        output.line(format_args!("dats{:>60}{:>16}", "lowest", "highest"));
+        output.line(format_args!("{:<1$}{2:>48}{3:>16}", "dats", wide, "lowest", "highest"));
     }
     for dat in &mesh.dats {
         let holds = format!("{} {} on {}", dat.dim, dat.values.type_name(), dat.set);
         let [lowest, highest] =
             range(&dat.values).map(|value| value.map_or("-".to_owned(), |value| format!("{value}")));
-        output.line(format_args!("  {:<16}{holds:<30}{lowest:>16}{highest:>16}", dat.name));
+        output.line(format_args!("  {:<wide$}{holds:<30}{lowest:>16}{highest:>16}", dat.name));
     }
     if !mesh.constants.is_empty() {
         output.line("constants");
     }
     for constant in &mesh.constants {
-        output.line(format_args!("  {:<16}{} {}", constant.name, constant.values.len(), constant.values.type_name()));
+        output.line(format_args!(
+            "  {:<wide$}{} {}",
+            constant.name,
+            constant.values.len(),
+            constant.values.type_name()
+        ));
     }
 }
 

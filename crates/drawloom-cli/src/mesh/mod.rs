@@ -16,8 +16,8 @@ use crate::output::{Output, complain};
 
 /// Make, look at, order and divide meshes
 ///
-/// A mesh is a file (new_grid.dat, FE_grid.dat, Gmsh .msh version 4, OP2's HDF5 where it is built in), or a generated one,
-/// written naca0012:400x600 for 3 x 400 x 600 cells, or naca0012-fe:400x600 in its finite-element form.
+/// A mesh is a file (new_grid.dat, FE_grid.dat, Gmsh .msh version 4, VTK .vtu, OP2's HDF5 where it is built in), or a
+/// generated one, written naca0012:400x600 for 3 x 400 x 600 cells, or naca0012-fe:400x600 in its finite-element form.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

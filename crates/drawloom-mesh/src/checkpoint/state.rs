@@ -1,11 +1,10 @@
 //! What is in a checkpoint.
 
-use std::fs;
 use std::path::Path;
 
 use super::format;
 use crate::error::{Error, ErrorKind};
-use crate::files::save;
+use crate::files::{self, save};
 use crate::raw::{RawConstant, RawDat, RawMesh, RawSet, Values};
 
 /// The state of a program.
@@ -115,8 +114,7 @@ impl Checkpoint {
     /// Reads a file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| Error::io("read", path, source))?;
-        Self::from_bytes(&bytes).map_err(|error| error.in_file(path))
+        Self::from_bytes(&files::load(path)?).map_err(|error| error.in_file(path))
     }
 }
 

@@ -23,6 +23,37 @@ pub(crate) fn push_base64<'a>(text: &mut Vec<u8>, parts: impl IntoIterator<Item 
     }
 }
 
+/// The bytes of a text, up to the padding at its end; `None` if it is no such text. Space between the characters is
+/// passed over.
+pub(crate) fn decoded(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0u32, 0);
+    for character in text.iter().filter(|character| !character.is_ascii_whitespace()) {
+        let digit = match character {
+            b'A'..=b'Z' => character - b'A',
+            b'a'..=b'z' => character - b'a' + 26,
+            b'0'..=b'9' => character - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            b'=' => break,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(digit);
+        count += 1;
+        if count == 4 {
+            bytes.extend_from_slice(&bits.to_be_bytes()[1..]);
+            (bits, count) = (0, 0);
+        }
+    }
+    match count {
+        0 => {}
+        2 => bytes.push((bits >> 4) as u8),
+        3 => bytes.extend_from_slice(&[(bits >> 10) as u8, (bits >> 2) as u8]),
+        _ => return None,
+    }
+    Some(bytes)
+}
+
 /// Appends one to three bytes as four characters.
 fn push_group(text: &mut Vec<u8>, bytes: &[u8]) {
     let byte = |index| u32::from(bytes.get(index).copied().unwrap_or(0));
@@ -35,7 +66,7 @@ fn push_group(text: &mut Vec<u8>, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::push_base64;
+    use super::{decoded, push_base64};
 
     fn encoded(parts: &[&[u8]]) -> String {
         let mut text = Vec::new();
@@ -55,8 +86,17 @@ mod tests {
             ("foobar", "Zm9vYmFy"),
         ] {
             assert_eq!(encoded(&[bytes.as_bytes()]), text);
+            assert_eq!(decoded(text.as_bytes()).expect("bytes"), bytes.as_bytes());
         }
         assert_eq!(encoded(&[&[0xff, 0xfe, 0xfb]]), "//77");
+    }
+
+    #[test]
+    fn what_is_no_encoded_text_is_refused() {
+        assert_eq!(
+            (decoded(b"Zg=="), decoded(b" Zm\n9v"), decoded(b"Z"), decoded(b"Zm9?")),
+            (Some(b"f".to_vec()), Some(b"foo".to_vec()), None, None)
+        );
     }
 
     #[test]

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | [`new_grid`] | the text format of finite-volume meshes |
 //! | [`fe_grid`] | the text format of finite-element meshes |
+//! | `grid` | what those two have in common |
 //! | [`gmsh`] | Gmsh's meshes |
 //! | `hdf5` | OP2's HDF5 files, with the feature of that name |
 //! | [`vtu`] | VTK's unstructured grids, for viewers |
-//! | `grid` | what those two have in common |
 //! | `scan` | numbers in text |
 //! | `decimal` | numbers with six decimals |
 //! | `save` | files that are there as a whole or not at all |
@@ -22,7 +22,7 @@ mod grid;
 pub mod hdf5;
 pub mod new_grid;
 pub(crate) mod save;
-mod scan;
+pub(crate) mod scan;
 pub mod vtu;
 pub(crate) mod xml;
 
@@ -40,7 +40,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
     if let Some(generated) = path.to_str().and_then(naca::by_name) {
         return generated;
     }
-    let bytes = fs::read(path).map_err(|source| Error::io("read", path, source))?;
+    let bytes = load(path)?;
     #[cfg(feature = "hdf5")]
     if bytes.starts_with(hdf5::MARK) {
         return hdf5::read(path);
@@ -48,10 +48,22 @@ pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
     read_bytes(&bytes).map_err(|error| error.in_file(path))
 }
 
+/// Everything in a file. Devices are refused, because some of them have no end.
+pub(crate) fn load(path: &Path) -> Result<Vec<u8>, Error> {
+    let failed = |source| Error::io("read", path, source);
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_char_device(&fs::metadata(path).map_err(failed)?.file_type()) {
+        return Err(failed(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is a device, not a file")));
+    }
+    fs::read(path).map_err(failed)
+}
+
 /// The mesh in the bytes of a file of any format that is known. The mesh is checked.
 pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
     let mesh = if bytes.starts_with(gmsh::MARK) {
         gmsh::read(bytes)?
+    } else if bytes.trim_ascii_start().starts_with(b"<") {
+        vtu::read(bytes)?
     } else {
         match counts(bytes) {
             Some(4) => new_grid::read(bytes)?,
@@ -62,8 +74,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
             }
             _ if bytes.is_empty() => return Err(Error::new(ErrorKind::Truncated, "the file is empty")),
             _ => {
-                let known =
-                    "the counts of new_grid.dat (4) or FE_grid.dat (3), nor with $MeshFormat as Gmsh's files do";
+                let known = "the counts of new_grid.dat (4) or FE_grid.dat (3), nor as files of Gmsh or VTK do";
                 return Err(Error::new(
                     ErrorKind::Malformed,
                     format!("this is no mesh: it starts neither with {known}"),

@@ -29,6 +29,12 @@ impl<'a> Scanner<'a> {
         self.text.len() - self.at
     }
 
+    /// Whether there is only space after this place.
+    pub(crate) fn at_end(&mut self) -> bool {
+        self.skip_space();
+        self.rest() == 0
+    }
+
     /// How many more numbers there can be: each takes a digit and a space.
     pub(crate) fn room(&self) -> u64 {
         self.rest().div_ceil(2) as u64

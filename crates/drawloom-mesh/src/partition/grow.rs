@@ -7,13 +7,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::recursion::divide;
-use super::refine::{Sides, refine};
+use super::refine::refine;
+use super::sides::Sides;
 use crate::raw::Adjacency;
 
 /// Divides a set by its graph.
 pub(super) fn by_graph(adjacency: &Adjacency, parts: usize) -> Vec<u32> {
     let size = adjacency.len();
-    let mut sides = Sides::new(size);
+    let mut sides = Sides::new(adjacency);
     let mut seen = vec![0u32; size];
     let mut round = 0;
     divide(size, parts, |elements, wanted| {
@@ -21,10 +22,10 @@ pub(super) fn by_graph(adjacency: &Adjacency, parts: usize) -> Vec<u32> {
             return wanted;
         }
         sides.start(elements);
-        let mut search = Search { adjacency, sides: &mut sides, seen: &mut seen, round: &mut round };
+        let mut search = Search { sides: &mut sides, seen: &mut seen, round: &mut round };
         let start = search.far_end(elements);
         search.grow(elements, start, wanted);
-        refine(adjacency, &mut sides, elements, wanted);
+        refine(&mut sides, elements, wanted);
         // Left before right, each in growing order.
         elements.sort_unstable_by_key(|element| (!sides.is_left(*element), *element));
         elements.partition_point(|element| sides.is_left(*element))
@@ -32,14 +33,13 @@ pub(super) fn by_graph(adjacency: &Adjacency, parts: usize) -> Vec<u32> {
 }
 
 /// Searches inside some elements. An element was seen if its mark is that of the round.
-struct Search<'a> {
-    adjacency: &'a Adjacency,
-    sides: &'a mut Sides,
+struct Search<'a, 'b> {
+    sides: &'a mut Sides<'b>,
     seen: &'a mut [u32],
     round: &'a mut u32,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     /// An element that is far from others: the last one that a search from the last one of another search finds.
     fn far_end(&mut self, elements: &[u32]) -> u32 {
         let once = self.last_found(elements[0]);
@@ -53,10 +53,9 @@ impl Search<'_> {
         let mut last = start;
         while let Some(element) = waiting.pop_front() {
             last = element;
-            for neighbour in self.adjacency.of(element) {
-                if self.sides.is_inside(*neighbour) && self.seen[*neighbour as usize] != *self.round {
-                    self.seen[*neighbour as usize] = *self.round;
-                    waiting.push_back(*neighbour);
+            for neighbour in self.sides.neighbours(element) {
+                if std::mem::replace(&mut self.seen[neighbour as usize], *self.round) != *self.round {
+                    waiting.push_back(neighbour);
                 }
             }
         }
@@ -65,7 +64,6 @@ impl Search<'_> {
 
     /// Puts `wanted` elements to the left.
     fn grow(&mut self, elements: &[u32], start: u32, wanted: usize) {
-        *self.round += 1;
         // Fewest new cuts first, and of those the one that was reached first.
         let mut border = BinaryHeap::from([Reverse((0i64, 0u64, start))]);
         let (mut reached, mut taken) = (0, 0);
@@ -82,13 +80,11 @@ impl Search<'_> {
             if self.sides.is_left(element) {
                 continue;
             }
-            self.sides.set_left(element, true);
+            self.sides.turn(element);
             taken += 1;
-            for neighbour in self.adjacency.of(element) {
-                if self.sides.is_inside(*neighbour) && !self.sides.is_left(*neighbour) {
-                    reached += 1;
-                    border.push(Reverse((-self.sides.gain(self.adjacency, *neighbour), reached, *neighbour)));
-                }
+            for neighbour in self.sides.neighbours(element).filter(|neighbour| !self.sides.is_left(*neighbour)) {
+                reached += 1;
+                border.push(Reverse((-self.sides.gain(neighbour), reached, neighbour)));
             }
         }
     }
@@ -141,6 +137,18 @@ mod tests {
         mesh.add_set("cells", 10);
         let owners = by_graph(&Adjacency::of_set(&mesh, "cells").expect("a set"), 5);
         assert!((0..5).all(|part| owners.iter().filter(|owner| **owner == part).count() == 2), "{owners:?}");
+    }
+
+    #[test]
+    fn one_element_that_is_next_to_all_others_is_no_trouble() {
+        let mut mesh = RawMesh::new();
+        let count = 300_000;
+        mesh.add_set("cells", count + 1).add_set("edges", count);
+        mesh.add_map("pecell", "edges", "cells", 2, (1..=count as u32).flat_map(|cell| [0, cell]).collect());
+        let star = Adjacency::of_set(&mesh, "cells").expect("a set");
+        let owners = by_graph(&star, 4);
+        let first = owners.iter().filter(|owner| **owner == owners[0]).count();
+        assert_eq!(cut(&star, &owners), count + 1 - first, "whoever is not with the one in the middle is cut off");
     }
 
     #[test]

@@ -21,6 +21,7 @@
 //! | `recursion` | halves of halves |
 //! | `space` | halves by coordinates |
 //! | `grow` | halves by the graph of neighbours |
+//! | `sides` | two halves, and what moving an element gains |
 //! | `refine` | moving elements between two halves so that fewer connections are cut |
 //! | `inherit` | owners in the other sets |
 //! | `quality` | figures |
@@ -33,6 +34,7 @@ mod owners;
 mod quality;
 mod recursion;
 mod refine;
+mod sides;
 mod space;
 
 pub use owners::Partition;

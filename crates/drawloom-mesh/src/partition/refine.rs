@@ -6,7 +6,7 @@
 
 use std::collections::BinaryHeap;
 
-use crate::raw::Adjacency;
+use super::sides::Sides;
 
 /// Most passes gain nothing after a few.
 const PASSES: usize = 8;
@@ -14,67 +14,18 @@ const PASSES: usize = 8;
 /// A pass stops after this many moves without a new best moment.
 const PATIENCE: usize = 500;
 
-/// Which half each of some elements is in.
-pub(super) struct Sides {
-    /// The number of the present elements; others have an older one.
-    round: u32,
-    inside: Vec<u32>,
-    left: Vec<bool>,
-    /// The number of the present pass, and for each element that of the last one in which it moved.
-    pass: u32,
-    moved: Vec<u32>,
-}
-
-impl Sides {
-    pub(super) fn new(size: usize) -> Self {
-        Self { round: 0, inside: vec![0; size], left: vec![false; size], pass: 0, moved: vec![0; size] }
-    }
-
-    /// Starts with some elements, all of them right.
-    pub(super) fn start(&mut self, elements: &[u32]) {
-        self.round += 1;
-        for element in elements {
-            self.inside[*element as usize] = self.round;
-            self.left[*element as usize] = false;
-        }
-    }
-
-    pub(super) fn is_inside(&self, element: u32) -> bool {
-        self.inside[element as usize] == self.round
-    }
-
-    pub(super) fn is_left(&self, element: u32) -> bool {
-        self.left[element as usize]
-    }
-
-    pub(super) fn set_left(&mut self, element: u32, left: bool) {
-        self.left[element as usize] = left;
-    }
-
-    fn has_moved(&self, element: u32) -> bool {
-        self.moved[element as usize] == self.pass
-    }
-
-    /// How many fewer connections are cut if an element changes sides.
-    pub(super) fn gain(&self, adjacency: &Adjacency, element: u32) -> i64 {
-        let mine = self.is_left(element);
-        let inside = adjacency.of(element).iter().filter(|neighbour| self.is_inside(**neighbour));
-        inside.map(|neighbour| if self.is_left(*neighbour) == mine { -1 } else { 1 }).sum()
-    }
-}
-
 /// Improves two halves of some elements, of which `wanted` should be left, give or take half a percent.
-pub(super) fn refine(adjacency: &Adjacency, sides: &mut Sides, elements: &[u32], wanted: usize) {
+pub(super) fn refine(sides: &mut Sides<'_>, elements: &[u32], wanted: usize) {
     let mut moved = vec![];
     for _ in 0..PASSES {
-        if !pass(adjacency, sides, elements, wanted, &mut moved) {
+        if !pass(sides, elements, wanted, &mut moved) {
             break;
         }
     }
 }
 
 /// One pass. Says whether anything became better.
-fn pass(adjacency: &Adjacency, sides: &mut Sides, elements: &[u32], wanted: usize, moved: &mut Vec<u32>) -> bool {
+fn pass(sides: &mut Sides<'_>, elements: &[u32], wanted: usize, moved: &mut Vec<u32>) -> bool {
     let slack = elements.len() / 200;
     let mut left = elements.iter().filter(|element| sides.is_left(**element)).count();
     let allowed = slack.max(left.abs_diff(wanted));
@@ -84,26 +35,22 @@ fn pass(adjacency: &Adjacency, sides: &mut Sides, elements: &[u32], wanted: usiz
 
     // The greatest gain is on top; equal gains are told apart by the number of the element.
     let mut by_side = [BinaryHeap::new(), BinaryHeap::new()];
-    let put = |sides: &Sides, by_side: &mut [BinaryHeap<(i64, u32)>; 2], element: u32| {
-        by_side[usize::from(sides.is_left(element))].push((sides.gain(adjacency, element), element));
+    let put = |sides: &Sides<'_>, by_side: &mut [BinaryHeap<(i64, u32)>; 2], element: u32| {
+        by_side[usize::from(sides.is_left(element))].push((sides.gain(element), element));
     };
-    for element in elements {
-        let mine = sides.is_left(*element);
-        let mut neighbours = adjacency.of(*element).iter();
-        if neighbours.any(|neighbour| sides.is_inside(*neighbour) && sides.is_left(*neighbour) != mine) {
-            put(sides, &mut by_side, *element);
-        }
+    for element in elements.iter().filter(|element| sides.is_at_border(**element)) {
+        put(sides, &mut by_side, *element);
     }
     moved.clear();
     let (mut gained, mut best, mut best_moves) = (0, 0, 0);
-    sides.pass += 1;
+    sides.start_pass();
     while moved.len() - best_moves < PATIENCE {
         for (side, heap) in by_side.iter_mut().enumerate() {
             // What moved already, or has another gain by now, is passed over; the newer entry is there too.
             while heap.peek().is_some_and(|(gain, element)| {
                 sides.has_moved(*element)
                     || usize::from(sides.is_left(*element)) != side
-                    || sides.gain(adjacency, *element) != *gain
+                    || sides.gain(*element) != *gain
             }) {
                 heap.pop();
             }
@@ -117,22 +64,19 @@ fn pass(adjacency: &Adjacency, sides: &mut Sides, elements: &[u32], wanted: usiz
             (None, None) => break,
         };
         by_side[side].pop();
-        sides.set_left(element, side == 0);
+        sides.move_once(element);
         left = if side == 0 { left + 1 } else { left - 1 };
-        sides.moved[element as usize] = sides.pass;
         moved.push(element);
         gained += gain;
-        for neighbour in adjacency.of(element) {
-            if sides.is_inside(*neighbour) && !sides.has_moved(*neighbour) {
-                put(sides, &mut by_side, *neighbour);
-            }
+        for neighbour in sides.neighbours(element).filter(|neighbour| !sides.has_moved(*neighbour)) {
+            put(sides, &mut by_side, neighbour);
         }
         if gained > best && left.abs_diff(wanted) <= allowed {
             (best, best_moves) = (gained, moved.len());
         }
     }
     for element in &moved[best_moves..] {
-        sides.set_left(*element, !sides.is_left(*element));
+        sides.turn(*element);
     }
     best > 0
 }

@@ -33,6 +33,8 @@ mod scale;
 mod scene;
 mod svg;
 
+use std::path::Path;
+
 use crate::error::{Error, ErrorKind};
 use crate::raw::RawMesh;
 use scene::Scene;
@@ -105,6 +107,21 @@ impl<'a> Plot<'a> {
     /// The picture as an SVG file.
     pub fn svg(&self) -> Result<String, Error> {
         svg::draw(&self.scene()?)
+    }
+
+    /// Writes the picture to a file whose name ends in `.svg` or `.png`. The file is there as a whole afterwards, or as it
+    /// was before if there is an error.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let picture = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => self.svg()?.into_bytes(),
+            Some("png") => self.png()?,
+            _ => {
+                let message = format!("{}: the name of a picture ends in .svg or .png", path.display());
+                return Err(Error::new(ErrorKind::Argument, message));
+            }
+        };
+        crate::files::write_bytes(path, &picture)
     }
 
     fn scene(&self) -> Result<Scene, Error> {

@@ -164,10 +164,10 @@ fn collect(plot: &Plot<'_>, geometry: &Geometry<'_>, field: Option<&Field<'_>>) 
     (window, faces, corners)
 }
 
-/// A point in space as it is seen from above at a slant: across, up, and towards the eye.
+/// A point in space as it is seen from above at a slant, all three axes alike: across, up, and towards the eye.
 fn slanted([x, y, z]: [f64; 3]) -> [f64; 3] {
-    let (across, depth) = (0.866 * (x - y), 0.5 * (x + y));
-    [across, 0.816 * z + 0.577 * depth, 0.577 * z - 0.816 * depth]
+    let (half, third, sixth) = (0.5f64.sqrt(), (1.0 / 3.0f64).sqrt(), (1.0 / 6.0f64).sqrt());
+    [half * (x - y), sixth * (x + y + 2.0 * z), third * (z - x - y)]
 }
 
 fn extent(points: impl Iterator<Item = [f64; 2]>) -> [f64; 4] {
@@ -181,4 +181,20 @@ fn range(faces: &[Face]) -> [f64; 2] {
     let values = faces.iter().map(|face| face.value).filter(|value| value.is_finite());
     let [low, high] = values.fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], value| [l.min(value), h.max(value)]);
     if low <= high { [low, high] } else { [0.0, 0.0] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slanted;
+
+    #[test]
+    fn seeing_at_a_slant_keeps_lengths_and_angles() {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(slanted);
+        for (a, first) in axes.iter().enumerate() {
+            for (b, second) in axes.iter().enumerate() {
+                let product: f64 = first.iter().zip(second).map(|(x, y)| x * y).sum();
+                assert!((product - f64::from(u8::from(a == b))).abs() < 1e-12, "axes {a} and {b}: {product}");
+            }
+        }
+    }
 }

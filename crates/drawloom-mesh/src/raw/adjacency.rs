@@ -4,8 +4,8 @@ use super::{RawMap, RawMesh};
 use crate::error::Error;
 
 /// Rows and shared targets of more elements than this connect each element to the next one only, so that the number of
-/// neighbours stays linear in the size of the mesh whatever its arities are.
-const CLIQUE: usize = 16;
+/// neighbours stays linear in the size of the mesh whatever its arities are. A node of tetrahedra has about 24.
+const CLIQUE: usize = 32;
 
 /// For each element of a set, its neighbours in growing order. The relation is symmetric, and nothing is its own neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,21 +16,29 @@ pub struct Adjacency {
 
 impl Adjacency {
     /// The neighbours in a set. Elements that some element of another set leads to together are neighbours, such as the
-    /// two cells of an edge. If no map leads to the set that way, those that share a target are, such as two cells with
-    /// a common node.
+    /// two cells of an edge. If no map leads to the set that way, those that share targets are, such as cells with common
+    /// nodes: two of them, which is a side of a cell, or if nobody shares two, one.
     pub fn of_set(mesh: &RawMesh, set: &str) -> Result<Self, Error> {
+        mesh.check()?;
         let size = mesh.size(set)?;
         let mut pairs = Pairs { size, pairs: Vec::new() };
         for map in mesh.maps.iter().filter(|map| map.to == set && map.arity > 1) {
             map.rows().for_each(|row| pairs.connect(row));
         }
-        if pairs.pairs.is_empty() {
-            for map in mesh.maps.iter().filter(|map| map.from == set) {
+        if !pairs.pairs.is_empty() {
+            return Ok(pairs.finish(1));
+        }
+        for shared in [2, 1] {
+            for map in mesh.maps.iter().filter(|map| map.from == set && map.arity >= shared) {
                 let inverse = Inverse::of(map, mesh.size(&map.to)?);
                 (0..inverse.len()).for_each(|target| pairs.connect(inverse.sources(target)));
             }
+            let found = Pairs { size, pairs: std::mem::take(&mut pairs.pairs) }.finish(shared);
+            if found.pairs() > 0 || shared == 1 {
+                return Ok(found);
+            }
         }
-        Ok(pairs.finish())
+        Ok(pairs.finish(1))
     }
 
     /// How many elements there are.
@@ -116,7 +124,8 @@ impl Pairs {
         }
     }
 
-    fn finish(self) -> Adjacency {
+    /// The neighbours: pairs that are there at least so many times.
+    fn finish(self, times: usize) -> Adjacency {
         let mut starts = vec![0usize; self.size + 1];
         for element in self.pairs.as_flattened() {
             starts[*element as usize + 1] += 1;
@@ -137,10 +146,14 @@ impl Pairs {
             let (start, end) = (starts[element], starts[element + 1]);
             all[start..end].sort_unstable();
             starts[element] = kept;
-            for index in start..end {
-                if index == start || all[index] != all[index - 1] {
-                    // A place is written to at its own turn or later, so the place before `index` is as it was sorted.
-                    all[kept] = all[index];
+            let mut index = start;
+            while index < end {
+                let neighbour = all[index];
+                let same = all[index..end].iter().take_while(|other| **other == neighbour).count();
+                index += same;
+                if same >= times {
+                    // At most as many were kept as were looked at, so nothing that is still needed is overwritten.
+                    all[kept] = neighbour;
                     kept += 1;
                 }
             }
@@ -183,6 +196,22 @@ mod tests {
         mesh.add_map("pcell", "cells", "nodes", 2, vec![0, 1, 1, 2, 3, 4]);
         let adjacency = Adjacency::of_set(&mesh, "cells").expect("a set");
         assert_eq!((adjacency.of(0), adjacency.of(1), adjacency.of(2)), (&[1][..], &[0][..], &[][..]));
+    }
+
+    #[test]
+    fn cells_that_share_a_side_are_neighbours_and_those_that_share_a_corner_are_not() {
+        let mut mesh = RawMesh::new();
+        mesh.add_set("triangles", 3).add_set("nodes", 6);
+        mesh.add_map("corners", "triangles", "nodes", 3, vec![0, 1, 2, 2, 1, 3, 3, 4, 5]);
+        let adjacency = Adjacency::of_set(&mesh, "triangles").expect("a set");
+        assert_eq!((adjacency.of(0), adjacency.of(1), adjacency.of(2)), (&[1][..], &[0][..], &[][..]));
+    }
+
+    #[test]
+    fn a_mesh_that_is_wrong_is_refused() {
+        let mut mesh = RawMesh::new();
+        mesh.add_set("cells", 1).add_set("edges", 1).add_map("pecell", "edges", "cells", 2, vec![0, 7]);
+        assert!(Adjacency::of_set(&mesh, "cells").is_err());
     }
 
     #[test]

@@ -125,9 +125,28 @@ impl Values {
     }
 }
 
+/// A vector of each of the element types is an array of values.
+macro_rules! from_vector {
+    ($($variant:ident: $element:ty),*) => {
+        $(impl From<Vec<$element>> for Values {
+            fn from(values: Vec<$element>) -> Self {
+                Values::$variant(values)
+            }
+        })*
+    };
+}
+
+from_vector!(F32: f32, F64: f64, I32: i32, U32: u32, I64: i64, Bool: bool);
+
 #[cfg(test)]
 mod tests {
     use super::Values;
+
+    #[test]
+    fn vectors_become_values_of_their_type() {
+        assert_eq!(Values::from(vec![1.5f32]).type_name(), "f32");
+        assert_eq!(Values::from(vec![true]), Values::Bool(vec![true]));
+    }
 
     #[test]
     fn elements_are_gathered_whole() {

@@ -1,14 +1,10 @@
-//! VTK's `.vtu`: an unstructured grid with its data, for ParaView and its like.
-//!
-//! Points are the first set with coordinates; cells are the sets that lead to it by three targets or more. Dats on those
-//! sets become point and cell data, constants become field data, and the rest is left out. With several sets of cells, a
-//! dat on one of them is not a number (or 0) on the others.
+//! Writing.
 
 use std::fmt::Write as _;
 
-use super::base64::push_base64;
-use super::xml::escaped;
 use crate::error::Error;
+use crate::files::base64::push_base64;
+use crate::files::xml::escaped;
 use crate::raw::{Geometry, RawDat, RawMesh, Shape, Values};
 
 /// How numbers are written.
