@@ -7,8 +7,7 @@ fn residuals(i: usize, j: usize, iterations: u64, backend: Backend) -> Vec<f64> 
     let raw = naca::naca0012(i, j).unwrap();
     let app = Airfoil::new(&raw, iterations, |_, _| ()).unwrap();
     app.program.start(backend).unwrap().run().unwrap();
-    let residuals = app.residuals.lock().unwrap().clone();
-    residuals
+    app.residuals.lock().unwrap().clone()
 }
 
 #[test]
