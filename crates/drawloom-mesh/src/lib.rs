@@ -43,6 +43,7 @@ mod check;
 pub mod checkpoint;
 mod element;
 mod error;
+mod event;
 pub mod files;
 pub mod kernel;
 mod mesh;
@@ -56,6 +57,9 @@ mod run;
 
 pub use element::{Kind, Number, Ordered};
 pub use error::{Error, ErrorKind};
+pub use event::Events;
+/// Who decides which message arrives next.
+pub use drawloom_event::Executor;
 pub use mesh::{Constant, Dat, Global, Layout, Map, Mesh, Set};
 pub use program::{Append, AtMostSixteenArguments, Each, Program, Scalar, Truth};
-pub use run::{Backend, LoopStats, Mode, Run, Strategy, Threads};
+pub use run::{Backend, LoopStats, MessageCounts, Mode, Run, Strategy, Threads};

@@ -25,6 +25,10 @@ pub(crate) trait Store: Any + Send + Sync {
     fn len(&self) -> usize;
     /// The bytes of one element.
     fn bytes_each(&self) -> usize;
+    /// The alignment of an element.
+    fn align(&self) -> usize;
+    /// The bytes of an element. For a struct, those between its members too, whatever they are.
+    fn element(&self, number: usize) -> &[u8];
     fn as_any(&self) -> &dyn Any;
     fn duplicate(&self) -> Box<dyn Store>;
     /// The values as plain data, if their type is one of those that files hold.
@@ -88,6 +92,16 @@ impl<T: Portable, const N: usize> Store for Typed<T, N> {
 
     fn bytes_each(&self) -> usize {
         size_of::<[T; N]>()
+    }
+
+    fn align(&self) -> usize {
+        align_of::<[T; N]>()
+    }
+
+    #[allow(unsafe_code)]
+    fn element(&self, number: usize) -> &[u8] {
+        // SAFETY: the bytes of a value of plain bytes, which live as long as it.
+        unsafe { std::slice::from_raw_parts((&raw const self.0[number]).cast(), size_of::<[T; N]>()) }
     }
 
     fn as_any(&self) -> &dyn Any {

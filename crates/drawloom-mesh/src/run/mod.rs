@@ -17,6 +17,9 @@ mod start;
 mod stats;
 mod threads;
 
-pub use start::{Backend, Run};
+pub(crate) use serial::{failed, for_each_loop, not_written, require_finite};
+pub(crate) use start::Machine;
+pub use start::{Backend, MessageCounts, Run};
 pub use stats::{LoopStats, Strategy};
+pub(crate) use threads::Trouble;
 pub use threads::{Mode, Threads};

@@ -226,7 +226,7 @@ impl Machine for Serial {
 }
 
 /// Calls `f` with every loop of a program, in the order of its text.
-pub(super) fn for_each_loop(statements: &[Statement], f: &mut impl FnMut(&Arc<LoopDecl>)) {
+pub(crate) fn for_each_loop(statements: &[Statement], f: &mut impl FnMut(&Arc<LoopDecl>)) {
     for statement in statements {
         match statement {
             Statement::Loop(decl) => f(decl),
@@ -262,7 +262,7 @@ impl Shuffle {
 }
 
 /// Refuses a global that is infinite or not a number.
-pub(super) fn require_finite(
+pub(crate) fn require_finite(
     mesh: &Mesh,
     global: u32,
     values: &dyn Store,
@@ -276,11 +276,11 @@ pub(super) fn require_finite(
     Err(Error::new(ErrorKind::NotFinite, format!("global `{name}` is {value}{place}")))
 }
 
-pub(super) fn failed(what: &str, name: &str, said: &str) -> Error {
+pub(crate) fn failed(what: &str, name: &str, said: &str) -> Error {
     Error::new(ErrorKind::Failed, format!("{what} `{name}` failed: {said}"))
 }
 
-pub(super) fn not_written(iteration: usize) -> String {
+pub(crate) fn not_written(iteration: usize) -> String {
     format!("its kernel returned without having written an argument of iteration {iteration}")
 }
 

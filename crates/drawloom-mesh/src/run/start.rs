@@ -8,6 +8,7 @@ use super::serial::Serial;
 use super::stats::LoopStats;
 use super::threads::{OnThreads, Threads};
 use crate::error::{Error, ErrorKind};
+use crate::event::{Events, OnEvents};
 use crate::mesh::store::{Store, Typed};
 use crate::mesh::{Dat, Global, Mesh};
 use crate::program::Program;
@@ -27,6 +28,8 @@ pub enum Backend {
     },
     /// Blocks of iterations as tasks of the engine, on several workers.
     Threads(Threads),
+    /// A device for each element, and messages between them.
+    Events(Events),
 }
 
 /// What runs the statements of a program.
@@ -35,6 +38,20 @@ pub(crate) trait Machine: Send {
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error>;
     fn global(&self, number: u32) -> Result<Box<dyn Store>, Error>;
     fn stats(&self) -> Vec<LoopStats>;
+    fn messages(&self) -> Option<MessageCounts> {
+        None
+    }
+}
+
+/// What a program that runs as messages amounts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// How many devices there are.
+    pub devices: usize,
+    /// How often a device sent something, so far.
+    pub sends: u64,
+    /// How many messages arrived, so far.
+    pub deliveries: u64,
 }
 
 /// A program that has its own copy of the mesh's data and can run.
@@ -54,6 +71,7 @@ impl Program {
         let machine: Box<dyn Machine> = match backend {
             Backend::Serial => Box::new(Serial::new(Arc::clone(&mesh), statements, None)),
             Backend::Debug { seed } => Box::new(Serial::new(Arc::clone(&mesh), statements, Some(seed))),
+            Backend::Events(events) => Box::new(OnEvents::new(Arc::clone(&mesh), &statements, events)?),
             Backend::Threads(threads) => Box::new(OnThreads::new(Arc::clone(&mesh), statements, &threads)?),
         };
         Ok(Run { mesh, machine })
@@ -105,6 +123,11 @@ impl Run {
         self.mesh.own("global", global.mesh)?;
         let values = self.machine.global(global.number)?;
         Ok(values.as_any().downcast_ref::<Typed<T, N>>().expect("a handle has the type of its values").0[0])
+    }
+
+    /// How many messages there were, if the program runs as messages.
+    pub fn messages(&self) -> Option<MessageCounts> {
+        self.machine.messages()
     }
 
     /// What is known about the loops, in the order of the program.

@@ -96,7 +96,7 @@ impl Trouble {
         message
     }
 
-    fn take(&self) -> Option<Error> {
+    pub(crate) fn take(&self) -> Option<Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -21,6 +21,7 @@ mod machine;
 
 pub(super) use cut::traffic_of;
 pub(super) use machine::OnThreads;
+pub(crate) use machine::Trouble;
 
 use drawloom_runtime::Loom;
 

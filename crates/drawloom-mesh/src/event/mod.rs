@@ -1,0 +1,30 @@
+//! Mesh programs as messages: a device for each element, and one that has the control flow.
+//!
+//! Every set is a device type, every element a device that keeps its values of each dat. The device `global` keeps the
+//! globals and steps through the program. For a loop it tells all devices concerned to begin; elements that others read send
+//! their values to those; each element of the loop's set waits for its inputs, calls the kernel and sends what it wrote;
+//! and when a device has heard all that it must, it says that it is at the end. What one loop has sent has arrived before
+//! the next one begins.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `names` | the names of types, pins and members |
+//! | `involved` | who takes part in a loop, and what each must count |
+//! | `declare` | device types, messages and states |
+//! | `element` | what the devices of elements do |
+//! | `controller` | the device `global`: the program as a list of steps |
+//! | `connect` | the instance: a device for each element, and the edges between them |
+//! | `machine` | running it |
+
+#![allow(unsafe_code)]
+
+mod connect;
+mod controller;
+mod declare;
+mod element;
+mod involved;
+mod machine;
+mod names;
+
+pub use machine::Events;
+pub(crate) use machine::OnEvents;
