@@ -1,0 +1,160 @@
+//! A run that follows a log, step by step, and verifies each step.
+
+use rustc_hash::FxHashMap;
+
+use super::Log;
+use super::record::{Entry, Recorder, What};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::topology::Topology;
+use crate::graph::{DeviceId, EdgeId};
+use crate::handlers::Sent;
+use crate::run::part::{Part, Step, Stop};
+use crate::run::ring::{Post, edges_of};
+
+/// Messages in flight, by the number of their sends.
+#[derive(Default)]
+struct Pending {
+    messages: FxHashMap<u64, (Vec<u64>, Vec<u32>)>,
+}
+
+impl Post for Pending {
+    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: u64) -> Option<u64> {
+        let (start, end) = edges_of(topology, pin, sent)?;
+        if start < end {
+            self.messages.insert(number, (message.to_vec(), (start..end).collect()));
+        }
+        Some(u64::from(end - start))
+    }
+}
+
+/// Why a replay ends.
+pub(crate) enum End {
+    /// A handler ended it.
+    Stop,
+    /// The log says something else.
+    Mismatch(Error),
+}
+
+impl From<Stop> for End {
+    fn from(_: Stop) -> Self {
+        End::Stop
+    }
+}
+
+/// Follows a log.
+pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
+    let mut recorder = Recorder::new(log.states, usize::MAX);
+    recorder.entries.reserve(1);
+    part.recorder = Some(recorder);
+    let mut pending = Pending::default();
+    let mut idle = 0;
+    for entry in &log.entries {
+        if let Some(recorder) = &mut part.recorder {
+            recorder.next = entry.number;
+            recorder.entries.clear();
+        }
+        let result = step(part, &mut pending, entry, &mut idle, log);
+        // What is compared is what the part recorded itself, as every executor does.
+        if !matches!(result, Err(End::Mismatch(_))) {
+            let recorded = part.recorder.as_ref().and_then(|recorder| recorder.entries.last().copied());
+            match recorded {
+                Some(recorded) if recorded == *entry => {}
+                Some(recorded) => return Err(differs(log, entry, &recorded)),
+                None => return Err(mismatch(log, entry, "nothing happens there")),
+            }
+        }
+        match result {
+            // The workers of a parallel run may have gone on for a while after one of them had exited.
+            Err(End::Stop) if part.context.exit.is_some() && part.context.failure.is_none() => {
+                part.context.stop = false
+            }
+            other => other?,
+        }
+    }
+    if part.context.exit.is_some() {
+        return Err(End::Stop);
+    }
+    if let Some(number) = pending.messages.keys().min() {
+        let message = format!("the log ends, but the message of event {number} did not arrive everywhere");
+        return Err(End::Mismatch(Error::new(ErrorKind::Mismatch, message)));
+    }
+    let waiting = std::mem::take(&mut part.waiting);
+    for device in waiting {
+        part.unwait(device);
+        if part.ask(device, crate::handlers::pins::first, &mut pending)? == Step::Sent {
+            let name = part.instance.name(DeviceId(device));
+            let message = format!("the log ends, but device {name:?} still wants to send");
+            return Err(End::Mismatch(Error::new(ErrorKind::Mismatch, message).at_device(name)));
+        }
+    }
+    Ok(())
+}
+
+fn step(part: &mut Part, pending: &mut Pending, entry: &Entry, idle: &mut u32, log: &Log) -> Result<(), End> {
+    match entry.what {
+        What::Init => part.init_one(entry.device)?,
+        What::Idle => {
+            if !pending.messages.is_empty() {
+                return Err(mismatch(log, entry, "messages are in flight, so all is not quiet"));
+            }
+            if *idle == 0 {
+                part.counts.idle_rounds += 1;
+            }
+            *idle = (*idle + 1) % part.instance.devices() as u32;
+            part.idle_one(entry.device)?;
+        }
+        What::Send | What::Cancel => {
+            let pin = entry.pin;
+            let choose = |set: &[u64]| {
+                let is_ready = set.get(pin as usize / 64).is_some_and(|word| word >> (pin % 64) & 1 == 1);
+                is_ready.then_some(pin)
+            };
+            if part.ask(entry.device, choose, pending)? == Step::Quiet {
+                return Err(mismatch(log, entry, "the pin does not want to send"));
+            }
+        }
+        What::Receive => {
+            let missing = || mismatch(log, entry, "no such message is in flight");
+            let (words, edges) = pending.messages.get_mut(&entry.message).ok_or_else(missing)?;
+            let place = edges.iter().position(|edge| *edge == entry.edge).ok_or_else(missing)?;
+            edges.swap_remove(place);
+            let words = std::mem::take(words);
+            let result = part.deliver_one(entry.edge, &words, entry.message);
+            match pending.messages.get_mut(&entry.message) {
+                Some((_, edges)) if edges.is_empty() => drop(pending.messages.remove(&entry.message)),
+                Some((place, _)) => *place = words,
+                None => {}
+            }
+            result?;
+        }
+        What::Ready => return Err(mismatch(log, entry, "questions are not events")),
+    }
+    Ok(())
+}
+
+fn differs(log: &Log, logged: &Entry, found: &Entry) -> End {
+    let why = match () {
+        () if logged.what != found.what => format!("what happens is {:?}", found.what.name()),
+        () if logged.hash != found.hash => "the message has other bytes".to_owned(),
+        () if logged.state != found.state => "the state afterwards is another one".to_owned(),
+        () => {
+            let edge = EdgeId(found.edge);
+            format!("it is device {:?}, pin {}, {edge:?}", log.instance.name(DeviceId(found.device)), found.pin)
+        }
+    };
+    mismatch(log, logged, &why)
+}
+
+fn mismatch(log: &Log, entry: &Entry, why: &str) -> End {
+    let name = log.instance.name(DeviceId(entry.device));
+    let kind = log.instance.type_of(DeviceId(entry.device));
+    let pin = match entry.what {
+        What::Receive => kind.inputs().get(entry.pin as usize).map(|pin| pin.name()),
+        What::Send | What::Cancel => kind.outputs().get(entry.pin as usize).map(|pin| pin.name()),
+        _ => None,
+    };
+    let place = pin.map_or(String::new(), |pin| format!(" at pin {pin:?}"));
+    let message = format!("event {}, {} of device {name:?}{place}: {why}", entry.number, entry.what.name());
+    let error = Error::new(ErrorKind::Mismatch, message).at_device(name);
+    End::Mismatch(if let Some(pin) = pin { error.at_pin(pin) } else { error })
+}
