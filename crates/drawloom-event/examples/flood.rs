@@ -4,7 +4,7 @@
 //! cargo run --release -p drawloom-event --example flood -- [NODES [DEGREE [WAVES]]] [EXECUTOR]
 //! ```
 //!
-//! Prints a line of JSON for each executor, the best of ten runs, as the machine may be busy with other things.
+//! Prints a line of JSON for each executor, the best of many short runs, as the machine may be busy with other things.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use drawloom_event::{Executor, Machine, Settings, samples};
 fn main() -> Result<(), drawloom_event::Error> {
     let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse::<u32>().ok());
     let mut next = |default| numbers.next().unwrap_or(default);
-    let (nodes, degree, waves) = (next(2_000), next(1), next(200));
+    let (nodes, degree, waves) = (next(1_000), next(1), next(10));
     let only = std::env::args().skip(1).find(|word| word.parse::<u32>().is_err());
     let instance = samples::storm::instance(nodes, degree, waves, 1)?;
     for (name, executor) in [
@@ -29,7 +29,7 @@ fn main() -> Result<(), drawloom_event::Error> {
     {
         let mut best = f64::INFINITY;
         let mut counts = Default::default();
-        for _ in 0..10 {
+        for _ in 0..200 {
             let mut machine = Machine::new(&instance);
             let start = Instant::now();
             counts = machine.run(&Settings::new(executor))?.counts;

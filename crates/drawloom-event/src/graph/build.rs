@@ -202,7 +202,8 @@ impl InstanceBuilder {
         input: InputId,
         values: &EdgeValues<'_>,
     ) -> Result<()> {
-        (self.kind(source)?, self.kind(target)?);
+        self.kind(source)?;
+        self.kind(target)?;
         let kind_of = |device: DeviceId| &self.graph_type.devices()[self.devices[device.index()].kind as usize];
         let (from, to) = (kind_of(source), kind_of(target));
         let Some(out) = from.outputs().get(output.index()) else {

@@ -63,6 +63,12 @@ impl Topology {
         }
     }
 
+    /// The numbers of all devices in the instance; none if they are the same.
+    #[inline]
+    pub(crate) fn names(&self) -> &[u32] {
+        self.beyond.as_ref().map_or(&[], |beyond| &beyond.names)
+    }
+
     /// The number of an edge in the instance.
     pub(crate) fn edge_name(&self, edge: u32) -> u32 {
         match &self.beyond {

@@ -72,7 +72,10 @@ pub struct Device<'a> {
     pub properties: &'a [u8],
     /// The state of the device.
     pub state: &'a mut [u8],
-    pub(crate) id: DeviceId,
+    /// The number of the device in its part, and the numbers that those of its part have in the instance; none if the part
+    /// is the whole.
+    pub(crate) number: u32,
+    pub(crate) names: &'a [u32],
     pub(crate) context: &'a mut Context,
 }
 
@@ -96,13 +99,14 @@ pub struct EdgeView<'a> {
 
 impl Device<'_> {
     /// The number of the device in its instance.
+    #[inline]
     pub fn id(&self) -> DeviceId {
-        self.id
+        DeviceId(self.names.get(self.number as usize).copied().unwrap_or(self.number))
     }
 
     /// Says something; see [`Report::lines`](crate::run::Report::lines). The text is made only if it is kept.
     pub fn log(&mut self, level: u32, text: impl FnOnce() -> String) {
-        self.context.log(self.id, level, text);
+        self.context.log(self.id(), level, text);
     }
 
     /// Ends the run with an error unless something holds. The handler goes on to its end.
@@ -119,11 +123,11 @@ impl Device<'_> {
 
     /// Remembers the state of the device as it is now, under a tag, to be compared between runs.
     pub fn checkpoint(&mut self, level: u32, tag: impl Into<String>) {
-        self.context.checkpoint(self.id, level, tag.into(), self.state);
+        self.context.checkpoint(self.id(), level, tag.into(), self.state);
     }
 
     /// Gives a value to the outside.
     pub fn export(&mut self, key: u32, value: u32) {
-        self.context.export(self.id, key, value);
+        self.context.export(self.id(), key, value);
     }
 }

@@ -17,6 +17,52 @@ struct Pending {
     messages: FxHashMap<u64, (Vec<u64>, Vec<u32>)>,
 }
 
+/// Which devices were told something that all devices must be told before anything else happens.
+struct Told {
+    by: Vec<bool>,
+    count: usize,
+}
+
+impl Told {
+    fn new(devices: usize) -> Self {
+        Self { by: vec![false; devices], count: 0 }
+    }
+
+    /// Tells a device; false if it was told before.
+    fn tell(&mut self, device: u32) -> bool {
+        self.count += 1;
+        !std::mem::replace(&mut self.by[device as usize], true)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.count == self.by.len()
+    }
+}
+
+/// What has been told: init at the beginning, idle in the round that is going on.
+struct Rounds {
+    init: Told,
+    idle: Told,
+}
+
+impl Rounds {
+    /// Why an event cannot come now, if so.
+    fn refuse(&mut self, entry: &Entry) -> Option<&'static str> {
+        if self.idle.is_complete() {
+            self.idle = Told::new(self.idle.by.len());
+        }
+        match entry.what {
+            What::Init if !self.init.tell(entry.device) => Some("the device was initialised before"),
+            What::Init => None,
+            _ if !self.init.is_complete() => Some("not all devices are initialised"),
+            What::Idle if !self.idle.tell(entry.device) => Some("the device was told before"),
+            What::Idle => None,
+            _ if self.idle.count > 0 => Some("not all devices were told that all is quiet"),
+            _ => None,
+        }
+    }
+}
+
 impl Post for Pending {
     fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: u64) -> Option<u64> {
         let (start, end) = edges_of(topology, pin, sent)?;
@@ -47,13 +93,17 @@ pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
     recorder.entries.reserve(1);
     part.recorder = Some(recorder);
     let mut pending = Pending::default();
-    let mut idle = 0;
+    let devices = part.instance.devices();
+    let mut rounds = Rounds { init: Told::new(devices), idle: Told::new(devices) };
     for entry in &log.entries {
         if let Some(recorder) = &mut part.recorder {
             recorder.next = entry.number;
             recorder.entries.clear();
         }
-        let result = step(part, &mut pending, entry, &mut idle, log);
+        if let Some(why) = rounds.refuse(entry) {
+            return Err(mismatch(log, entry, why));
+        }
+        let result = step(part, &mut pending, entry, rounds.idle.count == 1, log);
         // What is compared is what the part recorded itself, as every executor does.
         if !matches!(result, Err(End::Mismatch(_))) {
             let recorded = part.recorder.as_ref().and_then(|recorder| recorder.entries.last().copied());
@@ -74,6 +124,14 @@ pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
     if part.context.exit.is_some() {
         return Err(End::Stop);
     }
+    if !rounds.init.is_complete() || !(rounds.idle.count == 0 || rounds.idle.is_complete()) {
+        let message = "the log ends before all devices were told something";
+        return Err(End::Mismatch(Error::new(ErrorKind::Mismatch, message)));
+    }
+    if devices == 0 {
+        // Nobody is there to be told, which is done nevertheless.
+        part.counts.idle_rounds = log.counts.idle_rounds;
+    }
     if let Some(number) = pending.messages.keys().min() {
         let message = format!("the log ends, but the message of event {number} did not arrive everywhere");
         return Err(End::Mismatch(Error::new(ErrorKind::Mismatch, message)));
@@ -90,17 +148,14 @@ pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
     Ok(())
 }
 
-fn step(part: &mut Part, pending: &mut Pending, entry: &Entry, idle: &mut u32, log: &Log) -> Result<(), End> {
+fn step(part: &mut Part, pending: &mut Pending, entry: &Entry, first: bool, log: &Log) -> Result<(), End> {
     match entry.what {
         What::Init => part.init_one(entry.device)?,
         What::Idle => {
             if !pending.messages.is_empty() {
                 return Err(mismatch(log, entry, "messages are in flight, so all is not quiet"));
             }
-            if *idle == 0 {
-                part.counts.idle_rounds += 1;
-            }
-            *idle = (*idle + 1) % part.instance.devices() as u32;
+            part.counts.idle_rounds += u64::from(first);
             part.idle_one(entry.device)?;
         }
         What::Send | What::Cancel => {

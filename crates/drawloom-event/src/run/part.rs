@@ -190,7 +190,8 @@ impl Part {
             graph: self.instance.properties.row(0),
             properties: self.fixed.devices[kind].row(row.slot),
             state,
-            id: DeviceId(self.topology.name(device)),
+            number: device,
+            names: self.topology.names(),
             context: &mut self.context,
         };
         call(&*self.kinds[kind].handlers, &mut view);
@@ -253,7 +254,8 @@ impl Part {
             graph: self.instance.properties.row(0),
             properties: self.fixed.devices[row.kind as usize].row(row.slot),
             state: self.states.devices[row.kind as usize].row_mut(row.slot),
-            id: DeviceId(self.topology.name(edge.device)),
+            number: edge.device,
+            names: self.topology.names(),
             context: &mut self.context,
         };
         let view = match input.hollow {
@@ -313,7 +315,8 @@ impl Part {
             graph,
             properties,
             state: self.states.devices[row.kind as usize].row_mut(row.slot),
-            id: DeviceId(self.topology.name(device)),
+            number: device,
+            names: self.topology.names(),
             context: &mut self.context,
         };
         let bytes = &mut bytemuck::cast_slice_mut(words)[..output.size];

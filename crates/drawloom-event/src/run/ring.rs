@@ -26,6 +26,7 @@ impl Ring {
     #[inline]
     pub(crate) fn push(&mut self, start: u32, end: u32, message: &[u64], number: u64) {
         // Grows until the ring is as long as the longest round needs.
+        self.words.reserve(HEADER + message.len());
         self.words.extend_from_slice(&[u64::from(start) | u64::from(end) << 32, message.len() as u64, number]);
         self.words.extend_from_slice(message);
     }

@@ -69,7 +69,7 @@ fn any_pin(rng: &mut Rng) -> impl FnMut(&[u64]) -> Option<u32> {
 pub(crate) fn random(part: &mut Part, seed: u64) -> Result<(), Stop> {
     let mut rng = Rng::with_seed(seed);
     let mut pending = Pending::default();
-    let mut step = 0;
+    let mut step = 0_u32;
     loop {
         let (deliveries, devices) = (pending.deliveries.len(), part.waiting.len());
         if deliveries + devices == 0 {
@@ -89,8 +89,8 @@ pub(crate) fn random(part: &mut Part, seed: u64) -> Result<(), Stop> {
                 part.wait(device);
             }
         }
-        step += 1;
-        if step % OFTEN == 0 {
+        step = step.wrapping_add(1);
+        if step.is_multiple_of(OFTEN) {
             part.check_limit()?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use quick_xml::escape::escape;
+use quick_xml::escape::{escape, partial_escape};
 
 use super::Version;
 use crate::data::layout::{measure, placed};
@@ -48,7 +48,7 @@ impl<W: Write> Writer<W> {
     fn graph_type(&mut self, graph_type: &GraphType) -> Result<()> {
         writeln!(self.to, " <GraphType id=\"{}\">", graph_type.id())?;
         if !graph_type.documentation().is_empty() && self.version == Version::V3 {
-            writeln!(self.to, "  <Documentation>{}</Documentation>", escape(graph_type.documentation()))?;
+            writeln!(self.to, "  <Documentation>{}</Documentation>", partial_escape(graph_type.documentation()))?;
         }
         self.declare("  ", "Properties", graph_type.properties())?;
         self.code("  ", "SharedCode", graph_type.shared_code())?;
@@ -154,7 +154,7 @@ impl<W: Write> Writer<W> {
                     self.member(&inside, &one, if *length > 0 { defaults } else { &zeros })?;
                 }
                 if let Some(text) = default {
-                    writeln!(self.to, "{inside}<Default>{}</Default>", escape(text.as_str()))?;
+                    writeln!(self.to, "{inside}<Default>{}</Default>", partial_escape(text.as_str()))?;
                 }
                 writeln!(self.to, "{indent}</Array>")?;
             }
@@ -164,7 +164,7 @@ impl<W: Write> Writer<W> {
                 self.members(&inside, tuple, defaults)?;
                 if let Some(text) = default {
                     let members = text.trim_start_matches('{').strip_suffix('}').unwrap_or("");
-                    writeln!(self.to, "{inside}<Default>{}</Default>", escape(members))?;
+                    writeln!(self.to, "{inside}<Default>{}</Default>", partial_escape(members))?;
                 }
                 writeln!(self.to, "{indent}</Tuple>")?;
             }
@@ -242,7 +242,7 @@ impl<W: Write> Writer<W> {
             Version::V3 => {
                 let mut text = String::new();
                 json::write_members(layout.tuple(), bytes, &mut text);
-                escape(text).into_owned()
+                partial_escape(text).into_owned()
             }
         })
     }
