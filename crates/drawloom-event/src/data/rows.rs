@@ -45,14 +45,14 @@ impl Rows {
     /// A row.
     #[inline]
     pub(crate) fn row(&self, row: u32) -> &[u8] {
-        let start = row as usize * self.stride;
-        &bytemuck::cast_slice(&self.words[start..start + self.stride])[..self.size]
+        let start = row as usize * self.stride * 8;
+        &bytemuck::cast_slice(&self.words)[start..start + self.size]
     }
 
     /// A row, to be changed.
     #[inline]
     pub(crate) fn row_mut(&mut self, row: u32) -> &mut [u8] {
-        let start = row as usize * self.stride;
-        &mut bytemuck::cast_slice_mut(&mut self.words[start..start + self.stride])[..self.size]
+        let start = row as usize * self.stride * 8;
+        &mut bytemuck::cast_slice_mut(&mut self.words)[start..start + self.size]
     }
 }

@@ -42,7 +42,7 @@ pub struct InstanceBuilder {
     devices: Vec<Row>,
     pins: usize,
     edges: Vec<Raw>,
-    fixed: Fixed,
+    fixed: Changing,
     initial: Changing,
     /// Whether properties without defaults may be left out, which are zero then.
     lenient: bool,
@@ -75,7 +75,7 @@ impl InstanceBuilder {
             devices: Vec::new(),
             pins: 0,
             edges: Vec::new(),
-            fixed: Fixed { devices: rows(|k| k.properties()), edges: edge_rows(|p| p.properties()) },
+            fixed: Changing { devices: rows(|k| k.properties()), edges: edge_rows(|p| p.properties()) },
             initial: Changing { devices: rows(|k| k.state()), edges: edge_rows(|p| p.state()) },
             lenient: false,
         }
@@ -265,7 +265,7 @@ impl InstanceBuilder {
             properties: row,
             names: self.names,
             topology: Arc::new(topology),
-            fixed: Arc::new(self.fixed),
+            fixed: Fixed::new(self.fixed),
             initial: self.initial,
         }))
     }

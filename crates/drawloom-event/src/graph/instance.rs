@@ -17,16 +17,16 @@ pub struct Instance {
     pub(crate) names: Names,
     pub(crate) topology: Arc<Topology>,
     /// The properties of devices and edges.
-    pub(crate) fixed: Arc<Fixed>,
+    pub(crate) fixed: Fixed,
     /// The states of devices and edges at the beginning.
     pub(crate) initial: Changing,
 }
 
-/// What never changes in a run: rows of properties, for each device type and for each input pin.
-#[derive(Debug, Default)]
+/// What never changes in a run: rows of properties, for each device type and for each input pin. All runs share them.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fixed {
-    pub(crate) devices: Vec<Rows>,
-    pub(crate) edges: Vec<Rows>,
+    pub(crate) devices: Vec<Arc<Rows>>,
+    pub(crate) edges: Vec<Arc<Rows>>,
 }
 
 /// What changes in a run: rows of states, for each device type and for each input pin.
@@ -34,6 +34,14 @@ pub(crate) struct Fixed {
 pub(crate) struct Changing {
     pub(crate) devices: Vec<Rows>,
     pub(crate) edges: Vec<Rows>,
+}
+
+impl Fixed {
+    /// From rows that nobody else has.
+    pub(crate) fn new(rows: Changing) -> Self {
+        let share = |rows: Vec<Rows>| rows.into_iter().map(Arc::new).collect();
+        Self { devices: share(rows.devices), edges: share(rows.edges) }
+    }
 }
 
 /// The names of all devices, in one piece of text.

@@ -139,7 +139,7 @@ pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
     let waiting = std::mem::take(&mut part.waiting);
     for device in waiting {
         part.unwait(device);
-        if part.ask(device, crate::handlers::pins::first, &mut pending)? == Step::Sent {
+        if part.ask(device, 1, crate::handlers::pins::first, &mut pending)? == Step::Sent {
             let name = part.instance.name(DeviceId(device));
             let message = format!("the log ends, but device {name:?} still wants to send");
             return Err(End::Mismatch(Error::new(ErrorKind::Mismatch, message).at_device(name)));
@@ -164,7 +164,7 @@ fn step(part: &mut Part, pending: &mut Pending, entry: &Entry, first: bool, log:
                 let is_ready = set.get(pin as usize / 64).is_some_and(|word| word >> (pin % 64) & 1 == 1);
                 is_ready.then_some(pin)
             };
-            if part.ask(entry.device, choose, pending)? == Step::Quiet {
+            if part.ask(entry.device, 1, choose, pending)? == Step::Quiet {
                 return Err(mismatch(log, entry, "the pin does not want to send"));
             }
         }

@@ -141,10 +141,9 @@ impl Machine {
     fn alone(&mut self, settings: &Settings, execute: impl FnOnce(&mut Part) -> Result<(), Stop>) -> Result<Report> {
         let states = std::mem::take(&mut self.states);
         let instance = &self.instance;
-        let mut part =
-            Part::new(instance, Arc::clone(&instance.topology), Arc::clone(&instance.fixed), states, settings);
+        let mut part = Part::new(instance, Arc::clone(&instance.topology), &instance.fixed, states, settings);
         let error = guarded(&mut part, execute);
-        self.states = std::mem::take(&mut part.states);
+        self.states = part.take_states();
         match error {
             Some(error) => Err(error),
             None => Ok(report(instance, vec![part])),

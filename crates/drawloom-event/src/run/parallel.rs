@@ -48,7 +48,7 @@ pub(crate) fn run(
     let numbers = Arc::new(AtomicU64::new(0));
     let pieces = split::split(instance, states, &part_of, workers)?;
     let parts = pieces.into_iter().map(|piece| {
-        let mut part = Part::new(instance, Arc::new(piece.topology), Arc::new(piece.fixed), piece.states, settings);
+        let mut part = Part::new(instance, Arc::new(piece.topology), &piece.fixed, piece.states, settings);
         part.recorder.iter_mut().for_each(|recorder| recorder.share(&numbers));
         Mutex::new(Some(part))
     });
@@ -60,9 +60,10 @@ pub(crate) fn run(
     let theirs = Arc::clone(&crew);
     loom.task("event machine").team(size).run(move |member| work(&theirs, member)).wait().map_err(engine)?;
     let take = |place: &Mutex<Option<Part>>| place.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let parts: Vec<Part> = crew.parts.iter().filter_map(take).collect();
-    for part in &parts {
-        split::restore(instance, &part.topology, &part.states, states);
+    let mut parts: Vec<Part> = crew.parts.iter().filter_map(take).collect();
+    for part in &mut parts {
+        let theirs = part.take_states();
+        split::restore(instance, &part.topology, &theirs, states);
     }
     // The error of the first worker counts, so that it does not depend on who was faster when several have one.
     let error = crew.errors.iter().find_map(|place| place.lock().unwrap_or_else(PoisonError::into_inner).take());

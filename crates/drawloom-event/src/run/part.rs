@@ -10,8 +10,9 @@
 use std::sync::Arc;
 
 use super::report::Counts;
-use super::ring::{Post, edge};
+use super::ring::Post;
 use super::settings::Settings;
+use crate::data::rows::Rows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::instance::{Changing, Fixed, Instance};
 use crate::graph::topology::Topology;
@@ -29,25 +30,28 @@ pub(crate) struct Stop;
 pub(crate) enum Step {
     /// It does not want to send.
     Quiet,
-    /// It sent, or cancelled.
+    /// It sent or cancelled, and may want to do so again.
     Sent,
 }
 
-/// What calls of handlers need to know about a device type.
+/// A device type: its handlers, and the rows of its devices and of the edges to them. Everything that a call needs lies
+/// here together.
 struct Kind {
     handlers: Arc<dyn Handlers>,
+    properties: Arc<Rows>,
+    states: Rows,
     pin_words: usize,
-    first_input: usize,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
 }
 
-#[derive(Clone, Copy)]
 struct Input {
     /// The bytes of a message.
     size: usize,
     /// Whether its edges have neither properties nor states.
     hollow: bool,
+    properties: Arc<Rows>,
+    states: Rows,
 }
 
 #[derive(Clone, Copy)]
@@ -69,8 +73,6 @@ pub(crate) struct Now {
 pub(crate) struct Part {
     pub(crate) instance: Arc<Instance>,
     pub(crate) topology: Arc<Topology>,
-    fixed: Arc<Fixed>,
-    pub(crate) states: Changing,
     kinds: Vec<Kind>,
     pub(crate) context: Context,
     pub(crate) counts: Counts,
@@ -92,22 +94,26 @@ impl Part {
     pub(crate) fn new(
         instance: &Arc<Instance>,
         topology: Arc<Topology>,
-        fixed: Arc<Fixed>,
+        fixed: &Fixed,
         states: Changing,
         settings: &Settings,
     ) -> Self {
         let graph_type = instance.graph_type();
         let layout = |id: crate::graph::MessageId| graph_type.messages()[id.index()].layout();
-        let kinds: Vec<Kind> = (0..)
-            .zip(graph_type.devices())
-            .map(|(number, kind)| Kind {
+        let mut edges = fixed.edges.iter().zip(states.edges);
+        let kinds: Vec<Kind> = (graph_type.devices().iter())
+            .zip(fixed.devices.iter().zip(states.devices))
+            .map(|(kind, (properties, states))| Kind {
                 handlers: Arc::clone(kind.handlers()),
+                properties: Arc::clone(properties),
+                states,
                 pin_words: Pins::words_for(kind.outputs().len()),
-                first_input: graph_type.input_number(number, 0),
-                inputs: (kind.inputs().iter())
-                    .map(|pin| Input {
+                inputs: (kind.inputs().iter().zip(&mut edges))
+                    .map(|(pin, (properties, states))| Input {
                         size: layout(pin.message()).size(),
-                        hollow: pin.properties().size() + pin.state().size() == 0,
+                        hollow: properties.is_hollow() && states.is_hollow(),
+                        properties: Arc::clone(properties),
+                        states,
                     })
                     .collect(),
                 outputs: (kind.outputs().iter())
@@ -123,8 +129,6 @@ impl Part {
             message: vec![0; kinds.iter().flat_map(|k| &k.outputs).map(|o| o.words).max().unwrap_or(0)],
             pins: vec![0; kinds.iter().map(|k| k.pin_words).max().unwrap_or(1)],
             instance: Arc::clone(instance),
-            fixed,
-            states,
             kinds,
             context: Context { level: settings.level, most_lines: settings.most_lines, ..Context::default() },
             counts: Counts::default(),
@@ -138,6 +142,16 @@ impl Part {
             mark: None,
             topology,
         }
+    }
+
+    /// The states as they are now; the part has none afterwards.
+    pub(crate) fn take_states(&mut self) -> Changing {
+        let mut states = Changing::default();
+        for kind in &mut self.kinds {
+            states.devices.push(std::mem::take(&mut kind.states));
+            states.edges.extend(kind.inputs.iter_mut().map(|input| std::mem::take(&mut input.states)));
+        }
+        states
     }
 
     /// Calls the init handlers of all devices, which then may want to send.
@@ -184,20 +198,19 @@ impl Part {
     fn tell(&mut self, device: u32, what: What, call: impl FnOnce(&dyn Handlers, &mut Device<'_>)) -> Result<(), Stop> {
         self.now = Now { what, device, pin: 0 };
         let row = self.topology.devices[device as usize];
-        let kind = row.kind as usize;
-        let state = self.states.devices[kind].row_mut(row.slot);
+        let kind = &mut self.kinds[row.kind as usize];
+        let state = kind.states.row_mut(row.slot);
         let mut view = Device {
             graph: self.instance.properties.row(0),
-            properties: self.fixed.devices[kind].row(row.slot),
+            properties: kind.properties.row(row.slot),
             state,
             number: device,
             names: self.topology.names(),
             context: &mut self.context,
         };
-        call(&*self.kinds[kind].handlers, &mut view);
+        call(&*kind.handlers, &mut view);
         if let Some(recorder) = &mut self.recorder {
-            let state = self.states.devices[kind].row(row.slot);
-            recorder.record(Entry::new(what, self.topology.name(device)), &[], state);
+            recorder.record(Entry::new(what, self.topology.name(device)), &[], kind.states.row(row.slot));
         }
         self.wait(device);
         self.check()
@@ -244,133 +257,130 @@ impl Part {
     /// A message arrives over one edge.
     #[inline]
     pub(crate) fn deliver_one(&mut self, number: u32, message: &[u64], message_number: u64) -> Result<(), Stop> {
-        let edge = edge(&self.topology, number);
-        let row = self.topology.devices[edge.device as usize];
-        let kind = &self.kinds[row.kind as usize];
+        let topology = &*self.topology;
+        let edge = topology.edges[number as usize];
+        let row = topology.devices[edge.device as usize];
         self.now = Now { what: What::Receive, device: edge.device, pin: edge.pin };
-        let input = kind.inputs[edge.pin as usize];
+        let Kind { handlers, properties, states, inputs, .. } = &mut self.kinds[row.kind as usize];
+        let input = &mut inputs[edge.pin as usize];
         let bytes = &bytemuck::cast_slice(message)[..input.size];
         let mut device = Device {
             graph: self.instance.properties.row(0),
-            properties: self.fixed.devices[row.kind as usize].row(row.slot),
-            state: self.states.devices[row.kind as usize].row_mut(row.slot),
+            properties: properties.row(row.slot),
+            state: states.row_mut(row.slot),
             number: edge.device,
-            names: self.topology.names(),
+            names: topology.names(),
             context: &mut self.context,
         };
         let view = match input.hollow {
             true => EdgeView { properties: &[], state: &mut [] },
-            false => {
-                let number = kind.first_input + edge.pin as usize;
-                let properties = self.fixed.edges[number].row(edge.slot);
-                EdgeView { properties, state: self.states.edges[number].row_mut(edge.slot) }
-            }
+            false => EdgeView { properties: input.properties.row(edge.slot), state: input.states.row_mut(edge.slot) },
         };
-        kind.handlers.receive(InputId(edge.pin), &mut device, bytes, view);
+        handlers.receive(InputId(edge.pin), &mut device, bytes, view);
         self.counts.deliveries += 1;
         if let Some(recorder) = &mut self.recorder {
             let entry = Entry {
                 pin: edge.pin,
-                edge: self.topology.edge_name(number),
+                edge: topology.edge_name(number),
                 message: message_number,
-                ..Entry::new(What::Receive, self.topology.name(edge.device))
+                ..Entry::new(What::Receive, topology.name(edge.device))
             };
-            recorder.record(entry, bytes, self.states.devices[row.kind as usize].row(row.slot));
+            recorder.record(entry, bytes, states.row(row.slot));
         }
         self.wait(edge.device);
         self.check()
     }
 
-    /// Asks a device whether it wants to send, and lets it.
+    /// Asks a device whether it wants to send, and lets it, at most so many times.
     ///
-    /// `choose` picks one of the pins that are ready, from their set. The message goes to `post`.
+    /// `choose` picks one of the pins that are ready, from their set. Messages go to `post`. Returns whether the device does
+    /// not want to send any more.
     #[inline]
     pub(crate) fn ask(
         &mut self,
         device: u32,
-        choose: impl FnOnce(&[u64]) -> Option<u32>,
+        most: usize,
+        mut choose: impl FnMut(&[u64]) -> Option<u32>,
         post: &mut impl Post,
     ) -> Result<Step, Stop> {
-        let row = self.topology.devices[device as usize];
-        let kind = &self.kinds[row.kind as usize];
-        let graph = self.instance.properties.row(0);
-        let properties = self.fixed.devices[row.kind as usize].row(row.slot);
-        self.now = Now { what: What::Ready, device, pin: 0 };
-        let pins = &mut self.pins[..kind.pin_words];
-        pins.fill(0);
-        let view = DeviceView { graph, properties, state: self.states.devices[row.kind as usize].row(row.slot) };
-        kind.handlers.ready(&view, &mut Pins::new(pins));
-        let Some(pin) = choose(pins) else { return Ok(Step::Quiet) };
-        let Some(output) = kind.outputs.get(pin as usize).copied() else {
-            self.context.fail(
-                ErrorKind::Handler,
-                format!("the ready handler names pin {pin}, but there are {}", kind.outputs.len()),
-            );
-            return Err(Stop);
-        };
-        self.now = Now { what: What::Send, device, pin };
-        let words = &mut self.message[..output.words];
-        words.fill(0);
-        let mut view = Device {
-            graph,
-            properties,
-            state: self.states.devices[row.kind as usize].row_mut(row.slot),
-            number: device,
-            names: self.topology.names(),
-            context: &mut self.context,
-        };
-        let bytes = &mut bytemuck::cast_slice_mut(words)[..output.size];
-        let sent = kind.handlers.send(OutputId(pin), &mut view, bytes);
-        let what = if sent == Sent::Cancelled { What::Cancel } else { What::Send };
-        let mut number = 0;
-        if let Some(recorder) = &mut self.recorder {
-            let entry = Entry { pin, ..Entry::new(what, self.topology.name(device)) };
-            let index = if let Sent::Edge(index) = sent { index } else { u32::MAX };
-            let state = self.states.devices[row.kind as usize].row(row.slot);
-            let bytes: &[u8] =
-                if what == What::Send { bytemuck::cast_slice(&self.message[..output.words]) } else { &[] };
-            number = recorder.record(Entry { edge: index, ..entry }, &bytes[..bytes.len().min(output.size)], state);
-        }
-        match sent {
-            Sent::Cancelled => self.counts.cancelled += 1,
-            Sent::Broadcast if output.indexed => {
-                self.context.fail(ErrorKind::Handler, "the send handler of an indexed pin names no edge".to_owned());
+        let topology = &*self.topology;
+        let row = topology.devices[device as usize];
+        let Kind { handlers, properties, states, pin_words, outputs, .. } = &mut self.kinds[row.kind as usize];
+        let (graph, properties) = (self.instance.properties.row(0), properties.row(row.slot));
+        let state = states.row_mut(row.slot);
+        let pins = &mut self.pins[..*pin_words];
+        for _ in 0..most {
+            self.now = Now { what: What::Ready, device, pin: 0 };
+            clear(pins);
+            handlers.ready(&DeviceView { graph, properties, state }, &mut Pins::new(pins));
+            let Some(pin) = choose(pins) else { return Ok(Step::Quiet) };
+            let Some(output) = outputs.get(pin as usize).copied() else {
+                let text = format!("the ready handler names pin {pin}, but there are {}", outputs.len());
+                self.context.fail(ErrorKind::Handler, text);
+                return Err(Stop);
+            };
+            self.now = Now { what: What::Send, device, pin };
+            let words = &mut self.message[..output.words];
+            clear(words);
+            let mut view = Device {
+                graph,
+                properties,
+                state,
+                number: device,
+                names: topology.names(),
+                context: &mut self.context,
+            };
+            let bytes = &mut bytemuck::cast_slice_mut(words)[..output.size];
+            let sent = handlers.send(OutputId(pin), &mut view, bytes);
+            let mut number = 0;
+            if let Some(recorder) = &mut self.recorder {
+                let what = if sent == Sent::Cancelled { What::Cancel } else { What::Send };
+                let edge = if let Sent::Edge(index) = sent { index } else { u32::MAX };
+                let entry = Entry { pin, edge, ..Entry::new(what, topology.name(device)) };
+                let bytes: &[u8] = if what == What::Send { bytes } else { &[] };
+                number = recorder.record(entry, bytes, state);
             }
-            Sent::Edge(_) if !output.indexed => {
-                self.context
-                    .fail(ErrorKind::Handler, "the send handler names an edge, but the pin is not indexed".to_owned());
-            }
-            sent => match post.post(&self.topology, row.first_pin + pin, sent, &self.message[..output.words], number) {
-                Some(edges) => {
-                    self.counts.sends += 1;
-                    self.promised += edges;
+            match sent {
+                Sent::Cancelled => self.counts.cancelled += 1,
+                Sent::Broadcast if output.indexed => {
+                    let text = "the send handler of an indexed pin names no edge";
+                    self.context.fail(ErrorKind::Handler, text.to_owned());
                 }
-                None => self
-                    .context
-                    .fail(ErrorKind::Handler, format!("the send handler names an edge that is not there: {sent:?}")),
-            },
+                Sent::Edge(_) if !output.indexed => {
+                    let text = "the send handler names an edge, but the pin is not indexed";
+                    self.context.fail(ErrorKind::Handler, text.to_owned());
+                }
+                sent => match post.post(topology, row.first_pin + pin, sent, words, number) {
+                    Some(edges) => {
+                        self.counts.sends += 1;
+                        self.promised += edges;
+                    }
+                    None => {
+                        let text = format!("the send handler names an edge that is not there: {sent:?}");
+                        self.context.fail(ErrorKind::Handler, text);
+                    }
+                },
+            }
+            if self.context.stop {
+                return Err(Stop);
+            }
         }
-        self.check()?;
         Ok(Step::Sent)
     }
 
-    /// Lets a device that was taken from the list send as long as it wants to, but not for ever. One that still wants to is
-    /// put back.
+    /// Lets a device that was taken from the list send as long as it wants to, but not for ever. One that may still want to
+    /// is put back.
     #[inline]
     pub(crate) fn turn(
         &mut self,
         device: u32,
-        choose: impl Fn(&[u64]) -> Option<u32>,
+        choose: impl FnMut(&[u64]) -> Option<u32>,
         post: &mut impl Post,
     ) -> Result<(), Stop> {
         self.unwait(device);
-        let kind = self.topology.devices[device as usize].kind as usize;
-        for _ in 0..self.kinds[kind].outputs.len() {
-            if self.ask(device, &choose, post)? == Step::Quiet {
-                return Ok(());
-            }
-        }
-        if !self.kinds[kind].outputs.is_empty() {
+        let most = self.kinds[self.topology.devices[device as usize].kind as usize].outputs.len() + 1;
+        // One more than it has pins, so that a device that sends from all of them is found quiet at once.
+        if self.ask(device, most, choose, post)? == Step::Sent {
             self.wait(device);
         }
         Ok(())
@@ -409,6 +419,15 @@ impl Part {
         let error = Error::new(kind, format!("device {name:?} {verb} in its {place}: {text}"));
         let error = if let Some(pin) = pin { error.at_pin(pin) } else { error };
         error.at_device(name).of_type(graph_type.id())
+    }
+}
+
+/// Fills words with zeros. Mostly there is one, for which a call would be too much.
+#[inline]
+fn clear(words: &mut [u64]) {
+    match words {
+        [word] => *word = 0,
+        words => words.fill(0),
     }
 }
 

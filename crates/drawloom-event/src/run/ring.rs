@@ -4,7 +4,7 @@
 //! bytes. A queue is one vector, which is emptied at once and never shrinks, so no message costs an allocation.
 
 use super::part::Stop;
-use crate::graph::topology::{Edge, Topology};
+use crate::graph::topology::Topology;
 use crate::handlers::Sent;
 
 /// Takes messages that were sent.
@@ -94,10 +94,4 @@ impl Post for Ring {
         }
         Some(u64::from(end - start))
     }
-}
-
-/// An edge of a topology.
-#[inline]
-pub(crate) fn edge(topology: &Topology, number: u32) -> Edge {
-    topology.edges[number as usize]
 }

@@ -85,7 +85,7 @@ pub(crate) fn random(part: &mut Part, seed: u64) -> Result<(), Stop> {
         } else {
             let device = part.waiting.swap_remove(choice - deliveries);
             part.unwait(device);
-            if part.ask(device, any_pin(&mut rng), &mut pending)? == Step::Sent {
+            if part.ask(device, 1, any_pin(&mut rng), &mut pending)? == Step::Sent {
                 part.wait(device);
             }
         }
@@ -105,7 +105,7 @@ pub(crate) fn delay(part: &mut Part, probability: f64, seed: u64) -> Result<(), 
         std::mem::swap(&mut part.waiting, &mut turn);
         for device in turn.drain(..) {
             part.unwait(device);
-            if rng.f64() < probability || part.ask(device, any_pin(&mut rng), &mut pending)? == Step::Sent {
+            if rng.f64() < probability || part.ask(device, 1, any_pin(&mut rng), &mut pending)? == Step::Sent {
                 part.wait(device);
             }
         }

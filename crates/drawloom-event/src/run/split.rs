@@ -21,7 +21,9 @@ pub(crate) struct Piece {
 
 /// A piece while it is made.
 struct Growing {
-    piece: Piece,
+    topology: Topology,
+    fixed: Changing,
+    states: Changing,
     beyond: Beyond,
     pins: u32,
     /// How many devices of each type, and edges to each input pin, there are so far.
@@ -57,7 +59,7 @@ pub(crate) fn split(instance: &Instance, states: &Changing, part_of: &[u32], par
     let mut local = vec![0_u32; part_of.len()];
     for (device, row) in topology.devices.iter().enumerate() {
         let piece = &mut pieces[part_of[device] as usize];
-        local[device] = piece.piece.topology.devices.len() as u32;
+        local[device] = piece.topology.devices.len() as u32;
         piece.add_device(graph_type, device as u32, *row, &instance.fixed, states)?;
     }
     // Where the edges from others begin is known when all own edges are counted.
@@ -141,10 +143,12 @@ impl Growing {
         let edges = |layout: fn(&crate::graph::InputPin) -> &crate::data::Layout| -> Vec<Rows> {
             graph_type.all_inputs().map(|pin| Rows::new(layout(pin))).collect()
         };
-        let fixed = Fixed { devices: devices(|k| k.properties()), edges: edges(|p| p.properties()) };
+        let fixed = Changing { devices: devices(|k| k.properties()), edges: edges(|p| p.properties()) };
         let states = Changing { devices: devices(|k| k.state()), edges: edges(|p| p.state()) };
         Self {
-            piece: Piece { topology: Topology { first_edge: vec![0], ..Topology::default() }, fixed, states },
+            topology: Topology { first_edge: vec![0], ..Topology::default() },
+            fixed,
+            states,
             beyond: Beyond { first_route: vec![0], first_indexed: vec![0], ..Beyond::default() },
             pins: 0,
             device_rows: vec![0; graph_type.devices().len()],
@@ -163,19 +167,19 @@ impl Growing {
         states: &Changing,
     ) -> Result<()> {
         let kind = row.kind as usize;
-        self.piece.fixed.devices[kind].push(fixed.devices[kind].row(row.slot))?;
-        self.piece.states.devices[kind].push(states.devices[kind].row(row.slot))?;
+        self.fixed.devices[kind].push(fixed.devices[kind].row(row.slot))?;
+        self.states.devices[kind].push(states.devices[kind].row(row.slot))?;
         let slot = self.device_rows[kind];
         self.device_rows[kind] += 1;
-        self.piece.topology.devices.push(Row { kind: row.kind, slot, first_pin: self.pins });
+        self.topology.devices.push(Row { kind: row.kind, slot, first_pin: self.pins });
         self.pins += graph_type.devices()[kind].outputs().len() as u32;
         self.beyond.names.push(device);
         Ok(())
     }
 
     fn add_edge_rows(&mut self, input: usize, slot: u32, fixed: &Fixed, states: &Changing) -> Result<u32> {
-        self.piece.fixed.edges[input].push(fixed.edges[input].row(slot))?;
-        self.piece.states.edges[input].push(states.edges[input].row(slot))?;
+        self.fixed.edges[input].push(fixed.edges[input].row(slot))?;
+        self.states.edges[input].push(states.edges[input].row(slot))?;
         let slot = self.edge_rows[input];
         self.edge_rows[input] += 1;
         Ok(slot)
@@ -183,16 +187,16 @@ impl Growing {
 
     /// The edges of one more pin are all there.
     fn end_pin(&mut self) {
-        self.piece.topology.first_edge.push(self.own.len() as u32);
+        self.topology.first_edge.push(self.own.len() as u32);
         self.beyond.first_route.push(self.beyond.routes.len() as u32);
         self.beyond.first_indexed.push(self.beyond.indexed.len() as u32);
     }
 
     fn finish(mut self) -> Piece {
         let edges = self.own.iter().chain(&self.foreign);
-        self.piece.topology.edges = edges.clone().map(|(edge, _)| *edge).collect();
+        self.topology.edges = edges.clone().map(|(edge, _)| *edge).collect();
         self.beyond.edge_names = edges.map(|(_, name)| *name).collect();
-        self.piece.topology.beyond = Some(self.beyond);
-        self.piece
+        self.topology.beyond = Some(self.beyond);
+        Piece { topology: self.topology, fixed: Fixed::new(self.fixed), states: self.states }
     }
 }
