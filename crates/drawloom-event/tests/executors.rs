@@ -129,3 +129,16 @@ fn an_engine_can_be_used_for_several_runs() {
         Machine::new(&instance).run(&Settings::new(Executor::Parallel { workers: 3 }).loom(&loom)).unwrap_err();
     assert_eq!(refused.to_string(), "3 workers were asked for, but the engine has 2");
 }
+
+#[test]
+fn many_short_parallel_runs_become_quiet_each_time() {
+    let loom = drawloom_runtime::Loom::builder().workers(4).build().unwrap();
+    let instance = samples::storm::instance(12, 1, 6, 2).unwrap();
+    for workers in [2, 3, 4] {
+        for _ in 0..100 {
+            let settings = Settings::new(Executor::Parallel { workers }).loom(&loom);
+            let report = Machine::new(&instance).run(&settings).unwrap();
+            assert_eq!((report.counts.sends, report.counts.deliveries, report.counts.idle_rounds), (72, 144, 7));
+        }
+    }
+}

@@ -60,10 +60,10 @@ struct Raw {
 impl InstanceBuilder {
     /// An instance without devices.
     pub fn new(graph_type: &Arc<GraphType>, id: impl Into<String>) -> Self {
-        let rows = |layout: fn(&super::kind::DeviceType) -> &Layout| {
+        let rows = |layout: fn(&super::device::DeviceType) -> &Layout| {
             graph_type.devices().iter().map(|kind| Rows::new(layout(kind))).collect()
         };
-        let edge_rows = |layout: fn(&super::kind::InputPin) -> &Layout| {
+        let edge_rows = |layout: fn(&super::pin::InputPin) -> &Layout| {
             graph_type.all_inputs().map(|pin| Rows::new(layout(pin))).collect()
         };
         Self {
@@ -279,7 +279,7 @@ impl InstanceBuilder {
         Ok(DeviceTypeId(self.devices[device.index()].kind))
     }
 
-    fn kind(&self, device: DeviceId) -> Result<&super::kind::DeviceType> {
+    fn kind(&self, device: DeviceId) -> Result<&super::device::DeviceType> {
         let row =
             self.devices.get(device.index()).ok_or_else(|| wrong(format!("there is no device number {}", device.0)))?;
         Ok(&self.graph_type.devices()[row.kind as usize])

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::device::DeviceType;
 use super::id::{DeviceId, DeviceTypeId, EdgeId, InputId, OutputId};
-use super::kind::{DeviceType, GraphType};
+use super::kind::GraphType;
 use super::topology::Topology;
 use crate::data::rows::Rows;
 

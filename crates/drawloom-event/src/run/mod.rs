@@ -6,6 +6,7 @@
 //! | [`settings`] | which executor, and what is recorded |
 //! | [`report`] | what a run did |
 //! | [`part`] | devices and their states: every call of a handler is made here |
+//! | [`blame`] | why a run ended early, with names |
 //! | [`ring`] | messages in flight, as words |
 //! | [`rounds`] | executors in rounds: first in first out, and last in first out |
 //! | [`scattered`] | executors that choose single deliveries: random, and delayed |
@@ -13,6 +14,7 @@
 //! | [`parallel`] | each worker owns a part |
 //! | [`mail`] | messages between parts, and when all of them are quiet |
 
+pub(crate) mod blame;
 pub mod machine;
 pub(crate) mod mail;
 pub(crate) mod parallel;

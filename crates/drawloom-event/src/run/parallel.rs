@@ -85,6 +85,7 @@ fn work(crew: &Crew, member: &Member<'_>) {
     // Each rank takes its part once.
     let Some(mut part) = part else { return };
     let mut worker = Worker { rank, mail: &crew.mail, post: Outgoing::new(rank, member.size()), taken: Vec::new() };
+    let _alarm = Alarm(&crew.mail);
     let mut error = guard(&crew.mail, &mut part, Part::init);
     // Nobody's messages arrive before all devices are initialised.
     member.barrier();
@@ -104,6 +105,17 @@ fn work(crew: &Crew, member: &Member<'_>) {
     }
     *crew.errors[rank].lock().unwrap_or_else(PoisonError::into_inner) = error;
     *crew.parts[rank].lock().unwrap_or_else(PoisonError::into_inner) = Some(part);
+}
+
+/// Wakes the other workers should this one break down, which would be a mistake of ours, not of a handler.
+struct Alarm<'a>(&'a Mail);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
 }
 
 /// Does something with a part. When that ends the run, all workers end.

@@ -27,8 +27,9 @@ impl Ring {
     pub(crate) fn push(&mut self, start: u32, end: u32, message: &[u64], number: u64) {
         // Grows until the ring is as long as the longest round needs.
         self.words.reserve(HEADER + message.len());
-        self.words.extend_from_slice(&[u64::from(start) | u64::from(end) << 32, message.len() as u64, number]);
-        self.words.extend_from_slice(message);
+        self.words.extend([u64::from(start) | u64::from(end) << 32, message.len() as u64, number]);
+        // Most messages are a few words, for which a call would be too much.
+        self.words.extend(message.iter().copied());
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -96,8 +96,12 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// C text. The tools of the family insist on most of these elements, so they are written when they are empty too.
+    /// C text. The tools of the family insist on some of these elements, so they are written when they are empty too.
     fn code(&mut self, indent: &str, name: &str, text: &str) -> Result<()> {
+        let optional = self.version == Version::V3 && matches!(name, "SharedCode" | "OnInit" | "OnHardwareIdle");
+        if text.is_empty() && optional {
+            return Ok(());
+        }
         if text.is_empty() {
             writeln!(self.to, "{indent}<{name}></{name}>")?;
         } else {
