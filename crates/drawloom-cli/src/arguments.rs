@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::bench;
+use crate::commands::event;
 use crate::output::Color;
 use crate::run;
 
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Stats(Stats),
     Convert(Convert),
     Rules(Rules),
+    Event(event::Arguments),
     /// Run a program that comes with drawloom
     Run(run::Arguments),
     /// Measure what graphs and tasks cost, as lines of JSON
