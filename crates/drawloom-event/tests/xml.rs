@@ -202,7 +202,7 @@ fn what_is_wrong_in_a_file_is_refused_with_the_line() {
         (Version::V3, "path=\"cell_1_0:in-", "path=\"cell_1_0:in+", "is no path"),
         (Version::V3, "</DeviceInstances>", "</DeviceInstance>", "not well-formed"),
         (Version::V3, "graphTypeId=\"drawloom_heat\"", "graphTypeId=\"heat\"", "graph type \"heat\" is not declared"),
-        (Version::V3, "schema-v3", "schema-v2", "no version of the format"),
+        (Version::V3, "schema-v3", "schema-v2", "no version of the format that is supported"),
         (Version::V3, "<Graphs ", "<Graph ", "a graph file begins with \"Graphs\""),
         (Version::V3, "default=\"10\"", "default=\"&x;\"", "not well-formed"),
         (Version::V4, "uint32_t time", "uint64_t time", "are not those that are registered"),
@@ -271,4 +271,52 @@ fn defaults_of_a_file_count() {
 fn a_registry_refuses_a_second_type_of_one_name() {
     let error = samples::registry().register(&samples::ring::graph_type()).unwrap_err();
     assert_eq!((error.kind(), error.graph_type()), (ErrorKind::Type, Some("drawloom_ring")));
+}
+
+/// As others write it: with a prefix, documentation, meta data, hashes, named types, and everything that can be left out.
+const FOREIGN: &str = r#"<?xml version="1.0"?>
+<!-- made by hand -->
+<p:Graphs xmlns:p="https://poets-project.org/schemas/virtual-graph-schema-v3">
+ <p:GraphType id="drawloom_ring">
+  <p:Documentation>A ring &amp; more.</p:Documentation>
+  <p:MetaData>"dimension": 1</p:MetaData>
+  <p:Types>
+   <p:TypeDef id="hops_t"><p:Documentation>Hops.</p:Documentation><p:Scalar name="_" type="uint32_t"/></p:TypeDef>
+  </p:Types>
+  <p:Properties><p:Scalar name="total" type="hops_t" default="1"/></p:Properties>
+  <p:SharedCode><![CDATA[ int x = 1 < 2; ]]></p:SharedCode>
+  <p:MessageTypes>
+   <p:MessageType id="token"><p:Message><p:Scalar name="hops" type="hops_t"/></p:Message></p:MessageType>
+  </p:MessageTypes>
+  <p:DeviceTypes>
+   <p:DeviceType id="node">
+    <p:ReadyToSend><![CDATA[ *readyToSend = 0; ]]></p:ReadyToSend>
+    <p:OutputPin name="out" messageTypeId="token" priority="1"><p:OnSend/></p:OutputPin>
+    <p:InputPin name="in" messageTypeId="token"><p:OnReceive/></p:InputPin>
+    <p:Properties><p:Scalar name="starts" type="bool"><p:Default>false</p:Default></p:Scalar></p:Properties>
+    <p:State><p:Scalar name="holds" type="uint32_t"/><p:Scalar name="hops" type="hops_t"/></p:State>
+    <p:HashDigest type="structural" hash="f9480fe5fd17947a"/>
+   </p:DeviceType>
+  </p:DeviceTypes>
+ </p:GraphType>
+ <p:GraphInstance id="r" graphTypeId="drawloom_ring">
+  <p:Properties> "total": 6 </p:Properties>
+  <p:MetaData>"made": "by hand"</p:MetaData>
+  <p:DeviceInstances>
+   <p:DevI id="a" type="node"><p:P>"starts": 1</p:P><p:M>"x": 1</p:M></p:DevI>
+   <p:DevI id="b" type="node"></p:DevI>
+  </p:DeviceInstances>
+  <p:EdgeInstances>
+   <p:EdgeI path="b:in-a:out"/>
+   <p:EdgeI path="a:in-b:out"><p:M>"y": 2</p:M></p:EdgeI>
+  </p:EdgeInstances>
+ </p:GraphInstance>
+</p:Graphs>
+"#;
+
+#[test]
+fn a_file_that_others_wrote_is_read_and_runs() {
+    let instance = xml::read(FOREIGN.as_bytes(), &samples::registry()).unwrap();
+    assert_eq!((instance.id(), instance.devices(), instance.edges()), ("r", 2, 2));
+    assert_eq!(run(&instance, Default::default()).1.counts.deliveries, 6);
 }

@@ -10,8 +10,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::part::{Part, lost};
 use super::ring::Ring;
 
-/// How often an empty mailbox is looked at again before the worker goes to sleep. Mail often comes within a microsecond.
-const PATIENCE: u32 = 64;
+/// How often an empty mailbox is looked at again before the worker goes to sleep, and how long it waits in between. Mail
+/// often comes within a microsecond; giving the processor away instead could take milliseconds on a busy machine.
+const PATIENCE: u32 = 32;
+const PAUSE: u32 = 32;
 
 /// What all parts share.
 pub(crate) struct Mail {
@@ -96,7 +98,7 @@ impl Mail {
                 self.bells[target].notify_one();
             }
         }
-        shared.account(worker, part);
+        self.account(shared, worker, part);
         taken.append(&mut shared.boxes[worker]);
         if shared.stop || shared.over { Next::End } else { Next::Work }
     }
@@ -118,10 +120,10 @@ impl Mail {
                 break;
             }
             drop(shared);
-            std::thread::yield_now();
+            (0..PAUSE).for_each(|_| std::hint::spin_loop());
         }
         let mut shared = self.lock();
-        shared.account(worker, part);
+        self.account(&mut shared, worker, part);
         if shared.boxes[worker].is_empty() && !shared.stop {
             let before = shared.quiet;
             shared.active -= 1;
@@ -164,6 +166,15 @@ impl Mail {
         self.lock().is_over_limit()
     }
 
+    /// Takes down what a worker has done. When that is too much, everybody ends, those that sleep too.
+    fn account(&self, shared: &mut Shared, worker: usize, part: &Part) {
+        shared.account(worker, part);
+        if shared.is_over_limit() {
+            shared.stop = true;
+            self.ring_all();
+        }
+    }
+
     fn ring_all(&self) {
         self.bells.iter().for_each(Condvar::notify_all);
     }
@@ -177,7 +188,6 @@ impl Shared {
             deliveries: part.counts.deliveries,
             steps: part.counts.steps(),
         };
-        self.stop |= self.is_over_limit();
     }
 
     /// Whether more steps were made than allowed.

@@ -61,11 +61,13 @@ pub fn read(input: impl Read, registry: &Registry) -> Result<Arc<Instance>> {
 }
 
 fn version_of(open: &Open) -> Result<Version> {
-    let name = open.require("xmlns").or_else(|_| open.require("p"))?;
-    [Version::V3, Version::V4]
-        .into_iter()
-        .find(|version| version.namespace() == name)
-        .ok_or_else(|| malformed(format!("{name:?} is no version of the format that is supported"), open.line))
+    let versions = [Version::V3, Version::V4];
+    // The elements may have a prefix, so the name space is the value of some attribute.
+    let found = versions.into_iter().find(|version| open.values().any(|value| value == version.namespace()));
+    found.ok_or_else(|| {
+        let names: Vec<String> = open.values().map(|value| format!("{value:?}")).collect();
+        malformed(format!("no version of the format that is supported is among {}", names.join(", ")), open.line)
+    })
 }
 
 /// A file being read.

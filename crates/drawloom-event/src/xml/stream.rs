@@ -40,6 +40,11 @@ impl Open {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// The values of all attributes.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
+        self.attributes.iter().map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn require(&self, name: &str) -> Result<&str> {
         let missing = || malformed(format!("element {:?} has no attribute {name:?}", self.name), self.line);
         self.get(name).ok_or_else(missing)
