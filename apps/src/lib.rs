@@ -2,6 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`airfoil`] | the flow around an airfoil, on an unstructured mesh |
 //! | [`cholesky`] | tiled Cholesky factorisation, with kernels that are fast on small tiles |
 //! | [`micro`] | the smallest tasks in six shapes: what a task costs |
 //! | [`taskbench`] | Task Bench: graphs of known shape with a kernel of any size, and what they say about a runtime |
@@ -10,6 +11,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod airfoil;
 pub mod cholesky;
 mod level;
 pub mod micro;

@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::bench;
-use crate::commands::event;
+use crate::commands::{event, plot};
+use crate::mesh;
 use crate::output::Color;
 use crate::run;
 
@@ -32,6 +33,8 @@ Examples:
   drawloom show stencil.loom -o stencil.svg        draw it
   drawloom rules RF2                               what does RF2 ask for?
   drawloom run cholesky --n 2048 --tile 64         factor a matrix on every core
+  drawloom mesh naca0012 --i 400 --j 600           make a mesh around an airfoil
+  drawloom plot naca0012:20x30 -o mesh.svg         draw a mesh
 
 Exit codes:
   0  everything is valid
@@ -52,6 +55,8 @@ pub(crate) enum Command {
     Event(event::Arguments),
     /// Run a program that comes with drawloom
     Run(run::Arguments),
+    Mesh(mesh::Arguments),
+    Plot(plot::Arguments),
     /// Measure what graphs and tasks cost, as lines of JSON
     Bench(bench::Arguments),
     Completions(Completions),

@@ -5,6 +5,7 @@
 //! | [`arguments`] | the command line |
 //! | [`commands`] | one file per sub-command |
 //! | [`mod@run`] | programs that come with drawloom |
+//! | [`mesh`] | meshes |
 //! | [`bench`] | measurements |
 //! | [`input`] | files, folders and standard input |
 //! | [`output`] | standard output, colour, closed pipes |
@@ -17,6 +18,7 @@ mod bench;
 mod commands;
 mod exit;
 mod input;
+mod mesh;
 mod number;
 mod output;
 mod progress;

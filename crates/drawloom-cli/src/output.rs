@@ -62,6 +62,13 @@ impl Output {
         self.write(format_args!("{line}\n"));
     }
 
+    /// Prints bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        if self.failure.is_none() {
+            self.failure = self.to.write_all(bytes).err();
+        }
+    }
+
     /// Prints a value as one compact line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) {
         match serde_json::to_string(value) {

@@ -49,6 +49,10 @@ fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
     let line = |bench: &str| lines.iter().find(|line| line["bench"] == bench);
     let startup = line("startup").expect("the start is measured everywhere");
     assert!(positive(startup, "startup_ms") && positive(startup, "shutdown_ms"), "{startup}");
+    for line in &lines {
+        assert_eq!((&line["mode"], &line["workers"]), (&json!("dynamic"), &json!(1)), "{line}");
+        assert!(positive(line, "tasks"), "{line}");
+    }
     if cfg!(target_os = "linux") {
         let memory = line("memory").expect("memory is known here");
         // A record has three cache lines; twice as much would be another leak.

@@ -12,8 +12,21 @@ use support::{Folder, RACE, SWAP_JSON, VALID, command, drawloom, drawloom_with, 
 #[test]
 fn every_command_has_help_with_examples() {
     let all = drawloom(&["--help"]).exits(0).out;
-    let names =
-        ["check", "order", "explain", "show", "fmt", "stats", "convert", "rules", "run", "bench", "completions"];
+    let names = [
+        "check",
+        "order",
+        "explain",
+        "show",
+        "fmt",
+        "stats",
+        "convert",
+        "rules",
+        "run",
+        "mesh",
+        "plot",
+        "bench",
+        "completions",
+    ];
     for name in names {
         assert!(all.contains(&format!("\n  {name} ")), "{name} is not listed: {all}");
         let help = drawloom(&[name, "--help"]).exits(0).out;

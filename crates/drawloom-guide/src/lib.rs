@@ -58,6 +58,7 @@ chapters! {
     plans "plans.md",
     failing "failing.md",
     workers "workers.md",
+    meshes "meshes.md",
     seeing "seeing.md",
     measuring "measuring.md",
     first_graph "first-graph.md",

@@ -65,7 +65,8 @@ pub enum ErrorKind {
     Foreign,
     /// A child task touches what its parent did not lend. Declare it with `lend` in the parent.
     NotLent,
-    /// A wait inside of a task for something other than its own children. Return first, or make it a child.
+    /// A wait inside of a task for something other than its own children, also for something of another runtime. Return
+    /// first, or make it a child.
     WaitInTask,
     /// Nothing can run, and something waits. The message lists what waits, and for what.
     Stalled,

@@ -208,6 +208,18 @@ impl Failures {
         }
     }
 
+    /// An attempt of a task was given up, and its children with it, all of which are complete: what failed there concerns
+    /// nobody but those who hold their futures.
+    pub(crate) fn abandon(&self, task: TaskId) {
+        if !self.any() {
+            return;
+        }
+        let mut state = lock(&self.state);
+        for root in state.unreported.remove(&task).into_iter().flat_map(|left| left.roots) {
+            state.homes.remove(&root.error.number());
+        }
+    }
+
     /// What is left of the failures of a task's children becomes the task's own affair: the error to fail with, if it has
     /// none of its own; otherwise they are passed on to its own parent.
     pub(crate) fn adopt(&self, task: TaskId, parent: TaskId, has_failed: bool) -> Option<Error> {

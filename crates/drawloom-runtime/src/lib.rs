@@ -72,6 +72,7 @@ pub use context::{Context, ContextBuilder, ContextId};
 pub use data::array::Array;
 pub use data::csr::{Csr, Pattern};
 pub use data::element::Portable;
+pub use data::erased::Erased;
 pub use data::guard::{ReadGuard, WriteGuard};
 pub use data::indexed::Indexed;
 pub use data::matrix::Matrix;

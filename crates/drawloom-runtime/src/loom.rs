@@ -10,7 +10,7 @@ use std::panic::Location;
 use drawloom_trace::Trace;
 
 use crate::context::{Context, ContextBuilder};
-use crate::core::Core;
+use crate::core::{Core, Whose};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Capture;
 use crate::policy::WorkerId;
@@ -31,6 +31,12 @@ use crate::worker::driver::Driver;
 #[derive(Clone)]
 pub struct Loom {
     owner: Arc<Owner>,
+}
+
+impl std::fmt::Debug for Loom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Loom({} workers)", self.workers())
+    }
 }
 
 /// Ends the runtime when the last handle is gone.
@@ -106,7 +112,10 @@ impl Loom {
     /// As [`Loom::wait_all`]. When tasks can never run, the workers go on, and it can be tried again.
     pub fn shutdown(&self) -> Result<()> {
         let core = self.core();
-        core.refuse_wait_in_task("shuts its own runtime down")?;
+        core.refuse_wait_in_task(|whose| match whose {
+            Whose::Own => "shuts its own runtime down".to_owned(),
+            Whose::Other => "shuts another runtime down, and would wait for its tasks".to_owned(),
+        })?;
         core.closed.store(true, Ordering::SeqCst);
         let result = core.wait_all();
         if !matches!(&result, Err(e) if e.kind() == ErrorKind::Stalled) {

@@ -124,6 +124,33 @@ fn a_task_on_a_device_is_retried_on_what_was_there_before() {
 }
 
 #[test]
+fn the_children_of_a_failed_attempt_on_a_device_end_before_the_next_one_begins() {
+    for (loom, _heaps) in [(Loom::serial(), Vec::new()), with_accelerators(1), with_accelerators(3)] {
+        let x = loom.value("x", 1_u64);
+        let attempt = Arc::new(AtomicU64::new(0));
+        let (inner, now) = (loom.clone(), Arc::clone(&attempt));
+        let parent = loom.task("parent").update(&x).on_device("accelerator").retry(3).try_run(move |x| {
+            *x += 1;
+            let mine = now.fetch_add(1, Ordering::SeqCst) + 1;
+            for number in 0..20 {
+                let now = Arc::clone(&now);
+                let child = inner.task("child");
+                // Some need the device that their parent failed on.
+                let child = if number % 2 == 0 { child.on_device("accelerator") } else { child };
+                child.try_run(move || {
+                    assert_eq!(now.load(Ordering::SeqCst), mine, "another attempt has begun");
+                    if mine < 4 { Err("as its parent") } else { Ok(()) }
+                });
+            }
+            if mine < 4 { Err("not yet") } else { Ok(mine) }
+        });
+        assert_eq!(parent.wait().unwrap(), 4);
+        loom.wait_all().unwrap();
+        assert_eq!((x.get().unwrap(), loom.stats().failed), (2, 60));
+    }
+}
+
+#[test]
 fn reductions_and_teams_on_devices_are_refused_by_name() {
     let (loom, _heaps) = with_accelerators(1);
     let sum = loom.value("sum", 0_u64);
@@ -300,4 +327,49 @@ fn a_device_that_panics_fails_its_task_and_goes_on() {
     assert!(error.to_string().contains("`bad`") && error.to_string().contains("a fuse blew"), "{error}");
     loom.task("heal").write(&x).on_device("accelerator").run(|x| *x = 3);
     assert_eq!(x.get().unwrap(), 3);
+}
+
+#[test]
+fn recorded_tasks_have_implementations_for_devices_in_every_run() {
+    let replay = |loom: &Loom, counts: &[Arc<AtomicUsize>; 3]| {
+        let (x, other) = (loom.vector("x", (0..64_u64).collect()), loom.vector("other", (64..128_u64).collect()));
+        let capture = loom.capture("rounds");
+        let [only, either, here] = counts.each_ref().map(Arc::clone);
+        for block in x.blocks(4).unwrap() {
+            let (only, either, here) = (Arc::clone(&only), Arc::clone(&either), Arc::clone(&here));
+            capture.task("there").update(&block).on_device("accelerator").run(move |block| {
+                only.fetch_add(1, Ordering::SeqCst);
+                block.iter_mut().for_each(|x| *x = x.wrapping_mul(3));
+            });
+            let kernel: Kernel = Box::new(move |launch| {
+                either.fetch_add(1, Ordering::SeqCst);
+                Progress::Done(launch.run_body())
+            });
+            capture.task("anywhere").update(&block).implementation("accelerator", kernel).run(move |block| {
+                here.fetch_add(1, Ordering::SeqCst);
+                block.iter_mut().for_each(|x| *x = x.wrapping_add(7));
+            });
+        }
+        capture.task("here").update(&x).run(|x| x.rotate_left(5));
+        let plan = capture.plan().unwrap();
+        let rebound = plan.rebind(&x, &other).unwrap();
+        for _ in 0..10 {
+            plan.run().unwrap();
+            rebound.run().unwrap();
+        }
+        [x.to_vec().unwrap(), other.to_vec().unwrap()]
+    };
+    let none = || [0; 3].map(|_| Arc::new(AtomicUsize::new(0)));
+    let expected = replay(&Loom::serial(), &none());
+    for count in 1..=2 {
+        let (loom, heaps) = with_accelerators(count);
+        let counts = none();
+        assert_eq!(replay(&loom, &counts), expected, "{count} accelerators");
+        let [only, either, here] = counts.map(|count| count.load(Ordering::SeqCst));
+        // Two plans of four blocks, ten times each; the kernel runs the body, too.
+        assert_eq!((only, here), (80, 80));
+        assert!(either <= 80);
+        let copied: usize = heaps.iter().map(|heap| heap.copied.load(Ordering::SeqCst)).sum();
+        assert!(copied > 0, "nothing ever was on a device");
+    }
 }

@@ -226,58 +226,6 @@ fn the_failure_of_a_grandchild_reaches_the_outside_through_its_ancestors() {
     }
 }
 
-#[test]
-fn a_failed_attempt_is_undone_and_tried_again() {
-    for loom in looms() {
-        let x = loom.vector("x", vec![1_u64; 10]);
-        let sum = loom.value("sum", 0_u64);
-        let odd = x.pieces(&[vec![1, 3, 5, 7, 9], vec![0, 2, 4, 6, 8]]).unwrap().next().unwrap();
-        let attempts = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&attempts);
-        let future = loom.task("try").update(&odd).reduce(&sum, Sum).retry(3).try_run(move |mut x, sum| {
-            for i in [1, 3, 5, 7, 9] {
-                assert_eq!(x[i], 1, "a failed attempt left something behind");
-                x[i] = 5;
-            }
-            *sum += 1;
-            match counted.fetch_add(1, Ordering::Relaxed) {
-                0 => Err("the first"),
-                1 => panic!("the second"),
-                n => Ok(n),
-            }
-        });
-        assert_eq!(future.wait().unwrap(), 2);
-        assert_eq!(x.to_vec().unwrap(), [1, 5, 1, 5, 1, 5, 1, 5, 1, 5]);
-        assert_eq!(sum.get().unwrap(), 1);
-        let attempts = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&attempts);
-        let error = loom.task("hopeless").retry(2).run(move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-            panic!("never");
-        });
-        assert!(error.wait().unwrap_err().to_string().contains("never"));
-        assert_eq!(attempts.load(Ordering::Relaxed), 3);
-        // The body, which could have run again, was dropped.
-        assert_eq!(Arc::strong_count(&attempts), 1);
-        assert_eq!(loom.task("value").retry(1).returns(|| 4).wait().unwrap(), 4);
-        loom.wait_all().unwrap();
-    }
-}
-
-#[test]
-fn a_task_that_changes_what_cannot_be_restored_is_not_retried() {
-    for loom in looms() {
-        let text = loom.host_value("text", String::new());
-        let x = loom.value("x", 0_u64);
-        let error = loom.task("edit").update(&text).retry(1).run(|text| text.push('a')).wait().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Retry);
-        assert!(error.to_string().contains("task `edit`") && error.to_string().contains("region `text`"), "{error}");
-        let error = loom.task("parent").lend(&x).retry(1).run(|_| ()).wait().unwrap_err();
-        assert!(error.to_string().contains("region `x`") && error.to_string().contains("lent"), "{error}");
-        loom.task("reader").read(&x).retry(1).run(|_| ()).wait().unwrap_err();
-    }
-}
-
 /// Panics when it is dropped, as long as it is armed.
 struct Bomb(bool);
 

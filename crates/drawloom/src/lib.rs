@@ -24,12 +24,14 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`runtime`] | the crate `drawloom-runtime`: regions with data, tasks, plans, workers |
+//! | [`mesh`] | the crate `drawloom-mesh`: loops over unstructured meshes, and everything about meshes as data |
 //! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes, formats |
 //! | [`trace`] | the crate `drawloom-trace`: what happened in a run, exports, and a verifier |
 //! | [`prelude`] | the names most programs need |
 #![forbid(unsafe_code)]
 
 pub use drawloom_graph as graph;
+pub use drawloom_mesh as mesh;
 pub use drawloom_runtime as runtime;
 pub use drawloom_runtime::portable;
 pub use drawloom_trace as trace;

@@ -28,6 +28,9 @@ const WAITING: u32 = 520_000;
 /// What workers do before they settle is over after this.
 const SETTLING: Duration = Duration::from_millis(300);
 
+/// How tasks are submitted that are part of no plan.
+const DYNAMIC: &str = "dynamic";
+
 /// For so long an idle runtime is watched.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -121,7 +124,9 @@ struct Line {
 #[derive(Serialize)]
 struct Startup {
     bench: &'static str,
+    mode: &'static str,
     workers: usize,
+    tasks: u64,
     startup_ms: f64,
     shutdown_ms: f64,
 }
@@ -129,13 +134,16 @@ struct Startup {
 #[derive(Serialize)]
 struct Idle {
     bench: &'static str,
+    mode: &'static str,
     workers: usize,
+    tasks: u64,
     idle_cores: f64,
 }
 
 #[derive(Serialize)]
 struct Memory {
     bench: &'static str,
+    mode: &'static str,
     workers: usize,
     tasks: u64,
     bytes_per_task: f64,
@@ -234,7 +242,7 @@ impl Bench {
             loom.wait_all()?;
             Ok(submit)
         })?;
-        Ok(self.line(shape, "dynamic", tasks, &best))
+        Ok(self.line(shape, DYNAMIC, tasks, &best))
     }
 
     fn replay(&self, shape: Shape) -> Result<Line, String> {
@@ -264,7 +272,8 @@ impl Bench {
             shutdown = shutdown.min(start.elapsed());
         }
         let (startup_ms, shutdown_ms) = (milliseconds(startup), milliseconds(shutdown));
-        Ok(Startup { bench: "startup", workers: self.workers, startup_ms, shutdown_ms })
+        let (bench, mode, workers) = ("startup", DYNAMIC, self.workers);
+        Ok(Startup { bench, mode, workers, tasks: 1, startup_ms, shutdown_ms })
     }
 
     /// Processor time in a second without tasks.
@@ -276,9 +285,9 @@ impl Bench {
         std::thread::sleep(IDLE);
         let seconds = start.elapsed().as_secs_f64();
         let used = before.and_then(|before| Some(meter::process_cpu_seconds()? - before));
-        let line =
-            |used: f64| Idle { bench: "idle", workers: self.workers, idle_cores: (used / seconds * 1e4).round() / 1e4 };
-        Ok(used.map(line))
+        let (bench, mode, workers) = ("idle", DYNAMIC, self.workers);
+        let line = |idle_cores| Idle { bench, mode, workers, tasks: 0, idle_cores };
+        Ok(used.map(|used| line((used / seconds * 1e4).round() / 1e4)))
     }
 
     /// What the process grows by when tasks with one access each are submitted behind a guard.
@@ -296,7 +305,8 @@ impl Bench {
         loom.wait_all()?;
         let grown = before.zip(after).map(|((before, _), (after, _))| after.saturating_sub(before));
         let each = grown.map(|bytes| (bytes as f64 * 10.0 / tasks as f64).round() / 10.0);
-        Ok(each.map(|bytes_per_task| Memory { bench: "memory", workers: self.workers, tasks, bytes_per_task }))
+        let (bench, mode, workers) = ("memory", DYNAMIC, self.workers);
+        Ok(each.map(|bytes_per_task| Memory { bench, mode, workers, tasks, bytes_per_task }))
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod event;
 mod explain;
 mod fmt;
 mod order;
+pub(crate) mod plot;
 mod reason;
 mod rules;
 mod show;
@@ -17,6 +18,7 @@ mod verdict;
 use crate::arguments::Command;
 use crate::bench;
 use crate::exit::Exit;
+use crate::mesh;
 use crate::output::Output;
 use crate::run as programs;
 
@@ -33,6 +35,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
         Command::Rules(arguments) => rules::run(&arguments, output),
         Command::Event(arguments) => event::run(&arguments, output),
         Command::Run(arguments) => programs::run(&arguments, output),
+        Command::Mesh(arguments) => mesh::run(&arguments, output),
+        Command::Plot(arguments) => plot::run(&arguments, output),
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::Completions(arguments) => completions::run(&arguments, output),
     }

@@ -1,6 +1,9 @@
 //! `drawloom run`: programs that come with drawloom, one file each.
 
+mod airfoil;
+mod bar;
 mod cholesky;
+mod mesh_backend;
 
 use clap::{Args, Subcommand};
 
@@ -11,6 +14,7 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  drawloom run airfoil                              the flow around an airfoil, and a picture of it
   drawloom run cholesky                             factor a matrix, and check the factor
   drawloom run cholesky --n 4096 --tile 256 --json  one line of JSON
 
@@ -22,12 +26,14 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Program {
+    Airfoil(airfoil::Arguments),
     Cholesky(cholesky::Arguments),
 }
 
 /// Runs a program.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     match &arguments.program {
+        Program::Airfoil(arguments) => airfoil::run(arguments, output),
         Program::Cholesky(arguments) => cholesky::run(arguments, output),
     }
 }

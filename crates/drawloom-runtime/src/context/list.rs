@@ -30,11 +30,13 @@ pub(crate) struct Contexts {
     others: AtomicUsize,
     /// Which ones, in ascending order. Shared with those who go through them.
     active: Mutex<Arc<Vec<u32>>>,
+    /// Those that may retire, and were met where nothing of the user's may run.
+    left: Mutex<Vec<u32>>,
 }
 
 impl Contexts {
     pub(crate) fn new() -> Self {
-        Self { all: Grow::new(), others: AtomicUsize::new(0), active: Mutex::default() }
+        Self { all: Grow::new(), others: AtomicUsize::new(0), active: Mutex::default(), left: Mutex::default() }
     }
 
     /// Adds a context. The first one is the main one.
@@ -71,7 +73,26 @@ impl Core {
     /// Counts a task that is being submitted to a context, or to the one that has the tasks of that one now.
     #[cold]
     pub(crate) fn enter_context(&self, index: u32) -> u32 {
-        let mut index = self.home(index);
+        self.count_in_context(self.home(index), |left| self.retire(left))
+    }
+
+    /// As [`Core::enter_context`], for a fold that is begun while a history is locked. A policy of the user may do anything
+    /// when its context retires, so that is left to [`Core::retire_left`].
+    #[cold]
+    pub(crate) fn enter_context_locked(&self, index: u32) -> u32 {
+        self.count_in_context(self.home(index), |left| lock(&self.contexts.left).push(left))
+    }
+
+    /// Retires contexts that were left to do so.
+    #[cold]
+    pub(crate) fn retire_left(&self) {
+        let left = std::mem::take(&mut *lock(&self.contexts.left));
+        left.into_iter().for_each(|index| self.retire(index));
+    }
+
+    /// Counts a task in a context, or in its heir if it was deleted meanwhile. Those in which it was counted for a moment are
+    /// passed to `left`: whoever deleted them may have seen it, and taken it for a task that is not complete.
+    fn count_in_context(&self, mut index: u32, mut left: impl FnMut(u32)) -> u32 {
         loop {
             let state = self.context(index);
             state.count_submitted();
@@ -79,7 +100,7 @@ impl Core {
                 return index;
             }
             state.take_back_submitted();
-            self.retire(index);
+            left(index);
             index = self.home(index);
         }
     }
@@ -200,5 +221,61 @@ impl Policy for Arc<Retirable> {
 
     fn team_size(&self, least: u32, most: u32, free: u32) -> u32 {
         self.get().map_or(least, |policy| policy.team_size(least, most, free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Loom;
+
+    /// Submits a task when it is dropped.
+    struct Parting(Loom, Arc<AtomicUsize>);
+
+    impl Policy for Parting {
+        fn push(&self, _: Ready, _: Option<WorkerId>) {}
+
+        fn pop(&self, _: WorkerId) -> Option<Ready> {
+            None
+        }
+
+        fn len(&self) -> usize {
+            0
+        }
+
+        fn set_workers(&self, _: &[WorkerId]) {}
+    }
+
+    impl Drop for Parting {
+        fn drop(&mut self) {
+            let x = self.0.value("x", 1_u64);
+            self.0.task("parting").update(&x).run(|x| *x += 1);
+            self.1.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A fold may be begun in a context that is deleted at that moment. The one who deletes it sees that a task is counted,
+    /// and leaves the rest to the one who counted it, who holds a lock that submissions need.
+    #[test]
+    fn a_policy_that_submits_at_its_end_does_not_meet_a_locked_history() {
+        let loom = Loom::builder().workers(1).build().unwrap();
+        let core = loom.core();
+        let parted = Arc::new(AtomicUsize::new(0));
+        let (handle, count) = (loom.clone(), Arc::clone(&parted));
+        let parting = move |_: &_| -> Box<dyn Policy> { Box::new(Parting(handle.clone(), Arc::clone(&count))) };
+        let context = loom.context("brief").policy_with(parting).create().unwrap();
+        let index = context.index_in(core).unwrap();
+        core.context(index).count_submitted();
+        context.delete().unwrap();
+        core.context(index).take_back_submitted();
+        core.while_locked(|| {
+            let home = core.count_in_context(index, |left| lock(&core.contexts.left).push(left));
+            assert_eq!(home, 0);
+            core.context(0).take_back_submitted();
+            assert_eq!(parted.load(Ordering::SeqCst), 0, "the policy was dropped under the lock");
+        });
+        core.retire_left();
+        loom.wait_all().unwrap();
+        assert_eq!(parted.load(Ordering::SeqCst), 1);
     }
 }

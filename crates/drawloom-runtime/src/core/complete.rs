@@ -164,7 +164,7 @@ impl Core {
         let error = Error::caused(self.origin(record), "a task that it submitted failed", error);
         let error = self.failures.number(error);
         match extras.and_then(|extras| extras.node.as_mut()) {
-            Some(node) => node.error = Some(error),
+            Some(node) => (node.error, node.adopted) = (Some(error), true),
             None => self.failures.note(id, parent, error, true),
         }
         true

@@ -41,12 +41,20 @@ enum Stage<'c> {
     /// Everything is in the device's memory.
     Arrived(Acquisition),
     Runs(Launch<'c>),
+    /// It failed, and is tried again when the children of the failed attempt are complete: these may not be.
+    Rests(Vec<TaskId>),
 }
 
 impl OnDevice<'_> {
     /// Whether all data of the task has arrived.
     pub(crate) fn has_arrived(&self) -> bool {
         !matches!(self.stage, Stage::Arriving(_))
+    }
+
+    /// Whether the task waits for children of a failed attempt. Its device has time for others meanwhile, which those
+    /// children may depend on.
+    pub(crate) fn rests(&self) -> bool {
+        matches!(self.stage, Stage::Rests(_))
     }
 }
 
@@ -220,7 +228,7 @@ impl Core {
     ) -> bool {
         let (task, record) = (on.task, on.record);
         let starts = match &on.stage {
-            Stage::Arriving(_) => return true,
+            Stage::Arriving(_) | Stage::Rests(_) => return true,
             Stage::Runs(_) => false,
             Stage::Arrived(input) => {
                 if !std::mem::replace(&mut on.started, true) {
@@ -275,7 +283,8 @@ impl Core {
             let implementation = extras.implementation_for(place.kind).map(|i| &*Arc::as_ptr(i));
             (&*std::ptr::from_ref(&*extras.counts), &*std::ptr::from_ref(&*extras.scratch), implementation)
         });
-        Launch::new(name, args, addresses, &place.memory, counts, scratch, implementation, (table, payload))
+        let (memory, body) = (&place.memory, (table, payload));
+        Launch { name, args, addresses, memory, counts, scratch, implementation, body, called: false }
     }
 
     /// After a failure: restores what the task had overwritten, if it may be tried again.
@@ -289,7 +298,20 @@ impl Core {
             return false;
         }
         on.left -= 1;
-        on.stage = Stage::Arriving(Acquisition::new(args, on.place.node, Some(Arc::clone(&on.place.memory))));
+        on.stage = Stage::Rests(Vec::new());
+        self.wake_on_device(on);
+        true
+    }
+
+    /// Begins the next attempt of a task that rests, if it can. False when it still rests.
+    pub(crate) fn wake_on_device(&self, on: &mut OnDevice<'_>) -> bool {
+        if let Stage::Rests(children) = &mut on.stage {
+            if !self.has_attempt_ended(on.task, on.record, children) {
+                return false;
+            }
+            let (args, memory) = (self.parts(on.record).0, Some(Arc::clone(&on.place.memory)));
+            on.stage = Stage::Arriving(Acquisition::new(args, on.place.node, memory));
+        }
         true
     }
 

@@ -46,6 +46,12 @@ impl Core {
         arrived
     }
 
+    /// Whether there is no memory but that of this process, so that tasks find everything where they run.
+    #[inline]
+    pub(crate) fn has_one_memory(&self) -> bool {
+        self.devices.is_empty()
+    }
+
     /// Starts to bring the input of a task that was chosen. Returns it when there is nothing to bring.
     #[inline]
     pub(crate) fn begin_input(&self, local: &mut Local, task: Ready) -> Option<Ready> {

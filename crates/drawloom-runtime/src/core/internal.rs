@@ -44,9 +44,10 @@ impl Core {
         // SAFETY: as above.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
         let outer = description.scope;
+        let retries = description.extras.as_ref().is_some_and(|extras| extras.retries > 0);
         let inside = description.extras.get_or_insert_with(Box::default).inside.get_or_insert_with(|| {
             let id = ScopeId(self.next_scope.fetch_add(1, Ordering::Relaxed));
-            let scope = Scope::new(id, running.id, self.origin(record), lent);
+            let scope = Scope::new(id, running.id, self.origin(record), lent, retries);
             // SAFETY: the scope of a task lives at least as long as the task.
             if let Some(outer) = unsafe { outer.as_ref() } {
                 outer.enter(Arc::clone(&scope));
@@ -75,13 +76,23 @@ impl Core {
         let result = f(&mut history);
         let folds = history.take_folds();
         drop(history);
+        if !folds.is_empty() {
+            self.retire_left();
+        }
         for (fold, waits) in folds {
             self.finish_submission(fold, &waits, &[]);
         }
         result
     }
 
-    /// Starts the submission of a task that the runtime makes itself.
+    /// Does something while no task can be ordered.
+    #[cfg(test)]
+    pub(crate) fn while_locked(&self, f: impl FnOnce()) {
+        let _locked = lock(&self.outermost);
+        f();
+    }
+
+    /// Starts the submission of a task that the runtime makes itself, which has its place in a history that is locked.
     fn begin_internal(
         &self,
         name: &'static str,
@@ -93,12 +104,15 @@ impl Core {
     ) -> TaskId {
         let (index, record) = self.take_record(false);
         let id = TaskId::new(index, record.generation());
-        let context = self.enter_context(context);
+        let context = self.enter_context_locked(context);
         let mut spec = Spec::new(Name::literal(name), location, context);
         for &arg in args {
             spec.push(arg);
         }
         let inside = self.running().filter(|_| scope != ScopeId::OUTERMOST).map(|r| self.scope_inside(r));
+        if let Some(inside) = inside {
+            inside.note_child(id, |id| self.is_complete(id));
+        }
         self.describe(record, Kind::Task, &mut spec, body.table, inside, body.payload);
         record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);
         self.trace_submission(id, inside, args, None);

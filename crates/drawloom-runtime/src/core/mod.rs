@@ -16,6 +16,7 @@
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
 //! | [`nodes`] | nodes of plans that are tasks of their own |
 //! | [`devices`] | a device runs it |
+//! | [`thread`] | what a thread knows that runs tasks, and which one it runs |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
 //! | [`stop`] | tasks are cancelled, and the runtime ends |
@@ -36,11 +37,16 @@ mod retry;
 mod runs;
 mod stop;
 mod teamwork;
+mod thread;
 mod waiting;
 
 pub(crate) use devices::OnDevice;
 pub(crate) use execute::{panic_said, quietly, returned};
 pub(crate) use peek::Service;
+pub(crate) use thread::{Local, Running};
+pub(crate) use waiting::Whose;
+
+use thread::RUNNING;
 
 use std::cell::Cell;
 use std::sync::Weak;
@@ -49,7 +55,7 @@ use std::time::Duration;
 use drawloom_trace::{IdleReason, WorkerRecord};
 use rustc_hash::FxHashMap;
 
-use crate::access::{Arg, Mode, Scratchpad};
+use crate::access::{Arg, Mode};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
 use crate::context::change::Changes;
@@ -57,10 +63,9 @@ use crate::context::list::Contexts;
 use crate::device::queue::{Devices, Place};
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
-use crate::order::history::{History, Refusal, refuse_missing, refuse_not_lent};
+use crate::order::history::{Comer, History, Refusal, refuse_missing, refuse_not_lent};
 use crate::order::scope::{Scope, ScopeId};
-use crate::plan::replay::At;
-use crate::policy::{Ready, WorkerId};
+use crate::policy::WorkerId;
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, thread_local};
@@ -74,7 +79,6 @@ use crate::team::formation::Formation;
 use crate::trace::Tracer;
 use crate::wait::Waiters;
 use crate::worker::Workers;
-use crate::worker::sleep::Patience;
 
 /// Everything that belongs to one runtime. The alignment keeps the count of references off everybody's cache lines.
 #[repr(align(128))]
@@ -130,77 +134,8 @@ impl Serial {
     }
 }
 
-/// What a thread that runs tasks carries along.
-pub(crate) struct Local {
-    pub(crate) worker: Option<WorkerId>,
-    /// The context of the last task that was chosen, and the worker's generation of memberships at that time.
-    pub(crate) context: u32,
-    pub(crate) generation: u64,
-    /// Tasks that became ready and were not handed out yet.
-    pub(crate) ready: Vec<(u32, Ready)>,
-    /// Records that can be used again.
-    freed: Vec<u32>,
-    /// One for each level of nesting, as a task that waits for its children keeps its own.
-    scratchpads: Vec<Scratchpad>,
-    /// Tasks that are complete and not yet taken care of.
-    stack: Vec<u32>,
-    /// How long a worker looks for work before it sleeps.
-    pub(crate) patience: Patience,
-    /// A task that this worker has claimed, and whose data is on its way.
-    arriving: Option<Box<inputs::Arriving>>,
-    /// Whether the thread drives a device. Then it runs nothing else, and cannot wait inside of tasks.
-    pub(crate) device: bool,
-}
-
-impl Local {
-    pub(crate) fn take_scratch(&mut self) -> Scratchpad {
-        self.scratchpads.pop().unwrap_or_default()
-    }
-
-    pub(crate) fn give_scratch(&mut self, scratch: Scratchpad) {
-        self.scratchpads.push(scratch);
-    }
-
-    /// The state of a thread that drives a worker, with room for what it will need.
-    pub(crate) fn of_worker(core: &Core, worker: WorkerId) -> Self {
-        let mut local = Self::new(Some(worker));
-        local.freed.reserve(2 * core.slab.keep);
-        local
-    }
-
-    pub(crate) fn new(worker: Option<WorkerId>) -> Self {
-        Self {
-            worker,
-            context: 0,
-            generation: 0,
-            ready: Vec::new(),
-            freed: Vec::new(),
-            scratchpads: Vec::new(),
-            stack: Vec::new(),
-            patience: Patience::default(),
-            arriving: None,
-            device: false,
-        }
-    }
-}
-
-/// The task that a thread is running.
-pub(crate) struct Running<'a> {
-    core: *const Core,
-    pub(crate) id: TaskId,
-    record: &'a Record,
-    pub(crate) local: *mut Local,
-    /// For a node of a plan: which one. The record is then that of the run.
-    pub(crate) node: Option<&'a At<'a>>,
-    /// What the thread was running when this began: a task of the same runtime that waits for this one, or a task of
-    /// another runtime.
-    outer: *const Running<'static>,
-}
-
 thread_local! {
-    static RUNNING: Cell<*const Running<'static>> = const { Cell::new(std::ptr::null()) };
-    /// The runtime of which this thread completes tasks, without being a worker that is known to it.
-    static INSIDE: Cell<*const Core> = const { Cell::new(std::ptr::null()) };
+    /// What a task that is being submitted waits for: a list that is used again and again.
     static WAITS: Cell<Vec<TaskId>> = const { Cell::new(Vec::new()) };
 }
 
@@ -241,44 +176,17 @@ impl Core {
         self.contexts.get(index).expect("contexts are never removed from the list")
     }
 
-    /// The task of this runtime that the calling thread is running.
-    #[inline]
-    pub(crate) fn running(&self) -> Option<&Running<'_>> {
-        let mut at = RUNNING.get().cast::<Running<'_>>();
-        loop {
-            // SAFETY: the pointer is set by `execute` for as long as the task runs on this thread, and is null otherwise; so
-            // is that to what the thread ran before. The shortened lifetime is that of the record, which lives as long as
-            // the core.
-            let running = unsafe { at.as_ref() }?;
-            if std::ptr::eq(running.core, self) {
-                return Some(running);
-            }
-            // A task of another runtime, which a task of this one may be in the middle of.
-            at = running.outer.cast();
-        }
-    }
-
-    /// Does something while the calling thread counts as one that completes tasks, which must not wait for itself.
-    pub(crate) fn inside<T>(&self, f: impl FnOnce() -> T) -> T {
-        let before = INSIDE.replace(self);
-        let result = f();
-        INSIDE.set(before);
-        result
-    }
-
-    /// Whether the calling thread runs or completes tasks of this runtime.
-    pub(crate) fn is_inside(&self) -> bool {
-        self.running().is_some() || self.workers.current().is_some() || std::ptr::eq(INSIDE.get(), self)
-    }
-
     /// Submits a task.
     #[inline]
     pub(crate) fn submit(&self, mut spec: Spec, body: Body) -> TaskId {
         let running = self.running();
-        let (index, record) = self.take_record(running.is_none());
+        let (index, record) = self.take_record(!Self::is_in_task());
         let id = TaskId::new(index, record.generation());
         let node = running.and_then(|r| r.node);
         let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));
+        if let Some(scope) = scope {
+            scope.note_child(id, |id| self.is_complete(id));
+        }
         if let Some(node) = node {
             let message = format!(
                 "cannot be submitted by {}: a task of a plan has children only if it lends something to them",
@@ -460,9 +368,10 @@ impl Core {
             Some(extras) => (extras.folds.as_slice(), &mut extras.joined),
             None => (&[][..], &mut Vec::new()),
         };
+        let comer = Comer { task: id, context, args, folds };
         self.in_history(history, |history| {
             let missing = refuse_missing(args);
-            let ordered = history.order(self, id, context, args, folds, waits, joined).and(missing);
+            let ordered = history.order(self, comer, waits, joined).and(missing);
             if tracing {
                 // SAFETY: the borrows of the parts ended with the call above.
                 self.trace_submission(id, scope, args, traced.map(|extras| unsafe { &*extras }));

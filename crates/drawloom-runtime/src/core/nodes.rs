@@ -56,9 +56,9 @@ impl Core {
     /// A task that stood for a node is complete, and so is the node.
     #[cold]
     pub(super) fn end_node(&self, local: &mut Local, task: NodeTask) {
-        let NodeTask { plan, node, error } = task;
+        let plan = task.plan;
         // SAFETY: the run holds the plan until its last node is complete, and this one was not.
-        if unsafe { &*plan }.end_apart(self, local, node, error) {
+        if unsafe { &*plan }.end_apart(self, local, task) {
             // SAFETY: the run is over, and the address is its own.
             unsafe { self.release_plan(plan) };
         }

@@ -1,7 +1,8 @@
 //! Tasks that became ready, on their way to workers.
 
+use super::waiting::CHILDREN_ONLY;
 use super::{Core, Local, Running};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
@@ -337,10 +338,7 @@ impl Core {
     /// Waits until all tasks of a context are complete.
     pub(crate) fn wait_for_context(&self, index: u32) -> Result<()> {
         let state = self.context(index);
-        if let Some(running) = self.running() {
-            let message = format!("waits for the context `{}`; a task can wait for its children only", state.name);
-            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
-        }
+        self.refuse_wait_in_task(|_| format!("waits for the context `{}`; {CHILDREN_ONLY}", state.name))?;
         self.context_waiters.fetch_add(1, Ordering::SeqCst);
         let waited = self.waiters.wait_quiet(self, |core| core.context(index).is_quiet());
         self.context_waiters.fetch_sub(1, Ordering::SeqCst);

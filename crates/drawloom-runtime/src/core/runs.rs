@@ -8,6 +8,7 @@ use crate::access::Frame;
 use crate::data::region::{Handle, Region};
 use crate::data::value::Value;
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::history::Comer;
 use crate::plan::replay::{At, PlanState};
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::Arc;
@@ -23,7 +24,7 @@ impl Core {
     /// Submits a run of a plan: a task whose arguments are everything that the plan touches.
     pub(crate) fn submit_run(&self, plan: &Arc<PlanState>, context: Result<u32>) -> TaskId {
         let mut spec = Spec::new(plan.name(), plan.location(), *context.as_ref().unwrap_or(&0));
-        let (index, record) = self.take_record(self.running().is_none());
+        let (index, record) = self.take_record(!Self::is_in_task());
         let id = TaskId::new(index, record.generation());
         spec.context = self.enter_context(spec.context);
         let state = Arc::clone(plan);
@@ -47,8 +48,9 @@ impl Core {
         } else {
             let missing = self.in_history(&self.outermost, |history| {
                 let missing = plan.missing();
+                let comer = Comer::plain(id, plan.whole());
                 // Nothing can be refused: the arguments of a run do not overlap.
-                let _ = history.order(self, id, spec.context, plan.whole(), &[], &mut waits, &mut Vec::new());
+                let _ = history.order(self, comer, &mut waits, &mut Vec::new());
                 // From here on the run has its place in the order, and spoils what it does not write.
                 // SAFETY: this thread is submitting the task.
                 let description = unsafe { (*record.description.get()).assume_init_mut() };

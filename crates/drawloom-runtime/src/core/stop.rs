@@ -16,7 +16,9 @@ use crate::sync::thread_local;
 use crate::task::record::{TaskId, flag};
 
 thread_local! {
-    static DRAINING: Cell<bool> = const { Cell::new(false) };
+    /// The runtimes without workers whose tasks this thread completes. Dropping what a task of one of them captured may make
+    /// tasks of another ready.
+    static DRAINING: Cell<Vec<*const Core>> = const { Cell::new(Vec::new()) };
 }
 
 impl Core {
@@ -116,7 +118,7 @@ impl Core {
 
     #[cold]
     fn run_what_is_left(&self) {
-        if self.running().is_some() || DRAINING.replace(true) {
+        if self.running().is_some() || !self.begin_draining() {
             return;
         }
         let mut local = Local::new(None);
@@ -133,6 +135,19 @@ impl Core {
                 self.hand_out(&mut local);
             }
         }
-        DRAINING.set(false);
+        let mut others = DRAINING.take();
+        others.retain(|core| !std::ptr::eq(*core, self));
+        DRAINING.set(others);
+    }
+
+    /// Notes that this thread completes what is left. False when it does so already, and will come to what is new.
+    fn begin_draining(&self) -> bool {
+        let mut all = DRAINING.take();
+        let is_new = !all.iter().any(|core| std::ptr::eq(*core, self));
+        if is_new {
+            all.push(self);
+        }
+        DRAINING.set(all);
+        is_new
     }
 }

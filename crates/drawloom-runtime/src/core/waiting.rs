@@ -9,6 +9,7 @@ use super::{Core, Running};
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, Result};
+use crate::order::history::Comer;
 use crate::policy::ReadyKind;
 use crate::stall::On;
 use crate::sync::Arc;
@@ -19,6 +20,18 @@ use crate::task::name::Name;
 use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::worker::cycle::Found;
+
+/// The rule, as errors say it.
+pub(super) const CHILDREN_ONLY: &str = "a task can wait for its children only";
+
+/// Whose task it is that would wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// One of the runtime that it would wait for.
+    Own,
+    /// One of another runtime.
+    Other,
+}
 
 impl Core {
     /// Orders a task that the application runs itself, and waits until it is its turn.
@@ -58,7 +71,7 @@ impl Core {
         let mut waits = Vec::new();
         self.in_history(&self.outermost, |history| {
             // Nothing can be refused: one argument overlaps no other.
-            let _ = history.order(self, id, 0, &[arg], &[], &mut waits, &mut Vec::new());
+            let _ = history.order(self, Comer::plain(id, &[arg]), &mut waits, &mut Vec::new());
             self.trace_submission(id, None, &[arg], None);
         });
         self.finish_hold(id, record, &waits)?;
@@ -67,19 +80,33 @@ impl Core {
         because.map_or(Ok(()), Err)
     }
 
-    /// Refuses what a task must not do.
-    pub(crate) fn refuse_wait_in_task(&self, message: &str) -> Result<()> {
-        let refuse = |task| Err(Error::of_task(ErrorKind::WaitInTask, task, message));
-        self.running_origin().map_or(Ok(()), refuse)
+    /// Refuses a wait that no task may do, of this runtime or of another one: the worker would be missing there, and nobody
+    /// would see why.
+    pub(crate) fn refuse_wait_in_task(&self, message: impl FnOnce(Whose) -> String) -> Result<()> {
+        let (task, whose) = match (self.foreign_task(), self.running()) {
+            (Some(task), _) => (task, Whose::Other),
+            (None, Some(running)) => (self.origin_of(running), Whose::Own),
+            (None, None) => return Ok(()),
+        };
+        Err(Error::of_task(ErrorKind::WaitInTask, task, message(whose)))
     }
 
     fn refuse_hold(&self, piece: &Piece) -> Result<()> {
-        let Some(running) = self.running() else { return Ok(()) };
-        Err(Error::of_task(
-            ErrorKind::WaitInTask,
-            self.origin_of(running),
-            format!("waits for region `{}`; a task receives its data as arguments", piece.name()),
-        ))
+        self.refuse_wait_in_task(|_| {
+            format!("waits for region `{}`; a task receives its data as arguments", piece.name())
+        })
+    }
+
+    /// Refuses to run a plan and wait for it in a task of another runtime. Where the run is over when it is submitted, there
+    /// is nothing to wait for.
+    pub(crate) fn refuse_run_in_task(&self, plan: &str) -> Result<()> {
+        match self.foreign_task().filter(|_| !self.is_serial()) {
+            None => Ok(()),
+            Some(task) => {
+                let message = format!("waits for plan `{plan}` of another runtime; {CHILDREN_ONLY}");
+                Err(Error::of_task(ErrorKind::WaitInTask, task, message))
+            }
+        }
     }
 
     fn begin_hold(&self, arg: Arg, location: &'static Location<'static>) -> (TaskId, &Record) {
@@ -125,13 +152,18 @@ impl Core {
         if self.is_complete(id) {
             return Ok(());
         }
+        if let Some(task) = self.foreign_task() {
+            let Some(other) = self.peek_origin(id) else { return Ok(()) };
+            let message = format!("waits for {other} of another runtime, which is not its child");
+            return Err(Error::of_task(ErrorKind::WaitInTask, task, message));
+        }
         match self.running() {
             None => self.waiters.wait(self, id, On::Task(id), |core| core.is_complete(id)),
             Some(running) => self.wait_for_child(running, id),
         }
     }
 
-    fn wait_for_child(&self, running: &Running<'_>, id: TaskId) -> Result<()> {
+    pub(super) fn wait_for_child(&self, running: &Running<'_>, id: TaskId) -> Result<()> {
         // SAFETY: the pointer is that of the thread's own state, which is only read.
         if unsafe { (*running.local).device } {
             let Some(other) = self.peek_origin(id) else { return Ok(()) };
@@ -237,7 +269,10 @@ impl Core {
 
     /// Waits until everything that was submitted is complete.
     pub(crate) fn wait_all(&self) -> Result<()> {
-        self.refuse_wait_in_task("waits for all tasks, of which it is one")?;
+        self.refuse_wait_in_task(|whose| match whose {
+            Whose::Own => "waits for all tasks, of which it is one".to_owned(),
+            Whose::Other => format!("waits for all tasks of another runtime; {CHILDREN_ONLY}"),
+        })?;
         self.waiters.wait_quiet(self, Core::is_everything_complete)?;
         self.failures.report()
     }

@@ -7,6 +7,7 @@
 //! | [`piece`] | a part of a region: where it is, and what overlaps it |
 //! | [`region`] | what every kind of region has in common, and how views are made |
 //! | [`vector`], [`matrix`], [`mod@array`], [`value`], [`csr`], [`indexed`] | the kinds of regions |
+//! | [`erased`] | regions whose tasks find their elements themselves |
 //! | [`strided`] | views of matrices and arrays: elements at fixed distances |
 //! | [`partition`] | lists of pieces |
 //! | [`guard`] | access from outside of tasks |
@@ -16,6 +17,7 @@
 pub mod array;
 pub mod csr;
 pub mod element;
+pub mod erased;
 pub mod guard;
 pub mod indexed;
 pub mod matrix;

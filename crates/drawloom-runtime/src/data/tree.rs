@@ -148,6 +148,8 @@ pub(crate) enum Cut {
     },
     Tiles(usize, usize),
     Grid(Vec<usize>),
+    /// The first element of each run but the first.
+    Runs(Vec<usize>),
     /// The indices of each piece, and whether they had to cover everything.
     Listed(Arc<[IndexSet]>, bool),
 }
@@ -284,7 +286,7 @@ impl Tree {
             Cut::Halos { blocks, width } => format!("halos{blocks}w{width}"),
             Cut::Tiles(rows, columns) => format!("tiles{rows}x{columns}"),
             Cut::Grid(tiles) => format!("grid{}", tiles.iter().map(|t| t.to_string()).collect::<Vec<_>>().join("x")),
-            Cut::Listed(..) => {
+            Cut::Runs(_) | Cut::Listed(..) => {
                 *listed += 1;
                 format!("pieces{listed}")
             }

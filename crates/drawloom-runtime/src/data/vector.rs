@@ -107,6 +107,28 @@ impl<T: Send + Sync + 'static> Vector<T> {
         Ok(Parts::new(&self.handle.root, partition))
     }
 
+    /// Cuts the vector into runs: a new one starts at each of the given elements. The same call gives the same pieces again.
+    ///
+    /// # Errors
+    /// When the elements are not in ascending order, or one does not exist.
+    pub fn runs(&self, starts: &[usize]) -> Result<Parts<Vector<T>>> {
+        let ends = starts.iter().copied().chain([self.len()]);
+        let runs: Vec<(usize, usize)> = std::iter::once(0).chain(starts.iter().copied()).zip(ends).collect();
+        if let Some((start, end)) = runs.iter().find(|(start, end)| start > end) {
+            let message = format!("region `{}` cannot be cut into runs: {end} comes after {start}", self.name());
+            return Err(Error::new(ErrorKind::Partition, message));
+        }
+        self.refuse_too_many(runs.len())?;
+        let piece = self.handle.piece();
+        let first = piece.indices.first().unwrap_or(0);
+        let set = |(start, end)| IndexSet::range(first + start as u64, first + end as u64);
+        let sets: Vec<IndexSet> = runs.into_iter().map(set).collect();
+        let cut = |_, _: &_| Ok(Pieces::lists(sets));
+        let key = Cut::Runs(starts.to_vec());
+        let partition = self.handle.tree().partition(piece, key, cut, true, |_, set| line_of(set))?;
+        Ok(Parts::new(&self.handle.root, partition))
+    }
+
     /// Cuts the vector by colour: piece `c` holds the elements whose colour is `c`.
     ///
     /// # Errors
@@ -190,6 +212,11 @@ impl<T: Send + Sync + 'static> Vector<T> {
 
     fn refuse_too_many(&self, count: usize) -> Result<()> {
         refuse_too_many(&self.handle, count, self.len())
+    }
+
+    /// The same region without its element type: tasks find its elements themselves.
+    pub fn erased(&self) -> super::erased::Erased {
+        super::erased::Erased(self.handle.clone())
     }
 
     /// Waits for the tasks that were submitted before, and copies the elements out.

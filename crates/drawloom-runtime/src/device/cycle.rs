@@ -4,6 +4,8 @@
 //! device is in none), preparing the task's input, making transfers progress, and execution, which means starting the task
 //! or asking whether it is done. So a turn never waits for anything.
 
+use std::time::Duration;
+
 use drawloom_trace::{IdleReason, Phase};
 
 use super::Device;
@@ -16,6 +18,8 @@ use crate::worker::phases::Phases;
 
 /// How often a device looks for a task before it sleeps.
 const LOOKS: usize = 20;
+/// How long it sleeps before it looks again for the end of a failed attempt.
+const NAP: Duration = Duration::from_micros(100);
 
 /// The worker of a device.
 struct DeviceWorker<'c> {
@@ -31,6 +35,8 @@ struct DeviceWorker<'c> {
     retired: bool,
     /// The task that the device has.
     current: Option<OnDevice<'c>>,
+    /// Tasks that failed here, and are tried again when the children of the failed attempt are complete.
+    resting: Vec<OnDevice<'c>>,
 }
 
 /// The thread function of a device's worker.
@@ -40,7 +46,8 @@ pub(crate) fn run(core: &Core, number: usize, device: Box<dyn Device>) {
     let mut local = Local::new(None);
     local.device = true;
     let place = &core.devices.places()[number];
-    let mut worker = DeviceWorker { core, place, lane, device, local, broken: None, retired: false, current: None };
+    let (broken, retired, current, resting) = (None, false, None, Vec::new());
+    let mut worker = DeviceWorker { core, place, lane, device, local, broken, retired, current, resting };
     worker.init();
     while worker.is_running() {
         if !worker.run_once() {
@@ -61,7 +68,7 @@ impl DeviceWorker<'_> {
     }
 
     fn is_running(&self) -> bool {
-        !self.core.workers.is_stopping() || self.current.is_some()
+        !self.core.workers.is_stopping() || self.current.is_some() || !self.resting.is_empty()
     }
 
     /// One turn. False when there was nothing to do.
@@ -69,6 +76,7 @@ impl DeviceWorker<'_> {
         let core = self.core;
         let mut phases = Phases::new(core, self.lane);
         phases.enter(Phase::Schedule);
+        self.resume();
         let is_free = self.current.is_none() && !self.retired;
         let ticket = if is_free { core.devices.pop(self.place.kind) } else { None };
         phases.enter(Phase::Team);
@@ -90,6 +98,9 @@ impl DeviceWorker<'_> {
             if !core.execute_on_device(&mut self.local, self.lane, on, &mut *self.device) {
                 self.current = None;
                 self.settle();
+            } else if let Some(on) = self.current.take_if(|on| on.rests()) {
+                self.resting.push(on);
+                self.settle();
             }
         } else {
             phases.end();
@@ -98,6 +109,16 @@ impl DeviceWorker<'_> {
             thread::yield_now();
         }
         ticket.is_some() || self.current.is_some()
+    }
+
+    /// Goes on with a task whose failed attempt is over.
+    fn resume(&mut self) {
+        if self.current.is_none()
+            && let Some(at) = self.resting.iter_mut().position(|on| self.core.wake_on_device(on))
+        {
+            self.core.devices.resumed();
+            self.current = Some(self.resting.remove(at));
+        }
     }
 
     /// Hands out what became ready, if a task is complete.
@@ -119,6 +140,11 @@ impl DeviceWorker<'_> {
                 return core.tracer.busy(Some(self.lane));
             }
             thread::yield_now();
+        }
+        if !self.resting.is_empty() {
+            // Nobody says when children are complete, and this is rare.
+            core.devices.nap(self.place.kind, NAP);
+            return core.tracer.busy(Some(self.lane));
         }
         core.tracer.idle(Some(self.lane), IdleReason::Parked);
         core.devices.sleep(self.place.kind, self.retired, || core.workers.is_stopping());

@@ -37,32 +37,18 @@ pub struct LaunchArgument {
 
 /// A task that a device runs.
 pub struct Launch<'a> {
-    name: Name,
-    args: &'a [Arg],
-    addresses: Vec<Address>,
-    memory: &'a Arc<dyn Memory>,
-    counts: &'a [u32],
-    scratch: &'a [Layout],
-    implementation: Option<&'a (dyn Any + Send + Sync)>,
-    body: (&'static BodyTable, *mut Payload),
-    called: bool,
+    pub(crate) name: Name,
+    pub(crate) args: &'a [Arg],
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) memory: &'a Arc<dyn Memory>,
+    pub(crate) counts: &'a [u32],
+    pub(crate) scratch: &'a [Layout],
+    pub(crate) implementation: Option<&'a (dyn Any + Send + Sync)>,
+    pub(crate) body: (&'static BodyTable, *mut Payload),
+    pub(crate) called: bool,
 }
 
 impl<'a> Launch<'a> {
-    #[expect(clippy::too_many_arguments, reason = "these are the parts of a task that a device needs")]
-    pub(crate) fn new(
-        name: Name,
-        args: &'a [Arg],
-        addresses: Vec<Address>,
-        memory: &'a Arc<dyn Memory>,
-        counts: &'a [u32],
-        scratch: &'a [Layout],
-        implementation: Option<&'a (dyn Any + Send + Sync)>,
-        body: (&'static BodyTable, *mut Payload),
-    ) -> Self {
-        Self { name, args, addresses, memory, counts, scratch, implementation, body, called: false }
-    }
-
     /// The name of the task.
     pub fn name(&self) -> &str {
         self.name.as_str()

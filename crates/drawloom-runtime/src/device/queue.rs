@@ -5,12 +5,14 @@
 //! claims it first runs it, and the other tickets mean nothing any more.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::Device;
 use crate::core::quietly;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Memory, MemoryId};
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::time::wait_at_most;
 use crate::sync::{Arc, Condvar, Mutex, lock};
 use crate::task::record::TaskId;
 
@@ -125,6 +127,11 @@ impl Devices {
         self.unfinished.fetch_sub(1, Ordering::SeqCst);
     }
 
+    /// A task that rested is on its device again, as if its ticket had been popped once more.
+    pub(crate) fn resumed(&self) {
+        self.unfinished.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Whether no task waits for a device or is on one.
     pub(crate) fn are_idle(&self) -> bool {
         self.unfinished.load(Ordering::SeqCst) == 0
@@ -152,6 +159,15 @@ impl Devices {
         let mut tickets = lock(&queue.tickets);
         while (retired || tickets.list.is_empty()) && !is_over() {
             tickets = queue.arrived.wait(tickets).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+
+    /// Sleeps for a moment, unless a task of a kind arrives.
+    pub(crate) fn nap(&self, kind: u32, most: Duration) {
+        let queue = &self.kinds[kind as usize];
+        let tickets = lock(&queue.tickets);
+        if tickets.list.is_empty() {
+            drop(wait_at_most(&queue.arrived, tickets, most));
         }
     }
 

@@ -47,6 +47,25 @@ pub(crate) struct Joined {
     pub(crate) number: u32,
 }
 
+/// A task that is to have its place in the order.
+#[derive(Clone, Copy)]
+pub(crate) struct Comer<'a> {
+    pub(crate) task: TaskId,
+    /// Where reductions that it begins are folded.
+    pub(crate) context: u32,
+    pub(crate) args: &'a [Arg],
+    /// The operators of the arguments that are reduced into, in order, each with whether its contributions are folded in the
+    /// canonical order.
+    pub(crate) folds: &'a [(Arc<dyn Folds>, bool)],
+}
+
+impl<'a> Comer<'a> {
+    /// One that reduces into nothing.
+    pub(crate) fn plain(task: TaskId, args: &'a [Arg]) -> Self {
+        Self { task, context: 0, args, folds: &[] }
+    }
+}
+
 /// What the tasks of a scope did, piece by piece.
 pub(crate) struct History {
     scope: ScopeId,
@@ -81,20 +100,16 @@ impl History {
 
     /// Orders a task after those it must wait for, which are added to `waits`, and remembers it.
     ///
-    /// `folds` are the operators of the arguments that are reduced into, in order, each with whether its contributions are
-    /// folded in the canonical order; the places in those reductions are added to `joined`.
+    /// The places in reductions are added to `joined`.
     #[inline]
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn order<W: Weaver>(
         &mut self,
         weaver: &W,
-        task: TaskId,
-        context: u32,
-        args: &[Arg],
-        folds: &[(Arc<dyn Folds>, bool)],
+        comer: Comer<'_>,
         waits: &mut Vec<TaskId>,
         joined: &mut Vec<Joined>,
     ) -> Result<(), Refusal> {
+        let Comer { args, folds, .. } = comer;
         // Also a task that is refused is remembered: those after it must find that it did not write.
         let refused = if args.len() > 1 { self.refuse_overlap(args) } else { Ok(()) };
         if self.open > 0 {
@@ -104,23 +119,14 @@ impl History {
                 self.settle_reductions(weaver, arg.piece(), |open| !goes_on(open));
             }
         }
-        self.place(weaver, task, context, args, folds, waits, joined);
+        self.place(weaver, comer, waits, joined);
         refused
     }
 
     /// Gives a task its place, when no reduction is open that has to be folded before it.
     #[inline]
-    #[expect(clippy::too_many_arguments, reason = "they are those of `order`")]
-    fn place<W: Weaver>(
-        &mut self,
-        weaver: &W,
-        task: TaskId,
-        context: u32,
-        args: &[Arg],
-        folds: &[(Arc<dyn Folds>, bool)],
-        waits: &mut Vec<TaskId>,
-        joined: &mut Vec<Joined>,
-    ) {
+    fn place<W: Weaver>(&mut self, weaver: &W, comer: Comer<'_>, waits: &mut Vec<TaskId>, joined: &mut Vec<Joined>) {
+        let Comer { task, context, args, folds } = comer;
         // First everything is looked at, then everything is changed: the arguments of one task do not wait for each other.
         for &arg in args.iter().filter(|a| a.is_ordered()) {
             self.look(weaver, arg, waits);
@@ -293,7 +299,7 @@ impl History {
         let arg = Arg::new(piece, Mode::Update);
         let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members.into_vec();
-        self.place(weaver, fold, open.context, &[arg], &[], &mut waits, &mut Vec::new());
+        self.place(weaver, Comer::plain(fold, &[arg]), &mut waits, &mut Vec::new());
         self.folds.push((fold, waits));
     }
 

@@ -35,6 +35,17 @@ pub(crate) enum Suits {
     Gone,
 }
 
+/// The children of one attempt of a task.
+#[derive(Default)]
+struct Attempt {
+    children: Vec<TaskId>,
+    /// At this length, those that are complete are left out: an attempt may have any number of children.
+    sweep_at: usize,
+}
+
+/// The shortest list of children that is swept.
+const SWEEP: usize = 64;
+
 /// The inside of a task that has children.
 pub(crate) struct Scope {
     pub(crate) id: ScopeId,
@@ -51,6 +62,8 @@ pub(crate) struct Scope {
     garbage: Mutex<Option<Vec<NonNull<Tree>>>>,
     /// Whether a child failed.
     failed: AtomicBool,
+    /// The children that may not be complete, if the parent may be tried again; see [`Scope::note_child`].
+    attempt: Option<Mutex<Attempt>>,
     itself: Weak<Scope>,
 }
 
@@ -59,8 +72,19 @@ unsafe impl Send for Scope {}
 // SAFETY: as above; everything that changes is behind locks.
 unsafe impl Sync for Scope {}
 
+impl Attempt {
+    #[cold]
+    fn add(&mut self, child: TaskId, is_complete: impl Fn(TaskId) -> bool) {
+        if self.children.len() >= self.sweep_at.max(SWEEP) {
+            self.children.retain(|child| !is_complete(*child));
+            self.sweep_at = 2 * self.children.len();
+        }
+        self.children.push(child);
+    }
+}
+
 impl Scope {
-    pub(crate) fn new(id: ScopeId, parent: TaskId, origin: TaskOrigin, lent: Vec<Arg>) -> Arc<Self> {
+    pub(crate) fn new(id: ScopeId, parent: TaskId, origin: TaskOrigin, lent: Vec<Arg>, retries: bool) -> Arc<Self> {
         Arc::new_cyclic(|itself| Self {
             id,
             parent,
@@ -71,6 +95,7 @@ impl Scope {
             inner: Mutex::new(Vec::new()),
             garbage: Mutex::new(Some(Vec::new())),
             failed: AtomicBool::new(false),
+            attempt: retries.then(Mutex::default),
             itself: itself.clone(),
         })
     }
@@ -83,6 +108,24 @@ impl Scope {
     /// Whether a child failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Notes a child, if the parent may be tried again: the next attempt begins when those of this one are complete.
+    #[inline]
+    pub(crate) fn note_child(&self, child: TaskId, is_complete: impl Fn(TaskId) -> bool) {
+        if let Some(attempt) = &self.attempt {
+            lock(attempt).add(child, is_complete);
+        }
+    }
+
+    /// The children of an attempt that may not be complete. It has no others any more.
+    pub(crate) fn take_children(&self) -> Vec<TaskId> {
+        self.attempt.as_ref().map_or_else(Vec::new, |attempt| std::mem::take(&mut lock(attempt).children))
+    }
+
+    /// Forgets that children failed, all of which are complete.
+    pub(crate) fn forget_failures(&self) {
+        self.failed.store(false, Ordering::Relaxed);
     }
 
     /// A counted reference to this scope.

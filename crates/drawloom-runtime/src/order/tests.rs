@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::history::{History, Weaver};
+use super::history::{Comer, History, Weaver};
 use super::scope::ScopeId;
 use super::slot::OpenReduction;
 use crate::access::{Arg, Mode};
@@ -59,7 +59,7 @@ impl Program {
     fn task(&mut self, args: &[Arg]) -> usize {
         let task = self.count.task(0);
         let mut waits = Vec::new();
-        let ordered = self.history.order(&self.count, task, 0, args, &[], &mut waits, &mut Vec::new());
+        let ordered = self.history.order(&self.count, Comer::plain(task, args), &mut waits, &mut Vec::new());
         assert!(ordered.is_ok(), "the arguments do not overlap");
         let folds: usize = self.history.take_folds().iter().map(|(_, waits)| waits.len()).sum();
         self.count.edges.set(self.count.edges.get() + waits.len() + folds);

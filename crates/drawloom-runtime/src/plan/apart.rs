@@ -54,6 +54,8 @@ pub(crate) struct NodeTask {
     pub(crate) node: u32,
     /// Why it failed, or did not run.
     pub(crate) error: Option<Error>,
+    /// Whether its own part was done all the same: it failed for a child.
+    pub(crate) adopted: bool,
 }
 
 /// The body of a task that stands for a node: the address of the plan, and the number of the node.
@@ -111,7 +113,7 @@ impl PlanState {
         extras.device = wishes.device;
         extras.implementations.clone_from(&wishes.implementations);
         let plan = std::ptr::from_ref(self);
-        extras.node = Some(NodeTask { plan, node: number, error: None });
+        extras.node = Some(NodeTask { plan, node: number, error: None, adopted: false });
         let mut payload = [MaybeUninit::uninit(); PAYLOAD];
         payload[0] = MaybeUninit::new(plan.expose_provenance() as u64);
         payload[1] = MaybeUninit::new(u64::from(number));
@@ -131,10 +133,12 @@ impl PlanState {
     }
 
     /// The task of a node is complete. True when the run is over.
-    pub(crate) fn end_apart(&self, core: &Core, local: &mut Local, number: u32, error: Option<Error>) -> bool {
-        match error {
+    pub(crate) fn end_apart(&self, core: &Core, local: &mut Local, task: NodeTask) -> bool {
+        let number = task.node;
+        match task.error {
             None => {}
             Some(error) if error.kind() == ErrorKind::Cancelled => self.note_cancelled(core, number, error.root()),
+            Some(error) if task.adopted => self.note_adopted(number, error),
             Some(error) => self.note_failed(number, error),
         }
         // The serial engine goes on by itself.

@@ -2,12 +2,14 @@
 //!
 //! A task that commutes becomes one that updates: the chain of such tasks in the graph is one of the orders it allows, and its
 //! edges are marked as reorderable.
-//! Scratch buffers are no data, and make no edge.
+//! Scratch buffers are no data, and make no edge. What comes after a task comes after those that it ends with, which the graph
+//! says by edges of its own.
 
 use drawloom_graph::{Access, Builder, Edge, FieldId, Graph, IndexSet, Label, Pieces, RegionId, Regions, SpaceId};
 use rustc_hash::FxHashMap;
 
 use super::capture::{Taken, Tape};
+use super::weave;
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::data::tree::{Partition, Tree};
@@ -47,6 +49,12 @@ pub(super) fn graph_of(tape: &Tape) -> Result<Graph> {
     for (task, &node) in tape.tasks.iter().zip(&nodes) {
         for &earlier in &task.after {
             graph.add_edge(Edge::new(nodes[earlier as usize], node, Label::HappensBefore));
+        }
+    }
+    // Of tasks that the check refuses the order is not known.
+    if tape.tasks.iter().any(|task| !task.ends_with.is_empty()) && graph.check().is_valid() {
+        for (earlier, later) in weave::orders_of_ends(tape) {
+            graph.add_edge(Edge::new(nodes[earlier as usize], nodes[later as usize], Label::HappensBefore));
         }
     }
     Ok(graph)

@@ -36,8 +36,9 @@ impl Plan {
     /// # Errors
     /// The first of the tasks that failed, in the order in which they were recorded, with those that were cancelled for it
     /// and with the other failures. When no task of the plan failed, but some were cancelled for what failed before the run,
-    /// the run counts as cancelled for that.
+    /// the run counts as cancelled for that. Inside of a task.
     pub fn run(&self) -> Result<()> {
+        self.core.refuse_run_in_task(self.state.name().as_str())?;
         self.start().wait()
     }
 
@@ -46,6 +47,7 @@ impl Plan {
     /// # Errors
     /// As [`Plan::run`], and when the context was deleted or belongs to another runtime.
     pub fn run_in(&self, context: &Context) -> Result<()> {
+        self.core.refuse_run_in_task(self.state.name().as_str())?;
         self.start_in(context).wait()
     }
 

@@ -134,6 +134,16 @@ impl PlanState {
         lock(&self.trouble).failed(number, error);
     }
 
+    /// Notes a failure of a child, which has its number. The node itself has done its part, and contributed what it should.
+    pub(super) fn note_adopted(&self, number: u32, error: Error) {
+        let mut trouble = lock(&self.trouble);
+        trouble.bad.insert(number, error.clone());
+        trouble.failed(number, error);
+        drop(trouble);
+        // Relaxed: as in `note_bad`.
+        self.troubled.store(true, Ordering::Relaxed);
+    }
+
     /// Notes a node that did not run. What failed before the run is told of it.
     pub(super) fn note_cancelled(&self, core: &Core, number: u32, because: &Error) {
         self.note_bad(number, because);

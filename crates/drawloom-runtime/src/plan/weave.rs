@@ -5,12 +5,12 @@
 
 use std::cell::RefCell;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::capture::Tape;
 use crate::access::reduction::{Folds, Reduction};
 use crate::access::{Arg, Mode};
-use crate::order::history::{Fold, History, Weaver};
+use crate::order::history::{Comer, Fold, History, Weaver};
 use crate::order::scope::ScopeId;
 use crate::order::slot::OpenReduction;
 use crate::sync::Arc;
@@ -112,7 +112,8 @@ pub(super) fn weave(tape: &Tape) -> Cloth {
         let id = loom.push(Work::Task(number as u32), Vec::new());
         let args: Vec<Arg> = task.args.iter().map(|arg| in_program_order(*arg)).collect();
         let (mut waits, mut joined) = (Vec::new(), Vec::new());
-        let ordered = history.order(&loom, id, 0, &args, &task.folds, &mut waits, &mut joined);
+        let comer = Comer { folds: &task.folds, ..Comer::plain(id, &args) };
+        let ordered = history.order(&loom, comer, &mut waits, &mut joined);
         debug_assert!(ordered.is_ok(), "the check of the graph refuses arguments that overlap");
         loom.finish(history.take_folds());
         let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
@@ -158,6 +159,49 @@ fn end_together(tape: &Tape, node_of: &[u32], nodes: &mut [Draft]) {
         node.waits.sort_unstable();
         node.waits.dedup();
     }
+}
+
+/// The orders between recorded tasks that come from what they end with: pairs of an earlier and a later one.
+pub(super) fn orders_of_ends(tape: &Tape) -> Vec<(u32, u32)> {
+    let ends: FxHashSet<u32> = tape.tasks.iter().flat_map(|task| &task.ends_with).copied().collect();
+    if ends.is_empty() {
+        return Vec::new();
+    }
+    let nodes = weave(tape).nodes;
+    // What each node waits for among those tasks, directly or by folds and points that stand for several nodes.
+    let mut awaited: Vec<Option<Vec<u32>>> = vec![None; nodes.len()];
+    let mut orders = Vec::new();
+    // A task is numbered before the folds that it waits for, so the numbers are no order to go by.
+    let mut pending: Vec<usize> = (0..nodes.len()).rev().collect();
+    while let Some(&node) = pending.last() {
+        let waits = nodes[node].waits.iter().map(|&wait| wait as usize);
+        let before = pending.len();
+        if awaited[node].is_none() {
+            pending.extend(waits.clone().filter(|&wait| awaited[wait].is_none()));
+        }
+        if pending.len() > before {
+            continue;
+        }
+        pending.pop();
+        if awaited[node].is_some() {
+            continue;
+        }
+        let mut found: Vec<u32> = Vec::new();
+        for wait in waits {
+            match nodes[wait].work {
+                Work::Task(task) => found.extend(ends.contains(&task).then_some(task)),
+                Work::Sync | Work::Fold(_) => found.extend(awaited[wait].iter().flatten()),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        if let Work::Task(task) = nodes[node].work {
+            orders.extend(found.iter().map(|&earlier| (earlier, task)));
+        }
+        awaited[node] = Some(found);
+    }
+    orders.sort_unstable();
+    orders
 }
 
 /// Tasks that commute are ordered as tasks that update.

@@ -36,9 +36,9 @@ impl<T: 'static> Local<T> {
 
 /// As in the standard library, for cells.
 macro_rules! cells_of_threads {
-    ($($(#[$attribute:meta])* static $name:ident: Cell<$type:ty> = const { $value:expr };)*) => {$(
+    ($($(#[$attribute:meta])* $vis:vis static $name:ident: Cell<$type:ty> = const { $value:expr };)*) => {$(
         $(#[$attribute])*
-        static $name: $crate::sync::locals::Local<$type> = {
+        $vis static $name: $crate::sync::locals::Local<$type> = {
             shuttle::thread_local! { static KEY: std::cell::Cell<$type> = const { $value }; }
             $crate::sync::locals::Local(&KEY)
         };

@@ -336,6 +336,8 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     ///
     /// Before the first run a copy of what the body may change is made, so its regions must hold plain elements. A task that
     /// lends regions to be changed by children cannot be retried. What failed attempts contributed to reductions is left out.
+    /// So are the children of failed attempts: the next attempt begins when they are complete, and what failed among them
+    /// counts as little as the attempt itself.
     pub fn retry(mut self, times: u32) -> RetryTask<'a, A, S> {
         self.spec.refuse_retry();
         self.spec.extras().retries = times;

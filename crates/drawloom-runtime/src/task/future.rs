@@ -63,10 +63,12 @@ impl<T: 'static> Future<T> {
 
     /// Waits until the task is complete, and returns its value.
     ///
-    /// Inside of a task this works for the task's own children, and runs only those while it waits.
+    /// Inside of a task this works for the task's own children, and runs only those while it waits. Tasks of another runtime
+    /// are nobody's children here: they can be waited for only when they are complete already.
     ///
     /// # Errors
-    /// When the task failed or was cancelled, inside of another task than its parent, and when it could never complete.
+    /// When the task failed or was cancelled, inside of another task than its parent, of whatever runtime, and when it could
+    /// never complete.
     pub fn wait(self) -> Result<T> {
         self.core.wait_for(self.id)?;
         self.take()

@@ -9,7 +9,7 @@ use super::chunk::Chunk;
 use super::clock::{Clock, Scale};
 use super::entry::{Entry, NodeRun, Stand, Submission, entries};
 use super::tables::{AccessEntry, PlanRecord, Tables};
-use super::turns::Times;
+use super::turns::{Times, quick};
 use super::{Recording, Tracer};
 use crate::access::Mode;
 use crate::sync::atomic::Ordering;
@@ -136,7 +136,7 @@ impl Recording {
                     }
                     Entry::Node(node) => nodes.entry(node.run).or_default().push(node),
                     Entry::Stand { time, stand } => stands.entry(stand.run).or_default().push((stand, time)),
-                    Entry::Event { time, kind: EventKind::Start, value: task } => {
+                    Entry::Event { time, kind: EventKind::Start, value: task } | Entry::Quick { time, task, .. } => {
                         starts.entry(task).or_insert(time);
                     }
                     Entry::Turn { .. } | Entry::Team { .. } | Entry::Event { .. } => {}
@@ -323,6 +323,12 @@ impl Events<'_> {
                 for (phase, time) in Times::unpack(time, later).phases() {
                     self.event(worker, time, EventKind::Phase, phase as u64);
                 }
+            }
+            Entry::Quick { time, began, task } => {
+                for (phase, time) in quick(began, time) {
+                    self.event(worker, time, EventKind::Phase, phase as u64);
+                }
+                self.event(worker, time, EventKind::Start, task);
             }
             Entry::Team { time, task, size } => {
                 let time = self.scale.since_began(time);

@@ -18,6 +18,7 @@ const NODE: u8 = FIRST + 5;
 const TURN: u8 = FIRST + 6;
 const TEAM: u8 = FIRST + 7;
 const STAND: u8 = FIRST + 8;
+const QUICK: u8 = FIRST + 9;
 
 /// An entry, as it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) enum Entry {
     Event { time: u64, kind: EventKind, value: u64 },
     /// A worker went through the phases of a turn; see [`super::turns`].
     Turn { time: u64, later: u64 },
+    /// A worker began a turn, and went through its other phases when a task started; see [`super::turns`].
+    Quick { time: u64, began: u64, task: u64 },
     /// A team has come together for a task.
     Team { time: u64, task: u64, size: u32 },
     /// A task was submitted.
@@ -103,6 +106,11 @@ pub(crate) fn turn(time: u64, later: u64) -> [u64; 2] {
     [first(time, TURN), later]
 }
 
+#[inline]
+pub(crate) fn quick(time: u64, began: u64, task: u64) -> [u64; 3] {
+    [first(time, QUICK), began, task]
+}
+
 pub(crate) fn team(time: u64, task: u64, size: u32) -> [u64; 3] {
     [first(time, TEAM), task, u64::from(size)]
 }
@@ -163,6 +171,7 @@ pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Ite
                 Entry::Node(NodeRun { start: time, end: end >> 8, run, plan, node, outcome })
             }
             TURN => Entry::Turn { time, later: words.next()? },
+            QUICK => Entry::Quick { time, began: words.next()?, task: words.next()? },
             TEAM => Entry::Team { time, task: words.next()?, size: words.next()? as u32 },
             STAND => {
                 let (task, run, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
@@ -199,6 +208,7 @@ mod tests {
         words.extend(ends_with(3, 4));
         words.extend(event(time, EventKind::Dropped, u64::MAX));
         words.extend(turn(6, u64::MAX));
+        words.extend(quick(time, u64::MAX, 9));
         words.extend(team(8, u64::MAX, u32::MAX));
         words.extend(node(ran));
         let stands = Stand { task: 8, run: u64::MAX, plan: 2, node: u32::MAX };
@@ -211,6 +221,7 @@ mod tests {
             Entry::EndsWith { task: 3, other: 4 },
             Entry::Event { time, kind: EventKind::Dropped, value: u64::MAX },
             Entry::Turn { time: 6, later: u64::MAX },
+            Entry::Quick { time, began: u64::MAX, task: 9 },
             Entry::Team { time: 8, task: u64::MAX, size: u32::MAX },
             Entry::Node(ran),
             Entry::Stand { time, stand: stands },
@@ -219,6 +230,6 @@ mod tests {
         assert_eq!(entries(words.iter().copied()).collect::<Vec<_>>(), expected);
         // Cut off in the middle of the last one.
         words.pop();
-        assert_eq!(entries(words.into_iter()).collect::<Vec<_>>(), expected[..9]);
+        assert_eq!(entries(words.into_iter()).collect::<Vec<_>>(), expected[..10]);
     }
 }

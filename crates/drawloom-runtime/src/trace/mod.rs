@@ -49,6 +49,7 @@ use crate::task::record::TaskId;
 use chunk::Chunk;
 use clock::{Clock, Moment};
 use tables::{Site, Tables};
+use turns::Began;
 
 /// The recording of one runtime.
 pub(crate) struct Tracer {
@@ -179,11 +180,11 @@ impl Tracer {
         writer::with(self, recording, None, |writer| writer.consequence(self, EventKind::Ready, task.bits()));
     }
 
-    /// A task starts. True when it is time to look at the queues.
+    /// A task starts, perhaps in a turn that is not written yet. True when it is time to look at the queues.
     #[cold]
-    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>) -> bool {
+    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>, turn: Option<Began>) -> bool {
         let Some(recording) = self.recording() else { return false };
-        let start = |writer: &mut writer::Writer| writer.start(self, task.bits());
+        let start = |writer: &mut writer::Writer| writer.start(self, task.bits(), turn);
         writer::with(self, recording, Some(number(worker)), start).unwrap_or(false)
     }
 

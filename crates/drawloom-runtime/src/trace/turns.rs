@@ -2,6 +2,10 @@
 //!
 //! A turn is mostly two words, the time of its first phase and how much later the others were. One that takes long has an
 //! event for each phase instead.
+//!
+//! Most turns that run a task are *quick*: nothing but choosing the task took any time, as there is no team to build up and
+//! no other memory to bring anything from. Then the phases after the first began when the task started, and both are one
+//! entry with one look at the clock. Even the first one did when the turn before had found the task.
 
 use drawloom_trace::{EventKind, Phase};
 
@@ -15,6 +19,32 @@ pub(crate) struct Times {
     times: [u64; Phase::ALL.len()],
     entered: u8,
     last: u64,
+}
+
+/// When a quick turn began, of which nothing is written yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Began {
+    /// At this time.
+    At(u64),
+    /// When the task starts.
+    WithTask,
+}
+
+impl Began {
+    /// When the turn began whose other phases began at some time.
+    pub(super) fn before(self, time: u64) -> u64 {
+        match self {
+            // Two looks at the clock of which one is without a fence might be seen the wrong way round.
+            Self::At(began) => began.min(time),
+            Self::WithTask => time,
+        }
+    }
+}
+
+/// The phases of a quick turn.
+pub(super) fn quick(began: u64, time: u64) -> impl Iterator<Item = (Phase, u64)> {
+    let [first, rest @ ..] = Phase::ALL;
+    std::iter::once((first, began)).chain(rest.into_iter().map(move |phase| (phase, time)))
 }
 
 /// How many bits of a word say how much later one phase was than the one before. All of them: it was not entered.
@@ -33,6 +63,11 @@ impl Times {
         self.last = self.last.max(time);
         self.times[phase as usize] = self.last;
         self.entered |= 1 << phase as u32;
+    }
+
+    /// When the first phase began.
+    pub(crate) fn first(&self) -> u64 {
+        self.times[0]
     }
 
     /// The phases that were entered, in their order.
@@ -77,6 +112,18 @@ impl Times {
 }
 
 impl Tracer {
+    /// A quick turn comes to its last phase, and no task starts there that is recorded in the same way.
+    #[cold]
+    pub(crate) fn quick_turn(&self, worker: Option<WorkerId>, began: Began) {
+        let (Some(recording), Some(worker)) = (self.recording(), worker) else { return };
+        let now = Clock::get().now_nearly();
+        writer::with(self, recording, Some(worker.0), |writer| {
+            for (phase, time) in quick(began.before(now), now) {
+                writer.push(self, entry::event(time, EventKind::Phase, phase as u64));
+            }
+        });
+    }
+
     /// A worker has gone through the phases of a turn, up to the one in which it executes something.
     pub(crate) fn turn(&self, worker: WorkerId, times: &Times) {
         let Some(recording) = self.recording() else { return };
@@ -112,6 +159,15 @@ mod tests {
             let (first, packed) = times.pack().unwrap();
             assert_eq!(Times::unpack(first, packed), times);
             assert!(Times::unpack(first, packed).phases().eq(of.iter().copied()));
+        }
+    }
+
+    #[test]
+    fn the_phases_of_a_quick_turn_are_in_order() {
+        for (began, first) in [(Began::At(5), 5), (Began::At(11), 9), (Began::WithTask, 9)] {
+            let phases: Vec<(Phase, u64)> = quick(began.before(9), 9).collect();
+            assert_eq!(phases.iter().map(|(phase, _)| *phase).collect::<Vec<_>>(), Phase::ALL);
+            assert_eq!(phases.iter().map(|(_, time)| *time).collect::<Vec<_>>(), [first, 9, 9, 9, 9]);
         }
     }
 

@@ -12,6 +12,7 @@ use super::chunk::{Chunk, WORDS};
 use super::clock::Clock;
 use super::entry::{self, NodeRun, Stand, Submission};
 use super::tables::{Site, SiteKey};
+use super::turns::Began;
 use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
 use crate::sync::atomic::Ordering;
@@ -40,6 +41,7 @@ pub(super) struct Writer {
     /// When it is time to look at the queues.
     look: u64,
     sites: FxHashMap<SiteKey, u32>,
+    last_site: Option<(SiteKey, u32)>,
     operators: FxHashMap<(usize, usize), u16>,
 }
 
@@ -87,6 +89,7 @@ fn add(tracer: &Tracer, writers: &mut Vec<Writer>, recording: u32, worker: u32) 
         last: 0,
         look: 0,
         sites: FxHashMap::default(),
+        last_site: None,
         operators: FxHashMap::default(),
     };
     writers.push(writer);
@@ -145,11 +148,14 @@ impl Writer {
         self.push(tracer, entry::event(time, kind, value));
     }
 
-    /// A task starts. True when it is time to look at the queues.
+    /// A task starts, perhaps in a turn that is not written yet. True when it is time to look at the queues.
     #[inline]
-    pub(super) fn start(&mut self, tracer: &Tracer, task: u64) -> bool {
+    pub(super) fn start(&mut self, tracer: &Tracer, task: u64, turn: Option<Began>) -> bool {
         let time = self.now();
-        self.push(tracer, entry::event(time, EventKind::Start, task));
+        match turn {
+            None => self.push(tracer, entry::event(time, EventKind::Start, task)),
+            Some(began) => self.push(tracer, entry::quick(time, began.before(time), task)),
+        }
         let looks = time >= self.look;
         if looks {
             self.look = time + LOOKS;
@@ -181,7 +187,9 @@ impl Writer {
             return;
         }
         let Some(site) = self.site(tracer, task.site) else { return };
-        let time = self.now();
+        // Nothing that happens elsewhere comes before a submission, so it may be a little early.
+        let time = self.clock.now_nearly().max(self.last);
+        self.last = time;
         // Relaxed: tasks that touch common data are submitted under a common lock, which orders this too.
         let sequence = tracer.submissions.fetch_add(1, Ordering::Relaxed);
         let submission = Submission {
@@ -227,11 +235,18 @@ impl Writer {
     #[inline]
     fn site(&mut self, tracer: &Tracer, site: Site) -> Option<u32> {
         let key = site.key();
-        if let Some(&known) = self.sites.get(&key) {
-            return Some(known);
+        // Loops submit at one place again and again.
+        if let Some((last, number)) = self.last_site
+            && last == key
+        {
+            return Some(number);
         }
-        let number = tracer.in_tables(self.recording, |tables| tables.site(site))?;
+        let number = match self.sites.get(&key) {
+            Some(&known) => known,
+            None => tracer.in_tables(self.recording, |tables| tables.site(site))?,
+        };
         self.sites.insert(key, number);
+        self.last_site = Some((key, number));
         Some(number)
     }
 

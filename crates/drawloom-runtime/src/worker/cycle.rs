@@ -57,12 +57,28 @@ pub(crate) fn has_begun(core: &Core, local: &Local, next: &Found) -> bool {
 #[inline]
 pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &mut Found) -> bool {
     let mut phases = Phases::new(core, worker);
-    phases.enter(Phase::Schedule);
+    let is_quick = |found: &Found| matches!(found, Found::Task(_)) && core.has_one_memory();
+    if is_quick(next) {
+        phases.begin_found();
+    } else {
+        phases.enter(Phase::Schedule);
+    }
     let arriving = core.is_waiting_for_data(local);
     let found = match std::mem::replace(next, Found::Nothing) {
         Found::Nothing if !arriving => core.choose(local, worker),
         found => found,
     };
+    if is_quick(&found)
+        && let Found::Task(task) = found
+    {
+        // There is no team to build up, nothing to bring, and nothing on its way.
+        local.turn = phases.hurry();
+        core.run_ready(local, task);
+        // Someone else had the task.
+        core.trace_turn(local);
+        *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
+        return true;
+    }
     let worked = arriving || !matches!(found, Found::Nothing);
     phases.enter(Phase::Team);
     if matches!(found, Found::Team) {

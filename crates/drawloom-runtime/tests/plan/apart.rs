@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use drawloom_graph::Label;
 use drawloom_runtime::{ErrorKind, Loom, Sum};
 
 use crate::looms;
@@ -126,6 +127,36 @@ fn what_comes_after_a_task_comes_after_those_that_it_ends_with() {
             plan.run().unwrap();
         }
     }
+}
+
+#[test]
+fn the_graph_has_the_orders_that_come_from_common_ends() {
+    let loom = Loom::serial();
+    let (x, sum) = (loom.value("x", 0_u64), loom.value("sum", 0_u64));
+    let capture = loom.capture("ends");
+    let late = capture.task("late").run(|| ());
+    let later = capture.task("later").ends_with(late).run(|| ());
+    let early = capture.task("early").update(&x).reduce(&sum, Sum).ends_with(later).run(|x, _| *x += 1);
+    capture.task("by data").read(&x).run(|_| ());
+    capture.task("by wish").after(early).run(|| ());
+    capture.task("by fold").read(&sum).run(|_| ());
+    capture.task("apart").run(|| ());
+    let graph = capture.graph().unwrap();
+    assert!(graph.check().is_valid());
+    let order = graph.order().unwrap();
+    let name = |node| order.name(&graph, node).into_owned();
+    let mut orders: Vec<(String, String)> = graph
+        .edges()
+        .iter()
+        .filter(|edge| edge.label == Label::HappensBefore)
+        .map(|edge| (name(edge.from), name(edge.to)))
+        .collect();
+    orders.sort();
+    let both = ["late", "later"].into_iter().flat_map(|end| ["by data", "by fold", "by wish"].map(|task| (end, task)));
+    let mut expected: Vec<(String, String)> =
+        both.chain([("early", "by wish")]).map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
+    expected.sort();
+    assert_eq!(orders, expected);
 }
 
 #[test]

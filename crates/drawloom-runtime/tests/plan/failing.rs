@@ -118,3 +118,22 @@ fn a_task_that_comes_after_one_that_failed_is_cancelled_as_if_it_was_submitted()
         assert_eq!((x.get().unwrap(), y.get().unwrap()), (1, 1));
     }
 }
+
+#[test]
+fn a_contribution_of_a_task_whose_child_fails_counts() {
+    for loom in looms() {
+        let sum = loom.value("sum", 0_u64);
+        let inner = loom.clone();
+        let capture = loom.capture("children");
+        capture.task("parent").reduce(&sum, Sum).retry(1).run(move |sum| {
+            *sum += 1;
+            inner.task("child").run(|| panic!("later"));
+        });
+        let plan = capture.plan().unwrap();
+        let error = plan.run().unwrap_err();
+        assert_eq!(error.task().unwrap().name, "parent");
+        // As if the task had been submitted.
+        assert_eq!(sum.get().unwrap(), 1);
+        loom.wait_all().unwrap();
+    }
+}

@@ -67,10 +67,12 @@ impl Run {
         Arc::new(Self { loom: loom.clone(), regions, contexts, began, ran, inner })
     }
 
-    /// A body returned.
-    pub(crate) fn note(&self, task: Id, value: u64) {
-        let before = self.ran.lock().unwrap().insert(task, value);
-        assert_eq!(before, None, "t{task} ran twice");
+    /// A body returned, which may run more than once if it `repeats`.
+    pub(crate) fn note(&self, task: Id, value: u64, repeats: bool) {
+        let mut ran = self.ran.lock().unwrap();
+        let before = ran.get(&task).copied();
+        assert!(repeats || before.is_none(), "t{task} ran twice");
+        ran.insert(task, if repeats { again(before, value) } else { value });
     }
 
     pub(crate) fn find(&self, piece: &Piece) -> Any {
@@ -136,7 +138,7 @@ impl Run {
                 Op::Empty(context) => self.contexts.empty(*context),
                 Op::Delete(context) => self.contexts.delete(*context),
                 Op::Plan(plan) => scope.runs.extend(self.plan(plan)),
-                Op::OwnContext { id, mask } => self.own_context(*id, *mask),
+                Op::OwnContext { id, mask } => self.own_context(*id, *mask, scope.repeats),
             }
         }
         looks
@@ -155,11 +157,11 @@ impl Run {
         value
     }
 
-    fn own_context(self: &Arc<Self>, id: Id, mask: u64) {
+    fn own_context(self: &Arc<Self>, id: Id, mask: u64, repeats: bool) {
         let all = self.loom.worker_ids();
         let own = self.loom.context(format!("own{id}")).workers(masked(&all, mask)).create().unwrap();
         let run = Arc::clone(self);
-        self.loom.task("in own").in_context(&own).run(move || run.note(id, mask));
+        self.loom.task("in own").in_context(&own).run(move || run.note(id, mask, repeats));
         own.resize(masked(&all, mask.rotate_left(1))).unwrap();
         own.delete().unwrap();
     }
@@ -177,7 +179,8 @@ impl Run {
         if let Some(context) = task.context {
             described = described.in_context(self.contexts.get(context));
         }
-        let body = Body { run: Arc::clone(self), task: task.clone(), repeats: false, executions: AtomicU32::new(0) };
+        let (repeats, executions) = (scope.repeats, AtomicU32::new(0));
+        let body = Body { run: Arc::clone(self), task: task.clone(), repeats, executions };
         match task.team {
             None => forms::submit(described, &args, body),
             Some(team) => {
@@ -199,6 +202,8 @@ pub(crate) struct Scope {
     futures: HashMap<Id, Future<u64>>,
     /// Runs of plans.
     runs: Vec<(Id, Future<()>)>,
+    /// Whether the tasks may be submitted more than once, as those are of a task that is tried again or replayed.
+    repeats: bool,
     pub(crate) outcomes: BTreeMap<Id, Outcome>,
     pub(crate) errors: BTreeMap<Id, String>,
 }
@@ -298,13 +303,7 @@ impl Body {
         }
         drop(slots);
         self.submit_children(&mut h);
-        if self.repeats {
-            let mut ran = self.run.ran.lock().unwrap();
-            let before = ran.get(&task.id).copied();
-            ran.insert(task.id, plans::again(before, h));
-        } else {
-            self.run.note(task.id, h);
-        }
+        self.run.note(task.id, h, self.repeats);
         Ok(h)
     }
 
@@ -324,12 +323,18 @@ impl Body {
 
     /// Submits the task's children, and mixes in the values that it waits for.
     pub(crate) fn submit_children(&self, h: &mut u64) {
-        let mut scope = Scope::default();
+        let mut scope = Scope { repeats: self.repeats || self.task.retries > 0, ..Scope::default() };
         self.run.ops(&self.task.children, h, &mut scope);
-        if !scope.outcomes.is_empty() {
+        // Which of several runs at the same time is the last one is a matter of chance.
+        if !scope.outcomes.is_empty() && !self.repeats {
             self.run.inner.lock().unwrap().extend(scope.outcomes);
         }
     }
+}
+
+/// What a task leaves in the log that ran before, whichever execution comes first.
+pub(crate) fn again(before: Option<u64>, found: u64) -> u64 {
+    before.unwrap_or(0).wrapping_add(mix(found, 7))
 }
 
 /// What a task does to element `k` of its argument `arg`.

@@ -2,10 +2,11 @@
 //!
 //! The types of a task's accesses are part of the program text, so a description can only use forms that are written out
 //! here. Lists take any number of regions of one kind; the other accesses are declared one by one, first. Tasks that are
-//! tried again, recorded, or lent workers have the same forms, as far as they do not lend, with one other access at most.
+//! tried again, recorded, or lent workers have the same forms, with one other access at most.
 
 use drawloom_runtime::access::{Views, ViewsMut};
 use drawloom_runtime::plan::{Recorded, Step};
+use drawloom_runtime::task::builder::Sink;
 use drawloom_runtime::{Array, Csr, Future, Indexed, Matrix, Max, Region, Sum, Task, Value, Vector};
 
 use crate::cells::{IntoSlot, Slot};
@@ -106,7 +107,7 @@ macro_rules! with_lists {
     }};
 }
 
-/// Functions that submit tasks without lending, with one special access at most: how they go on before they are run, the
+/// Functions that submit tasks with one special access at most: how they go on before they are run, the
 /// method that runs them, the first parameter of their bodies if any, and what the bodies return.
 macro_rules! simple_forms {
     ($($name:ident: $task:ty => $out:ty, (|$t:ident, $b:ident| $more:expr), $run:ident, ($($first:ident)?),
@@ -127,7 +128,7 @@ macro_rules! simple_forms {
                         Mode::Commute => end!(task.commute($region), (a)),
                         Mode::Sum => end!(task.reduce($region, Sum), (a)),
                         Mode::Max => end!(task.reduce($region, Max), (a)),
-                        mode => unreachable!("a task that lends cannot be {}: {mode:?}", stringify!($name)),
+                        mode => end!(lend(task, $region, mode), (a)),
                     }
                 };
             }
@@ -153,6 +154,8 @@ simple_forms! {
         (|task, body| task.retry(body.task.retries)), try_run, (), |result| result.map(drop);
     with_lent_workers: Task<'_> => Future<u64>,
         (|task, body| task.lent_team(bounds(&body))), returns, (_lent), |result| result.unwrap();
+    recorded_with_lent_workers: Task<'_, (), Recorded<'_>> => Step,
+        (|task, body| task.lent_team(bounds(&body))), run, (_lent), |result| result.map(drop).unwrap();
 }
 
 fn bounds(body: &Body) -> std::ops::RangeInclusive<u32> {
@@ -273,7 +276,11 @@ fn submit_one(task: Task<'_>, (any, mode): (&Any, Mode), lists: &Lists, body: Bo
 
 type Lending<R> = drawloom_runtime::access::Lend<R>;
 
-pub(crate) fn lend<'a, R: Region>(task: Task<'a>, region: &'a R, mode: Mode) -> Task<'a, (Lending<R>,)> {
+pub(crate) fn lend<'a, R: Region, S: Sink>(
+    task: Task<'a, (), S>,
+    region: &'a R,
+    mode: Mode,
+) -> Task<'a, (Lending<R>,), S> {
     match mode {
         Mode::LendRead => task.lend_to_read(region),
         Mode::LendWrite => task.lend_to_write(region),

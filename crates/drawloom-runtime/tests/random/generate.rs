@@ -96,11 +96,13 @@ struct Place {
     /// Whether nobody inside of a task waits for the task. Others stay in the main context: two workers that wait for what
     /// only the other one may run would wait for ever.
     free: bool,
+    /// Whether it is inside of a task that is tried again, which waits for all that it submitted.
+    retried: bool,
 }
 
 impl Generator {
     fn stream(&mut self, stream: usize, own: &[usize], steps: usize) -> Vec<Op> {
-        let place = Place { depth: 0, stream: Some(stream), free: true };
+        let place = Place { depth: 0, stream: Some(stream), free: true, retried: false };
         let whole: Vec<(Piece, Mode)> =
             own.iter().map(|&region| (Piece { region, cuts: Vec::new() }, Mode::Lend)).collect();
         let mut ops: Vec<Op> = Vec::new();
@@ -258,8 +260,8 @@ impl Generator {
         };
         let mut bad = u32::MAX;
         let mut retries = 0;
-        if team.is_none() && lent.is_empty() && specials(&args) < 2 && self.rng.u32(..10) == 0 && self.is_listed(&args)
-        {
+        let restored = lent.iter().all(|(_, mode)| *mode == Mode::LendRead);
+        if team.is_none() && restored && specials(&args) < 2 && self.rng.u32(..10) == 0 && self.is_listed(&args) {
             retries = self.rng.u32(1..=3);
             fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
             bad = self.rng.u32(..=if self.failures { retries + 1 } else { retries });
@@ -269,9 +271,9 @@ impl Generator {
             fate = Fate::Panics;
         }
         // Which members of a failing team come to submit children is a matter of chance.
-        let barren = retries > 0 || (team.is_some() && fate != Fate::Returns) || lent_workers;
-        let wants = !lent.is_empty() || self.rng.u32(..30) == 0;
-        let children = if wants && !barren { self.family(&lent, place) } else { Vec::new() };
+        let barren = (team.is_some() && fate != Fate::Returns) || lent_workers;
+        let wants = !lent.is_empty() || self.rng.u32(..if retries > 0 { 3 } else { 30 }) == 0;
+        let children = if wants && !barren { self.family(&lent, place, retries > 0) } else { Vec::new() };
         let priority = if self.rng.u32(..4) == 0 { self.rng.i32(-3..=3) } else { 0 };
         let small = team.is_none_or(|team| team.least == 1);
         let context = if place.free && small && self.rng.bool() { self.context(place.stream) } else { None };
@@ -329,32 +331,40 @@ impl Generator {
         };
         let mut free: Vec<usize> = usable.iter().copied().filter(|region| !used.contains(region)).collect();
         let mut instead = Vec::new();
-        for &region in &used {
+        // Children know the regions that they were recorded with, and no others.
+        let barren = tasks.iter().all(|task| task.children.is_empty());
+        for &region in used.iter().filter(|_| barren) {
             let twin = free.iter().position(|other| self.regions[*other] == self.regions[region]);
             instead.extend(twin.map(|at| (region, free.swap_remove(at))));
         }
         let exchanged = |region: &usize| instead.iter().any(|(from, _)| from == region);
         let together = !instead.is_empty() && used.iter().all(|r| !mutated(r) || exchanged(r)) && self.rng.bool();
         // Which of the runs on different regions is the first one is a matter of chance.
-        for task in tasks.iter_mut().filter(|task| instead.is_empty() && (self.failures || task.retries == 0)) {
+        // Members of a team fail each time.
+        let counts = |task: &TaskOf| task.team.is_none_or(|team| team.lent) && (self.failures || task.retries == 0);
+        for task in tasks.iter_mut().filter(|task| instead.is_empty() && counts(task)) {
             task.bad = self.rng.u32(1..=task.retries + 2);
         }
+        // Other contexts may have no workers for a while, and teams are refused there.
+        let teams = tasks.iter().any(|task| task.team.is_some());
         let run = |own: &mut Self| {
             let exchanged = !instead.is_empty() && own.rng.bool();
-            RunOf { id: own.id(), exchanged, context: own.lasting_context() }
+            let context = own.lasting_context().filter(|_| !teams);
+            RunOf { id: own.id(), exchanged, context }
         };
         let runs = (0..self.rng.usize(1..=4)).map(|_| run(self)).collect();
         Some(PlanOf { id: self.id(), tasks, instead, runs, together })
     }
 
-    /// A task that can be recorded: on plain regions, alone and without children, with one special access at most.
+    /// A task that can be recorded: on plain regions, with one special access at most.
     fn plan_task(&mut self, usable: &[usize], before: &[Op]) -> TaskOf {
         let id = self.id();
         let mut args: Vec<(Piece, Mode)> = Vec::new();
+        let parent = self.rng.u32(..8) == 0;
         for _ in 0..self.rng.usize(1..=4) {
             let region = usable[self.rng.usize(..usable.len())];
             let piece = self.piece(&Piece { region, cuts: Vec::new() });
-            let mode = self.mode(&piece, Mode::Lend, false);
+            let mode = self.mode(&piece, Mode::Lend, parent && args.is_empty());
             let refused = mode.is_special() && specials(&args) == 1;
             if !refused && !self.conflicts(&args, &piece, mode) {
                 args.push((piece, mode));
@@ -367,7 +377,16 @@ impl Generator {
             2 => Fate::Panics,
             _ => Fate::Returns,
         };
-        let retries = if self.rng.u32(..8) == 0 { self.rng.u32(1..=2) } else { 0 };
+        // Nobody inside of a task waits for a run, so its tasks may wait for teams as others do.
+        let place = Place { depth: 0, stream: None, free: false, retried: false };
+        let team = (self.rng.u32(..10) == 0).then(|| self.team(&mut args, place));
+        let lent: Vec<(Piece, Mode)> = args.iter().filter(|(_, mode)| mode.lends()).cloned().collect();
+        let restored = lent.iter().all(|(_, mode)| *mode == Mode::LendRead);
+        let retries = if team.is_none() && restored && self.rng.u32(..8) == 0 { self.rng.u32(1..=2) } else { 0 };
+        let lent_workers = team.is_some_and(|team| team.lent);
+        if lent_workers && fate == Fate::Errs {
+            fate = Fate::Panics;
+        }
         if retries > 0 {
             fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
         }
@@ -376,6 +395,9 @@ impl Generator {
         };
         let (after, ends_with) = (some(6), some(10));
         let priority = if self.rng.u32(..6) == 0 { self.rng.i32(-3..=3) } else { 0 };
+        let barren = (team.is_some() && fate != Fate::Returns) || lent_workers;
+        let wants = !lent.is_empty() || retries > 0 && self.rng.u32(..3) == 0;
+        let children = if wants && !barren { self.family(&lent, place, retries > 0) } else { Vec::new() };
         TaskOf {
             id,
             args,
@@ -387,9 +409,9 @@ impl Generator {
             // Of runs at the same time, each may meet all of them.
             bad: if retries > 0 { self.rng.u32(..=retries) } else { u32::MAX },
             retries,
-            context: self.lasting_context(),
-            team: None,
-            children: Vec::new(),
+            context: self.lasting_context().filter(|_| team.is_none()),
+            team,
+            children,
         }
     }
 
@@ -445,11 +467,12 @@ impl Generator {
         });
     }
 
-    /// The children of a task that lends.
-    fn family(&mut self, lent: &[(Piece, Mode)], place: Place) -> Vec<Op> {
+    /// The children of a task. If it is tried again it waits for all of them now and then, without being told to.
+    fn family(&mut self, lent: &[(Piece, Mode)], place: Place, retried: bool) -> Vec<Op> {
         let mut ops = Vec::new();
         let waits = self.rng.bool();
-        let inside = Place { depth: place.depth + 1, stream: None, free: place.free && !waits };
+        let retried = place.retried || retried;
+        let inside = Place { depth: place.depth + 1, stream: None, free: place.free && !waits && !retried, retried };
         // What was lent to be written is written first.
         for (piece, _) in lent.iter().filter(|(_, mode)| *mode == Mode::LendWrite) {
             let mut task = self.task(&[], &[], Place { depth: DEPTH, ..inside });
@@ -464,11 +487,13 @@ impl Generator {
                 (3, _) if waits => {
                     Op::Local { id: self.id(), len: self.rng.usize(..=5), blocks: self.rng.usize(1..=3) }
                 }
-                (4, _) if self.rng.u32(..4) == 0 => Op::OwnContext { id: self.id(), mask: self.rng.u64(..) },
+                (4, _) if !retried && self.rng.u32(..4) == 0 => {
+                    Op::OwnContext { id: self.id(), mask: self.rng.u64(..) }
+                }
                 (5, _) if !self.contexts.is_empty() => {
                     Op::Resize { context: self.rng.usize(..self.contexts.len()), mask: self.rng.u64(..) }
                 }
-                _ if lent.is_empty() => continue,
+                _ if lent.is_empty() && self.rng.bool() => continue,
                 _ => Op::Task(self.task(lent, &ops, inside)),
             };
             ops.push(op);
@@ -496,4 +521,33 @@ fn earlier(rng: &mut Rng, ops: &[Op]) -> Option<Id> {
 /// A task among some steps whose value was not waited for, so that its future still exists.
 fn pending(rng: &mut Rng, ops: &[Op]) -> Option<Id> {
     earlier(rng, ops).filter(|id| !ops.iter().any(|op| matches!(op, Op::Wait(waited) if waited == id)))
+}
+
+#[test]
+fn programs_have_what_is_rare_often_enough() {
+    let [mut teams, mut lent, mut children, mut retried] = [0; 4];
+    for seed in 0..2000 {
+        let program = generate(seed, seed % 2 == 0);
+        for op in program.streams.iter().flatten() {
+            match op {
+                Op::Task(task) => retried += usize::from(task.retries > 0 && !task.children.is_empty()),
+                Op::Plan(plan) => {
+                    for task in &plan.tasks {
+                        teams += usize::from(task.team.is_some_and(|team| !team.lent));
+                        lent += usize::from(task.team.is_some_and(|team| team.lent));
+                        children += usize::from(!task.children.is_empty());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    for (count, what) in [
+        (teams, "teams in plans"),
+        (lent, "lent workers in plans"),
+        (children, "children in plans"),
+        (retried, "children of tasks that are tried again"),
+    ] {
+        assert!(count > 50, "{count} {what}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::execute::again;
 use crate::layout::elements;
 use crate::program::{Cut, Fate, Id, Kind, Mode, Op, Piece, Program, TaskOf, addition, float_addition, initial, mix};
 
@@ -61,6 +62,8 @@ pub(crate) struct Interpreter<'p> {
     pub(crate) executions: BTreeMap<Id, u32>,
     /// The tasks of each scope that failed and that nobody looked at; the innermost last.
     unseen: Vec<BTreeSet<Id>>,
+    /// Whether tasks may run more than once: those of plans, and the children of tasks that are tried again.
+    pub(crate) repeats: bool,
     /// The contexts that were deleted.
     deleted: BTreeSet<usize>,
     /// How many workers there are, unless as many as anyone wants.
@@ -135,6 +138,7 @@ pub(crate) fn interpret(program: &Program, workers: Option<usize>, began: Option
         open: vec![Vec::new()],
         executions: BTreeMap::new(),
         unseen: vec![BTreeSet::new()],
+        repeats: false,
         deleted: BTreeSet::new(),
         workers,
         began,
@@ -330,23 +334,47 @@ impl Interpreter<'_> {
         if self.began.is_some_and(|began| !began.contains(&task.id)) {
             return (Outcome::Cancelled, BTreeSet::new());
         }
-        if task.fails_in(task.retries) {
-            for ((piece, _), list) in task.args.iter().zip(&lists).filter(|((_, mode), _)| *mode == Mode::LendWrite) {
+        self.attempts(task, &lists, &mut 0)
+    }
+
+    /// What becomes of a task that may run, and which of its children failed unseen. The body is tried again until it
+    /// succeeds, or has failed too often; `executions` counts how often it ran.
+    pub(crate) fn attempts(
+        &mut self,
+        task: &TaskOf,
+        lists: &[Vec<usize>],
+        executions: &mut u32,
+    ) -> (Outcome, BTreeSet<Id>) {
+        for attempt in 0..=task.retries {
+            *executions += 1;
+            if !task.fails_in(*executions - 1) {
+                let (h, unseen) = self.body(task, lists);
+                self.note(task.id, h);
+                return (Outcome::Value(h), unseen);
+            }
+            for ((piece, _), list) in task.args.iter().zip(lists).filter(|((_, mode), _)| *mode == Mode::LendWrite) {
                 list.iter().for_each(|&i| self.meaning.regions[piece.region].spoiled[i] = false);
             }
-            let unseen = self.children(&task.children, &mut 0);
-            return (if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked }, unseen);
+            let unseen = self.children(task, &mut 0);
+            if attempt == task.retries {
+                return (if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked }, unseen);
+            }
+            // The children of an attempt that is given up have done what they could, and concern nobody.
         }
-        let (h, unseen) = self.body(task, &lists);
-        self.meaning.ran.insert(task.id, h);
-        (Outcome::Value(h), unseen)
+        unreachable!("the last attempt is the last")
+    }
+
+    /// A body returned.
+    pub(crate) fn note(&mut self, task: Id, value: u64) {
+        let before = self.meaning.ran.get(&task).copied();
+        self.meaning.ran.insert(task, if self.repeats { again(before, value) } else { value });
     }
 
     fn reason_not_to_run(&self, task: &TaskOf, lists: &[Vec<usize>], missing: bool) -> Option<Outcome> {
         if task.context.is_some_and(|context| self.deleted.contains(&context)) {
             return Some(Outcome::Context);
         }
-        if task.team.is_some_and(|team| self.workers.is_some_and(|workers| team.least as usize > workers)) {
+        if self.lacks_workers(task) {
             return Some(Outcome::Team);
         }
         if overlaps(task, lists) {
@@ -357,6 +385,11 @@ impl Interpreter<'_> {
         }
         let unfortunate = |id: &Id| self.meaning.tasks.get(id).is_some_and(|o| !o.is_good());
         (self.reads_spoiled(task, lists) || task.after.iter().any(unfortunate)).then_some(Outcome::Cancelled)
+    }
+
+    /// Whether there are too few workers for the team of a task.
+    pub(crate) fn lacks_workers(&self, task: &TaskOf) -> bool {
+        task.team.is_some_and(|team| self.workers.is_some_and(|workers| team.least as usize > workers))
     }
 
     pub(crate) fn reads_spoiled(&self, task: &TaskOf, lists: &[Vec<usize>]) -> bool {
@@ -371,7 +404,7 @@ impl Interpreter<'_> {
         })
     }
 
-    pub(crate) fn body(&mut self, task: &TaskOf, lists: &[Vec<usize>]) -> (u64, BTreeSet<Id>) {
+    fn body(&mut self, task: &TaskOf, lists: &[Vec<usize>]) -> (u64, BTreeSet<Id>) {
         let mut h = task.id as u64;
         for ((piece, mode), list) in task.args.iter().zip(lists) {
             if matches!(mode, Mode::Read | Mode::Update) {
@@ -407,15 +440,17 @@ impl Interpreter<'_> {
                 }
             }
         }
-        let unseen = self.children(&task.children, &mut h);
+        let unseen = self.children(task, &mut h);
         (h, unseen)
     }
 
     /// What a task submits. The values that it waits for are mixed in. Returns who failed unseen.
-    fn children(&mut self, ops: &[Op], h: &mut u64) -> BTreeSet<Id> {
+    fn children(&mut self, task: &TaskOf, h: &mut u64) -> BTreeSet<Id> {
         self.open.push(Vec::new());
         self.unseen.push(BTreeSet::new());
-        for op in ops {
+        let outside = self.repeats;
+        self.repeats |= task.retries > 0;
+        for op in &task.children {
             match op {
                 Op::Task(child) => self.task(child),
                 Op::Wait(id) => {
@@ -426,12 +461,13 @@ impl Interpreter<'_> {
                 }
                 Op::Local { id, len, blocks } => *h = mix(*h, local_value(*id, *len, *blocks)),
                 Op::OwnContext { id, mask } => {
-                    self.meaning.ran.insert(*id, *mask);
+                    self.note(*id, *mask);
                 }
                 Op::Resize { .. } => {}
                 _ => unreachable!("tasks do not {op:?}"),
             }
         }
+        self.repeats = outside;
         self.close_scope();
         self.unseen.pop().expect("it was pushed above")
     }

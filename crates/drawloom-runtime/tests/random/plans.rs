@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicU32;
 use drawloom_runtime::{Future, Plan};
 
 use crate::execute::{Any, Body, Run};
-use crate::forms;
 use crate::interpret::{Interpreter, Outcome};
-use crate::program::{Fate, Id, PlanOf, RunOf, TaskOf, mix};
+use crate::program::{Id, PlanOf, RunOf, TaskOf};
+use crate::{forms, teams};
 
 /// The same plan with a region in the place of another.
 fn rebind(plan: &Plan, old: &Any, new: &Any) -> Plan {
@@ -46,8 +46,12 @@ impl Run {
             }
             let args: Vec<Any> = task.args.iter().map(|(piece, _)| self.find(piece)).collect();
             let body = Body { run: Arc::clone(self), task: task.clone(), repeats: true, executions: AtomicU32::new(0) };
-            let record = if task.retries > 0 { forms::recorded_again } else { forms::recorded };
-            steps.insert(task.id, record(described, &args, body));
+            let step = match task.team {
+                Some(team) => teams::record(described, &args, team, body),
+                None if task.retries > 0 => forms::recorded_again(described, &args, body),
+                None => forms::recorded(described, &args, body),
+            };
+            steps.insert(task.id, step);
         }
         let recorded = capture.plan().unwrap();
         let mut other = recorded.rebind_all(self, plan);
@@ -94,14 +98,10 @@ pub(crate) fn outcome_of(run: Future<()>) -> Outcome {
     run.wait().map_or_else(Outcome::from, |()| Outcome::Value(0))
 }
 
-/// What a task of a plan leaves in the log, whichever of its runs comes first.
-pub(crate) fn again(before: Option<u64>, found: u64) -> u64 {
-    before.unwrap_or(0).wrapping_add(mix(found, 7))
-}
-
 impl Interpreter<'_> {
     /// All runs of a plan.
     pub(crate) fn plan(&mut self, plan: &PlanOf) {
+        self.repeats = true;
         for run in &plan.runs {
             let mut tasks = plan.tasks.clone();
             if run.exchanged {
@@ -114,6 +114,7 @@ impl Interpreter<'_> {
             let outcome = self.plan_run(&tasks);
             self.meaning.tasks.insert(run.id, outcome);
         }
+        self.repeats = false;
     }
 
     fn plan_run(&mut self, tasks: &[TaskOf]) -> Outcome {
@@ -148,13 +149,18 @@ impl Interpreter<'_> {
             for (piece, mode) in &task.args {
                 good &= self.settle(piece, mode.reduces().then_some(*mode));
             }
-            let outcome = self.plan_task(task, &bad);
+            let (mut outcome, unseen) = self.plan_task(task, &bad);
             if !outcome.is_good() {
                 self.spoil(task);
+            } else if !unseen.is_empty() {
+                // What it wrote itself is as good as ever.
+                outcome = Outcome::Failed;
+            }
+            if !outcome.is_good() {
                 bad.insert(task.id);
                 good = false;
             }
-            if matches!(outcome, Outcome::Failed | Outcome::Panicked) {
+            if matches!(outcome, Outcome::Failed | Outcome::Panicked | Outcome::Team) {
                 failed.get_or_insert(outcome);
             }
         }
@@ -163,23 +169,18 @@ impl Interpreter<'_> {
         failed.unwrap_or(if good { Outcome::Value(0) } else { Outcome::Cancelled })
     }
 
-    fn plan_task(&mut self, task: &TaskOf, bad: &BTreeSet<Id>) -> Outcome {
+    /// How a task of a run ends, and which of its children failed unseen.
+    fn plan_task(&mut self, task: &TaskOf, bad: &BTreeSet<Id>) -> (Outcome, BTreeSet<Id>) {
         let lists: Vec<Vec<usize>> = task.args.iter().map(|(piece, _)| self.elements(piece)).collect();
+        if self.lacks_workers(task) {
+            return (Outcome::Team, BTreeSet::new());
+        }
         if self.reads_spoiled(task, &lists) || task.after.iter().any(|id| bad.contains(id)) {
-            return Outcome::Cancelled;
+            return (Outcome::Cancelled, BTreeSet::new());
         }
-        let executions = self.executions.entry(task.id).or_default();
-        let mut fails = || {
-            *executions += 1;
-            task.fails_in(*executions - 1)
-        };
-        // It is tried again until it succeeds, or has failed too often.
-        if (0..=task.retries).all(|_| fails()) {
-            return if task.fate == Fate::Errs { Outcome::Failed } else { Outcome::Panicked };
-        }
-        let (found, _) = self.body(task, &lists);
-        let before = self.meaning.ran.get(&task.id).copied();
-        self.meaning.ran.insert(task.id, again(before, found));
-        Outcome::Value(found)
+        let mut executions = self.executions.get(&task.id).copied().unwrap_or(0);
+        let ended = self.attempts(task, &lists, &mut executions);
+        self.executions.insert(task.id, executions);
+        ended
     }
 }

@@ -272,7 +272,11 @@ impl Program {
     pub(crate) fn needs_workers(&self) -> bool {
         fn any(ops: &[Op]) -> bool {
             let needs = |task: &TaskOf| task.team.is_some_and(|team| team.least > 1) || any(&task.children);
-            ops.iter().any(|op| matches!(op, Op::Task(task) if needs(task)))
+            ops.iter().any(|op| match op {
+                Op::Task(task) => needs(task),
+                Op::Plan(plan) => plan.tasks.iter().any(needs),
+                _ => false,
+            })
         }
         self.streams.iter().any(|stream| any(stream))
     }

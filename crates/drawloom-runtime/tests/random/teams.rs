@@ -3,6 +3,7 @@
 //! All members compute the same from what the task reads, and each changes its own share of what it writes; where there are
 //! no shares, the first member changes the whole. The first member alone submits children and notes what the task found.
 
+use drawloom_runtime::plan::{Recorded, Step};
 use drawloom_runtime::{Array, Csr, Future, Indexed, Matrix, Member, Region, Task, TeamMut, Value, Vector};
 
 use crate::cells::{CellsMut, IntoSlot, Slot};
@@ -80,62 +81,91 @@ where
 
 /// Submits a team task.
 pub(crate) fn submit(task: Task<'_>, args: &[Any], team: TeamOf, body: Body) -> Future<u64> {
-    if team.lent {
-        return forms::with_lent_workers(task, args, body);
-    }
-    let modes: Vec<Mode> = body.task.args.iter().map(|(_, mode)| *mode).collect();
-    let first = modes.first().is_some_and(|mode| mode.is_special());
-    let last = modes.last() == Some(&Mode::Update);
-    let listed = args.iter().zip(modes.iter().copied()).skip(usize::from(first));
-    let lists = Lists::new(listed.filter(|(_, mode)| *mode == Mode::Read));
-    let bounds = team.least..=team.most;
-    /// Declares what is read, and ends the description; before that and after it there may be one argument more.
-    macro_rules! end {
-        ($task:expr, ($($a:ident as $slot:expr)?), ($($method:ident $region:ident)?)) => {
-            $task
-                .read_all(&lists.line[0])
-                .read_all(&lists.scattered[0])
-                .read_all(&lists.matrix[0])
-                .read_all(&lists.value[0])
-                $(.$method($region))?
-                .team(bounds)
-                .try_run(move |member, $($a,)? rl, rs, rm, rv $(, $region)?| {
-                    let mut read = Vec::new();
-                    reads(&mut read, rl);
-                    reads(&mut read, rs);
-                    reads(&mut read, rm);
-                    reads(&mut read, rv);
-                    let mut slots: Vec<TeamSlot<'_>> = Vec::new();
-                    $(slots.push($slot);)?
-                    slots.extend(read.into_iter().map(TeamSlot::Read));
-                    $(slots.push(TeamSlot::Change(Box::new($region)));)?
-                    call(&body, member, slots)
-                })
-        };
-    }
-    macro_rules! of_any {
-        ($any:expr, $r:ident => $end:expr) => {
-            match $any {
-                Any::Line($r) => $end,
-                Any::Scattered($r) => $end,
-                Any::Matrix($r) => $end,
-                Any::Array($r) => $end,
-                Any::Csr($r) => $end,
-                Any::Value($r) => $end,
-                Any::Floats(_) => unreachable!("teams leave floats alone"),
+    if team.lent { forms::with_lent_workers(task, args, body) } else { submit_for_all(task, args, team, body) }
+}
+
+/// Records a team task.
+pub(crate) fn record(task: Task<'_, (), Recorded<'_>>, args: &[Any], team: TeamOf, body: Body) -> Step {
+    if team.lent { forms::recorded_with_lent_workers(task, args, body) } else { record_for_all(task, args, team, body) }
+}
+
+/// Declares what is read, and ends the description; before that and after it there may be one argument more.
+macro_rules! end {
+    ($task:expr, $lists:ident, $bounds:ident, $body:ident, |$r:ident| $end:expr,
+     ($($a:ident as $slot:expr)?), ($($method:ident $region:ident)?)) => {
+        $task
+            .read_all(&$lists.line[0])
+            .read_all(&$lists.scattered[0])
+            .read_all(&$lists.matrix[0])
+            .read_all(&$lists.value[0])
+            $(.$method($region))?
+            .team($bounds)
+            .try_run(move |member, $($a,)? rl, rs, rm, rv $(, $region)?| {
+                let mut read = Vec::new();
+                reads(&mut read, rl);
+                reads(&mut read, rs);
+                reads(&mut read, rm);
+                reads(&mut read, rv);
+                let mut slots: Vec<TeamSlot<'_>> = Vec::new();
+                $(slots.push($slot);)?
+                slots.extend(read.into_iter().map(TeamSlot::Read));
+                $(slots.push(TeamSlot::Change(Box::new($region)));)?
+                let $r = call(&$body, member, slots);
+                $end
+            })
+    };
+}
+
+macro_rules! of_any {
+    ($any:expr, $r:ident => $end:expr) => {
+        match $any {
+            Any::Line($r) => $end,
+            Any::Scattered($r) => $end,
+            Any::Matrix($r) => $end,
+            Any::Array($r) => $end,
+            Any::Csr($r) => $end,
+            Any::Value($r) => $end,
+            Any::Floats(_) => unreachable!("teams leave floats alone"),
+        }
+    };
+}
+
+/// Functions for teams whose members all run the body, and what that returns.
+macro_rules! for_all {
+    ($($name:ident: $task:ty => $out:ty, |$r:ident| $end:expr;)*) => { $(
+        fn $name(task: $task, args: &[Any], team: TeamOf, body: Body) -> $out {
+            let modes: Vec<Mode> = body.task.args.iter().map(|(_, mode)| *mode).collect();
+            let first = modes.first().is_some_and(|mode| mode.is_special());
+            let last = modes.last() == Some(&Mode::Update);
+            let listed = args.iter().zip(modes.iter().copied()).skip(usize::from(first));
+            let lists = Lists::new(listed.filter(|(_, mode)| *mode == Mode::Read));
+            let bounds = team.least..=team.most;
+            macro_rules! finish {
+                ($described:expr, $before:tt, $after:tt) => {
+                    end!($described, lists, bounds, body, |$r| $end, $before, $after)
+                };
             }
-        };
-    }
-    match (first, last) {
-        (false, false) => end!(task, (), ()),
-        (false, true) => of_any!(&args[args.len() - 1], r => end!(task, (), (update r))),
-        (true, false) => match modes[0] {
-            Mode::Write => of_any!(&args[0], r => end!(task.write(r), (a as TeamSlot::Change(Box::new(a))), ())),
-            Mode::Commute => of_any!(&args[0], r => end!(task.commute(r), (a as TeamSlot::Change(Box::new(a))), ())),
-            mode => of_any!(&args[0], r => end!(forms::lend(task, r, mode), (_a as TeamSlot::Lent), ())),
-        },
-        (true, true) => unreachable!("a team changes one argument at most"),
-    }
+            match (first, last) {
+                (false, false) => finish!(task, (), ()),
+                (false, true) => of_any!(&args[args.len() - 1], r => finish!(task, (), (update r))),
+                (true, false) => match modes[0] {
+                    Mode::Write => {
+                        of_any!(&args[0], r => finish!(task.write(r), (a as TeamSlot::Change(Box::new(a))), ()))
+                    }
+                    Mode::Commute => {
+                        of_any!(&args[0], r => finish!(task.commute(r), (a as TeamSlot::Change(Box::new(a))), ()))
+                    }
+                    mode => of_any!(&args[0], r => finish!(forms::lend(task, r, mode), (_a as TeamSlot::Lent), ())),
+                },
+                (true, true) => unreachable!("a team changes one argument at most"),
+            }
+        }
+    )* };
+}
+
+for_all! {
+    submit_for_all: Task<'_> => Future<u64>, |result| result;
+    record_for_all: Task<'_, (), Recorded<'_>> => Step, |result| result.map(drop);
 }
 
 /// What every member does.
@@ -169,7 +199,7 @@ fn call(body: &Body, member: &Member<'_>, mut slots: Vec<TeamSlot<'_>>) -> Resul
         return body.fail();
     }
     if member.rank() == 0 && task.fate == Fate::Returns {
-        body.run.note(task.id, h);
+        body.run.note(task.id, h, body.repeats);
     }
     Ok(h)
 }

@@ -1,0 +1,24 @@
+//! VTK's `.vtu`: an unstructured grid with its data, for ParaView and its like.
+//!
+//! Writing: points are the first set with coordinates; cells are the sets that lead to it by three corners or more. Dats on
+//! those sets become point and cell data, constants become field data, and the rest is left out. With several sets of
+//! cells, a dat on one of them is not a number (or 0) on the others.
+//!
+//! Reading: files of one piece, not compressed, in every encoding. The points become the set `nodes` with the dat `p_x`.
+//! Cells of one type become the set `cells` with the map `pcell`. Cells of several types become a set for each, such as
+//! `triangles` with the map `triangles_nodes`, and their data get the name of the set at their end.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `write` | [`write()`](write()) |
+//! | `read` | [`read()`](read()) |
+//! | `document` | the arrays of a file |
+//! | `array` | the numbers of an array |
+
+mod array;
+mod document;
+mod read;
+mod write;
+
+pub use read::read;
+pub use write::{Encoding, write};

@@ -1,0 +1,121 @@
+//! What a kernel receives to contribute to: it can add or compare, and never look.
+//!
+//! That is what makes a result independent of the order of iterations. It holds because of these types, not because of a
+//! rule that someone has to remember.
+
+use std::ops::{AddAssign, SubAssign};
+
+use crate::element::{Number, Ordered};
+
+/// A number that a kernel adds to. Only `+=` and `-=` exist.
+///
+/// ```
+/// # use drawloom_mesh::kernel::Acc;
+/// fn kernel(edge: &[f64; 1], cell: &mut [Acc<f64>; 2]) {
+///     cell[0] += edge[0];
+///     cell[1] -= edge[0];
+/// }
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use drawloom_mesh::kernel::Acc;
+/// fn kernel(cell: &mut [Acc<f64>; 1]) {
+///     cell[0] = 0.0; // an increment starts at zero, and what others added is theirs
+/// }
+/// ```
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Acc<T>(pub(crate) T);
+
+impl<T: Number> AddAssign<T> for Acc<T> {
+    #[inline(always)]
+    fn add_assign(&mut self, value: T) {
+        self.0 = self.0.plus(value);
+    }
+}
+
+impl<T: Number> SubAssign<T> for Acc<T> {
+    #[inline(always)]
+    fn sub_assign(&mut self, value: T) {
+        self.0 = self.0.minus(value);
+    }
+}
+
+/// The lowest of the values that kernels offer.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Lowest<T>(pub(crate) T);
+
+impl<T: Ordered> Lowest<T> {
+    /// Offers a value. Something that is not a number is never the lowest.
+    #[inline(always)]
+    pub fn offer(&mut self, value: T) {
+        if value < self.0 {
+            self.0 = value;
+        }
+    }
+}
+
+/// The highest of the values that kernels offer.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Highest<T>(pub(crate) T);
+
+impl<T: Ordered> Highest<T> {
+    /// Offers a value. Something that is not a number is never the highest.
+    #[inline(always)]
+    pub fn offer(&mut self, value: T) {
+        if value > self.0 {
+            self.0 = value;
+        }
+    }
+}
+
+/// The lowest of the values that kernels offer, and what came with it. Of equal values the first iteration's counts.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LowestWith<T, P> {
+    pub(crate) value: T,
+    pub(crate) payload: P,
+}
+
+impl<T: Ordered, P: Copy> LowestWith<T, P> {
+    /// Offers a value, with something that belongs to it.
+    #[inline(always)]
+    pub fn offer(&mut self, value: T, payload: P) {
+        if value < self.value {
+            (self.value, self.payload) = (value, payload);
+        }
+    }
+}
+
+/// The highest of the values that kernels offer, and what came with it. Of equal values the first iteration's counts.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HighestWith<T, P> {
+    pub(crate) value: T,
+    pub(crate) payload: P,
+}
+
+impl<T: Ordered, P: Copy> HighestWith<T, P> {
+    /// Offers a value, with something that belongs to it.
+    #[inline(always)]
+    pub fn offer(&mut self, value: T, payload: P) {
+        if value > self.value {
+            (self.value, self.payload) = (value, payload);
+        }
+    }
+}
+
+/// Where a kernel writes all components of an element. What was there before cannot be seen, and a kernel that returns
+/// without having written is an error.
+#[derive(Debug)]
+pub struct Out<T, const N: usize>(pub(crate) Option<[T; N]>);
+
+impl<T: Copy, const N: usize> Out<T, N> {
+    /// Writes the element.
+    #[inline(always)]
+    pub fn set(&mut self, value: [T; N]) {
+        self.0 = Some(value);
+    }
+}

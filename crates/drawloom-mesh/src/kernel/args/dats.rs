@@ -1,0 +1,186 @@
+//! Reading, writing and updating dats.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use drawloom_runtime::Portable;
+
+use super::{LoopArg, Single, at, index_in, load, store};
+use crate::kernel::accumulate::Out;
+use crate::kernel::place::Place;
+
+/// The kernel reads one element.
+pub struct Read<R, T, const N: usize>(PhantomData<(R, T)>);
+
+impl<R: Single, T: Portable, const N: usize> LoopArg for Read<R, T, N> {
+    type View<'v> = &'v [T; N];
+    type Local = MaybeUninit<[T; N]>;
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(place: &Place, iteration: usize) -> Self::Local {
+        if PLAIN {
+            return MaybeUninit::uninit();
+        }
+        // SAFETY: promised by the caller.
+        unsafe { MaybeUninit::new(load::<PLAIN, T, N>(place, R::index::<PLAIN>(place, iteration))) }
+    }
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(place: &Place, iteration: usize, local: &'v mut Self::Local) -> &'v [T; N] {
+        // SAFETY: promised by the caller; a copy was made on the general way.
+        unsafe { if PLAIN { &*at(place, R::index::<PLAIN>(place, iteration)) } else { local.assume_init_ref() } }
+    }
+}
+
+/// The kernel reads the elements that all columns of a map lead to.
+pub struct ReadWhole<T, const N: usize, const A: usize>(PhantomData<T>);
+
+impl<T: Portable, const N: usize, const A: usize> LoopArg for ReadWhole<T, N, A> {
+    type View<'v> = [&'v [T; N]; A];
+    type Local = MaybeUninit<[[T; N]; A]>;
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(place: &Place, iteration: usize) -> Self::Local {
+        if PLAIN {
+            return MaybeUninit::uninit();
+        }
+        // SAFETY: promised by the caller.
+        let element = |c| unsafe { load::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c)) };
+        MaybeUninit::new(std::array::from_fn(element))
+    }
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(
+        place: &Place,
+        iteration: usize,
+        local: &'v mut Self::Local,
+    ) -> [&'v [T; N]; A] {
+        if PLAIN {
+            // SAFETY: promised by the caller.
+            return std::array::from_fn(|c| unsafe { &*at(place, index_in::<PLAIN, A>(place, iteration, c)) });
+        }
+        // SAFETY: a copy was made on the general way.
+        let copies = unsafe { local.assume_init_ref() };
+        std::array::from_fn(|c| &copies[c])
+    }
+}
+
+/// The kernel writes one element.
+pub struct Write<R, T, const N: usize>(PhantomData<(R, T)>);
+
+impl<R: Single, T: Portable, const N: usize> LoopArg for Write<R, T, N> {
+    type View<'v> = &'v mut Out<T, N>;
+    type Local = Out<T, N>;
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) -> Out<T, N> {
+        Out(None)
+    }
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(_: &Place, _: usize, local: &'v mut Out<T, N>) -> &'v mut Out<T, N> {
+        local
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Out<T, N>) -> bool {
+        let Some(value) = local.0 else { return false };
+        // SAFETY: promised by the caller.
+        unsafe {
+            let index = R::index::<PLAIN>(place, iteration);
+            if place.owns(index) {
+                store::<PLAIN, T, N>(place, index, value);
+            }
+        }
+        true
+    }
+}
+
+/// The kernel writes the elements that all columns of a map lead to.
+pub struct WriteWhole<T, const N: usize, const A: usize>(PhantomData<T>);
+
+impl<T: Portable, const N: usize, const A: usize> LoopArg for WriteWhole<T, N, A> {
+    type View<'v> = &'v mut [Out<T, N>; A];
+    type Local = [Out<T, N>; A];
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) -> Self::Local {
+        std::array::from_fn(|_| Out(None))
+    }
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(_: &Place, _: usize, local: &'v mut Self::Local) -> &'v mut [Out<T, N>; A] {
+        local
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
+        for (c, out) in local.iter().enumerate() {
+            let Some(value) = out.0 else { return false };
+            // SAFETY: promised by the caller.
+            unsafe { store::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c), value) };
+        }
+        true
+    }
+}
+
+/// The kernel reads and changes one element.
+pub struct Update<R, T, const N: usize>(PhantomData<(R, T)>);
+
+impl<R: Single, T: Portable, const N: usize> LoopArg for Update<R, T, N> {
+    type View<'v> = &'v mut [T; N];
+    type Local = MaybeUninit<[T; N]>;
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(place: &Place, iteration: usize) -> Self::Local {
+        // SAFETY: promised by the caller.
+        unsafe { Read::<R, T, N>::prepare::<PLAIN>(place, iteration) }
+    }
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(
+        place: &Place,
+        iteration: usize,
+        local: &'v mut Self::Local,
+    ) -> &'v mut [T; N] {
+        // SAFETY: promised by the caller; a copy was made on the general way.
+        unsafe { if PLAIN { &mut *at(place, R::index::<PLAIN>(place, iteration)) } else { local.assume_init_mut() } }
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
+        if !PLAIN {
+            // SAFETY: promised by the caller; a copy was made on the general way.
+            unsafe { store::<PLAIN, T, N>(place, R::index::<PLAIN>(place, iteration), *local.assume_init_ref()) };
+        }
+        true
+    }
+}
+
+/// The kernel reads and changes the elements that all columns of a map lead to.
+pub struct UpdateWhole<T, const N: usize, const A: usize>(PhantomData<T>);
+
+impl<T: Portable, const N: usize, const A: usize> LoopArg for UpdateWhole<T, N, A> {
+    type View<'v> = &'v mut [[T; N]; A];
+    type Local = [[T; N]; A];
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(place: &Place, iteration: usize) -> Self::Local {
+        // SAFETY: promised by the caller.
+        std::array::from_fn(|c| unsafe { load::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c)) })
+    }
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(_: &Place, _: usize, local: &'v mut Self::Local) -> &'v mut [[T; N]; A] {
+        local
+    }
+
+    #[inline(always)]
+    unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
+        for (c, value) in local.iter().enumerate() {
+            // SAFETY: promised by the caller.
+            unsafe { store::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c), *value) };
+        }
+        true
+    }
+}

@@ -1,0 +1,121 @@
+//! Reading, changing and contributing to globals.
+
+use std::marker::PhantomData;
+
+use drawloom_runtime::Portable;
+
+use super::contribute::{apply_to_dat, folding_of};
+use super::{Folding, LoopArg};
+use crate::element::Ordered;
+use crate::kernel::accumulate::{HighestWith, LowestWith};
+use crate::kernel::operator::{Lowering, Operator, Raising};
+use crate::kernel::place::Place;
+
+/// The kernel reads a global.
+pub struct ReadGlobal<T, const N: usize>(PhantomData<T>);
+
+impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
+    type View<'v> = &'v [T; N];
+    type Local = ();
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> &'v [T; N] {
+        // SAFETY: promised by the caller.
+        unsafe { &*place.base.cast() }
+    }
+}
+
+/// Scalar code changes a global.
+pub struct UpdateGlobal<T, const N: usize>(PhantomData<T>);
+
+impl<T: Portable, const N: usize> LoopArg for UpdateGlobal<T, N> {
+    type View<'v> = &'v mut [T; N];
+    type Local = ();
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> &'v mut [T; N] {
+        // SAFETY: promised by the caller.
+        unsafe { &mut *place.base.cast() }
+    }
+}
+
+/// The kernel contributes to a global.
+pub struct ContributeGlobal<O, T, const N: usize>(PhantomData<(O, T)>);
+
+impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeGlobal<O, T, N> {
+    type View<'v> = &'v mut [O::Cell; N];
+    type Local = ();
+
+    #[inline(always)]
+    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> &'v mut [O::Cell; N] {
+        // SAFETY: promised by the caller: the base is an accumulator. A cell has the bytes of the number in it.
+        unsafe { &mut *place.base.cast() }
+    }
+
+    fn folding() -> Option<Folding> {
+        Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
+    }
+}
+
+/// The kernel contributes to a global, with something that belongs to the contribution.
+pub struct ContributeWith<O, T, P>(PhantomData<(O, T, P)>);
+
+macro_rules! contribute_with {
+    ($operator:ident $cell:ident $compare:tt $identity:ident) => {
+        impl<T: Ordered, P: Portable> LoopArg for ContributeWith<$operator, T, P> {
+            type View<'v> = &'v mut $cell<T, P>;
+            type Local = ();
+
+            #[inline(always)]
+            unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
+
+            #[inline(always)]
+            unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> Self::View<'v> {
+                // SAFETY: promised by the caller: the base is an accumulator.
+                unsafe { &mut *place.base.cast() }
+            }
+
+            fn folding() -> Option<Folding> {
+                unsafe fn identity<T: Ordered, P: Portable>(at: *mut u8) {
+                    // SAFETY: the caller gives room for one contribution. A portable value may be all zeros.
+                    unsafe { at.cast::<$cell<T, P>>().write($cell { value: T::$identity, payload: std::mem::zeroed() }) };
+                }
+                unsafe fn fold<T: Ordered, P: Portable>(into: *mut u8, from: *const u8) {
+                    // SAFETY: the caller gives two contributions.
+                    unsafe {
+                        let from = &*from.cast::<$cell<T, P>>();
+                        (*into.cast::<$cell<T, P>>()).offer(from.value, from.payload);
+                    }
+                }
+                unsafe fn apply<T: Ordered, P: Portable>(place: &Place, _: usize, payload: *mut u8, from: *const u8) {
+                    // SAFETY: the caller gives a contribution, and the addresses of a global and of its payload.
+                    unsafe {
+                        let from = &*from.cast::<$cell<T, P>>();
+                        let value = place.base.cast::<T>();
+                        if from.value $compare *value {
+                            *value = from.value;
+                            *payload.cast::<P>() = from.payload;
+                        }
+                    }
+                }
+                Some(Folding {
+                    size: size_of::<$cell<T, P>>(),
+                    identity: identity::<T, P>,
+                    fold: fold::<T, P>,
+                    apply: apply::<T, P>,
+                })
+            }
+        }
+    };
+}
+contribute_with! { Lowering LowestWith < HIGHEST }
+contribute_with! { Raising HighestWith > LOWEST }

@@ -1,0 +1,55 @@
+//! The ways in which kernels contribute: by adding, by the lowest, by the highest.
+
+use super::accumulate::{Acc, Highest, Lowest};
+use crate::element::{Number, Ordered};
+
+/// How contributions to one number are put together. The order does not matter, except for rounding.
+pub trait Operator<T>: Send + Sync + 'static {
+    /// What a kernel sees of the number. It has the same bytes.
+    type Cell: 'static;
+    /// What changes nothing.
+    const IDENTITY: T;
+
+    /// Two contributions as one.
+    fn fold(a: T, b: T) -> T;
+}
+
+/// Contributions are added.
+#[derive(Debug)]
+pub struct Adding;
+/// The lowest contribution counts.
+#[derive(Debug)]
+pub struct Lowering;
+/// The highest contribution counts.
+#[derive(Debug)]
+pub struct Raising;
+
+impl<T: Number> Operator<T> for Adding {
+    type Cell = Acc<T>;
+    const IDENTITY: T = T::ZERO;
+
+    #[inline(always)]
+    fn fold(a: T, b: T) -> T {
+        a.plus(b)
+    }
+}
+
+impl<T: Ordered> Operator<T> for Lowering {
+    type Cell = Lowest<T>;
+    const IDENTITY: T = T::HIGHEST;
+
+    #[inline(always)]
+    fn fold(a: T, b: T) -> T {
+        if b < a { b } else { a }
+    }
+}
+
+impl<T: Ordered> Operator<T> for Raising {
+    type Cell = Highest<T>;
+    const IDENTITY: T = T::LOWEST;
+
+    #[inline(always)]
+    fn fold(a: T, b: T) -> T {
+        if b > a { b } else { a }
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the arguments of a loop are while it runs.
+
+use std::ptr;
+
+/// How the number of an element is found from the number of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// The iteration's own element.
+    Direct,
+    /// A column of a map.
+    Column {
+        /// The map's number.
+        map: u32,
+        /// The column.
+        column: u32,
+    },
+    /// All columns of a map.
+    Whole {
+        /// The map's number.
+        map: u32,
+    },
+}
+
+/// Where one argument of a loop is: plain addresses, made anew for each part of a loop that runs.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Place {
+    /// The first element of the dat; for a global, its value or the accumulator in use.
+    pub(crate) base: *mut u8,
+    /// The table of a map, from the first column in use on, or null.
+    pub(crate) table: *const u32,
+    /// The number of elements of a set that is an argument.
+    pub(crate) size: usize,
+    /// Targets outside of this range are left alone: they are someone else's to change.
+    pub(crate) own: (usize, usize),
+    /// The distance between components, in elements of the type: zero when those of an element lie side by side.
+    pub(crate) distance: usize,
+    /// For increments that are not applied at once: where those of the first iteration go.
+    pub(crate) stage: *mut u8,
+    /// Whether an optional argument is there.
+    pub(crate) present: bool,
+    /// Whether the element is at the base, whatever the iteration.
+    pub(crate) fixed: bool,
+    /// Whether kernels work on copies even where they could work on the data.
+    pub(crate) copied: bool,
+}
+
+// SAFETY: a place is an address without any right to use it. Whoever runs a loop body with it vouches for that.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
+
+impl Place {
+    /// A place that leads nowhere.
+    pub(crate) const NOWHERE: Place = Place {
+        base: ptr::null_mut(),
+        table: ptr::null(),
+        size: 0,
+        own: (0, usize::MAX),
+        distance: 0,
+        stage: ptr::null_mut(),
+        present: true,
+        fixed: false,
+        copied: false,
+    };
+
+    /// Whether the short way can be taken: components side by side, changes applied at once, nothing copied.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.distance == 0 && self.stage.is_null() && !self.fixed && !self.copied
+    }
+
+    /// Whether a target is this part's to change.
+    #[inline(always)]
+    pub(crate) fn owns(&self, target: usize) -> bool {
+        target.wrapping_sub(self.own.0) < self.own.1
+    }
+}

@@ -1,0 +1,17 @@
+//! Programs: loops over sets, scalar code on globals, and the control flow around them.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `build` | [`Program`]: putting statements together |
+//! | `statement` | the statements |
+//! | `each` | describing a loop: accesses become parameters of its kernel |
+//! | `scalar` | describing scalar code |
+
+mod build;
+mod each;
+mod scalar;
+pub(crate) mod statement;
+
+pub use build::{Program, Truth};
+pub use each::{Append, AtMostSixteenArguments, Each};
+pub use scalar::Scalar;

@@ -1,0 +1,131 @@
+//! Describing scalar code: what happens to globals between loops.
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+use drawloom_runtime::Portable;
+
+use super::build::Program;
+use super::each::Append;
+use super::statement::ScalarBody;
+use crate::error::{Error, ErrorKind};
+use crate::kernel::args::{LoopArg, ReadGlobal, UpdateGlobal};
+use crate::kernel::for_each_arity;
+use crate::kernel::site::{Access, ArgDecl, Declared, Site};
+use crate::mesh::{Constant, Global};
+
+/// Scalar code that is being described. Nothing happens until `run` or `try_run` is called.
+///
+/// Unlike a kernel, it may capture: it is where a program reports, and where it decides.
+#[must_use = "scalar code becomes part of the program by `run` or `try_run`"]
+pub struct Scalar<'p, A = ()> {
+    program: &'p mut Program,
+    name: String,
+    location: &'static Location<'static>,
+    args: Vec<ArgDecl>,
+    refused: Option<Error>,
+    list: PhantomData<fn() -> A>,
+}
+
+impl<'p> Scalar<'p> {
+    pub(super) fn new(program: &'p mut Program, name: String, location: &'static Location<'static>) -> Self {
+        Self { program, name, location, args: Vec::new(), refused: None, list: PhantomData }
+    }
+}
+
+impl<'p, A> Scalar<'p, A> {
+    fn add<X>(mut self, declared: Declared) -> Scalar<'p, A::List>
+    where
+        A: Append<X>,
+    {
+        if let Err(error) = self.program.mesh().own("global", declared.mesh) {
+            let message = format!("scalar code `{}` at {}: {error}", self.name, self.location);
+            self.refused.get_or_insert(Error::new(ErrorKind::Refused, message));
+        }
+        self.args.push(declared.arg);
+        Scalar {
+            program: self.program,
+            name: self.name,
+            location: self.location,
+            args: self.args,
+            refused: self.refused,
+            list: PhantomData,
+        }
+    }
+
+    /// The code reads a global.
+    pub fn read<T: Portable, const N: usize>(self, global: Global<T, N>) -> Scalar<'p, A::List>
+    where
+        A: Append<ReadGlobal<T, N>>,
+    {
+        self.add::<ReadGlobal<T, N>>(global.declare(Access::Read))
+    }
+
+    /// The code reads a constant.
+    pub fn constant<T: Portable, const N: usize>(self, constant: Constant<T, N>) -> Scalar<'p, A::List>
+    where
+        A: Append<ReadGlobal<T, N>>,
+    {
+        self.add::<ReadGlobal<T, N>>(constant.declare(Access::Read))
+    }
+
+    /// The code reads and writes a global.
+    pub fn update<T: Portable, const N: usize>(self, global: Global<T, N>) -> Scalar<'p, A::List>
+    where
+        A: Append<UpdateGlobal<T, N>>,
+    {
+        self.add::<UpdateGlobal<T, N>>(global.declare(Access::Update))
+    }
+
+    fn finish(self, body: ScalarBody) {
+        self.program.add_scalar(self.name, self.location, self.args, body, self.refused);
+    }
+}
+
+impl Scalar<'_> {
+    /// The code is complete: it touches no global.
+    pub fn run(self, code: impl Fn() + Send + Sync + 'static) {
+        self.finish(Box::new(move |_| {
+            code();
+            Ok(())
+        }));
+    }
+}
+
+macro_rules! run {
+    ($(($($a:ident $x:ident $n:tt),*))*) => { $(
+        impl<'p, $($a: LoopArg<Local = ()>),*> Scalar<'p, ($($a,)*)> {
+            /// The code is complete: it has one parameter for each global, in the order in which they were declared.
+            pub fn run<FN>(self, code: FN)
+            where
+                FN: for<'v> Fn($($a::View<'v>),*) + Send + Sync + 'static,
+            {
+                self.try_run(move |$($x),*| -> Result<(), String> {
+                    code($($x),*);
+                    Ok(())
+                });
+            }
+
+            /// The code is complete. An error ends the program.
+            pub fn try_run<FN, E: Display>(self, code: FN)
+            where
+                FN: for<'v> Fn($($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
+            {
+                self.finish(Box::new(move |places| {
+                    let mut locals = [(); 1 $(+ { let _ = $n; 1 })*];
+                    let [_, $($x),*] = &mut locals;
+                    // SAFETY: whoever runs scalar code gives it a place for each global that it declared, which may be
+                    // read, and also changed if that was declared, by the calling thread alone. No global was declared
+                    // twice, one of the times to be changed.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        code($($a::view::<true>(&places[$n], 0, $x)),*).map_err(|error| error.to_string())
+                    }
+                }));
+            }
+        }
+    )* };
+}
+
+for_each_arity!(run);

@@ -1,0 +1,193 @@
+//! The cells of a mesh as shapes in space: what pictures and files for viewers show.
+
+use super::{RawMap, RawMesh};
+use crate::error::{Error, ErrorKind};
+
+/// The shape of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Point,
+    Line,
+    Triangle,
+    Quadrangle,
+    Tetrahedron,
+    Pyramid,
+    Prism,
+    Hexahedron,
+    /// A polygon of as many corners as the map has targets.
+    Polygon,
+}
+
+/// One map from a set of cells to the points.
+pub(crate) struct Cells<'a> {
+    pub(crate) map: &'a RawMap,
+    pub(crate) shape: Shape,
+    /// Whether the last two of four corners must be exchanged so that they go around the cell.
+    crossed: bool,
+}
+
+/// The points and the cells of a mesh.
+pub(crate) struct Geometry<'a> {
+    /// The set of points.
+    pub(crate) points: &'a str,
+    /// The dat with their coordinates.
+    pub(crate) coordinates: &'a str,
+    /// 2 or 3.
+    pub(crate) dim: usize,
+    /// Their coordinates, point after point.
+    pub(crate) values: Vec<f64>,
+    /// The cells.
+    pub(crate) cells: Vec<Cells<'a>>,
+}
+
+impl<'a> Geometry<'a> {
+    /// The geometry of a mesh that was checked: the first set with coordinates, and the maps to it of three corners or
+    /// more (one for each set), or if there are none, of two, or of one.
+    pub(crate) fn of(mesh: &'a RawMesh) -> Result<Self, Error> {
+        let Some((set, dat)) = mesh.sets.iter().find_map(|set| Some((set, mesh.coordinates(&set.name)?))) else {
+            let message = "no set has coordinates: a dat of 2 or 3 floating-point values, best called `p_x`";
+            return Err(Error::new(ErrorKind::Inconsistent, message));
+        };
+        let mut geometry = Self {
+            points: &set.name,
+            coordinates: &dat.name,
+            dim: dat.dim,
+            values: dat.values.numbers(),
+            cells: vec![],
+        };
+        let to_points = || mesh.maps.iter().filter(|map| map.to == set.name && map.from != set.name);
+        let corners = |map: &RawMap| Shape::of(map).corners(map.arity).min(3);
+        let wanted = to_points().map(corners).max().unwrap_or(0);
+        let mut seen = Vec::new();
+        for map in to_points().filter(|map| corners(map) == wanted) {
+            if !seen.contains(&map.from.as_str()) {
+                seen.push(&map.from);
+                let shape = Shape::of(map);
+                let crossed = shape == Shape::Quadrangle && geometry.is_crossed(map);
+                geometry.cells.push(Cells { map, shape, crossed });
+            }
+        }
+        Ok(geometry)
+    }
+
+    /// The coordinates of a point; the third one is 0 in the plane.
+    pub(crate) fn point(&self, point: u32) -> [f64; 3] {
+        let start = point as usize * self.dim;
+        let at = |axis: usize| if axis < self.dim { self.values[start + axis] } else { 0.0 };
+        [at(0), at(1), at(2)]
+    }
+
+    /// Some formats list the corners of a quadrangle in two rows of the same direction instead of around it. Then the
+    /// outline crosses itself, and encloses less than with the last two exchanged.
+    fn is_crossed(&self, map: &RawMap) -> bool {
+        let (mut around, mut rows) = (0.0, 0.0);
+        for row in map.rows() {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|corner| self.point(row[corner]));
+            around += area([a, b, c, d]);
+            rows += area([a, b, d, c]);
+        }
+        rows > around
+    }
+}
+
+impl Cells<'_> {
+    /// How many corners each cell has.
+    pub(crate) fn corner_count(&self) -> usize {
+        self.shape.corners(self.map.arity)
+    }
+
+    /// The corners of each cell, in an order that goes around it.
+    pub(crate) fn corners(&self, row: &[u32], corners: &mut Vec<u32>) {
+        corners.clear();
+        corners.extend_from_slice(&row[..self.shape.corners(row.len())]);
+        if self.crossed {
+            corners.swap(2, 3);
+        }
+    }
+}
+
+impl Shape {
+    /// The shape of the cells of a map: what the name of its set says, if there are enough targets for it, or else the
+    /// usual one of as many corners. Targets beyond the corners, of elements of higher order, come after them.
+    fn of(map: &RawMap) -> Self {
+        let named = [
+            ("line", Shape::Line),
+            ("triangle", Shape::Triangle),
+            ("quad", Shape::Quadrangle),
+            ("tetra", Shape::Tetrahedron),
+            ("pyramid", Shape::Pyramid),
+            ("prism", Shape::Prism),
+            ("wedge", Shape::Prism),
+            ("hexa", Shape::Hexahedron),
+        ];
+        let fits = |shape: &Shape| shape.corners(0) <= map.arity;
+        let by_name = named.iter().find(|(name, shape)| map.from.starts_with(name) && fits(shape));
+        by_name.map(|(_, shape)| *shape).unwrap_or(match map.arity {
+            1 => Shape::Point,
+            2 => Shape::Line,
+            3 => Shape::Triangle,
+            4 => Shape::Quadrangle,
+            _ => Shape::Polygon,
+        })
+    }
+
+    /// How many corners there are, given the number of targets.
+    fn corners(self, arity: usize) -> usize {
+        match self {
+            Shape::Point => 1,
+            Shape::Line => 2,
+            Shape::Triangle => 3,
+            Shape::Quadrangle | Shape::Tetrahedron => 4,
+            Shape::Pyramid => 5,
+            Shape::Prism => 6,
+            Shape::Hexahedron => 8,
+            Shape::Polygon => arity,
+        }
+    }
+}
+
+/// Twice the area of a quadrangle in space.
+fn area(corners: [[f64; 3]; 4]) -> f64 {
+    let [a, b, c, d] = corners;
+    let (u, v) = (difference(c, a), difference(d, b));
+    let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    cross.iter().map(|part| part * part).sum::<f64>().sqrt()
+}
+
+fn difference(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Geometry, Shape};
+    use crate::naca::{naca0012, naca0012_fe};
+    use crate::raw::RawMesh;
+
+    #[test]
+    fn cells_are_shown_and_not_their_edges() {
+        let mesh = naca0012(2, 3).expect("a mesh");
+        let geometry = Geometry::of(&mesh).expect("it has coordinates");
+        let maps: Vec<_> = geometry.cells.iter().map(|cells| (cells.map.name.as_str(), cells.shape)).collect();
+        assert_eq!(maps, [("pcell", Shape::Quadrangle)]);
+    }
+
+    #[test]
+    fn corners_in_two_rows_are_put_around_the_cell() {
+        for (mesh, expected) in
+            [(naca0012(6, 9).expect("a mesh"), [0, 1, 20, 19]), (naca0012_fe(6, 9).expect("a mesh"), [11, 10, 13, 12])]
+        {
+            let geometry = Geometry::of(&mesh).expect("it has coordinates");
+            let mut corners = Vec::new();
+            geometry.cells[0].corners(geometry.cells[0].map.targets(0), &mut corners);
+            assert_eq!(corners, expected);
+        }
+    }
+
+    #[test]
+    fn a_mesh_without_coordinates_has_no_geometry() {
+        let mut mesh = RawMesh::new();
+        mesh.add_set("nodes", 3);
+        assert!(Geometry::of(&mesh).is_err());
+    }
+}

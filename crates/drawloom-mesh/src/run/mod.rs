@@ -1,0 +1,22 @@
+//! Running a program.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `start` | [`Run`]: a program with its data, on a backend |
+//! | `places` | from what a loop declares to addresses |
+//! | `partials` | contributions to globals: kept apart by blocks, folded in one order on every backend |
+//! | `serial` | one iteration after the other: the reference; and the debug backend, which tries to break a program |
+//! | `threads` | blocks as tasks of the engine |
+
+#![allow(unsafe_code)]
+
+mod partials;
+mod places;
+mod serial;
+mod start;
+mod stats;
+mod threads;
+
+pub use start::{Backend, Run};
+pub use stats::{LoopStats, Strategy};
+pub use threads::{Mode, Threads};

@@ -1,0 +1,291 @@
+//! One iteration after the other: the reference. With a seed, the debug backend: in shuffled order, on copies.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::partials::{BLOCK, Slot, block_count, fold_pairwise, slots_each};
+use super::places::place_of;
+use super::start::Machine;
+use super::stats::{Clock, LoopStats, Strategy};
+use super::threads::traffic_of;
+use crate::error::{Error, ErrorKind};
+use crate::kernel::args::Folding;
+use crate::kernel::place::Place;
+use crate::kernel::site::ArgDecl;
+use crate::mesh::Mesh;
+use crate::mesh::store::{Layout, Memory, Store, Typed};
+use crate::program::statement::{Condition, LoopDecl, ScalarDecl, Statement};
+
+/// A program on one thread.
+pub(crate) struct Serial {
+    mesh: Arc<Mesh>,
+    statements: Arc<[Statement]>,
+    dats: Vec<Box<dyn Memory>>,
+    globals: Vec<Box<dyn Memory>>,
+    /// The names and runs of the repetitions that the program is in.
+    within: Vec<(Arc<str>, u64)>,
+    shuffle: Option<Shuffle>,
+    clocks: Vec<(Arc<LoopDecl>, Clock)>,
+}
+
+impl Serial {
+    pub(crate) fn new(mesh: Arc<Mesh>, statements: Arc<[Statement]>, seed: Option<u64>) -> Self {
+        let dats = mesh.dats.iter().map(|dat| dat.values.in_memory(dat.layout)).collect();
+        let globals = mesh.globals.iter().map(|global| global.values.in_memory(Layout::ByElement)).collect();
+        let mut clocks = Vec::new();
+        for_each_loop(&statements, &mut |decl| clocks.push((Arc::clone(decl), Clock::default())));
+        Self { mesh, statements, dats, globals, within: Vec::new(), shuffle: seed.map(Shuffle), clocks }
+    }
+
+    fn block(&mut self, statements: &[Statement]) -> Result<(), Error> {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<(), Error> {
+        match statement {
+            Statement::Loop(decl) => {
+                let since = Instant::now();
+                let done = self.each(decl);
+                let clock = self.clocks.iter().find(|(known, _)| Arc::ptr_eq(known, decl));
+                clock.expect("all loops are known").1.add(since, 1);
+                done
+            }
+            Statement::Scalar(decl) => self.scalar(decl),
+            Statement::Repeat { name, count, counter, body } => {
+                self.within.push((Arc::clone(name), 0));
+                for run in 0..*count {
+                    self.within.last_mut().expect("pushed above").1 = run;
+                    self.count(*counter, run);
+                    self.block(body)?;
+                }
+                self.count(*counter, *count);
+                self.within.pop();
+                Ok(())
+            }
+            Statement::While { condition, body } => {
+                while self.holds(condition) {
+                    self.block(body)?;
+                }
+                Ok(())
+            }
+            Statement::If { condition, then, otherwise } => {
+                if self.holds(condition) {
+                    self.block(then)
+                } else {
+                    self.block(otherwise)
+                }
+            }
+            Statement::RequireFinite { global } => {
+                require_finite(&self.mesh, *global, &*self.globals[*global as usize].fetch(), &self.within)
+            }
+        }
+    }
+
+    fn count(&mut self, counter: Option<u32>, run: u64) {
+        if let Some(counter) = counter {
+            self.globals[counter as usize] = Box::new(Typed(vec![[run as i64]]));
+        }
+    }
+
+    fn holds(&self, condition: &Condition) -> bool {
+        (condition.test)(self.globals[condition.global as usize].fetch().as_any())
+    }
+
+    fn scalar(&mut self, decl: &ScalarDecl) -> Result<(), Error> {
+        let places: Vec<Place> = self.places(&decl.args);
+        let run = std::panic::AssertUnwindSafe(|| (decl.body)(&places));
+        match std::panic::catch_unwind(run) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(said)) => Err(failed("scalar code", &decl.name, &said)),
+            Err(panic) => Err(failed("scalar code", &decl.name, &said_by(&*panic))),
+        }
+    }
+
+    fn places(&mut self, args: &[ArgDecl]) -> Vec<Place> {
+        let copied = self.shuffle.is_some();
+        let mut place = |arg: &ArgDecl| {
+            let (base, distance) = match *arg {
+                ArgDecl::Dat { dat, .. } => {
+                    let memory = &mut self.dats[dat as usize];
+                    (memory.base(), memory.distance())
+                }
+                ArgDecl::Global { global, .. } => (self.globals[global as usize].base(), 0),
+                ArgDecl::Index { .. } | ArgDecl::Size { .. } => (std::ptr::null_mut(), 0),
+            };
+            Place { copied, ..place_of(&self.mesh, arg, base, distance) }
+        };
+        args.iter().map(&mut place).collect()
+    }
+
+    fn each(&mut self, decl: &LoopDecl) -> Result<(), Error> {
+        let iterations = self.mesh.sets[decl.set as usize].size;
+        let mut places = self.places(&decl.args);
+        let blocks = block_count(iterations);
+        let mut partials = Partials::new(&mut places, decl, blocks);
+        let run = || -> Result<(), usize> {
+            if let Some(shuffle) = &mut self.shuffle {
+                partials.select(&mut places, 0);
+                for iteration in shuffle.order(iterations) {
+                    // SAFETY: the data is this machine's alone, maps were checked to lead to elements that exist, and the
+                    // values of a dat have the type of its handle.
+                    unsafe { decl.body.run(&places, iteration..iteration + 1)? };
+                }
+                return Ok(());
+            }
+            for block in 0..blocks {
+                partials.select(&mut places, block);
+                // SAFETY: as above.
+                unsafe { decl.body.run(&places, block * BLOCK..iterations.min((block + 1) * BLOCK))? };
+            }
+            Ok(())
+        };
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            Ok(Ok(())) => {}
+            Ok(Err(iteration)) => return Err(failed("loop", &decl.name, &not_written(iteration))),
+            Err(panic) => return Err(failed("loop", &decl.name, &said_by(&*panic))),
+        }
+        for (number, folding, mut slots, place) in partials.list {
+            if slots.is_empty() {
+                continue;
+            }
+            fold_pairwise(&mut slots, &folding);
+            let ArgDecl::Global { payload, .. } = decl.args[number] else { continue };
+            let payload = payload.map_or(std::ptr::null_mut(), |p| self.globals[p as usize].base());
+            // SAFETY: the place is that of the global itself, and the slots hold a contribution to it.
+            unsafe { (folding.apply)(&place, 0, payload, slots.as_ptr().cast()) };
+        }
+        Ok(())
+    }
+}
+
+/// The contributions of a loop to globals: the number of the argument, how to fold, the slots, the place of the global.
+struct Partials {
+    list: Vec<(usize, Folding, Vec<Slot>, Place)>,
+}
+
+impl Partials {
+    fn new(places: &mut [Place], decl: &LoopDecl, blocks: usize) -> Self {
+        let foldings = decl.body.foldings();
+        let mut list = Vec::new();
+        for (number, (arg, folding)) in decl.args.iter().zip(foldings).enumerate() {
+            if let (ArgDecl::Global { present: true, .. }, Some(folding)) = (arg, folding) {
+                let each = slots_each(&folding);
+                let mut slots = vec![0; each * blocks];
+                for slot in slots.chunks_mut(each) {
+                    // SAFETY: there is room for one contribution.
+                    unsafe { (folding.identity)(slot.as_mut_ptr().cast()) };
+                }
+                list.push((number, folding, slots, places[number]));
+            }
+        }
+        Self { list }
+    }
+
+    /// Contributions go to the slots of a block from now on.
+    fn select(&mut self, places: &mut [Place], block: usize) {
+        for (number, folding, slots, _) in &mut self.list {
+            if let Some(slot) = slots.get_mut(block * slots_each(folding)..) {
+                places[*number].base = slot.as_mut_ptr().cast();
+            }
+        }
+    }
+}
+
+impl Machine for Serial {
+    fn run(&mut self) -> Result<(), Error> {
+        self.within.clear();
+        let statements = Arc::clone(&self.statements);
+        self.block(&statements)
+    }
+
+    fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {
+        Ok(self.dats[number as usize].fetch())
+    }
+
+    fn global(&self, number: u32) -> Result<Box<dyn Store>, Error> {
+        Ok(self.globals[number as usize].fetch())
+    }
+
+    fn stats(&self) -> Vec<LoopStats> {
+        let of_loop = |(decl, clock): &(Arc<LoopDecl>, Clock)| {
+            let (bytes, reuse) = traffic_of(&self.mesh, decl);
+            LoopStats {
+                name: decl.invocation.clone(),
+                strategy: Strategy::Serial,
+                tasks: 1,
+                colours: 1,
+                repeated: 0,
+                reuse,
+                bytes,
+                executions: clock.executions(),
+                seconds: clock.seconds(),
+            }
+        };
+        self.clocks.iter().map(of_loop).collect()
+    }
+}
+
+/// Calls `f` with every loop of a program, in the order of its text.
+pub(super) fn for_each_loop(statements: &[Statement], f: &mut impl FnMut(&Arc<LoopDecl>)) {
+    for statement in statements {
+        match statement {
+            Statement::Loop(decl) => f(decl),
+            Statement::Repeat { body, .. } | Statement::While { body, .. } => for_each_loop(body, f),
+            Statement::If { then, otherwise, .. } => {
+                for_each_loop(then, f);
+                for_each_loop(otherwise, f);
+            }
+            Statement::Scalar(_) | Statement::RequireFinite { .. } => {}
+        }
+    }
+}
+
+/// Orders of iterations from a seed, each different from the last.
+struct Shuffle(u64);
+
+impl Shuffle {
+    fn next(&mut self) -> u64 {
+        // SplitMix64 (Steele, Lea and Flood, 2014).
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for last in (1..count).rev() {
+            order.swap(last, (self.next() % (last as u64 + 1)) as usize);
+        }
+        order
+    }
+}
+
+/// Refuses a global that is infinite or not a number.
+pub(super) fn require_finite(
+    mesh: &Mesh,
+    global: u32,
+    values: &dyn Store,
+    within: &[(Arc<str>, u64)],
+) -> Result<(), Error> {
+    let Some((_, component)) = values.first_not_finite() else { return Ok(()) };
+    let value = values.values().and_then(|values| values.number(component)).unwrap_or(f64::NAN);
+    let place: Vec<String> = within.iter().map(|(name, run)| format!("run {run} of `{name}`")).collect();
+    let place = if place.is_empty() { String::new() } else { format!(" in {}", place.join(", ")) };
+    let name = &mesh.globals[global as usize].name;
+    Err(Error::new(ErrorKind::NotFinite, format!("global `{name}` is {value}{place}")))
+}
+
+pub(super) fn failed(what: &str, name: &str, said: &str) -> Error {
+    Error::new(ErrorKind::Failed, format!("{what} `{name}` failed: {said}"))
+}
+
+pub(super) fn not_written(iteration: usize) -> String {
+    format!("its kernel returned without having written an argument of iteration {iteration}")
+}
+
+/// What a panic said.
+fn said_by(panic: &(dyn std::any::Any + Send)) -> String {
+    let said = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
+}

@@ -1,0 +1,238 @@
+//! Running a program on the workers of the engine.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use drawloom_runtime::{Erased, Future, Loom};
+
+use super::Threads;
+use super::blocks::Blocks;
+use super::cut::CutLoop;
+use super::lower::{Counter, Lowering, Segment};
+use crate::error::Error;
+use crate::mesh::Mesh;
+use crate::mesh::store::{Layout, Memory, Pieces, Store, of_engine};
+use crate::program::statement::{Condition, Statement};
+use crate::run::serial::for_each_loop;
+use crate::run::start::Machine;
+use crate::run::stats::LoopStats;
+
+/// How many runs of a plan may be submitted before the first is complete: enough that workers never wait for the program,
+/// and few, so that a failure is seen soon.
+const AHEAD: usize = 4;
+
+/// The values of a program in regions of a runtime.
+pub(crate) struct Data {
+    pub(crate) dats: Vec<Box<dyn Pieces>>,
+    globals: Vec<GlobalValues>,
+    /// What every piece of scalar code changes, so that they run in the order of the program.
+    order: Erased,
+}
+
+enum GlobalValues {
+    Region(Box<dyn Pieces>),
+    /// Its address; the values are kept beside it.
+    Constant(usize, #[allow(dead_code)] Mutex<Box<dyn Memory>>),
+}
+
+impl Data {
+    fn new(mesh: &Mesh, loom: &Loom, blocks: &Blocks) -> Result<Self, Error> {
+        let dat = |dat: &crate::mesh::declare::DatDecl| {
+            dat.values.in_region(loom, &dat.name, dat.layout, blocks.starts(dat.set))
+        };
+        let global = |global: &crate::mesh::declare::GlobalDecl| {
+            if global.constant {
+                let mut values = global.values.in_memory(Layout::ByElement);
+                let address = values.base().expose_provenance();
+                return Ok(GlobalValues::Constant(address, Mutex::new(values)));
+            }
+            global.values.in_region(loom, &global.name, Layout::ByElement, &[]).map(GlobalValues::Region)
+        };
+        Ok(Self {
+            dats: mesh.dats.iter().map(dat).collect::<Result<_, _>>()?,
+            globals: mesh.globals.iter().map(global).collect::<Result<_, _>>()?,
+            order: loom.vector("the order of scalar code", vec![0_u8]).erased(),
+        })
+    }
+
+    /// The region of a global that is no constant.
+    pub(crate) fn global_region(&self, global: u32) -> Option<&Erased> {
+        match &self.globals[global as usize] {
+            GlobalValues::Region(pieces) => Some(&pieces.block(0)[0]),
+            GlobalValues::Constant(..) => None,
+        }
+    }
+
+    /// Where a constant is. It stays there for as long as this lives.
+    pub(crate) fn constant_address(&self, global: u32) -> usize {
+        match &self.globals[global as usize] {
+            GlobalValues::Constant(address, _) => *address,
+            GlobalValues::Region(_) => 0,
+        }
+    }
+
+    /// What scalar code changes that changes a global, or none.
+    pub(crate) fn in_order(&self, global: Option<u32>) -> Vec<Erased> {
+        std::iter::once(&self.order).chain(global.and_then(|global| self.global_region(global))).cloned().collect()
+    }
+
+    fn global(&self, mesh: &Mesh, number: u32) -> Result<Box<dyn Store>, Error> {
+        match &self.globals[number as usize] {
+            GlobalValues::Region(pieces) => pieces.fetch(),
+            GlobalValues::Constant(..) => Ok(mesh.globals[number as usize].values.duplicate()),
+        }
+    }
+}
+
+/// The first thing that went wrong in a run, with its kind.
+#[derive(Default)]
+pub(crate) struct Trouble(Mutex<Option<Error>>);
+
+impl Trouble {
+    /// Notes an error, and gives the message to fail with.
+    pub(crate) fn note(&self, error: Error) -> String {
+        let message = error.to_string();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        message
+    }
+
+    fn take(&self) -> Option<Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// A program on the workers of the engine.
+pub(crate) struct OnThreads {
+    loom: Loom,
+    mesh: Arc<Mesh>,
+    data: Arc<Data>,
+    cuts: Vec<Arc<CutLoop>>,
+    segments: Arc<Vec<Segment>>,
+    trouble: Arc<Trouble>,
+    started: VecDeque<Future<()>>,
+}
+
+impl OnThreads {
+    pub(crate) fn new(mesh: Arc<Mesh>, statements: Arc<[Statement]>, threads: &Threads) -> Result<Self, Error> {
+        let loom = match (&threads.loom, threads.workers) {
+            (Some(loom), _) => loom.clone(),
+            (None, Some(workers)) => Loom::builder().workers(workers).build().map_err(of_engine)?,
+            (None, None) => Loom::new().map_err(of_engine)?,
+        };
+        let blocks = Blocks::new(&mesh, loom.workers(), threads.blocks);
+        let data = Arc::new(Data::new(&mesh, &loom, &blocks)?);
+        let mut cuts = Vec::new();
+        for_each_loop(&statements, &mut |decl| {
+            cuts.push(Arc::new(CutLoop::new(&mesh, &blocks, Arc::clone(decl), threads.mode)));
+        });
+        let trouble = Arc::new(Trouble::default());
+        let segments = Lowering::new(&loom, &mesh, &blocks, &data, &trouble, &cuts).block(&statements)?;
+        let started = VecDeque::new();
+        Ok(Self { loom, mesh, data, cuts, segments: Arc::new(segments), trouble, started })
+    }
+
+    fn block(&mut self, segments: &[Segment]) -> Result<(), Error> {
+        segments.iter().try_for_each(|segment| self.segment(segment))
+    }
+
+    fn segment(&mut self, segment: &Segment) -> Result<(), Error> {
+        match segment {
+            Segment::Plan(plan) => {
+                self.started.push_back(plan.start());
+                if self.started.len() > AHEAD { self.wait_for_first() } else { Ok(()) }
+            }
+            Segment::Repeat { count, counter, body } => {
+                // One before the first run; each run counts one further.
+                self.set_counter(counter.as_ref(), u64::MAX)?;
+                for _ in 0..*count {
+                    self.block(body)?;
+                }
+                self.set_counter(counter.as_ref(), *count)
+            }
+            Segment::While { condition, body } => {
+                while self.holds(condition)? {
+                    self.block(body)?;
+                }
+                Ok(())
+            }
+            Segment::If { condition, then, otherwise } => {
+                if self.holds(condition)? {
+                    self.block(then)
+                } else {
+                    self.block(otherwise)
+                }
+            }
+        }
+    }
+
+    /// Submits the setting of a counter.
+    fn set_counter(&mut self, counter: Option<&Counter>, value: u64) -> Result<(), Error> {
+        let Some(Counter { runs, global }) = counter.cloned() else { return Ok(()) };
+        let updates = self.data.in_order(global);
+        let set = self.loom.task("count").update_all(&updates).run(move |mut updates| {
+            runs.store(value, std::sync::atomic::Ordering::Relaxed);
+            if updates.len() > 1 {
+                // SAFETY: counters are globals of one `i64`, and this task changes the second region of its list alone.
+                unsafe { *updates.get_mut(1).base().cast::<i64>() = value as i64 };
+            }
+        });
+        self.started.push_back(set);
+        Ok(())
+    }
+
+    fn holds(&mut self, condition: &Condition) -> Result<bool, Error> {
+        self.wait_for_all()?;
+        Ok((condition.test)(self.data.global(&self.mesh, condition.global)?.as_any()))
+    }
+
+    fn wait_for_first(&mut self) -> Result<(), Error> {
+        match self.started.pop_front().map(Future::wait) {
+            None | Some(Ok(())) => Ok(()),
+            Some(Err(error)) => {
+                // What was submitted behind it is cancelled, or does no harm; nothing is left running.
+                for later in self.started.drain(..) {
+                    let _ = later.wait();
+                }
+                Err(self.trouble.take().unwrap_or_else(|| of_engine(error)))
+            }
+        }
+    }
+
+    fn wait_for_all(&mut self) -> Result<(), Error> {
+        while !self.started.is_empty() {
+            self.wait_for_first()?;
+        }
+        Ok(())
+    }
+}
+
+impl Machine for OnThreads {
+    fn run(&mut self) -> Result<(), Error> {
+        let segments = Arc::clone(&self.segments);
+        self.block(&segments)?;
+        self.wait_for_all()
+    }
+
+    fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {
+        self.data.dats[number as usize].fetch()
+    }
+
+    fn global(&self, number: u32) -> Result<Box<dyn Store>, Error> {
+        self.data.global(&self.mesh, number)
+    }
+
+    fn stats(&self) -> Vec<LoopStats> {
+        let of_loop = |cut: &Arc<CutLoop>| LoopStats {
+            name: cut.decl.invocation.clone(),
+            strategy: cut.strategy,
+            tasks: cut.parts.len(),
+            colours: cut.colours,
+            repeated: cut.repeated,
+            reuse: cut.reuse,
+            bytes: cut.bytes,
+            executions: cut.clock.executions(),
+            seconds: cut.clock.seconds(),
+        };
+        self.cuts.iter().map(of_loop).collect()
+    }
+}

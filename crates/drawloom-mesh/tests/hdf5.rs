@@ -1,0 +1,102 @@
+//! OP2's HDF5 files.
+#![cfg(feature = "hdf5")]
+
+mod support;
+
+use std::path::PathBuf;
+
+use drawloom_mesh::ErrorKind;
+use drawloom_mesh::files::hdf5::{Layout, read_with};
+use drawloom_mesh::files::{read, write};
+use drawloom_mesh::naca::{naca0012, naca0012_fe};
+use drawloom_mesh::raw::{RawMesh, Values};
+use fastrand::Rng;
+use support::random_mesh;
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("drawloom-hdf5-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder can be made");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The parts of a file are in the order of their names.
+fn sorted(mut mesh: RawMesh) -> RawMesh {
+    mesh.sets.sort_by(|a, b| a.name.cmp(&b.name));
+    mesh.maps.sort_by(|a, b| a.name.cmp(&b.name));
+    mesh.dats.sort_by(|a, b| a.name.cmp(&b.name));
+    mesh.constants.sort_by(|a, b| a.name.cmp(&b.name));
+    mesh
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    let folder = Folder::new("written");
+    for (number, mesh) in [naca0012(6, 9).expect("a mesh"), naca0012_fe(3, 5).expect("a mesh")]
+        .into_iter()
+        .chain((0..50).map(|seed| random_mesh(&mut Rng::with_seed(seed))))
+        .enumerate()
+    {
+        let mut mesh = mesh;
+        mesh.add_constant("gam", Values::F64(vec![1.4])).add_constant("qinf", Values::F32(vec![1.0, 0.5, 0.0, 2.0]));
+        let path = folder.0.join(format!("{number}.h5"));
+        write(&path, &mesh).expect("written");
+        assert_eq!(read(&path).expect("read"), sorted(mesh));
+    }
+    assert_eq!(std::fs::read_dir(&folder.0).expect("the folder").count(), 52, "nothing is left beside the files");
+}
+
+/// A file as OP2 writes it, with nothing that says what belongs to what.
+fn bare(path: &std::path::Path, map: &str) {
+    let file = hdf5_metno::File::create(path).expect("a file");
+    for (name, size) in [("cells", 2), ("nodes", 3)] {
+        file.new_dataset::<i32>().shape([1]).create(name).expect("a set").write_raw(&[size]).expect("written");
+    }
+    let table = file.new_dataset::<i32>().shape([2, 2]).create(map).expect("a map");
+    table.write_raw(&[0, 1, 1, 2]).expect("written");
+    let dat = file.new_dataset::<f64>().shape([3, 2]).create("p_x").expect("a dat");
+    dat.write_raw(&[0.5; 6]).expect("written");
+    file.create_group("output").expect("a group");
+}
+
+#[test]
+fn the_names_of_op2s_applications_say_what_belongs_to_what() {
+    let folder = Folder::new("known");
+    let path = folder.0.join("known.h5");
+    bare(&path, "pcell");
+    let mesh = read(&path).expect("read");
+    let map = mesh.map("pcell").expect("a map");
+    assert_eq!((map.from.as_str(), map.to.as_str(), map.table.as_slice()), ("cells", "nodes", &[0, 1, 1, 2][..]));
+    assert_eq!(mesh.dat("p_x").expect("a dat").set, "nodes");
+}
+
+#[test]
+fn a_layout_says_it_for_other_names() {
+    let folder = Folder::new("layout");
+    let path = folder.0.join("layout.h5");
+    bare(&path, "corners");
+    assert_eq!(read(&path).expect("read").dat("corners").expect("an integer table is a dat").set, "cells");
+    let mesh = read_with(&path, &Layout::new().map("corners", "cells", "nodes").dat("p_x", "nodes")).expect("read");
+    assert_eq!(mesh.map("corners").expect("a map").to, "nodes");
+    let wrong = read_with(&path, &Layout::new().map("corners", "nodes", "cells")).expect_err("sizes do not fit");
+    assert_eq!(wrong.kind(), ErrorKind::Inconsistent);
+}
+
+#[test]
+fn what_is_no_hdf5_file_is_an_error() {
+    let folder = Folder::new("broken");
+    let path = folder.0.join("broken.h5");
+    std::fs::write(&path, b"\x89HDF\r\n\x1a\nand nothing more").expect("written");
+    let error = read(&path).expect_err("broken");
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert!(error.to_string().contains("broken.h5"), "{error}");
+}

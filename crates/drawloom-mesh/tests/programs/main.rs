@@ -1,0 +1,200 @@
+//! Random programs on random meshes mean the same on every backend: bit for bit on any number of workers, and up to the order
+//! of additions where the iterations are shuffled.
+//!
+//! The meshes have repeated neighbours, isolated elements, empty sets, and maps of one to eight columns.
+
+mod kernels;
+
+use drawloom_mesh::{Backend, Dat, Global, Layout, Map, Mesh, Mode, Program, Set, Threads};
+use fastrand::Rng;
+
+/// What programs are made of: two sets, maps of one width between them, and a few dats and globals.
+struct World<const A: usize> {
+    from: Set,
+    to: Set,
+    map: Map<A>,
+    /// Leads to each element at most once.
+    once: Map<1>,
+    real: [Dat<f64, 2>; 2],
+    there: [Dat<f64, 3>; 2],
+    count: Dat<i64, 1>,
+    lowest: Dat<f64, 1>,
+    sum: Global<f64, 2>,
+    counted: Global<i64, 1>,
+    highest: Global<f64, 1>,
+    place: Global<u32, 1>,
+}
+
+fn world<const A: usize>(rng: &mut Rng) -> (Mesh, World<A>) {
+    let sizes = [0, 1, 7, 1023, 1024, 1025, 3000, 5200];
+    let to_size = sizes[rng.usize(..sizes.len())];
+    // Every iteration leads somewhere, so there is none where nothing is to lead to.
+    let from_size = if to_size == 0 { 0 } else { sizes[rng.usize(..sizes.len())] };
+    let mut mesh = Mesh::new();
+    let from = mesh.set("from", from_size).unwrap();
+    let to = mesh.set("to", to_size).unwrap();
+    let near = rng.bool();
+    let target = |rng: &mut Rng, element: usize| {
+        if near { ((element * to_size / from_size) + rng.usize(..5)).min(to_size - 1) } else { rng.usize(..to_size) }
+    };
+    let table = (0..from_size * A).map(|i| target(rng, i / A) as u32).collect();
+    let map = mesh.map::<A>("map", from, to, table).unwrap();
+    let mut order: Vec<u32> = (0..from_size.max(to_size) as u32).collect();
+    rng.shuffle(&mut order);
+    let wide = mesh.set("wide", from_size.max(to_size)).unwrap();
+    let once = mesh.map::<1>("once", from, wide, order[..from_size].to_vec()).unwrap();
+    let mut real = |name: &str, set: Set, size: usize| {
+        let values = (0..size).map(|_| [rng.f64() - 0.5, 1e3 * rng.f64()]).collect();
+        mesh.dat::<f64, 2>(name, set, values).unwrap()
+    };
+    let real = [real("real", from, from_size), real("wide real", wide, from_size.max(to_size))];
+    let mut there = |name: &str| {
+        let values = (0..to_size).map(|_| std::array::from_fn(|_| rng.f64() - 0.5)).collect();
+        mesh.dat::<f64, 3>(name, to, values).unwrap()
+    };
+    let there = [there("there"), there("also there")];
+    let count = mesh.dat_of("count", to, [0_i64]).unwrap();
+    let lowest = mesh.dat_of("lowest", to, [1e9]).unwrap();
+    if rng.bool() {
+        mesh.lay_out(real[0], Layout::ByComponent).unwrap();
+        mesh.lay_out(there[1], Layout::ByComponent).unwrap();
+    }
+    let (sum, counted) = (mesh.global("sum", [0.5, 0.0]).unwrap(), mesh.global("counted", [0_i64]).unwrap());
+    let (highest, place) = (mesh.global("highest", [-1.0]).unwrap(), mesh.global("place", [u32::MAX]).unwrap());
+    let world = World { from, to, map, once, real, there, count, lowest, sum, counted, highest, place };
+    (mesh, world)
+}
+
+/// Adds some random loops. The kernels use every kind of argument at least once among them.
+fn add_loops<const A: usize>(program: &mut Program, world: &World<A>, rng: &mut Rng, depth: usize) {
+    let World { from, to, map, once, real, there, count, lowest, sum, counted, highest, place } = *world;
+    for _ in 0..rng.usize(1..5) {
+        let column = rng.usize(..A);
+        match rng.usize(..12) {
+            0 => program.each(from, "turn").update(real[0]).index().size(to).run(kernels::turn),
+            1 => {
+                let [a, b] = if rng.bool() { there } else { [there[1], there[0]] };
+                program
+                    .each(from, "spread")
+                    .read(real[0])
+                    .read(a.through(map))
+                    .inc(b.through(map))
+                    .run(kernels::spread);
+            }
+            2 => program
+                .each(from, "add")
+                .read(real[0])
+                .inc(there[0].at(map, column))
+                .inc(there[0].at(map, A - 1))
+                .inc(sum)
+                .inc(counted)
+                .run(kernels::add),
+            3 => program
+                .each(from, "count")
+                .read(real[0])
+                .inc(count.at(map, column))
+                .min(lowest.at(map, 0))
+                .run(kernels::count),
+            4 => program.each(to, "mix").read(there[0]).update(there[1]).inc(sum).run(kernels::mix),
+            5 => program
+                .each(from, "find")
+                .index_at(map, column)
+                .read(real[0])
+                .max_with(highest, place)
+                .run(kernels::find),
+            6 => program.each(from, "scatter").read(real[0]).write(real[1].at(once, 0)).run(kernels::scatter),
+            7 => program
+                .each(from, "gather")
+                .read(there[rng.usize(..2)].at(map, column))
+                .read_if(rng.bool(), real[1].at(once, 0))
+                .write(real[0])
+                .run(kernels::gather),
+            8 => program
+                .each(from, "both")
+                .update(real[0])
+                .inc(there[1].at(map, column))
+                .inc_if(rng.bool(), count.at(map, column))
+                .run(kernels::both),
+            9 => program.each(to, "tidy").update(there[0]).inc(there[1]).min(lowest).run(kernels::tidy),
+            10 => {
+                program.scalar("halve").update(sum).read(counted).run(|sum, counted| {
+                    sum[0] *= 0.5;
+                    sum[1] += counted[0] as f64;
+                });
+            }
+            _ if depth > 0 => {
+                let times = rng.u64(..12);
+                program.repeat("again", times, |program| add_loops(program, world, rng, depth - 1));
+            }
+            _ => program.each(to, "reset").write(there[0]).read(sum).run(kernels::reset),
+        }
+    }
+}
+
+/// Everything that a program left behind, as bits.
+fn results<const A: usize>(run: &drawloom_mesh::Run, world: &World<A>) -> Vec<u64> {
+    let mut all = Vec::new();
+    for dat in world.real {
+        all.extend(run.dat(dat).unwrap().as_flattened().iter().map(|v| v.to_bits()));
+    }
+    for dat in world.there {
+        all.extend(run.dat(dat).unwrap().as_flattened().iter().map(|v| v.to_bits()));
+    }
+    all.extend(run.dat(world.count).unwrap().as_flattened().iter().map(|v| *v as u64));
+    all.extend(run.dat(world.lowest).unwrap().as_flattened().iter().map(|v| v.to_bits()));
+    all.extend(run.global(world.sum).unwrap().map(f64::to_bits));
+    all.extend(run.global(world.counted).unwrap().map(|v| v as u64));
+    all.extend(run.global(world.highest).unwrap().map(f64::to_bits));
+    all.extend(run.global(world.place).unwrap().map(u64::from));
+    all
+}
+
+fn try_program<const A: usize>(seed: u64) {
+    let mut rng = Rng::with_seed(seed);
+    let (mesh, world) = world::<A>(&mut rng);
+    let mut program = Program::new(mesh);
+    add_loops(&mut program, &world, &mut rng, 2);
+    let mut run = program.start(Backend::Serial).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    run.run().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    let expected = results(&run, &world);
+    for _ in 0..2 {
+        let (workers, blocks) = (rng.usize(1..4), rng.usize(1..7));
+        let threads = Threads::new().workers(workers).blocks(blocks);
+        let mut run = program.start(Backend::Threads(threads)).unwrap();
+        run.run().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        assert!(results(&run, &world) == expected, "seed {seed} on {workers} workers with {blocks} blocks");
+    }
+    // Nothing but the order of additions may differ.
+    let close = |run: &drawloom_mesh::Run, what: &str| {
+        for (number, (found, expected)) in results(run, &world).into_iter().zip(&expected).enumerate() {
+            let (a, b) = (f64::from_bits(found), f64::from_bits(*expected));
+            let same = found == *expected || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()));
+            assert!(same, "seed {seed}, {what}, value {number}: {a} instead of {b}");
+        }
+    };
+    let mut run = program.start(Backend::Debug { seed }).unwrap();
+    run.run().unwrap();
+    close(&run, "shuffled");
+    let threads = Threads::new().workers(2).blocks(4).mode(Mode::Fast);
+    let mut run = program.start(Backend::Threads(threads)).unwrap();
+    run.run().unwrap();
+    close(&run, "in fast mode");
+}
+
+#[test]
+fn random_programs_mean_the_same_on_every_backend() {
+    let only = std::env::var("DRAWLOOM_SEED").ok().and_then(|seed| seed.parse().ok());
+    let cases = std::env::var("DRAWLOOM_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150);
+    for seed in only.map_or(0..cases, |seed: u64| seed..seed + 1) {
+        match seed % 8 {
+            0 => try_program::<1>(seed),
+            1 => try_program::<2>(seed),
+            2 => try_program::<3>(seed),
+            3 => try_program::<4>(seed),
+            4 => try_program::<5>(seed),
+            5 => try_program::<6>(seed),
+            6 => try_program::<7>(seed),
+            _ => try_program::<8>(seed),
+        }
+    }
+}

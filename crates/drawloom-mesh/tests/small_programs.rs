@@ -1,0 +1,240 @@
+//! Small programs with known results, on every backend, each run twice so that nothing is left over from the first time.
+
+use drawloom_mesh::kernel::Acc;
+use drawloom_mesh::{Backend, Layout, Mesh, Mode, Program, Run, Threads};
+
+fn backends() -> Vec<Backend> {
+    vec![
+        Backend::Serial,
+        Backend::Debug { seed: 1 },
+        Backend::Threads(Threads::new().workers(1)),
+        Backend::Threads(Threads::new().workers(3)),
+        Backend::Threads(Threads::new().workers(2).mode(Mode::Fast)),
+    ]
+}
+
+fn on_every_backend(program: &Program, check: impl Fn(&Run, u32)) {
+    for backend in backends() {
+        let mut run = program.start(backend).unwrap();
+        for time in 1..=2 {
+            run.run().unwrap();
+            check(&run, time);
+        }
+    }
+}
+
+#[test]
+fn the_sum_of_the_first_numbers() {
+    let mut mesh = Mesh::new();
+    let xs = mesh.set("xs", 8).unwrap();
+    let sum = mesh.global("sum", [0_i64]).unwrap();
+    let mut program = Program::new(mesh);
+    program.each(xs, "iota").index().inc(sum).run(|index, sum| sum[0] += index as i64);
+    on_every_backend(&program, |run, time| assert_eq!(run.global(sum).unwrap(), [28 * i64::from(time)]));
+}
+
+#[test]
+fn a_dot_product_through_maps() {
+    let mut mesh = Mesh::new();
+    let (xs, pairs) = (mesh.set("xs", 8).unwrap(), mesh.set("pairs", 8).unwrap());
+    let same = mesh.map::<1>("same", pairs, xs, (0..8).collect()).unwrap();
+    let x = mesh.dat("x", xs, (0..8).map(|i| [f64::from(i)]).collect()).unwrap();
+    let y = mesh.dat("y", xs, (0..8).map(|i| [f64::from(i)]).collect()).unwrap();
+    let product = mesh.dat_of("product", pairs, [0.0]).unwrap();
+    let sum = mesh.global("sum", [0.0]).unwrap();
+    let mut program = Program::new(mesh);
+    program.scalar("reset").update(sum).run(|sum| sum[0] = 0.0);
+    program
+        .each(pairs, "multiply")
+        .read(x.at(same, 0))
+        .read(y.at(same, 0))
+        .write(product)
+        .run(|x, y, product| product.set([x[0] * y[0]]));
+    program.each(pairs, "add").read(product).inc(sum).run(|product, sum| sum[0] += product[0]);
+    on_every_backend(&program, |run, _| assert_eq!(run.global(sum).unwrap(), [140.0]));
+}
+
+#[test]
+fn dot_products_of_odd_and_even_elements() {
+    for (n, expected) in [(4_u32, [4.0, 10.0]), (8, [56.0, 84.0])] {
+        let mut mesh = Mesh::new();
+        let xs = mesh.set("xs", n as usize).unwrap();
+        let sums = mesh.set("sums", 2).unwrap();
+        let which = mesh.map::<1>("which", xs, sums, (0..n).map(|i| i % 2).collect()).unwrap();
+        let x = mesh.dat("x", xs, (0..n).map(|i| [f64::from(i)]).collect()).unwrap();
+        let sum = mesh.dat_of("sum", sums, [0.0]).unwrap();
+        let mut program = Program::new(mesh);
+        program.each(sums, "zero").write(sum).run(|sum| sum.set([0.0]));
+        program.each(xs, "add").read(x).inc(sum.at(which, 0)).run(|x, sum| sum[0] += x[0] * x[0]);
+        on_every_backend(&program, |run, _| assert_eq!(run.dat(sum).unwrap().as_flattened(), expected));
+    }
+}
+
+#[test]
+fn scalar_code_and_control_flow() {
+    let mut mesh = Mesh::new();
+    let (x, y) = (mesh.global("x", [10_i64]).unwrap(), mesh.global("y", [0_i64]).unwrap());
+    let (goes_on, count) = (mesh.global("goes on", [true]).unwrap(), mesh.global("count", [0_i64]).unwrap());
+    let seen = mesh.global("seen", [0_i64]).unwrap();
+    let mut program = Program::new(mesh);
+    program.scalar("begin").update(x).update(y).update(goes_on).update(seen).run(|x, y, goes_on, seen| {
+        (*x, *y, *goes_on, *seen) = ([10], [0], [true], [0]);
+    });
+    program.while_true(goes_on, |program| {
+        program.scalar("move").update(x).update(y).update(goes_on).run(|x, y, goes_on| {
+            (x[0], y[0]) = (x[0] - 1, y[0] + 1);
+            goes_on[0] = x[0] > 0;
+        });
+    });
+    program.if_true(
+        x,
+        |program| program.scalar("wrong").update(y).run(|y| y[0] = -1),
+        |program| {
+            // Both few and many runs: one is recorded in full, the other replayed.
+            program.repeat_with("few", count, 3, |program| {
+                program.scalar("note").read(count).update(seen).run(|count, seen| seen[0] = 10 * seen[0] + count[0]);
+            });
+            program.scalar("after").read(count).update(seen).run(|count, seen| seen[0] = 10 * seen[0] + count[0]);
+            program.repeat_with("many", count, 20, |program| {
+                program.scalar("note").read(count).update(seen).run(|count, seen| seen[0] += count[0]);
+            });
+        },
+    );
+    on_every_backend(&program, |run, _| {
+        assert_eq!((run.global(x).unwrap(), run.global(y).unwrap()), ([0], [10]));
+        assert_eq!(run.global(count).unwrap(), [20], "after a repetition, the counter is the number of runs");
+        assert_eq!(run.global(seen).unwrap(), [123 + 190]);
+    });
+}
+
+/// OP2's `jac1`: two sweeps of a Jacobi-like iteration on a grid of 5 x 5, with an edge from each node to itself.
+#[test]
+fn jacobi_on_a_grid() {
+    const SIDE: usize = 5;
+    for layout in [Layout::ByElement, Layout::ByComponent] {
+        let number = |i: usize, j: usize| (i + j * SIDE) as u32;
+        let (mut table, mut a, mut r) = (Vec::new(), Vec::new(), vec![[0.0, 0.0]; SIDE * SIDE]);
+        for (i, j) in (0..SIDE * SIDE).map(|n| (n % SIDE, n / SIDE)) {
+            table.extend([number(i, j), number(i, j)]);
+            a.push([-1.0, 0.0, 0.0]);
+            for (di, dj) in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
+                match (i.checked_add_signed(di), j.checked_add_signed(dj)) {
+                    (Some(x), Some(y)) if x < SIDE && y < SIDE => {
+                        table.extend([number(i, j), number(x, y)]);
+                        a.push([0.25, 0.0, 0.0]);
+                    }
+                    _ => r[number(i, j) as usize][0] += 0.25,
+                }
+            }
+        }
+        let mut mesh = Mesh::new();
+        let (nodes, edges) = (mesh.set("nodes", SIDE * SIDE).unwrap(), mesh.set("edges", a.len()).unwrap());
+        let ends = mesh.map::<2>("ends", edges, nodes, table).unwrap();
+        // As `jac2`: of each dat only one component is used, and their numbers differ.
+        let a = mesh.dat::<f64, 3>("a", edges, a).unwrap();
+        let r = mesh.dat::<f64, 2>("r", nodes, r).unwrap();
+        let u = mesh.dat_of::<f64, 2>("u", nodes, [0.0; 2]).unwrap();
+        let du = mesh.dat_of::<f64, 3>("du", nodes, [0.0; 3]).unwrap();
+        for dat in [a, du] {
+            mesh.lay_out(dat, layout).unwrap();
+        }
+        let (sum, max) = (mesh.global("sum", [0.0]).unwrap(), mesh.global("max", [0.0]).unwrap());
+        let beta = mesh.constant("beta", [1.0]).unwrap();
+        let mut program = Program::new(mesh);
+        program.each(nodes, "begin").write(u).run(|u| u.set([0.0; 2]));
+        program.repeat("sweep", 2, |program| {
+            program
+                .each(edges, "res")
+                .read(a)
+                .read(u.at(ends, 1))
+                .read(beta)
+                .inc(du.at(ends, 0))
+                .run(|a, u, beta, du| du[0] += beta[0] * a[0] * u[0]);
+            program.scalar("reset").update(sum).update(max).run(|sum, max| (sum[0], max[0]) = (0.0, 0.0));
+            program.each(nodes, "update").read(r).update(du).update(u).inc(sum).max(max).run(|r, du, u, sum, max| {
+                u[0] += du[0] + r[0];
+                du[0] = 0.0;
+                sum[0] += u[0] * u[0];
+                max[0].offer(u[0]);
+            });
+        });
+        on_every_backend(&program, |run, _| {
+            let rms = (run.global(sum).unwrap()[0] / (SIDE * SIDE) as f64).sqrt();
+            assert!((rms - 0.386491).abs() < 1e-6, "{rms}");
+            assert_eq!(run.global(max).unwrap(), [0.625]);
+            let found: Vec<f64> = run.dat(u).unwrap().iter().map(|u| u[0]).collect();
+            let expected = [
+                0.625, 0.4375, 0.375, 0.4375, 0.625, 0.4375, 0.125, 0.0625, 0.125, 0.4375, 0.375, 0.0625, 0.0, 0.0625,
+                0.375, 0.4375, 0.125, 0.0625, 0.125, 0.4375, 0.625, 0.4375, 0.375, 0.4375, 0.625,
+            ];
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-12, "{found} instead of {expected}");
+            }
+        });
+    }
+}
+
+/// Directly and through a map, one loop adds to the same dat: what comes directly is never zeroed.
+#[test]
+fn increments_directly_and_through_a_map() {
+    let n = 3000;
+    let mut mesh = Mesh::new();
+    let xs = mesh.set("xs", n).unwrap();
+    let next = mesh.map::<1>("next", xs, xs, (0..n as u32).map(|i| (i + 1) % n as u32).collect()).unwrap();
+    let x = mesh.dat_of("x", xs, [0.0]).unwrap();
+    let mut program = Program::new(mesh);
+    program.repeat("twice", 2, |program| {
+        program.each(xs, "both").inc(x).inc(x.at(next, 0)).index().run(|here, there, index| {
+            here[0] += 1.0;
+            there[0] += index as f64;
+        });
+    });
+    on_every_backend(&program, |run, time| {
+        let expected = |i: usize| 2.0 * f64::from(time) * (1.0 + ((i + n - 1) % n) as f64);
+        for (i, x) in run.dat(x).unwrap().iter().enumerate() {
+            assert_eq!(x[0], expected(i), "element {i}");
+        }
+    });
+}
+
+#[test]
+fn structs_and_truth_values_are_elements_too() {
+    drawloom_runtime::portable! {
+        #[derive(Debug, PartialEq)]
+        struct Particle {
+            position: [f32; 3],
+            species: u8,
+        }
+    }
+    let mut mesh = Mesh::new();
+    let particles = mesh.set("particles", 2000).unwrap();
+    let at = mesh.dat_of("at", particles, [Particle { position: [0.0; 3], species: 1 }]).unwrap();
+    let alive = mesh.dat_of("alive", particles, [false]).unwrap();
+    mesh.lay_out(at, Layout::ByComponent).unwrap();
+    let mut program = Program::new(mesh);
+    program.each(particles, "drift").index().update(at).write(alive).run(|index, at, alive| {
+        at[0].position[1] = index as f32;
+        alive.set([index % 2 == 0]);
+    });
+    on_every_backend(&program, |run, _| {
+        assert_eq!(run.dat(at).unwrap()[1999][0], Particle { position: [0.0, 1999.0, 0.0], species: 1 });
+        assert_eq!(run.dat(alive).unwrap()[..2], [[true], [false]]);
+    });
+}
+
+#[test]
+fn loops_over_empty_sets_do_nothing() {
+    let mut mesh = Mesh::new();
+    let (none, some) = (mesh.set("none", 0).unwrap(), mesh.set("some", 5).unwrap());
+    let nowhere = mesh.map::<2>("nowhere", none, some, Vec::new()).unwrap();
+    let x = mesh.dat_of("x", some, [1.0]).unwrap();
+    let y = mesh.dat_of("y", none, [1.0]).unwrap();
+    let sum = mesh.global("sum", [2.0]).unwrap();
+    let mut program = Program::new(mesh);
+    let kernel = |_: &[f64; 1], _: &mut [[Acc<f64>; 1]; 2], sum: &mut [Acc<f64>; 1]| sum[0] += 1.0;
+    program.each(none, "nothing").read(y).inc(x.through(nowhere)).inc(sum).run(kernel);
+    on_every_backend(&program, |run, _| {
+        assert_eq!(run.global(sum).unwrap(), [2.0]);
+        assert_eq!(run.dat(x).unwrap(), [[1.0]; 5]);
+    });
+}
