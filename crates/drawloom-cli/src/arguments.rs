@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::bench;
-use crate::commands::plot;
+use crate::commands::{event, plot};
 use crate::mesh;
 use crate::output::Color;
 use crate::run;
@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Stats(Stats),
     Convert(Convert),
     Rules(Rules),
+    Event(event::Arguments),
     /// Run a program that comes with drawloom
     Run(run::Arguments),
     Mesh(mesh::Arguments),

@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod convert;
+pub(crate) mod event;
 mod explain;
 mod fmt;
 mod order;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
         Command::Stats(arguments) => stats::run(&arguments, output),
         Command::Convert(arguments) => convert::run(&arguments, output),
         Command::Rules(arguments) => rules::run(&arguments, output),
+        Command::Event(arguments) => event::run(&arguments, output),
         Command::Run(arguments) => programs::run(&arguments, output),
         Command::Mesh(arguments) => mesh::run(&arguments, output),
         Command::Plot(arguments) => plot::run(&arguments, output),

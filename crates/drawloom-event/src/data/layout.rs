@@ -1,0 +1,251 @@
+//! Where each member of a record lies: at the offset that a C compiler would give it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::field::{Field, Plain};
+use super::json;
+use super::types::{Member, Tuple, Type};
+use crate::error::{Error, ErrorKind, Result, check_name};
+
+/// A record is at most so large, so that a slip in a declaration cannot ask for all memory.
+const LARGEST: usize = 1 << 24;
+
+/// Types inside of types are followed so deep.
+const DEEPEST: usize = 32;
+
+/// The type of a record, with the place of each member. Cloning is cheap.
+#[derive(Clone)]
+pub struct Layout(Arc<Body>);
+
+struct Body {
+    tuple: Tuple,
+    size: usize,
+    /// The record of all defaults, as words.
+    default: Vec<u64>,
+}
+
+impl Layout {
+    /// The layout of a tuple.
+    ///
+    /// # Errors
+    /// When a name is no identifier or used twice, a default is not of its type, or the record is larger than 16 MiB or
+    /// nested deeper than 32 levels.
+    pub fn new(tuple: Tuple) -> Result<Self> {
+        let (size, _) = measure_tuple(&tuple, 0)?;
+        let mut default = vec![0; size.div_ceil(8)];
+        json::fill_defaults(&tuple, &mut bytemuck::cast_slice_mut(&mut default)[..size])?;
+        Ok(Self(Arc::new(Body { tuple, size, default })))
+    }
+
+    /// The layout without members.
+    pub fn empty() -> Self {
+        Self(Arc::new(Body { tuple: Tuple::new(), size: 0, default: Vec::new() }))
+    }
+
+    /// The members.
+    pub fn tuple(&self) -> &Tuple {
+        &self.0.tuple
+    }
+
+    /// How many bytes a record takes: what `sizeof` says in C, and nothing for no members.
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// How many words of eight bytes a record takes.
+    pub(crate) fn words(&self) -> usize {
+        self.0.default.len()
+    }
+
+    /// The record of all defaults.
+    pub fn default_bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.0.default)[..self.0.size]
+    }
+
+    /// A member, found once by its name and reached by number from then on. A path such as `points[3].x` names a member
+    /// inside of others.
+    ///
+    /// # Errors
+    /// When there is no such member, or it is not of the Rust type.
+    pub fn field<T: Plain>(&self, path: &str) -> Result<Field<T>> {
+        let (offset, ty) = self.find(path)?;
+        if !T::is_of(ty) {
+            let message = format!("the member {path:?} is no {}: it is declared as {ty:?}", std::any::type_name::<T>());
+            return Err(Error::new(ErrorKind::Type, message));
+        }
+        Ok(Field::at(offset))
+    }
+
+    /// A member as any plain Rust type of the same size, such as a struct with `repr(C)`.
+    ///
+    /// # Errors
+    /// When there is no such member, its size differs, or its place does not suit the alignment of the Rust type.
+    pub fn field_as<T: bytemuck::Pod>(&self, path: &str) -> Result<Field<T>> {
+        let (offset, ty) = self.find(path)?;
+        let (size, _) = measure(ty, 0)?;
+        if size != size_of::<T>() || offset % align_of::<T>() != 0 {
+            let message = format!(
+                "the member {path:?} takes {size} bytes at {offset}, which does not suit {}",
+                std::any::type_name::<T>()
+            );
+            return Err(Error::new(ErrorKind::Type, message));
+        }
+        Ok(Field::at(offset))
+    }
+
+    /// The offset and the type of a member.
+    fn find(&self, path: &str) -> Result<(usize, &Type)> {
+        let missing = || Error::new(ErrorKind::Type, format!("there is no member {path:?}"));
+        let (mut offset, mut tuple, mut found) = (0, Some(&self.0.tuple), None);
+        for part in path.split('.') {
+            let mut indices = part.split('[');
+            let name = indices.next().unwrap_or_default();
+            let (at, member) = tuple.and_then(|tuple| offset_of(tuple, name)).ok_or_else(missing)?;
+            offset += at;
+            let mut ty = &member.ty;
+            for index in indices {
+                let index: usize = index.strip_suffix(']').and_then(|n| n.parse().ok()).ok_or_else(missing)?;
+                let Type::Array(element, length) = ty else { return Err(missing()) };
+                if index >= *length {
+                    return Err(missing());
+                }
+                offset += index * measure(element, 0)?.0;
+                ty = element;
+            }
+            tuple = if let Type::Tuple(inner) = ty { Some(inner) } else { None };
+            found = Some(ty);
+        }
+        Ok((offset, found.ok_or_else(missing)?))
+    }
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layout").field("size", &self.0.size).field("tuple", &self.0.tuple).finish()
+    }
+}
+
+impl TryFrom<Tuple> for Layout {
+    type Error = Error;
+
+    fn try_from(tuple: Tuple) -> Result<Self> {
+        Self::new(tuple)
+    }
+}
+
+/// The offset of a member in its tuple. The tuple was measured before, so nothing overflows.
+fn offset_of<'t>(tuple: &'t Tuple, name: &str) -> Option<(usize, &'t Member)> {
+    placed(tuple).find(|(_, member)| member.name == name)
+}
+
+/// The members of a measured tuple with their offsets.
+pub(crate) fn placed(tuple: &Tuple) -> impl Iterator<Item = (usize, &Member)> {
+    let mut end = 0;
+    tuple.members().iter().map(move |member| {
+        let (size, align) = measure(&member.ty, 0).unwrap_or((0, 1));
+        let offset = end_aligned(end, align);
+        end = offset + size;
+        (offset, member)
+    })
+}
+
+fn end_aligned(end: usize, align: usize) -> usize {
+    end.next_multiple_of(align)
+}
+
+/// Size and alignment of a type.
+pub(crate) fn measure(ty: &Type, depth: usize) -> Result<(usize, usize)> {
+    if depth > DEEPEST {
+        return Err(Error::new(ErrorKind::Type, format!("types are nested deeper than {DEEPEST} levels")));
+    }
+    match ty {
+        Type::Scalar(scalar) => Ok((scalar.size(), scalar.size())),
+        Type::Array(element, length) => {
+            let (size, align) = measure(element, depth + 1)?;
+            let size = size
+                .checked_mul(*length)
+                .filter(|size| *size <= LARGEST && *length <= LARGEST)
+                .ok_or_else(too_large)?;
+            Ok((size, align))
+        }
+        Type::Tuple(tuple) => measure_tuple(tuple, depth + 1),
+    }
+}
+
+fn measure_tuple(tuple: &Tuple, depth: usize) -> Result<(usize, usize)> {
+    let (mut end, mut greatest) = (0, 1);
+    let mut names = FxHashSet::default();
+    for member in tuple.members() {
+        check_name("a member", &member.name)?;
+        if !names.insert(&member.name) {
+            return Err(Error::new(ErrorKind::Type, format!("two members are called {:?}", member.name)));
+        }
+        let (size, align) =
+            measure(&member.ty, depth).map_err(|e| e.within(format_args!("member {:?}", member.name)))?;
+        end = end_aligned(end, align) + size;
+        greatest = greatest.max(align);
+        if end > LARGEST {
+            return Err(too_large());
+        }
+    }
+    Ok((end_aligned(end, greatest), greatest))
+}
+
+fn too_large() -> Error {
+    Error::new(ErrorKind::Type, format!("the record is larger than {LARGEST} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Layout;
+    use crate::data::types::{Scalar, Tuple, Type};
+
+    #[test]
+    fn members_lie_where_c_puts_them() {
+        let inner = Tuple::new().with("a", Scalar::U8).with("b", Scalar::F64);
+        let tuple = Tuple::new()
+            .with("x", Scalar::U8)
+            .with("y", Scalar::U32)
+            .with("z", Type::array(inner, 2))
+            .with("w", Scalar::U16);
+        let layout = Layout::new(tuple).unwrap();
+        assert_eq!(layout.size(), 48);
+        assert_eq!(layout.field::<u32>("y").unwrap().offset(), 4);
+        assert_eq!(layout.field::<f64>("z[1].b").unwrap().offset(), 32);
+        assert_eq!(layout.field::<u16>("w").unwrap().offset(), 40);
+    }
+
+    #[test]
+    fn what_is_not_there_or_of_another_type_is_refused_by_name() {
+        let layout = Layout::new(Tuple::new().with("x", Type::array(Scalar::F32, 3))).unwrap();
+        assert!(layout.field::<[f32; 3]>("x").is_ok());
+        for path in ["y", "x.y", "x[3]", "x[", "x[1][0]", ""] {
+            assert!(layout.field::<f32>(path).unwrap_err().to_string().contains(&format!("no member {path:?}")));
+        }
+        assert!(layout.field::<[f32; 4]>("x").unwrap_err().to_string().contains("\"x\" is no [f32; 4]"));
+    }
+
+    #[test]
+    fn absurd_declarations_are_refused() {
+        let large = Tuple::new().with("x", Type::array(Type::array(Scalar::U8, usize::MAX), usize::MAX));
+        assert!(Layout::new(large).unwrap_err().to_string().contains("larger than"));
+        let hollow = Tuple::new().with("x", Type::array(Tuple::new(), usize::MAX));
+        assert!(Layout::new(hollow).unwrap_err().to_string().contains("larger than"));
+        let mut deep = Type::from(Scalar::U8);
+        for _ in 0..100 {
+            deep = Type::array(deep, 1);
+        }
+        assert!(Layout::new(Tuple::new().with("x", deep)).unwrap_err().to_string().contains("nested deeper"));
+        let twice = Tuple::new().with("x", Scalar::U8).with("x", Scalar::U8);
+        assert!(Layout::new(twice).unwrap_err().to_string().contains("two members are called \"x\""));
+    }
+}

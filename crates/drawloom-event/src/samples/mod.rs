@@ -1,0 +1,23 @@
+//! Graph types to try things with. Each comes with C text of its handlers, so that other tools of the family can run the
+//! exported files.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | [`ring`] | a token goes around |
+//! | [`heat`] | heat spreads over a grid, without a global clock |
+//! | [`storm`] | waves flood a graph, each after the one before has calmed down |
+
+pub mod heat;
+pub mod ring;
+pub mod storm;
+
+use crate::xml::Registry;
+
+/// A registry of all samples.
+pub fn registry() -> Registry {
+    let mut registry = Registry::new();
+    for graph_type in [ring::graph_type(), heat::graph_type(), storm::graph_type()] {
+        registry.register(&graph_type).expect("the samples have different names");
+    }
+    registry
+}
