@@ -55,11 +55,11 @@ pub mod raw;
 pub mod renumber;
 mod run;
 
+/// Who decides which message arrives next.
+pub use drawloom_event::Executor;
 pub use element::{Kind, Number, Ordered};
 pub use error::{Error, ErrorKind};
 pub use event::Events;
-/// Who decides which message arrives next.
-pub use drawloom_event::Executor;
 pub use mesh::{Constant, Dat, Global, Layout, Map, Mesh, Set};
 pub use program::{Append, AtMostSixteenArguments, Each, Program, Scalar, Truth};
 pub use run::{Backend, LoopStats, MessageCounts, Mode, Run, Strategy, Threads};

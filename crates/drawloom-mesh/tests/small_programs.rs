@@ -1,7 +1,7 @@
 //! Small programs with known results, on every backend, each run twice so that nothing is left over from the first time.
 
 use drawloom_mesh::kernel::Acc;
-use drawloom_mesh::{Backend, Layout, Mesh, Mode, Program, Run, Threads};
+use drawloom_mesh::{Backend, Events, Executor, Layout, Mesh, Mode, Program, Run, Threads};
 
 fn backends() -> Vec<Backend> {
     vec![
@@ -10,6 +10,11 @@ fn backends() -> Vec<Backend> {
         Backend::Threads(Threads::new().workers(1)),
         Backend::Threads(Threads::new().workers(3)),
         Backend::Threads(Threads::new().workers(2).mode(Mode::Fast)),
+        Backend::Events(Events::new()),
+        Backend::Events(Events::new().executor(Executor::Lifo)),
+        Backend::Events(Events::new().executor(Executor::Random { seed: 2 })),
+        Backend::Events(Events::new().executor(Executor::Delay { probability: 0.5, seed: 3 })),
+        Backend::Events(Events::new().executor(Executor::Parallel { workers: 2 })),
     ]
 }
 

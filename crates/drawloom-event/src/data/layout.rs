@@ -96,6 +96,14 @@ impl Layout {
         Ok(Field::at(offset))
     }
 
+    /// Where a member is, by a path as for [`Layout::field`], whatever its type.
+    ///
+    /// # Errors
+    /// When there is no such member.
+    pub fn offset_of(&self, path: &str) -> Result<usize> {
+        self.find(path).map(|(offset, _)| offset)
+    }
+
     /// The offset and the type of a member.
     fn find(&self, path: &str) -> Result<(usize, &Type)> {
         let missing = || Error::new(ErrorKind::Type, format!("there is no member {path:?}"));

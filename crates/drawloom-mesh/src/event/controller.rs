@@ -22,11 +22,22 @@ pub(super) enum Step {
     /// Goes on at another step unless a global is true.
     Unless(Condition, usize),
     /// Sets the number of a repetition's run, and the global that shows it.
-    Set { run: usize, global: Option<u32>, to: u64 },
+    Set {
+        run: usize,
+        global: Option<u32>,
+        to: u64,
+    },
     /// The next run of a repetition.
-    Next { run: usize, global: Option<u32> },
+    Next {
+        run: usize,
+        global: Option<u32>,
+    },
     /// Goes on at another step when a repetition has had its runs.
-    AfterRuns { run: usize, count: u64, to: usize },
+    AfterRuns {
+        run: usize,
+        count: u64,
+        to: usize,
+    },
     /// Stops unless a global is finite. The repetitions around it, by name and number.
     RequireFinite(u32, Vec<(Arc<str>, usize)>),
     /// The end of the program.
@@ -130,7 +141,9 @@ impl Handlers for Controller {
         let loop_number = pin.index();
         let state = device.state.as_mut_ptr();
         for (arg, at, folding) in &self.ends[loop_number] {
-            let ArgDecl::Global { global, payload, .. } = self.invocations[loop_number].decl.args[*arg] else { continue };
+            let ArgDecl::Global { global, payload, .. } = self.invocations[loop_number].decl.args[*arg] else {
+                continue;
+            };
             let of = |global: u32| self.globals[global as usize].expect("a loop contributes to no constant");
             // SAFETY: the offsets are those of members, within the state and within the message, of the types of the
             // argument; the state is this device's alone.
@@ -188,7 +201,9 @@ impl Controller {
             Step::Jump(to) => next = *to,
             Step::Unless(condition, to) => {
                 // SAFETY: the global has the type that it was declared with.
-                let values = unsafe { self.mesh.globals[condition.global as usize].values.read_at(self.at(device, condition.global)) };
+                let values = unsafe {
+                    self.mesh.globals[condition.global as usize].values.read_at(self.at(device, condition.global))
+                };
                 if !(condition.test)(values.as_any()) {
                     next = *to;
                 }

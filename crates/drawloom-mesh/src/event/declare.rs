@@ -147,7 +147,8 @@ pub(super) fn declare(
             end.add(name, ty);
         }
         messages.insert(format!("{}_end", invocation.name), end.layout()?);
-        for through in invocation.reads.iter().map(|read| Through { whole: false, ..*read }).chain(invocation.writes.clone())
+        for through in
+            invocation.reads.iter().map(|read| Through { whole: false, ..*read }).chain(invocation.writes.clone())
         {
             let element = type_of(&*mesh.dats[through.dat as usize].values);
             let mut value = Members::default();
@@ -174,9 +175,8 @@ pub(super) fn declare(
         state.add(names.global(number as u32), type_of(&*global.values));
     }
     let state = state.layout()?;
-    let globals: Vec<Option<usize>> = (0..mesh.globals.len() as u32)
-        .map(|global| state.offset_of(&names.global(global)).ok())
-        .collect();
+    let globals: Vec<Option<usize>> =
+        (0..mesh.globals.len() as u32).map(|global| state.offset_of(&names.global(global)).ok()).collect();
     let mut device = DeviceType::builder("controller").state(state.clone());
     for invocation in invocations.iter() {
         let message = format!("{}_end", invocation.name);
@@ -219,7 +219,7 @@ pub(super) fn declare(
         end_received: offset(&state, "end_received")?,
         runs: offset(&state, "runs")?,
         constants: constants(mesh, &names, &graph)?,
-        globals,
+        globals: globals.clone(),
         begins: invocations.iter().map(begins).collect::<Result<_, _>>()?,
         ends: invocations.iter().map(ends).collect::<Result<_, _>>()?,
         responders: invocations.iter().map(|invocation| invocation.responders(mesh) as u32).collect(),
@@ -329,7 +329,12 @@ fn declare_set(
             let message = message_of(names, write.dat, Some(write));
             device = device.output(OutputPin::new(format!("{name}_arg{}_write_send", write.arg), message));
             let size = mesh.dats[write.dat as usize].values.bytes_each() * write.columns;
-            outputs.push(Output::WriteSend { on, bit: write_bits, from: offset(&state, &buffer(name, write.arg))?, size });
+            outputs.push(Output::WriteSend {
+                on,
+                bit: write_bits,
+                from: offset(&state, &buffer(name, write.arg))?,
+                size,
+            });
             write_bits += 1;
         }
         // What is written to this set's devices: a pin for each dat, and another one for messages of another length.

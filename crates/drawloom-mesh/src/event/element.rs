@@ -68,11 +68,26 @@ pub(super) enum Input {
 
 /// What a pin sends.
 pub(super) enum Output {
-    ReadSend { on: usize, bit: u32, from: usize, size: usize },
-    Execute { on: usize },
-    WriteSend { on: usize, bit: u32, from: usize, size: usize },
+    ReadSend {
+        on: usize,
+        bit: u32,
+        from: usize,
+        size: usize,
+    },
+    Execute {
+        on: usize,
+    },
+    WriteSend {
+        on: usize,
+        bit: u32,
+        from: usize,
+        size: usize,
+    },
     /// Contributions to globals: where they go in the message, where they are, and what they are elsewhere.
-    End { on: usize, parts: Vec<(usize, Option<usize>, Folding)> },
+    End {
+        on: usize,
+        parts: Vec<(usize, Option<usize>, Folding)>,
+    },
 }
 
 /// The devices of one set.
@@ -157,7 +172,8 @@ impl Handlers for Elements {
             if number(device.state, at + IN_PROGRESS) == 0 {
                 continue;
             }
-            let (reads, writes) = (number(device.state, at + READ_SEND_MASK), number(device.state, at + WRITE_SEND_MASK));
+            let (reads, writes) =
+                (number(device.state, at + READ_SEND_MASK), number(device.state, at + WRITE_SEND_MASK));
             let received = number(device.state, at + READ_RECV_COUNT);
             for bit in 0..on.reads {
                 pins.insert_if(OutputId(on.first_read + bit), reads >> bit & 1 == 1);
@@ -167,10 +183,8 @@ impl Handlers for Elements {
             }
             pins.insert_if(OutputId(on.execute), received == on.read_recv_total);
             let written = number(device.state, at + WRITE_RECV_COUNT);
-            let is_end = received == 0
-                && written == number(device.properties, on.write_recv_total)
-                && reads == 0
-                && writes == 0;
+            let is_end =
+                received == 0 && written == number(device.properties, on.write_recv_total) && reads == 0 && writes == 0;
             pins.insert_if(OutputId(on.end), is_end);
         }
     }

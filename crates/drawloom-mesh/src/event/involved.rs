@@ -106,9 +106,7 @@ impl Invocation {
 
     /// The arguments that contribute to globals.
     pub(super) fn contributions(&self) -> Vec<usize> {
-        let contributes = |declared: &ArgDecl| {
-            matches!(declared, ArgDecl::Global { access, present: true, .. } if access.contributes())
-        };
+        let contributes = |declared: &ArgDecl| matches!(declared, ArgDecl::Global { access, present: true, .. } if access.contributes());
         (0..self.decl.args.len()).filter(|arg| contributes(&self.decl.args[*arg])).collect()
     }
 }

@@ -5,7 +5,7 @@
 
 mod kernels;
 
-use drawloom_mesh::{Backend, Dat, Global, Layout, Map, Mesh, Mode, Program, Set, Threads};
+use drawloom_mesh::{Backend, Dat, Events, Executor, Global, Layout, Map, Mesh, Mode, Program, Set, Threads};
 use fastrand::Rng;
 
 /// What programs are made of: two sets, maps of one width between them, and a few dats and globals.
@@ -179,6 +179,18 @@ fn try_program<const A: usize>(seed: u64) {
     let mut run = program.start(Backend::Threads(threads)).unwrap();
     run.run().unwrap();
     close(&run, "in fast mode");
+    // As messages, in turn with each executor. The last two are for small programs: they take a step for each message.
+    let executors = [
+        Executor::Fifo,
+        Executor::Lifo,
+        Executor::Parallel { workers: 2 },
+        Executor::Random { seed },
+        Executor::Delay { probability: 0.3, seed },
+    ];
+    let executor = executors[rng.usize(..executors.len())];
+    let mut run = program.start(Backend::Events(Events::new().executor(executor))).unwrap();
+    run.run().unwrap_or_else(|e| panic!("seed {seed} under {executor:?}: {e}"));
+    close(&run, "as messages");
 }
 
 #[test]
