@@ -73,6 +73,8 @@ pub(crate) struct Now {
 pub(crate) struct Part {
     pub(crate) instance: Arc<Instance>,
     pub(crate) topology: Arc<Topology>,
+    /// The properties of the graph, as one row.
+    graph: Rows,
     kinds: Vec<Kind>,
     pub(crate) context: Context,
     pub(crate) counts: Counts,
@@ -128,6 +130,7 @@ impl Part {
         Self {
             message: vec![0; kinds.iter().flat_map(|k| &k.outputs).map(|o| o.words).max().unwrap_or(0)],
             pins: vec![0; kinds.iter().map(|k| k.pin_words).max().unwrap_or(1)],
+            graph: instance.properties.clone(),
             instance: Arc::clone(instance),
             kinds,
             context: Context { level: settings.level, most_lines: settings.most_lines, ..Context::default() },
@@ -201,7 +204,7 @@ impl Part {
         let kind = &mut self.kinds[row.kind as usize];
         let state = kind.states.row_mut(row.slot);
         let mut view = Device {
-            graph: self.instance.properties.row(0),
+            graph: self.graph.row(0),
             properties: kind.properties.row(row.slot),
             state,
             number: device,
@@ -265,7 +268,7 @@ impl Part {
         let input = &mut inputs[edge.pin as usize];
         let bytes = &bytemuck::cast_slice(message)[..input.size];
         let mut device = Device {
-            graph: self.instance.properties.row(0),
+            graph: self.graph.row(0),
             properties: properties.row(row.slot),
             state: states.row_mut(row.slot),
             number: edge.device,
@@ -306,7 +309,7 @@ impl Part {
         let topology = &*self.topology;
         let row = topology.devices[device as usize];
         let Kind { handlers, properties, states, pin_words, outputs, .. } = &mut self.kinds[row.kind as usize];
-        let (graph, properties) = (self.instance.properties.row(0), properties.row(row.slot));
+        let (graph, properties) = (self.graph.row(0), properties.row(row.slot));
         let state = states.row_mut(row.slot);
         let pins = &mut self.pins[..*pin_words];
         for _ in 0..most {
