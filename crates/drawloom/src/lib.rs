@@ -25,11 +25,13 @@
 //! |---|---|
 //! | [`runtime`] | the crate `drawloom-runtime`: regions with data, tasks, plans, workers |
 //! | [`mesh`] | the crate `drawloom-mesh`: loops over unstructured meshes, and everything about meshes as data |
+//! | [`event`] | the crate `drawloom-event`: devices that send each other messages, under several executors |
 //! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes, formats |
 //! | [`trace`] | the crate `drawloom-trace`: what happened in a run, exports, and a verifier |
 //! | [`prelude`] | the names most programs need |
 #![forbid(unsafe_code)]
 
+pub use drawloom_event as event;
 pub use drawloom_graph as graph;
 pub use drawloom_mesh as mesh;
 pub use drawloom_runtime as runtime;

@@ -61,6 +61,16 @@ struct Line {
     residuals: Vec<(u64, f64)>,
     seconds: f64,
     ms_per_iteration: f64,
+    #[serde(skip_serializing_if = "Option::is_none", flatten)]
+    messages: Option<Messages>,
+}
+
+/// What a run as messages amounts to.
+#[derive(Serialize)]
+struct Messages {
+    devices: usize,
+    sends: u64,
+    deliveries: u64,
 }
 
 /// Why there is no result, and whose fault that is.
@@ -112,6 +122,11 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         residuals,
         seconds,
         ms_per_iteration: seconds * 1e3 / arguments.iterations.max(1) as f64,
+        messages: run.messages().map(|counts| Messages {
+            devices: counts.devices,
+            sends: counts.sends,
+            deliveries: counts.deliveries,
+        }),
     };
     if !arguments.json {
         text(&line, &run.stats(), output);
@@ -162,7 +177,15 @@ fn text(line: &Line, stats: &[drawloom_mesh::LoopStats], output: &mut Output) {
     for (iteration, residual) in &line.residuals {
         output.line(format_args!("  {iteration:9}   {residual:.6e}"));
     }
-    output.line("  loop         how      tasks   time    GB/s");
+    if let Some(Messages { devices, sends, deliveries }) = &line.messages {
+        let rate = *deliveries as f64 / seconds.max(f64::MIN_POSITIVE) / 1e6;
+        output.line(format_args!(
+            "  {devices} devices, {sends} sends, {deliveries} deliveries, {rate:.1} million a second"
+        ));
+    }
+    if !stats.is_empty() {
+        output.line("  loop         how      tasks   time    GB/s");
+    }
     let total: f64 = stats.iter().map(|stats| stats.seconds).sum();
     for stats in stats {
         let share = 100.0 * stats.seconds / total.max(f64::MIN_POSITIVE);

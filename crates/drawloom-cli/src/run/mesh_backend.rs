@@ -1,7 +1,7 @@
 //! What a mesh program runs on, as options.
 
 use clap::{Args, ValueEnum};
-use drawloom_mesh::{Backend, Mode, Threads};
+use drawloom_mesh::{Backend, Events, Executor, Mode, Threads};
 
 use crate::number::{all_workers, integer, workers};
 
@@ -17,9 +17,27 @@ pub(super) struct MeshBackend {
     /// Let increments be applied in an order that depends on the number of workers
     #[arg(long)]
     fast: bool,
-    /// Decides the order of iterations of the debug backend
+    /// Decides the order of iterations of the debug backend, and of messages that arrive at random
     #[arg(long, default_value = "1", value_parser = integer, value_name = "SEED")]
     seed: u64,
+    /// Which message of the event backend arrives next; by default the oldest with one worker, and parallel with more
+    #[arg(long, value_enum, value_name = "EXECUTOR")]
+    executor: Option<Order>,
+}
+
+/// Which message arrives next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// The oldest
+    Fifo,
+    /// The newest
+    Lifo,
+    /// Any
+    Random,
+    /// Each is put off again and again, with a probability of one half
+    Delay,
+    /// Each worker has a part of the devices
+    Parallel,
 }
 
 /// What loops run on.
@@ -32,6 +50,8 @@ enum Kind {
     Threads,
     /// One iteration after the other in a shuffled order, on copies
     Debug,
+    /// A device for each element, and messages between them
+    Event,
 }
 
 impl MeshBackend {
@@ -40,6 +60,7 @@ impl MeshBackend {
             Kind::Serial => "serial",
             Kind::Threads => "threads",
             Kind::Debug => "debug",
+            Kind::Event => "event",
         }
     }
 
@@ -48,6 +69,10 @@ impl MeshBackend {
         match self.backend {
             Kind::Serial | Kind::Debug => 1,
             Kind::Threads => self.workers.unwrap_or_else(all_workers),
+            Kind::Event if matches!(self.executor, None | Some(Order::Parallel)) => {
+                self.workers.unwrap_or(if self.executor.is_some() { all_workers() } else { 1 })
+            }
+            Kind::Event => 1,
         }
     }
 
@@ -55,6 +80,17 @@ impl MeshBackend {
         match self.backend {
             Kind::Serial => Backend::Serial,
             Kind::Debug => Backend::Debug { seed: self.seed },
+            Kind::Event => {
+                let workers = self.count();
+                let order = self.executor.unwrap_or(if workers > 1 { Order::Parallel } else { Order::Fifo });
+                Backend::Events(Events::new().executor(match order {
+                    Order::Fifo => Executor::Fifo,
+                    Order::Lifo => Executor::Lifo,
+                    Order::Random => Executor::Random { seed: self.seed },
+                    Order::Delay => Executor::Delay { probability: 0.5, seed: self.seed },
+                    Order::Parallel => Executor::Parallel { workers },
+                }))
+            }
             Kind::Threads => {
                 let mode = if self.fast { Mode::Fast } else { Mode::Deterministic };
                 Backend::Threads(Threads::new().workers(self.count()).mode(mode))
