@@ -1,6 +1,7 @@
 //! Waits inside of tasks, in teams and across contexts: those that can never end, and some that look like it.
 
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
 use drawloom_runtime::{Context, Error, ErrorKind, Loom, Region, WorkerId};
@@ -293,4 +294,51 @@ fn what_ends_with_one_runtime_is_completed_by_the_end_of_another() {
     drop(guard);
     assert!(left.is_complete());
     assert_eq!(left.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+/// Each has the turn of its runtime, and submits to that of the other: neither waits for the other's turn.
+#[test]
+fn tasks_of_two_serial_runtimes_submit_to_each_other() {
+    let (a, b) = (Loom::serial(), Loom::serial());
+    let both = Arc::new(Barrier::new(2));
+    let ran = Arc::new(AtomicUsize::new(0));
+    let cross = |from: &Loom, to: &Loom| {
+        let (from, to, both, ran) = (from.clone(), to.clone(), Arc::clone(&both), Arc::clone(&ran));
+        std::thread::spawn(move || {
+            let task = from.task("crosses").run(move || {
+                both.wait();
+                for _ in 0..3 {
+                    let ran = Arc::clone(&ran);
+                    to.task("crossed").run(move || {
+                        ran.fetch_add(1, Ordering::SeqCst);
+                    });
+                }
+            });
+            task.wait().unwrap();
+        })
+    };
+    let threads = [cross(&a, &b), cross(&b, &a)];
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    a.wait_all().unwrap();
+    b.wait_all().unwrap();
+    assert_eq!(ran.load(Ordering::SeqCst), 6);
+}
+
+/// On one thread, through another runtime and back: it is a child of the first one, and runs at once.
+#[test]
+fn a_task_submits_to_its_own_serial_runtime_through_another() {
+    let (a, b) = (Loom::serial(), Loom::serial());
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (first, second, third) = (Arc::clone(&seen), Arc::clone(&seen), Arc::clone(&seen));
+    let (inner_a, inner_b) = (a.clone(), b.clone());
+    a.task("outer").run(move || {
+        inner_b.task("middle").run(move || {
+            inner_a.task("inner").run(move || third.lock().unwrap().push("inner"));
+            second.lock().unwrap().push("middle");
+        });
+        first.lock().unwrap().push("outer");
+    });
+    a.wait_all().unwrap();
+    b.wait_all().unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["inner", "middle", "outer"]);
 }

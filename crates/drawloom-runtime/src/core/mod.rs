@@ -65,7 +65,7 @@ use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{Comer, History, Refusal, refuse_missing, refuse_not_lent};
 use crate::order::scope::{Scope, ScopeId};
-use crate::policy::WorkerId;
+use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, thread_local};
@@ -119,6 +119,9 @@ pub struct Core {
 #[derive(Default)]
 struct Serial {
     turn: Mutex<()>,
+    /// What became ready while another thread had the turn, by tasks of other runtimes, which must not wait for it: that
+    /// thread could be waiting for them. Whoever has the turn runs it.
+    left: Mutex<Vec<(u32, Ready)>>,
     /// How many threads run tasks.
     running: AtomicUsize,
 }

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{Ordering, fence};
-use crate::sync::lock;
 use crate::sync::stack::with_room;
+use crate::sync::{MutexGuard, lock, try_lock};
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::worker::cycle::Found;
 use crate::worker::seat::Seat;
@@ -348,20 +348,51 @@ impl Core {
     /// Runs ready tasks right here: the serial engine.
     fn run_serially(&self, local: &mut Local) {
         let Some(serial) = &self.serial else { return };
-        // A task that submits runs its children at once; other threads wait for their turn.
-        let turn = self.running().is_none().then(|| lock(&serial.turn));
-        if turn.is_some() {
-            serial.begin();
+        if self.running().is_some() {
+            // A task that submits runs its children at once.
+            self.run_all(local);
+        } else if !Core::is_in_task() {
+            // Other threads wait for their turn.
+            self.run_in_turn(local, lock(&serial.turn));
+        } else {
+            match try_lock(&serial.turn) {
+                Some(turn) => self.run_in_turn(local, turn),
+                None => lock(&serial.left).append(&mut local.ready),
+            }
         }
+        // What was left while the turn was given back is nobody's yet.
+        while !lock(&serial.left).is_empty()
+            && let Some(turn) = try_lock(&serial.turn)
+        {
+            self.run_in_turn(local, turn);
+        }
+        // There are no workers to say so to threads that wait for everything.
+        self.waiters.note_quiet();
+    }
+
+    /// Runs ready tasks, and what others have left, with the turn of a serial engine.
+    fn run_in_turn(&self, local: &mut Local, turn: MutexGuard<'_, ()>) {
+        let Some(serial) = &self.serial else { return };
+        serial.begin();
+        self.run_all(local);
+        loop {
+            let mut left = std::mem::take(&mut *lock(&serial.left));
+            if left.is_empty() {
+                break;
+            }
+            // The oldest first, as those that are ready are taken from the end.
+            left.reverse();
+            local.ready.append(&mut left);
+            self.run_all(local);
+        }
+        serial.end();
+        drop(turn);
+    }
+
+    fn run_all(&self, local: &mut Local) {
         while let Some((_, ready)) = local.ready.pop() {
             with_room(|| self.inside(|| self.run_ready(local, ready)));
         }
-        if turn.is_some() {
-            serial.end();
-        }
-        drop(turn);
-        // There are no workers to say so to threads that wait for everything.
-        self.waiters.note_quiet();
     }
 }
 
