@@ -168,7 +168,7 @@ fn try_program<const A: usize>(seed: u64) {
     let close = |run: &drawloom_mesh::Run, what: &str| {
         for (number, (found, expected)) in results(run, &world).into_iter().zip(&expected).enumerate() {
             let (a, b) = (f64::from_bits(found), f64::from_bits(*expected));
-            let same = found == *expected || (a - b).abs() <= 1e-8 * (1.0 + a.abs().max(b.abs()));
+            let same = found == *expected || (a - b).abs() <= 1e-6 * (1.0 + a.abs().max(b.abs()));
             assert!(same, "seed {seed}, {what}, value {number}: {a} instead of {b}");
         }
     };
