@@ -31,8 +31,11 @@ pub(crate) struct Data {
 
 enum GlobalValues {
     Region(Box<dyn Pieces>),
-    /// Its address; the values are kept beside it.
-    Constant(usize, #[allow(dead_code)] Mutex<Box<dyn Memory>>),
+    /// Tasks read it by its address, for as long as the values are kept.
+    Constant {
+        address: usize,
+        _kept: Mutex<Box<dyn Memory>>,
+    },
 }
 
 impl Data {
@@ -44,7 +47,7 @@ impl Data {
             if global.constant {
                 let mut values = global.values.in_memory(Layout::ByElement);
                 let address = values.base().expose_provenance();
-                return Ok(GlobalValues::Constant(address, Mutex::new(values)));
+                return Ok(GlobalValues::Constant { address, _kept: Mutex::new(values) });
             }
             global.values.in_region(loom, &global.name, Layout::ByElement, &[]).map(GlobalValues::Region)
         };
@@ -59,14 +62,14 @@ impl Data {
     pub(crate) fn global_region(&self, global: u32) -> Option<&Erased> {
         match &self.globals[global as usize] {
             GlobalValues::Region(pieces) => Some(&pieces.block(0)[0]),
-            GlobalValues::Constant(..) => None,
+            GlobalValues::Constant { .. } => None,
         }
     }
 
     /// Where a constant is. It stays there for as long as this lives.
     pub(crate) fn constant_address(&self, global: u32) -> usize {
         match &self.globals[global as usize] {
-            GlobalValues::Constant(address, _) => *address,
+            GlobalValues::Constant { address, .. } => *address,
             GlobalValues::Region(_) => 0,
         }
     }
@@ -79,7 +82,7 @@ impl Data {
     fn global(&self, mesh: &Mesh, number: u32) -> Result<Box<dyn Store>, Error> {
         match &self.globals[number as usize] {
             GlobalValues::Region(pieces) => pieces.fetch(),
-            GlobalValues::Constant(..) => Ok(mesh.globals[number as usize].values.duplicate()),
+            GlobalValues::Constant { .. } => Ok(mesh.globals[number as usize].values.duplicate()),
         }
     }
 }
