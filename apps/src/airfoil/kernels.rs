@@ -120,8 +120,9 @@ pub fn update(
         next[n] = qold[n] - del;
         res[n] = 0.0;
         square += del * del;
-        rms[0] += del * del;
     }
+    // Once for each cell: additions to one number wait for each other.
+    rms[0] += square;
     q.set(next);
     largest.offer(square, cell as u32);
 }
