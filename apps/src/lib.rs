@@ -2,6 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`aero`] | the potential of a flow, by finite elements |
 //! | [`airfoil`] | the flow around an airfoil, on an unstructured mesh |
 //! | [`cholesky`] | tiled Cholesky factorisation, with kernels that are fast on small tiles |
 //! | [`micro`] | the smallest tasks in six shapes: what a task costs |
@@ -11,6 +12,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod aero;
 pub mod airfoil;
 pub mod cholesky;
 mod level;
