@@ -2,4 +2,7 @@
 
 mod aero;
 mod airfoil;
+mod dots;
+mod jacobi;
+mod reduction;
 mod support;
