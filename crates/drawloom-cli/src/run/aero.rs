@@ -1,7 +1,7 @@
 //! `drawloom run aero`: the potential of a flow, by finite elements.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::aero::{Aero, Outer};
@@ -10,6 +10,7 @@ use drawloom_mesh::raw::{RawMesh, Values};
 
 use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
+use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -53,17 +54,17 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         watched.show(iteration, format_args!("{inner} steps, residual {residual:.3e}"));
     })
     .map_err(unusable)?;
-    let done = || app.iterations.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ready = Ready {
         name: "aero",
         program: &app.program,
         cells: app.cells,
         iterations: *iterations,
-        residuals: &|| done().iter().map(|outer| outer.residual).collect(),
+        history: &app.iterations,
+        residual: &|outer| outer.residual,
         bar: &bar,
     };
     let (run, mut line) = ready.run(common)?;
-    let all = done();
+    let all = report::all(&app.iterations);
     if !common.json {
         line.title("cells", output);
         table(&all, output);

@@ -1,7 +1,7 @@
 //! `drawloom run airfoil`: the flow around an airfoil, on an unstructured mesh.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::airfoil::Airfoil;
@@ -25,6 +25,8 @@ Examples:
   drawloom run airfoil                                     45,000 cells, 1000 iterations, on every core, and a picture
   drawloom run airfoil --mesh naca0012:400x600 --json      720,000 cells; one line of JSON
   drawloom run airfoil --mesh new_grid.dat --backend serial --iterations 100 --out flow.vtu
+  drawloom run airfoil --checkpoint state --checkpoint-every 200
+  drawloom run airfoil --restart state --workers 1         goes on where that was when it was stopped
 
 Exit codes: 0 done, 1 the computation failed, 2 an unusable setting or mesh.")]
 pub(crate) struct Arguments {
@@ -54,13 +56,13 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         watched.show(iteration, format_args!("residual {residual:.3e}"));
     })
     .map_err(unusable)?;
-    let residuals = || app.residuals.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ready = Ready {
         name: "airfoil",
         program: &app.program,
         cells: app.cells,
         iterations: *iterations,
-        residuals: &residuals,
+        history: &app.residuals,
+        residual: &|residual| *residual,
         bar: &bar,
     };
     let (run, line) = ready.run(common)?;

@@ -1,7 +1,7 @@
 //! `drawloom run dots`: sums and scalar products whose results are known.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::dots::{self, Dots, Sums};
@@ -9,6 +9,7 @@ use drawloom_mesh::raw::{RawMesh, Values};
 
 use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
+use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -48,17 +49,17 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     })
     .map_err(unusable)?;
     let known = Sums::known(app.elements);
-    let done = || app.sums.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ready = Ready {
         name: "dots",
         program: &app.program,
         cells: app.elements,
         iterations: *iterations,
-        residuals: &|| done().iter().map(|sums| sums.distance(&known)).collect(),
+        history: &app.sums,
+        residual: &|sums| sums.distance(&known),
         bar: &bar,
     };
     let (run, mut line) = ready.run(common)?;
-    let all = done();
+    let all = report::all(&app.sums);
     if let Some(Sums { indices, squares, even, odd }) = all.last().copied() {
         line.results.extend([("indices", indices.into()), ("squares", squares.into())]);
         line.results.extend([("even", even.into()), ("odd", odd.into())]);

@@ -1,7 +1,7 @@
 //! `drawloom run jacobi`: Jacobi's method on a grid.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum, ValueHint};
 use drawloom_apps::jacobi::{self, Jacobi, Sweep};
@@ -9,6 +9,7 @@ use drawloom_mesh::raw::{RawMesh, Values};
 
 use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
+use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -65,23 +66,24 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         watched.show(iteration, format_args!("largest {max:.3}, mean square {rms:.3}"));
     })
     .map_err(unusable)?;
-    let done = || app.sweeps.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ready = Ready {
         name: "jacobi",
         program: &app.program,
         cells: app.nodes,
         iterations: *iterations,
-        residuals: &|| done().iter().map(|sweep| sweep.rms).collect(),
+        history: &app.sweeps,
+        residual: &|sweep| sweep.rms,
         bar: &bar,
     };
     let (run, mut line) = ready.run(common)?;
-    if let Some(last) = done().last() {
+    let last = report::all(&app.sweeps).last().copied();
+    if let Some(last) = last {
         line.results.insert("max", last.max.into());
     }
     if !common.json {
         line.title("nodes", output);
         line.table(output);
-        if let Some(last) = done().last() {
+        if let Some(last) = last {
             output.line(format_args!("  the largest value is {:.6}", last.max));
         }
         line.times(&run.stats(), output);

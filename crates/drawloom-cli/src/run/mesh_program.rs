@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueHint};
+use drawloom_mesh::checkpoint::{Checkpoint, Checkpoints};
 use drawloom_mesh::files::{self, vtu};
 use drawloom_mesh::raw::RawMesh;
-use drawloom_mesh::{LoopStats, Program, Run};
+use drawloom_mesh::{Backend, LoopStats, Program, Run};
 use drawloom_runtime::Loom;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::bar::Bar;
 use super::mesh_backend::MeshBackend;
+use super::report::{self, History, Report};
 use crate::exit::Exit;
 use crate::number::integer;
 use crate::output::{self, Output};
@@ -36,6 +39,15 @@ pub(super) struct Common {
     /// Write when which task ran on which worker to this file, for Perfetto; only with the backend threads
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub(super) trace: Option<PathBuf>,
+    /// Save the state to this file again and again, to go on from with --restart
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    checkpoint: Option<PathBuf>,
+    /// After how many iterations the state is saved again
+    #[arg(long, default_value = "100", value_parser = integer, requires = "checkpoint", value_name = "N")]
+    checkpoint_every: u64,
+    /// Go on from a state that was saved, with the same mesh, on any backend but event
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    restart: Option<PathBuf>,
     /// Print one line of JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -55,6 +67,12 @@ pub(super) struct Line {
     /// What else came of it, for programs whose residual does not say everything.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) results: BTreeMap<&'static str, Value>,
+    /// How many iterations had been done before, when the program went on from a checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restarted_after: Option<u64>,
+    /// How many checkpoints were saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoints: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", flatten)]
     messages: Option<Messages>,
 }
@@ -115,39 +133,42 @@ pub(super) fn mesh(path: &Path, by_name: impl Fn(&str) -> Option<Result<RawMesh,
 }
 
 /// A program that is ready to run.
-pub(super) struct Ready<'a> {
+pub(super) struct Ready<'a, R> {
     pub(super) name: &'static str,
     pub(super) program: &'a Program,
     /// What `cells` says.
     pub(super) cells: usize,
     pub(super) iterations: u64,
-    /// The residual of each iteration so far.
-    pub(super) residuals: &'a dyn Fn() -> Vec<f64>,
+    /// What it reports after each iteration.
+    pub(super) history: &'a History<R>,
+    /// What of that is the residual.
+    pub(super) residual: &'a dyn Fn(&R) -> f64,
     pub(super) bar: &'a Bar,
 }
 
-impl Ready<'_> {
+impl<R: Report> Ready<'_, R> {
     /// Runs the program. The time is that of the iterations alone.
     pub(super) fn run(&self, common: &Common) -> Result<(Run, Line), Failure> {
-        let loom = match &common.trace {
-            None => None,
-            Some(_) if common.backend.name() == "threads" => {
-                Some(Loom::builder().workers(common.backend.count()).build().map_err(unusable)?)
-            }
-            Some(_) => {
-                let name = common.backend.name();
-                return Err(Failure::Unusable(format!(
-                    "--trace shows the tasks of workers, and the backend {name} has none; use --backend threads"
-                )));
+        let loom = common.loom()?;
+        let backend = common.backend.backend(loom.as_ref());
+        let (mut run, done) = match &common.restart {
+            None => (self.program.start(backend).map_err(unusable)?, None),
+            Some(path) => {
+                let (run, done) = self.resume(backend, path)?;
+                (run, Some(done))
             }
         };
-        let mut run = self.program.start(common.backend.backend(loom.as_ref())).map_err(unusable)?;
+        if let Some(path) = &common.checkpoint {
+            let history = Arc::clone(self.history);
+            let checkpoints = Checkpoints::to(path).every(common.checkpoint_every);
+            run.checkpoint(checkpoints.with_notes(move || report::to_bytes(&history))).map_err(unusable)?;
+        }
         if let Some(loom) = &loom {
             loom.trace_start();
         }
         let start = Instant::now();
-        let done = run.run();
-        let seconds = start.elapsed().as_secs_f64();
+        let came = run.run();
+        let seconds = start.elapsed().saturating_sub(run.saved().time).as_secs_f64();
         self.bar.clear();
         if let (Some(loom), Some(path)) = (&loom, &common.trace) {
             // Of a run that failed too: that is when one wants to see it.
@@ -155,21 +176,24 @@ impl Ready<'_> {
             drawloom_trace::chrome::write(&loom.trace_stop(), &mut bytes).map_err(wrong)?;
             files::write_bytes(path, &bytes).map_err(unusable)?;
         }
-        done.map_err(wrong)?;
-        let all = (self.residuals)();
+        came.map_err(wrong)?;
+        let all = report::all(self.history);
         let last = all.len() as u64;
         let shown = |iteration: &u64| iteration.is_multiple_of(SHOWN) || *iteration == last;
-        let residuals = (1..=last).filter(shown).map(|iteration| (iteration, all[iteration as usize - 1])).collect();
+        let residual = |iteration: u64| (iteration, (self.residual)(&all[iteration as usize - 1]));
+        let here = self.iterations - done.unwrap_or(0).min(self.iterations);
         let line = Line {
             app: self.name,
             backend: common.backend.name(),
             workers: common.backend.count(),
             cells: self.cells,
             iterations: self.iterations,
-            residuals,
+            residuals: (1..=last).filter(shown).map(residual).collect(),
             seconds,
-            ms_per_iteration: seconds * 1e3 / self.iterations.max(1) as f64,
+            ms_per_iteration: seconds * 1e3 / here.max(1) as f64,
             results: BTreeMap::new(),
+            restarted_after: done,
+            checkpoints: common.checkpoint.as_ref().map(|_| run.saved().count),
             messages: run.messages().map(|counts| Messages {
                 devices: counts.devices,
                 sends: counts.sends,
@@ -178,9 +202,34 @@ impl Ready<'_> {
         };
         Ok((run, line))
     }
+
+    /// The program with the state in a file, and how many iterations had been done.
+    fn resume(&self, backend: Backend, path: &Path) -> Result<(Run, u64), Failure> {
+        let named = |error: &dyn fmt::Display| Failure::Unusable(format!("{}: {error}", path.display()));
+        let checkpoint = Checkpoint::load(path).map_err(unusable)?;
+        let run = self.program.resume(backend, &checkpoint).map_err(|error| named(&error))?;
+        let done = checkpoint.runs().unwrap_or(0);
+        report::recall(self.history, checkpoint.notes(), done)
+            .ok_or_else(|| named(&"what the program had reported is not in the checkpoint"))?;
+        Ok((run, done))
+    }
 }
 
 impl Common {
+    /// The runtime that is recorded, if one is.
+    fn loom(&self) -> Result<Option<Loom>, Failure> {
+        if self.trace.is_none() {
+            return Ok(None);
+        }
+        let name = self.backend.name();
+        if name != "threads" {
+            return Err(Failure::Unusable(format!(
+                "--trace shows the tasks of workers, and the backend {name} has none; use --backend threads"
+            )));
+        }
+        Loom::builder().workers(self.backend.count()).build().map(Some).map_err(unusable)
+    }
+
     /// Writes the result to the file that was asked for, if one was.
     pub(super) fn write(
         &self,
@@ -213,6 +262,9 @@ impl Line {
             "{app}: {} {cells}, {iterations} iterations, {backend}, {workers} worker{plural}",
             self.cells
         ));
+        if let Some(done) = self.restarted_after {
+            output.line(format_args!("  goes on after iteration {done}"));
+        }
     }
 
     /// The residuals, for people.
@@ -245,6 +297,9 @@ impl Line {
                 stats.tasks,
                 stats.gigabytes_per_second()
             ));
+        }
+        if let Some(count) = self.checkpoints {
+            output.line(format_args!("  {count} checkpoint{}", if count == 1 { "" } else { "s" }));
         }
         output.line(format_args!("  {seconds:.3} s, {ms_per_iteration:.3} ms an iteration"));
     }

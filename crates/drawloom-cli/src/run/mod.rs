@@ -9,6 +9,7 @@ mod jacobi;
 mod mesh_backend;
 mod mesh_program;
 mod reduction;
+mod report;
 
 use clap::{Args, Subcommand};
 

@@ -1,7 +1,7 @@
 //! `drawloom run reduction`: counting the iterations of loops that are cut into blocks.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::reduction::{Counts, Reduction};
@@ -9,6 +9,7 @@ use drawloom_mesh::raw::{RawMesh, Values};
 
 use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
+use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -49,17 +50,17 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     .map_err(unusable)?;
     let Counts { edges, cells } = app.sizes;
     let distance = |counts: &Counts| f64::from((counts.edges - edges).abs()) + f64::from((counts.cells - cells).abs());
-    let done = || app.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ready = Ready {
         name: "reduction",
         program: &app.program,
         cells: cells as usize,
         iterations: *iterations,
-        residuals: &|| done().iter().map(distance).collect(),
+        history: &app.counts,
+        residual: &distance,
         bar: &bar,
     };
     let (run, mut line) = ready.run(common)?;
-    let counted = done();
+    let counted = report::all(&app.counts);
     if let Some(last) = counted.last() {
         line.results.extend([("edges", last.edges.into()), ("cells", last.cells.into())]);
     }

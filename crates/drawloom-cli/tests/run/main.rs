@@ -1,5 +1,7 @@
 //! `drawloom run`: programs that come with drawloom.
 
+mod bad_meshes;
+mod checkpoints;
 mod cholesky;
 mod meshes;
 #[path = "../support/mod.rs"]
