@@ -86,7 +86,7 @@ fn a_number_that_is_not_finite_is_reported_once_with_iteration_and_element() {
     let mut flat = lines(&folder, &[]);
     flat[1..=60].iter_mut().for_each(|node| "0.0 0.0".clone_into(node));
     let file = folder.file("flat.dat", flat.join("\n"));
-    for backend in ["serial", "debug", "threads"] {
+    for backend in ["serial", "debug", "threads", "event"] {
         let ran = drawloom(&["run", "airfoil", "--mesh", &file, "--backend", backend, "--json"]).exits(1);
         assert_eq!((ran.out.as_str(), ran.err.lines().count()), ("", 1), "{backend}: {}", ran.err);
         for expected in ["global `rms` is NaN in run 0 of `time`", "dat `p_q` at element 0 of `cells`, component 0"] {

@@ -66,7 +66,7 @@ impl Fnv {
     /// A name, and the values behind it. Those of a struct do not count: there may be bytes between its members.
     fn note(&mut self, name: &str, values: &dyn Store) {
         self.add(format!("{name} {} {} {};", values.kind(), values.dim(), values.len()).as_bytes());
-        if values.values().is_some() {
+        if values.kind().is_in_files() {
             // A fast checksum of the many bytes, and this one of the few.
             let mut sum = crc32fast::Hasher::new();
             (0..values.len()).for_each(|element| sum.update(values.element(element)));

@@ -77,7 +77,7 @@ impl Keeper {
         let dats = dats.map(|(dat, _)| ("dat", &dat.name, &dat.values));
         let globals = mesh.globals.iter().filter(|global| !global.constant);
         let globals = globals.map(|global| ("global", &global.name, &global.values));
-        if let Some((what, name, values)) = dats.chain(globals).find(|(_, _, values)| values.values().is_none()) {
+        if let Some((what, name, values)) = dats.chain(globals).find(|(_, _, values)| !values.kind().is_in_files()) {
             let message = format!("{what} `{name}` holds {}, which checkpoints cannot", values.kind());
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
