@@ -49,7 +49,7 @@ impl Serial {
                 let since = Instant::now();
                 let done = self.each(decl);
                 let clock = self.clocks.iter().find(|(known, _)| Arc::ptr_eq(known, decl));
-                clock.expect("all loops are known").1.add(since, 1);
+                clock.expect("all loops are known").1.add(since.elapsed(), 1);
                 done
             }
             Statement::Scalar(decl) => self.scalar(decl),

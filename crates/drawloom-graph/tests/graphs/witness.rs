@@ -1,9 +1,7 @@
 //! Witnesses: every one is confirmed, and a cycle of S1 is a shortest one.
 
-mod support;
-
+use crate::support::{confirm::confirm, proof, random};
 use drawloom_graph::{Diagnostic, Rule, Witness};
-use support::{confirm::confirm, proof, random};
 
 #[test]
 fn every_cycle_of_tasks_is_a_shortest_one() {

@@ -4,7 +4,7 @@ use drawloom_graph::format::load::load;
 
 #[test]
 fn the_examples_of_the_language_page_are_true() {
-    let page = include_str!("../../../book/src/language.md");
+    let page = include_str!("../../../../book/src/language.md");
     let mut examples = 0;
     for block in page.split("```loom,").skip(1) {
         let (label, rest) = block.split_once('\n').expect("a block starts on its own line");

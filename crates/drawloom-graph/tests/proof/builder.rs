@@ -1,16 +1,14 @@
 //! The builder: whatever program it accepts becomes a valid graph that computes what the program computes.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::meaning::{self, Values, digest, fold, holds, initial, is_true, mix, text};
+use crate::support::oracle::memory::Memory;
+use crate::support::random::programs::{self, Argument, Program, Step};
+use crate::support::random::{self, worlds};
+use crate::support::{confirm::confirm, proof};
 use drawloom_graph::{Access, Body, Control, Graph, Label, NodeId, RegionId, Regions, Rule};
 use fastrand::Rng;
-use support::meaning::{self, Values, digest, fold, holds, initial, is_true, mix, text};
-use support::oracle::memory::Memory;
-use support::random::programs::{self, Argument, Program, Step};
-use support::random::{self, worlds};
-use support::{confirm::confirm, proof};
 
 fn program(rng: &mut Rng, steps: usize, depth: usize) -> Program {
     let world = worlds::world(rng);

@@ -1,11 +1,9 @@
 //! Bounded, seeded mutations of texts: reading never panics, and what parses survives printing.
 
-mod loom_support;
-
+use crate::support::{examples, files, random_text};
 use drawloom_graph::format::load::{Source, load};
 use drawloom_graph::format::loom::{Limits, lower_within, parse, write_graph};
 use drawloom_graph::format::render::{render, render_errors};
-use loom_support::{examples, files, random_text};
 
 /// The target: any bytes at all.
 fn fuzz_loom(bytes: &[u8]) {

@@ -1,9 +1,7 @@
 //! The evaluator of meanings tells graphs apart, and only those that compute something else.
 
-mod support;
-
+use crate::support::meaning::{assert_same_meaning, final_values};
 use drawloom_graph::{Body, Control, Graph, Label, NodeId, NodeKind, RegionId, Regions};
-use support::meaning::{assert_same_meaning, final_values};
 
 fn two() -> (Regions, RegionId, RegionId) {
     let mut regions = Regions::new();
@@ -75,7 +73,7 @@ fn a_repeat_means_its_unrolled_copies() {
 
 #[test]
 fn reductions_with_one_operator_commute_and_with_two_do_not() {
-    use support::meaning::fold;
+    use crate::support::meaning::fold;
     assert_eq!(fold(fold(5, 6, "+"), 7, "+"), fold(fold(5, 7, "+"), 6, "+"));
     assert_ne!(fold(fold(5, 6, "+"), 7, "*"), fold(fold(5, 7, "*"), 6, "+"));
     assert_eq!(fold(5, 0, "+"), 5, "the permutation is undone");

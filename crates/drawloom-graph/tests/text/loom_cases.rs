@@ -1,8 +1,6 @@
 //! Text in, text out: each `tests/loom/*.loom` is read and checked, and what is told must equal the file `.expected`
 //! beside it. `UPDATE_EXPECTED=1` rewrites those files; look at the difference before you keep it.
 
-mod loom_support;
-
 use std::path::Path;
 
 use drawloom_graph::format::load::load;
@@ -25,7 +23,7 @@ fn every_case_is_told_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/loom");
     let update = std::env::var_os("UPDATE_EXPECTED").is_some();
     let mut wrong = Vec::new();
-    for path in loom_support::files(&folder, "loom") {
+    for path in crate::support::files(&folder, "loom") {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let found = told(&name, &std::fs::read(&path).expect("a case can be read"));
         let found = found.trim_end().to_owned() + "\n";

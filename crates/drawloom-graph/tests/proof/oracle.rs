@@ -2,11 +2,9 @@
 //!
 //! A few thousand cases by default; `DRAWLOOM_CASES=100000` runs that many, and so does any other number.
 
-mod support;
-
-use support::oracle::memory::Memory;
-use support::proof;
-use support::random;
+use crate::support::oracle::memory::Memory;
+use crate::support::proof;
+use crate::support::random;
 
 #[test]
 fn check_and_order_agree_with_brute_force() {

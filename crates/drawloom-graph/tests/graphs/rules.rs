@@ -5,14 +5,12 @@
 //! the tasks and the orders beyond dataflow. `UPDATE_EXPECTED=1` rewrites those files; read the difference before you
 //! commit it.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{confirm::confirm, proof};
 use drawloom_graph::format::load::load;
 use drawloom_graph::{Diagnostic, Graph, NodeId, Rule, Stage};
-use support::{confirm::confirm, proof};
 
 struct Case {
     /// `rf2-bad-fork`

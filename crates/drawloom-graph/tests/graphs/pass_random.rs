@@ -1,15 +1,13 @@
 //! Every pass, on random graphs and programs: the result is valid, means the same, and is the same every time.
 
-mod support;
-
+use crate::support::meaning::{assert_same_meaning, final_values_in};
+use crate::support::random;
 use drawloom_graph::pass::{
     ImpliedBy, Liveness, RefusalKind, eliminate_dead, fuse, fuse_chains, inline, reduce_orders, renumber, reroll,
     simplify, unroll, unroll_by,
 };
 use drawloom_graph::{Control, Graph, Label, NodeId, NodeKind, RegionId, Rule};
 use fastrand::Rng;
-use support::meaning::{assert_same_meaning, final_values_in};
-use support::random;
 
 /// A random valid graph: raw, or built from a program with control nodes.
 fn any_graph(family: &str, case: u64) -> (Rng, Graph) {

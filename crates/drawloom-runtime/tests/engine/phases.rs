@@ -1,13 +1,11 @@
 //! The phases of a worker's turn, as a recording shows them.
 
-mod heap;
-
 use std::sync::atomic::Ordering;
 
+use crate::heap::with_accelerators_in;
 use drawloom_runtime::Loom;
 use drawloom_trace::verify;
 use drawloom_trace::{Event, EventKind, IdleReason, Trace};
-use heap::with_accelerators_in;
 
 fn traced(loom: &Loom, program: impl FnOnce(&Loom)) -> Trace {
     loom.trace_start();

@@ -1,12 +1,10 @@
 //! A second memory in this process: tasks run there on copies, and everyone sees the right values.
 
-mod heap;
-
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
+use crate::heap::{with_accelerators, with_accelerators_in};
 use drawloom_runtime::{ErrorKind, Loom, Region, Sum};
-use heap::{with_accelerators, with_accelerators_in};
 
 #[test]
 fn data_follows_tasks_between_two_memories() {

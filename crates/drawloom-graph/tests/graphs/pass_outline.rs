@@ -1,11 +1,9 @@
 //! Outlining and inlining: together they are the identity, and each keeps the meaning.
 
-mod support;
-
+use crate::support::meaning::assert_same_meaning;
+use crate::support::random;
 use drawloom_graph::pass::{RefusalKind, inline, outline, renumber};
 use drawloom_graph::{Body, Control, Edge, Graph, Label, NodeId, NodeKind, RegionId, Regions, Rule};
-use support::meaning::assert_same_meaning;
-use support::random;
 
 fn show(graph: &Graph) -> String {
     random::sketch::Sketch::from_graph(graph).describe()

@@ -1,11 +1,9 @@
 //! Aliasing and containment against index sets and facts, one by one.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::random::{self, worlds};
 use drawloom_graph::{Alias, Containment, Fact, RegionId, Regions, SpaceId};
-use support::random::{self, worlds};
 
 /// Every index of a space, one by one.
 fn indices(regions: &Regions, space: SpaceId) -> Option<BTreeSet<u64>> {

@@ -1,14 +1,12 @@
 //! Tasks on devices: who runs them, and what they may do there.
 
-mod heap;
-
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use crate::heap::{Accelerator, Heap, Kernel, with_accelerators, with_accelerators_in};
 use drawloom_runtime::device::Progress;
 use drawloom_runtime::{Error, ErrorKind, Future, Loom, Region, Sum};
-use heap::{Accelerator, Heap, Kernel, with_accelerators, with_accelerators_in};
 
 #[test]
 fn a_wait_on_a_device_is_an_error_that_names_both_tasks() {

@@ -1,10 +1,8 @@
 //! Printing a parsed text and parsing it again is the identity, and so is writing a graph and reading it again.
 
-mod loom_support;
-
+use crate::support::{comments, examples, random_text};
 use drawloom_graph::format::loom::{self, lower, parse, write_graph};
 use drawloom_graph::{Fact, Graph, Rule};
-use loom_support::{comments, examples, random_text};
 
 fn assert_text_round_trip(name: &str, text: &str) {
     let file = parse(text).unwrap_or_else(|e| panic!("{name}: {e:?}\n{text}"));
