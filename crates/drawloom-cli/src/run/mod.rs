@@ -1,9 +1,15 @@
 //! `drawloom run`: programs that come with drawloom, one file each.
 
+mod aero;
 mod airfoil;
 mod bar;
 mod cholesky;
+mod dots;
+mod jacobi;
 mod mesh_backend;
+mod mesh_program;
+mod reduction;
+mod report;
 
 use clap::{Args, Subcommand};
 
@@ -15,6 +21,7 @@ use crate::output::Output;
 #[command(after_help = "\
 Examples:
   drawloom run airfoil                              the flow around an airfoil, and a picture of it
+  drawloom run aero                                 the potential of that flow, by finite elements
   drawloom run cholesky                             factor a matrix, and check the factor
   drawloom run cholesky --n 4096 --tile 256 --json  one line of JSON
 
@@ -26,14 +33,22 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Program {
+    Aero(aero::Arguments),
     Airfoil(airfoil::Arguments),
     Cholesky(cholesky::Arguments),
+    Dots(dots::Arguments),
+    Jacobi(jacobi::Arguments),
+    Reduction(reduction::Arguments),
 }
 
 /// Runs a program.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     match &arguments.program {
+        Program::Aero(arguments) => aero::run(arguments, output),
         Program::Airfoil(arguments) => airfoil::run(arguments, output),
         Program::Cholesky(arguments) => cholesky::run(arguments, output),
+        Program::Dots(arguments) => dots::run(arguments, output),
+        Program::Jacobi(arguments) => jacobi::run(arguments, output),
+        Program::Reduction(arguments) => reduction::run(arguments, output),
     }
 }

@@ -9,6 +9,7 @@ use super::controller::steps;
 use super::declare::{Declared, declare, of_events};
 use super::involved::Invocation;
 use super::names::{Names, invocations};
+use crate::checkpoint::{Keeper, Position};
 use crate::error::Error;
 use crate::mesh::Mesh;
 use crate::mesh::store::Store;
@@ -79,7 +80,11 @@ impl OnEvents {
 }
 
 impl Machine for OnEvents {
-    fn run(&mut self) -> Result<(), Error> {
+    fn can_stop(&self) -> bool {
+        false
+    }
+
+    fn run(&mut self, _: Option<Position>, _: Option<&mut Keeper>) -> Result<(), Error> {
         let at = self.declared.controller.offset_of("pc").map_err(of_events)?;
         self.machine.state_mut(self.connected.global)[at..at + 4].fill(0);
         let report = self.machine.run(&Settings::new(self.executor));

@@ -1,9 +1,8 @@
-//! `drawloom run`: programs that come with drawloom.
-
-mod support;
+//! `drawloom run cholesky`.
 
 use serde_json::Value;
-use support::drawloom;
+
+use crate::support::drawloom;
 
 const SMALL: [&str; 8] = ["run", "cholesky", "--n", "90", "--tile", "16", "--workers", "2"];
 
@@ -87,12 +86,4 @@ fn settings_that_cannot_be_used_are_named_and_exit_with_2() {
         assert!(ran.err.contains(expected), "{arguments:?}: {}", ran.err);
         assert_eq!(ran.out, "", "{arguments:?}");
     }
-}
-
-#[test]
-fn programs_are_listed() {
-    let ran = drawloom(&["run"]).exits(2);
-    assert!(ran.err.contains("cholesky"), "{}", ran.err);
-    assert!(drawloom(&["run", "--help"]).exits(0).out.contains("\n  cholesky "));
-    drawloom(&["run", "doom"]).exits(2);
 }

@@ -1,4 +1,4 @@
-//! Checkpoints: what is read is what was written, and anything else is refused.
+//! The files: what is read is what was written, and anything else is refused.
 
 use std::fs;
 

@@ -1,0 +1,8 @@
+//! The mesh programs come to the values that are known of them, on every backend.
+
+mod aero;
+mod airfoil;
+mod dots;
+mod jacobi;
+mod reduction;
+mod support;
