@@ -3,8 +3,12 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `kernels` | what is computed for each cell and edge |
+//! | `text` | the same as C text, for graph files |
 
 pub mod kernels;
+mod text;
+
+pub use text::text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
