@@ -1,6 +1,9 @@
 //! The airfoil program computes the known residuals, with the same bits on every number of workers.
 
-use drawloom_apps::airfoil::Airfoil;
+#[path = "support/c_text.rs"]
+mod c_text;
+
+use drawloom_apps::airfoil::{self, Airfoil};
 use drawloom_mesh::{Backend, Control, Events, Executor, MessageCounts, Threads, naca};
 
 fn residuals(i: usize, j: usize, iterations: u64, backend: Backend) -> Vec<f64> {
@@ -101,4 +104,21 @@ fn each_form_takes_its_number_of_messages() {
     assert_eq!([count(Control::Plain, false), count(Control::Plain, true)], [(698, 13_140), (698, 6_316)]);
     assert_eq!([count(Control::Tree, false), count(Control::Tree, true)], [(932, 13_586), (792, 6_482)]);
     assert_eq!([count(Control::Quiescence, false), count(Control::Quiescence, true)], [(698, 10_176), (698, 5_426)]);
+}
+
+#[test]
+fn its_handlers_in_c_do_the_same() {
+    let serial = residuals(6, 9, 3, Backend::Serial);
+    let app = Airfoil::new(&naca::naca0012(6, 9).unwrap(), 3, |_, _| ()).unwrap();
+    let instance = app.program.event_graph("airfoil", Some(&airfoil::text())).unwrap();
+    let report = drawloom_event::Machine::new(&instance).run(&drawloom_event::Settings::default()).unwrap();
+    let result = "((const controller_state_t *)s)->global_rms";
+    let Some((sends, deliveries, cancelled, rms)) = c_text::run(&instance, result) else { return };
+    assert_eq!((sends, deliveries), (3 * 10_317, 3 * 13_140));
+    assert_eq!(
+        (report.counts.sends, report.counts.deliveries, report.counts.cancelled),
+        (sends, deliveries, cancelled)
+    );
+    let residual = (rms / 162.0).sqrt();
+    assert!((residual - serial[2]).abs() <= 1e-12 * serial[2], "{residual} instead of {}", serial[2]);
 }

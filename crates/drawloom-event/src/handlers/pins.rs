@@ -33,22 +33,6 @@ impl<'a> Pins<'a> {
         self.words[pin.index() / 64] |= u64::from(condition) << (pin.0 % 64);
     }
 
-    /// Adds the pins `first + i` for each bit `i`.
-    ///
-    /// # Panics
-    /// When the device type has far fewer pins.
-    #[inline]
-    pub fn insert_mask(&mut self, first: OutputId, mask: u32) {
-        let (word, shift) = (first.index() / 64, first.0 % 64);
-        let bits = u128::from(mask) << shift;
-        if mask != 0 {
-            self.words[word] |= bits as u64;
-        }
-        if shift > 32 && (bits >> 64) != 0 {
-            self.words[word + 1] |= (bits >> 64) as u64;
-        }
-    }
-
     /// Adds the pins `64 * word + i` for each bit `i`.
     ///
     /// # Panics
@@ -111,10 +95,6 @@ mod tests {
             pins.insert(OutputId(pin));
         }
         pins.insert_if(OutputId(5), false);
-        pins.insert_mask(OutputId(5), 0);
-        pins.insert_mask(OutputId(62), 0b110);
-        assert!(pins.contains(OutputId(63)) && !pins.contains(OutputId(62)) && !pins.contains(OutputId(65)));
-        pins.words[0] &= !(1 << 63);
         assert!(pins.contains(OutputId(130)) && !pins.contains(OutputId(5)) && !pins.contains(OutputId(1000)));
         assert_eq!((first(&words), last(&words), count(&words)), (Some(3), Some(199), 4));
         assert_eq!([0, 1, 2, 3, 4].map(|n| nth(&words, n)), [Some(3), Some(64), Some(130), Some(199), None]);

@@ -276,12 +276,19 @@ impl Part {
         }
         let topology = &*self.topology;
         let (graph, names) = (self.graph.row(0), topology.names());
-        for edge in &topology.edges[start as usize..end as usize] {
+        let edges = &topology.edges[start as usize..end as usize];
+        let Some(first) = edges.first() else { return Ok(()) };
+        // All edges of a pin have the same type of message, so it is as long at all of their ends.
+        let kind = topology.devices[first.device as usize].kind;
+        let size = self.kinds[kind as usize].inputs[first.pin as usize].size;
+        let bytes = &bytemuck::cast_slice(message)[..size];
+        // Counted at once; what does not arrive because a handler stops the run is taken off again.
+        self.counts.deliveries += edges.len() as u64;
+        for (number, edge) in edges.iter().enumerate() {
             let row = topology.devices[edge.device as usize];
             self.now = Now { what: What::Receive, device: edge.device, pin: edge.pin };
             let kind = &mut self.kinds[row.kind as usize];
             let input = &mut kind.inputs[edge.pin as usize];
-            let bytes = &bytemuck::cast_slice(message)[..input.size];
             let mut device = Device {
                 graph,
                 properties: kind.properties.row(row.slot),
@@ -291,11 +298,11 @@ impl Part {
                 context: &mut self.context,
             };
             kind.handlers.receive(InputId(edge.pin), &mut device, bytes, input.view(edge.slot));
-            self.counts.deliveries += 1;
             if !std::mem::replace(&mut self.is_waiting[edge.device as usize], true) {
                 self.waiting.push(edge.device);
             }
             if self.context.stop {
+                self.counts.deliveries -= (edges.len() - 1 - number) as u64;
                 return Err(Stop);
             }
         }

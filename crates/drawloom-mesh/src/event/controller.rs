@@ -180,7 +180,10 @@ impl Handlers for Controller {
 
     fn ready(&self, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
         if number(device.state, self.phase) == BEGINS {
-            pins.insert_if(OutputId(1 + number(device.state, self.invocation_index)), true);
+            // A state that somebody else made may name what is not there; the next step finds that.
+            let loop_number = number(device.state, self.invocation_index);
+            let exists = (loop_number as usize) < self.invocations.len();
+            pins.insert(OutputId(if exists { 1 + loop_number } else { 0 }));
             return;
         }
         let pc = number(device.state, self.pc) as usize;
@@ -188,9 +191,9 @@ impl Handlers for Controller {
         let waits = match &self.waits {
             _ if number(device.state, self.busy) == 0 => false,
             None => true,
-            Some(waits) => waits[pc].iter().any(is_under_way),
+            Some(waits) => waits.get(pc).is_some_and(|waits| waits.iter().any(is_under_way)),
         };
-        pins.insert_if(OutputId(0), !waits && !matches!(self.steps[pc], Step::Stop));
+        pins.insert_if(OutputId(0), !waits && !matches!(self.steps.get(pc), Some(Step::Stop)));
     }
 
     fn send(&self, pin: OutputId, device: &mut Device<'_>, message: &mut [u8]) -> Sent {
@@ -238,7 +241,14 @@ impl Controller {
     fn step(&self, device: &mut Device<'_>) {
         let pc = number(device.state, self.pc) as usize;
         let mut next = pc + 1;
-        match &self.steps[pc] {
+        if number(device.state, self.phase) == BEGINS {
+            let loop_number = number(device.state, self.invocation_index);
+            return device.assert(false, || format!("the program has no loop {loop_number}"));
+        }
+        let Some(step) = self.steps.get(pc) else {
+            return device.assert(false, || format!("the program has no step {pc}"));
+        };
+        match step {
             // Nobody would ever say that it is at the end.
             Step::Loop(loop_number) if self.is_empty(device.graph, *loop_number) => {}
             Step::Loop(loop_number) => {

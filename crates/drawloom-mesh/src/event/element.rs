@@ -3,6 +3,9 @@
 //! Of every loop that it takes part in, a device keeps five numbers: whether it knows of it, which of its values it has still
 //! to send, how much it has received to begin and to read, how much was written to it, its own execution included, and
 //! which of its results it has still to send. All are zero when it is not in the loop.
+//!
+//! Which pins want to send follows from these numbers. It is kept beside them, a bit for each pin, and changed where they
+//! change, because it is asked for far more often.
 
 use std::sync::Arc;
 
@@ -72,8 +75,6 @@ pub(super) struct On {
     /// Which values a device sends to be read, and whether it says that it is at the end.
     pub(super) read_send_mask_all: Each,
     pub(super) ends: Each,
-    /// Its bit among those that say which loops a device is in.
-    pub(super) bit: u32,
     /// The first of the pins over which values are sent to be read.
     pub(super) first_read: u32,
     /// Whether devices execute, and the pin for that.
@@ -110,10 +111,10 @@ pub(super) enum Input {
     /// The loop begins. Values are copied: where they are in the message, where they go, how many bytes. If the kernel need
     /// not wait for it, it is counted among what is written.
     Begin { on: usize, copies: Vec<(usize, usize, usize)>, is_read: bool },
-    /// A value that the kernel reads.
-    Read { on: usize, to: usize, size: usize, whole: bool },
-    /// A value that was written.
-    Write { on: usize, to: usize, size: usize, whole: bool, folding: Option<Folding> },
+    /// A value that the kernel reads; if there are several, the edge says which.
+    Read { on: usize, to: usize, size: usize, columns: Option<usize> },
+    /// A value that was written; if the message has several, the edge says which.
+    Write { on: usize, to: usize, size: usize, columns: Option<usize>, folding: Option<Folding> },
 }
 
 /// What a pin sends.
@@ -151,8 +152,9 @@ pub(super) enum Output {
 
 /// The devices of one set.
 pub(super) struct Elements {
-    /// Where the bits are in the state that say which loops a device is in. The last bit stands for all loops from there on.
-    pub(super) active: usize,
+    /// Where the bits of the pins that want to send are in the state, and how many words they are.
+    pub(super) ready: usize,
+    pub(super) words: usize,
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: Vec<Output>,
     pub(super) ons: Vec<On>,
@@ -179,11 +181,6 @@ fn bits(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-#[inline]
-fn set_bits(bytes: &mut [u8], at: usize, value: u64) {
-    bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
-}
-
 impl On {
     /// Whether a device is at the end.
     #[inline]
@@ -197,78 +194,132 @@ impl On {
 }
 
 impl Elements {
+    /// Which pins want to send, by the numbers alone: what the bits in the state must say.
+    pub(super) fn wanting(&self, state: &[u8], properties: &[u8]) -> Vec<u64> {
+        let mut words = vec![0; self.words];
+        let mut want = |pin: u32, wants: bool| words[pin as usize / 64] |= u64::from(wants) << (pin % 64);
+        for on in &self.ons {
+            let numbers = Numbers::of(on, state);
+            if numbers.in_progress == 0 {
+                continue;
+            }
+            (0..32)
+                .filter(|bit| numbers.read_send_mask >> bit & 1 == 1)
+                .for_each(|bit| want(on.first_read + bit, true));
+            (0..on.writes).for_each(|bit| want(on.first_write + bit, numbers.write_send_mask >> bit & 1 == 1));
+            if let Some(execute) = on.execute {
+                want(execute, numbers.read_recv_count == on.read_recv_total);
+            }
+            want(on.end, on.is_at_end(state, properties));
+        }
+        words
+    }
+
+    /// Which pins want to send, as the state has it.
+    pub(super) fn wanted(&self, state: &[u8]) -> Vec<u64> {
+        (0..self.words).map(|word| bits(state, self.ready + 8 * word)).collect()
+    }
+
+    /// A pin wants to send from now on.
+    #[inline]
+    fn want(&self, state: &mut [u8], pin: u32) {
+        let at = self.ready + pin as usize / 64 * 8;
+        let word = bits(state, at) | 1 << (pin % 64);
+        state[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+    }
+
+    /// A pin does not want to send any more.
+    #[inline]
+    fn unwant(&self, state: &mut [u8], pin: u32) {
+        let at = self.ready + pin as usize / 64 * 8;
+        let word = bits(state, at) & !(1 << (pin % 64));
+        state[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+    }
+
+    /// The pins of a mask want to send, counted from a first one.
+    #[inline]
+    fn want_all(&self, state: &mut [u8], first: u32, mut mask: u32) {
+        while mask != 0 {
+            self.want(state, first + mask.trailing_zeros());
+            mask &= mask - 1;
+        }
+    }
+
     /// Any message of a loop says that it has begun.
     #[inline]
     fn enter(&self, on: &On, device: &mut Device<'_>) {
         if number(device.state, on.counts + IN_PROGRESS) == 0 {
             set_number(device.state, on.counts + IN_PROGRESS, 1);
-            set_number(device.state, on.counts + READ_SEND_MASK, on.read_send_mask_all.of(device.properties));
-            let active = bits(device.state, self.active) | 1 << on.bit;
-            set_bits(device.state, self.active, active);
+            let mask = on.read_send_mask_all.of(device.properties);
+            if mask != 0 {
+                set_number(device.state, on.counts + READ_SEND_MASK, mask);
+                self.want_all(device.state, on.first_read, mask);
+            }
         }
     }
 
-    /// The loop is at its end for a device.
+    /// Something arrived that the kernel waits for.
     #[inline]
-    fn leave(&self, on: &On, state: &mut [u8]) {
-        state[on.counts..on.counts + 20].fill(0);
-        let others = on.bit == 63 && self.ons[63..].iter().any(|on| number(state, on.counts + IN_PROGRESS) == 1);
-        if !others {
-            let active = bits(state, self.active) & !(1 << on.bit);
-            set_bits(state, self.active, active);
+    fn count_read(&self, on: &On, state: &mut [u8]) {
+        let count = number(state, on.counts + READ_RECV_COUNT) + 1;
+        set_number(state, on.counts + READ_RECV_COUNT, count);
+        if count == on.read_recv_total
+            && let Some(execute) = on.execute
+        {
+            self.want(state, execute);
         }
     }
 
-    /// A device that does not say when it is at the end leaves the loop at once, so that the next one finds it ready.
+    /// A device that is at the end says so; one that is silent leaves the loop at once, so that the next one finds it ready.
     #[inline]
-    fn leave_silently(&self, on: &On, device: &mut Device<'_>) {
-        if on.ends.of(device.properties) == 0 && on.is_at_end(device.state, device.properties) {
-            self.leave(on, device.state);
+    fn look_for_end(&self, on: &On, device: &mut Device<'_>) {
+        if !on.is_at_end(device.state, device.properties) {
+            return;
         }
-    }
-
-    /// Which pins of a loop want to send.
-    #[inline]
-    fn ready_in(&self, on: &On, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
-        let at = on.counts;
-        let (reads, writes) = (number(device.state, at + READ_SEND_MASK), number(device.state, at + WRITE_SEND_MASK));
-        pins.insert_mask(OutputId(on.first_read), reads);
-        pins.insert_mask(OutputId(on.first_write), writes);
-        if let Some(execute) = on.execute {
-            pins.insert_if(OutputId(execute), number(device.state, at + READ_RECV_COUNT) == on.read_recv_total);
+        match on.ends.of(device.properties) {
+            0 => device.state[on.counts..on.counts + 20].fill(0),
+            _ => self.want(device.state, on.end),
         }
-        let ends = (reads | writes) == 0 && on.is_at_end(device.state, device.properties);
-        pins.insert_if(OutputId(on.end), ends);
     }
 }
 
 impl Handlers for Elements {
     fn receive(&self, pin: InputId, device: &mut Device<'_>, message: &[u8], edge: EdgeView<'_>) {
-        let column = |whole: bool| if whole { number(edge.properties, 0) as usize } else { 0 };
-        let on = match &self.inputs[pin.index()] {
+        let input = &self.inputs[pin.index()];
+        let mut column = 0;
+        if let Input::Read { columns: Some(columns), .. } | Input::Write { columns: Some(columns), .. } = input {
+            column = number(edge.properties, 0) as usize;
+            if column >= *columns {
+                return device.assert(false, || format!("there is no column {column}, but {columns} of them"));
+            }
+        }
+        let on = match input {
             Input::Begin { on, copies, is_read } => {
                 let on = &self.ons[*on];
                 self.enter(on, device);
-                add(device.state, on.counts + if *is_read { READ_RECV_COUNT } else { WRITE_RECV_COUNT });
+                match is_read {
+                    true => self.count_read(on, device.state),
+                    false => add(device.state, on.counts + WRITE_RECV_COUNT),
+                }
                 for &(from, to, size) in copies {
                     device.state[to..to + size].copy_from_slice(&message[from..from + size]);
                 }
                 on
             }
-            Input::Read { on, to, size, whole } => {
+            Input::Read { on, to, size, .. } => {
                 let on = &self.ons[*on];
                 self.enter(on, device);
-                add(device.state, on.counts + READ_RECV_COUNT);
-                let to = to + column(*whole) * size;
+                self.count_read(on, device.state);
+                let to = to + column * size;
                 device.state[to..to + size].copy_from_slice(&message[..*size]);
                 // It executes later, so this is never the end.
                 return;
             }
-            Input::Write { on, to, size, whole, folding } => {
+            Input::Write { on, to, size, folding, .. } => {
                 let on = &self.ons[*on];
                 self.enter(on, device);
                 add(device.state, on.counts + WRITE_RECV_COUNT);
-                let from = &message[column(*whole) * size..][..*size];
+                let from = &message[column * size..][..*size];
                 let to = &mut device.state[*to..*to + *size];
                 match folding {
                     None => to.copy_from_slice(from),
@@ -282,19 +333,12 @@ impl Handlers for Elements {
                 on
             }
         };
-        self.leave_silently(on, device);
+        self.look_for_end(on, device);
     }
 
     fn ready(&self, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
-        let mut active = bits(device.state, self.active);
-        while active != 0 {
-            let bit = active.trailing_zeros() as usize;
-            active &= active - 1;
-            self.ready_in(&self.ons[bit], device, pins);
-            if bit == 63 {
-                let rest = self.ons[64..].iter().filter(|on| number(device.state, on.counts + IN_PROGRESS) == 1);
-                rest.for_each(|on| self.ready_in(on, device, pins));
-            }
+        for word in 0..self.words {
+            pins.insert_bits(word, bits(device.state, self.ready + 8 * word));
         }
     }
 
@@ -302,6 +346,7 @@ impl Handlers for Elements {
         let clear = |state: &mut [u8], at: usize, bit: u32| {
             let mask = number(state, at) & !(1 << bit);
             set_number(state, at, mask);
+            self.unwant(state, pin.0);
         };
         let mut sent = Sent::Broadcast;
         let on = match &self.outputs[pin.index()] {
@@ -334,7 +379,11 @@ impl Handlers for Elements {
                 let on = &self.ons[*on];
                 set_number(device.state, on.counts + READ_RECV_COUNT, 0);
                 add(device.state, on.counts + WRITE_RECV_COUNT);
-                set_number(device.state, on.counts + WRITE_SEND_MASK, ones(on.writes as usize));
+                self.unwant(device.state, pin.0);
+                if on.writes > 0 {
+                    set_number(device.state, on.counts + WRITE_SEND_MASK, ones(on.writes as usize));
+                    self.want_all(device.state, on.first_write, ones(on.writes as usize));
+                }
                 if let Some(execution) = &on.execution {
                     let done = execution.run(device);
                     device.assert(done.is_ok(), || format!("loop `{}`: {}", execution.decl.name, not_written(0)));
@@ -352,11 +401,13 @@ impl Handlers for Elements {
                         None => unsafe { (folding.identity)(message[*to..to + folding.size].as_mut_ptr()) },
                     }
                 }
-                self.leave(&self.ons[*on], device.state);
+                let counts = self.ons[*on].counts;
+                device.state[counts..counts + 20].fill(0);
+                self.unwant(device.state, pin.0);
                 return Sent::Broadcast;
             }
         };
-        self.leave_silently(on, device);
+        self.look_for_end(on, device);
         sent
     }
 

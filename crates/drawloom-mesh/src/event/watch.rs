@@ -331,6 +331,10 @@ impl Wrapper {
             (!has_left || progress == expected.all, "it left before all had come and gone"),
             (!has_left || speaks == (event == Event::End), "it left without a word, or with one that nobody hears"),
             (has_left || event != Event::End, "it said that it is at the end, and is not"),
+            (
+                elements.wanted(device.state) == elements.wanting(device.state, device.properties),
+                "the pins that want to send are not those that its numbers say",
+            ),
         ];
         let broken = rules.iter().find(|(holds, _)| !holds).map(|(_, text)| *text);
         let broken = broken.or_else(|| match has_left {

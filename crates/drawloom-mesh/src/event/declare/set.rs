@@ -41,7 +41,7 @@ pub(super) fn declare_set(
     let layout = members(all, set, &involved)?;
     let mut device =
         DeviceType::builder(all.names.set_type(set)).properties(layout.properties.clone()).state(layout.state.clone());
-    let active = offset(&layout.state, "active")?;
+    let ready_at = offset(&layout.state, "ready")?;
     let mut ready = "*readyToSend = 0;\n".to_owned();
     let mut this = OfSet { all, set, layout, inputs: Vec::new(), outputs: Vec::new(), ons: Vec::new() };
     for number in involved {
@@ -53,7 +53,9 @@ pub(super) fn declare_set(
     if all.text.is_some() {
         device = device.code(Code { ready, ..Code::default() });
     }
-    let handlers = Arc::new(Elements { active, inputs: this.inputs, outputs: this.outputs, ons: this.ons });
+    let words = words_for(this.outputs.len());
+    let handlers =
+        Arc::new(Elements { ready: ready_at, words, inputs: this.inputs, outputs: this.outputs, ons: this.ons });
     Ok((this.layout, device, handlers))
 }
 
@@ -61,8 +63,9 @@ pub(super) fn declare_set(
 fn members(all: &Declaring<'_>, set: u32, involved: &[usize]) -> Result<ElementLayout, Error> {
     let Declaring { mesh, names, options, .. } = *all;
     let (mut properties, mut state) = (Members::default(), Members::default());
-    // Which loops the device is in, so that it need not look at all of them.
-    state.add("active".to_owned(), Scalar::U64.into());
+    // Which pins want to send. A loop has no more than this many.
+    let pins: usize = involved.iter().map(|number| 2 + 2 * all.invocations[*number].decl.args.len()).sum();
+    state.add("ready".to_owned(), Type::array(Scalar::U64, words_for(pins)));
     for (dat, decl) in mesh.dats.iter().enumerate().filter(|(_, dat)| dat.set == set) {
         state.add(names.dat(dat as u32), type_of(&*decl.values));
     }
@@ -143,7 +146,6 @@ impl<'a> OfSet<'a> {
             read_send_mask_all: self.each(format!("{name}_read_send_mask_all"), same, |role| role.read_send_mask)?,
             ends: self.each(format!("{name}_ends"), same, |role| u32::from(role.ends))?,
             read_recv_total: if is_home { wiring.read_recv_total } else { 1 },
-            bit: on.min(63) as u32,
             first_read,
             execute: executes.then_some(execute),
             first_write,
@@ -208,7 +210,7 @@ impl<'a> OfSet<'a> {
             device = device.input(if read.whole { pin.with_properties(column()?) } else { pin });
             let size = mesh.dats[read.dat as usize].values.bytes_each();
             let to = offset(&self.layout.state, &buffer(name, read.arg))?;
-            self.inputs.push(Input::Read { on, to, size, whole: read.whole });
+            self.inputs.push(Input::Read { on, to, size, columns: read.whole.then_some(read.columns) });
         }
         Ok(device)
     }
@@ -255,7 +257,7 @@ impl<'a> OfSet<'a> {
                 on,
                 to: offset(&self.layout.state, &names.dat(write.dat))?,
                 size: mesh.dats[write.dat as usize].values.bytes_each(),
-                whole,
+                columns: whole.then_some(write.columns),
                 folding: foldings[write.arg].filter(|_| write.access.contributes()),
             });
             pins.push((write.dat, message));
@@ -326,6 +328,11 @@ impl<'a> OfSet<'a> {
         }
         Ok(Execution { decl: Arc::clone(&invocation.decl), args, empty })
     }
+}
+
+/// How many words hold a bit for each pin.
+fn words_for(pins: usize) -> usize {
+    pins.div_ceil(64).max(1)
 }
 
 /// The properties of an edge that leads to one of several columns.
