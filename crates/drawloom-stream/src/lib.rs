@@ -48,3 +48,5 @@ pub use build::stream::Stream;
 pub use error::{Code, Diagnostic, Error, ErrorKind, Result};
 pub use report::{EdgeReport, NodeReport, Report};
 pub use run::{Plan, Running, Settings};
+pub use sink::{Collected, Sink};
+pub use source::Source;

@@ -80,6 +80,8 @@ struct Done {
 pub struct Running {
     crew: Arc<Crew>,
     future: Future<()>,
+    /// The last handle of an engine waits for its tasks: who can cancel this one must have a handle longer than that.
+    loom: Loom,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -134,7 +136,7 @@ impl Plan {
             task = task.in_context(context);
         }
         let future = task.team(size).run(move |member| theirs.work(member.rank()));
-        Ok(Running { crew, future })
+        Ok(Running { crew, future, loom: loom.clone() })
     }
 }
 
@@ -150,9 +152,10 @@ impl Running {
     /// # Errors
     /// When a node, source or sink failed, the run was cancelled, or the engine could not run it.
     pub fn wait(self) -> Result<Report> {
-        let Self { crew, future } = self;
+        let Self { crew, future, loom } = self;
         let engine = |error| Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"));
         future.wait().map_err(engine)?;
+        drop(loom);
         crew.end()
     }
 }

@@ -3,7 +3,11 @@
 mod counts;
 mod joins;
 mod loops;
+mod random;
+mod refused;
 mod regions;
+mod workers;
+mod wrong;
 
 use drawloom_runtime::Loom;
 
