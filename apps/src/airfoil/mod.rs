@@ -2,14 +2,20 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `kernels` | what is computed for each cell and edge |
+//! | [`kernels`] | what is computed for each cell and edge |
+//! | [`maths`] | the formulas in them |
+//! | [`fused`] | the same written by hand, as the limit to compare with |
 
+pub mod fused;
 pub mod kernels;
+pub mod maths;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drawloom_mesh::raw::RawMesh;
 use drawloom_mesh::{Dat, Error, Global, Mesh, Program};
+
+use maths::Constants;
 
 /// The program, and the names of what it computes.
 pub struct Airfoil {
@@ -43,18 +49,14 @@ impl Airfoil {
         let (x, bound) = (mesh.find_dat::<f64, 2>("p_x")?, mesh.find_dat::<i32, 1>("p_bound")?);
         let count = mesh.size(cells)?;
 
-        // The reference computes with constants that were rounded to single precision.
-        let gam = f64::from(1.4_f32);
-        let gm1 = gam - 1.0;
-        let u = gam.sqrt() * f64::from(0.4_f32);
-        let far = [1.0, u, 0.0, 1.0 / gm1 + 0.5 * u * u];
-        let gam = mesh.constant("gam", [gam])?;
-        let gm1 = mesh.constant("gm1", [gm1])?;
-        let cfl = mesh.constant("cfl", [f64::from(0.9_f32)])?;
-        let eps = mesh.constant("eps", [f64::from(0.05_f32)])?;
-        let qinf = mesh.constant("qinf", far)?;
+        let air = Constants::air();
+        let gam = mesh.constant("gam", [air.gam])?;
+        let gm1 = mesh.constant("gm1", [air.gm1])?;
+        let cfl = mesh.constant("cfl", [air.cfl])?;
+        let eps = mesh.constant("eps", [air.eps])?;
+        let qinf = mesh.constant("qinf", air.far)?;
 
-        let q = mesh.dat_of("p_q", cells, far)?;
+        let q = mesh.dat_of("p_q", cells, air.far)?;
         let qold = mesh.dat_of("p_qold", cells, [0.0; 4])?;
         let adt = mesh.dat_of("p_adt", cells, [0.0])?;
         let res = mesh.dat_of("p_res", cells, [0.0; 4])?;

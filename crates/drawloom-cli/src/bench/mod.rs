@@ -5,12 +5,14 @@
 //! | [`graph`] | checking, ordering, building and reading graphs of several families and sizes |
 //! | [`tasks`] | what a task costs |
 //! | [`metg`] | how small a task may be |
+//! | [`mesh`] | what an iteration over a mesh costs |
 //! | [`meter`] | time, processor time and memory of a piece of work |
 //! | [`peers`] | StarPU, OpenMP and OpenBLAS, measured beside ours |
 //! | [`trace`] | what recording costs |
 //! | [`mod@rayon`] | rayon, measured beside ours |
 
 mod graph;
+mod mesh;
 pub(crate) mod meter;
 mod metg;
 pub(crate) mod peers;
@@ -32,6 +34,7 @@ Examples:
   drawloom bench graph --nodes 1e5 --only check     a quick look at one thing
   drawloom bench tasks                              what a task costs, here and in other runtimes
   drawloom bench metg --patterns stencil_1d         how small a task may be
+  drawloom bench mesh                               what an iteration over a mesh costs
   drawloom bench trace                              what recording a trace costs")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -43,6 +46,7 @@ enum Suite {
     Graph(graph::Arguments),
     Tasks(tasks::Arguments),
     Metg(metg::Arguments),
+    Mesh(mesh::Arguments),
     Trace(trace::Arguments),
 }
 
@@ -52,6 +56,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
         Suite::Graph(arguments) => graph::run(arguments, output),
         Suite::Tasks(arguments) => tasks::run(arguments, output),
         Suite::Metg(arguments) => metg::run(arguments, output),
+        Suite::Mesh(arguments) => mesh::run(arguments, output),
         Suite::Trace(arguments) => trace::run(arguments, output),
     }
 }

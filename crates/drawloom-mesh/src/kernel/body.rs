@@ -1,11 +1,14 @@
 //! The inner loop: a kernel compiled together with its arguments, and called for one iteration after the other.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::args::{Folding, LoopArg};
 use super::arity::for_each_arity;
+use super::lanes::{GROUP, LANES};
 use super::place::Place;
+use super::way::{Way, Ways};
 
 /// A kernel with its arguments, without their types.
 pub(crate) trait LoopBody: Send + Sync {
@@ -25,6 +28,7 @@ pub(crate) trait LoopBody: Send + Sync {
 pub(crate) struct Compiled<F, A> {
     kernel: F,
     arguments: PhantomData<fn() -> A>,
+    ways: Ways,
 }
 
 impl<F, A> Compiled<F, A> {
@@ -36,7 +40,7 @@ impl<F, A> Compiled<F, A> {
                 "a kernel sees only its arguments: it cannot capture anything, nor be a pointer"
             );
         }
-        Self { kernel, arguments: PhantomData }
+        Self { kernel, arguments: PhantomData, ways: Ways::default() }
     }
 }
 
@@ -66,6 +70,55 @@ macro_rules! loop_body {
                 Ok(())
             }
 
+            /// The same for several iterations at a time: all of them are gathered, then the kernel runs for each, then what
+            /// it did is put back in the order of iterations.
+            ///
+            /// # Safety
+            /// As [`LoopBody::run`]; the places are plain. On x86-64, the processor has AVX.
+            #[inline(always)]
+            unsafe fn in_lanes(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
+                $(let $x = places[$n].known_plain();)*
+                let mut lanes = ($(MaybeUninit::<$a::Lanes>::uninit(),)*);
+                let mut first = iterations.start;
+                while iterations.end - first >= LANES {
+                    let mut done = true;
+                    // SAFETY: promised by the caller.
+                    unsafe {
+                        $($a::gather(&$x, first, &mut lanes.$n);)*
+                        for lane in 0..LANES {
+                            let mut locals = ($($a::fetch(&lanes.$n, lane),)*);
+                            (self.kernel)($($a::view::<false>(&$x, first + lane, &mut locals.$n)),*);
+                            done &= true $(& $a::keep(&mut lanes.$n, lane, &locals.$n))*;
+                        }
+                    }
+                    if !done {
+                        // Nothing was put back yet. The other way finds out which iteration it was.
+                        break;
+                    }
+                    for group in (0..LANES).step_by(GROUP) {
+                        // SAFETY: promised by the caller; all lanes were kept.
+                        unsafe {
+                            let mut rows = ($($a::rows(&lanes.$n, group),)*);
+                            for k in 0..GROUP {
+                                $($a::finish::<false>(&$x, first + group + k, &mut rows.$n[k]);)*
+                            }
+                        }
+                    }
+                    first += LANES;
+                }
+                // SAFETY: promised by the caller.
+                unsafe { self.each::<true>(places, first..iterations.end) }
+            }
+
+            /// # Safety
+            /// As `in_lanes`; the processor has these features.
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            unsafe fn in_lanes_with_avx2(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
+                // SAFETY: promised by the caller.
+                unsafe { self.in_lanes(places, iterations) }
+            }
+
             /// # Safety
             /// As `each`; the processor has these features.
             #[cfg(target_arch = "x86_64")]
@@ -88,7 +141,13 @@ macro_rules! loop_body {
                     }
                     #[cfg(target_arch = "x86_64")]
                     if std::arch::is_x86_feature_detected!("avx2") {
-                        return self.each_with_avx2(places, iterations);
+                        if !(true $(& $a::IN_LANES)*) {
+                            return self.each_with_avx2(places, iterations);
+                        }
+                        return self.ways.run(iterations.len(), |way| match way {
+                            Way::OneByOne => self.each_with_avx2(places, iterations),
+                            Way::InLanes => self.in_lanes_with_avx2(places, iterations),
+                        });
                     }
                     self.each::<true>(places, iterations)
                 }
@@ -102,3 +161,171 @@ macro_rules! loop_body {
 }
 
 for_each_arity!(loop_body);
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::super::accumulate::{Acc, Lowest, Out};
+    use super::super::args::{
+        Column, ContributeAt, ContributeHere, ContributeThere, Direct, Index, Read, ReadGlobal, ReadWhole, Update,
+        UpdateWhole, Write, WriteWhole,
+    };
+    use super::super::operator::{Adding, Lowering};
+    use super::*;
+
+    const ITERATIONS: usize = 101;
+    type Args = (
+        Read<Column<3>, f64, 4>,
+        ReadWhole<f32, 2, 3>,
+        Index<Column<3>>,
+        ReadGlobal<f64, 1>,
+        Write<Direct, f64, 2>,
+        WriteWhole<i32, 1, 2>,
+        Update<Direct, f64, 5>,
+        UpdateWhole<f64, 2, 2>,
+        ContributeHere<Adding, f64, 1>,
+        ContributeAt<Adding, f64, 4, 3>,
+        ContributeThere<Adding, f64, 2, 3>,
+        ContributeThere<Lowering, f32, 3, 3>,
+    );
+
+    #[allow(clippy::too_many_arguments)]
+    fn kernel(
+        a: &[f64; 4],
+        b: [&[f32; 2]; 3],
+        index: usize,
+        global: &[f64; 1],
+        out: &mut Out<f64, 2>,
+        outs: &mut [Out<i32, 1>; 2],
+        update: &mut [f64; 5],
+        updates: &mut [[f64; 2]; 2],
+        here: &mut [Acc<f64>; 1],
+        at: &mut [Acc<f64>; 4],
+        there: &mut [[Acc<f64>; 2]; 3],
+        lowest: &mut [[Lowest<f32>; 3]; 3],
+    ) {
+        // A kernel that never writes its element for one iteration is run with a global of zero.
+        if global[0] != 0.0 || update[0] < 90.0 {
+            out.set([a[0] / a[3] + update[4], global[0] - index as f64]);
+        }
+        for (n, out) in outs.iter_mut().enumerate() {
+            out.set([index as i32 * 2 + n as i32]);
+        }
+        here[0] += a[1].sqrt() * update[1];
+        for (n, value) in update.iter_mut().enumerate() {
+            *value = *value * 0.1 + n as f64;
+        }
+        for pair in updates {
+            pair.swap(0, 1);
+            pair[0] += a[2];
+        }
+        for (n, at) in at.iter_mut().enumerate() {
+            *at += a[n] * 0.3;
+            *at -= f64::from(b[n % 3][0]);
+        }
+        for (c, (there, lowest)) in there.iter_mut().zip(lowest).enumerate() {
+            there[0] += a[c] * f64::from(b[c][1]);
+            there[1] -= a[3 - c];
+            for (n, lowest) in lowest.iter_mut().enumerate() {
+                lowest.offer(b[c][n % 2] - n as f32);
+            }
+        }
+    }
+
+    /// Everything that the kernel reads and changes.
+    #[derive(Clone)]
+    struct Data {
+        table: Vec<[u32; 3]>,
+        pairs: Vec<[u32; 2]>,
+        a: Vec<[f64; 4]>,
+        b: Vec<[f32; 2]>,
+        global: [f64; 1],
+        out: Vec<[f64; 2]>,
+        outs: Vec<[i32; 1]>,
+        update: Vec<[f64; 5]>,
+        updates: Vec<[f64; 2]>,
+        here: Vec<[f64; 1]>,
+        at: Vec<[f64; 4]>,
+        there: Vec<[f64; 2]>,
+        lowest: Vec<[f32; 3]>,
+    }
+
+    impl Data {
+        fn new() -> Self {
+            let mut random = fastrand::Rng::with_seed(1);
+            let mut number = || random.f64() * 3.0 + 0.1;
+            let a = std::iter::repeat_with(|| std::array::from_fn(|_| number())).take(40).collect();
+            let b = std::iter::repeat_with(|| std::array::from_fn(|_| number() as f32)).take(40).collect();
+            let mut random = fastrand::Rng::with_seed(2);
+            Self {
+                table: (0..ITERATIONS).map(|_| std::array::from_fn(|_| random.u32(0..40))).collect(),
+                pairs: (0..ITERATIONS as u32).map(|n| [2 * n + 1, 2 * n]).collect(),
+                a,
+                b,
+                global: [0.7],
+                out: vec![[0.0; 2]; ITERATIONS],
+                outs: vec![[0]; 2 * ITERATIONS],
+                update: (0..ITERATIONS).map(|n| std::array::from_fn(|c| (n + c) as f64)).collect(),
+                updates: (0..2 * ITERATIONS).map(|n| [n as f64, -1.0]).collect(),
+                here: vec![[0.5]; ITERATIONS],
+                at: vec![[0.0; 4]; 40],
+                there: vec![[0.0; 2]; 40],
+                lowest: vec![[1.0; 3]; 40],
+            }
+        }
+
+        fn places(&mut self) -> Vec<Place> {
+            let place = |base: *mut u8, table: *const u32| Place { base, table, ..Place::NOWHERE };
+            let (table, pairs) = (self.table.as_ptr().cast::<u32>(), self.pairs.as_ptr().cast::<u32>());
+            let direct = std::ptr::null();
+            vec![
+                // SAFETY: a row of the table has three columns.
+                place(self.a.as_mut_ptr().cast(), unsafe { table.add(1) }),
+                place(self.b.as_mut_ptr().cast(), table),
+                place(std::ptr::null_mut(), table),
+                place(self.global.as_mut_ptr().cast(), direct),
+                place(self.out.as_mut_ptr().cast(), direct),
+                place(self.outs.as_mut_ptr().cast(), pairs),
+                place(self.update.as_mut_ptr().cast(), direct),
+                place(self.updates.as_mut_ptr().cast(), pairs),
+                place(self.here.as_mut_ptr().cast(), direct),
+                // SAFETY: as above.
+                Place { own: (5, 30), ..place(self.at.as_mut_ptr().cast(), unsafe { table.add(2) }) },
+                place(self.there.as_mut_ptr().cast(), table),
+                place(self.lowest.as_mut_ptr().cast(), table),
+            ]
+        }
+
+        /// All that the kernel changes, as bits.
+        fn bits(&self) -> Vec<u64> {
+            let doubles = self.out.as_flattened().iter().chain(self.update.as_flattened());
+            let doubles = doubles.chain(self.updates.as_flattened()).chain(self.here.as_flattened());
+            let doubles = doubles.chain(self.at.as_flattened()).chain(self.there.as_flattened());
+            let singles = self.lowest.as_flattened().iter().map(|v| u64::from(v.to_bits()));
+            let integers = self.outs.as_flattened().iter().map(|&v| v as u64);
+            doubles.map(|v| v.to_bits()).chain(singles).chain(integers).collect()
+        }
+    }
+
+    #[test]
+    fn both_ways_give_the_same_bits_and_find_the_same_mistake() {
+        if !std::arch::is_x86_feature_detected!("avx2") {
+            return;
+        }
+        let body: Compiled<_, Args> = Compiled::new(kernel);
+        for global in [0.7, 0.0] {
+            let mut one_by_one = Data { global: [global], ..Data::new() };
+            let mut in_lanes = one_by_one.clone();
+            let before = one_by_one.bits();
+            let places = one_by_one.places();
+            // SAFETY: the places are those of the arguments, and the tables lead to elements that exist.
+            let expected = unsafe { body.each_with_avx2(&places, 0..ITERATIONS) };
+            let places = in_lanes.places();
+            // SAFETY: as above.
+            let found = unsafe { body.in_lanes_with_avx2(&places, 0..ITERATIONS) };
+            assert_eq!(found, expected);
+            assert_eq!(expected, if global == 0.0 { Err(90) } else { Ok(()) });
+            assert_eq!(in_lanes.bits(), one_by_one.bits());
+            assert_ne!(in_lanes.bits(), before);
+        }
+    }
+}

@@ -22,6 +22,8 @@
 //! | `site` | what a loop can be given as an argument |
 //! | `args` | the arguments, one type for each kind |
 //! | `body` | the inner loop |
+//! | `lanes` | values of several iterations, component by component |
+//! | `way` | which form of the inner loop is the faster |
 //! | `place` | where arguments are while a loop runs |
 
 #![allow(unsafe_code)]
@@ -30,9 +32,11 @@ mod accumulate;
 pub(crate) mod args;
 mod arity;
 pub(crate) mod body;
+mod lanes;
 pub(crate) mod operator;
 pub(crate) mod place;
 pub(crate) mod site;
+mod way;
 
 pub use accumulate::{Acc, Highest, HighestWith, Lowest, LowestWith, Out};
 pub use args::LoopArg;

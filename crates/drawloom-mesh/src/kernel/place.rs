@@ -69,6 +69,12 @@ impl Place {
         self.distance == 0 && self.stage.is_null() && !self.fixed && !self.copied
     }
 
+    /// A plain place, as one that the compiler knows to be plain.
+    #[inline(always)]
+    pub(crate) fn known_plain(self) -> Self {
+        Place { distance: 0, stage: ptr::null_mut(), fixed: false, copied: false, ..self }
+    }
+
     /// Whether a target is this part's to change.
     #[inline(always)]
     pub(crate) fn owns(&self, target: usize) -> bool {

@@ -95,7 +95,7 @@ impl Scalar<'_> {
 
 macro_rules! run {
     ($(($($a:ident $x:ident $n:tt),*))*) => { $(
-        impl<'p, $($a: LoopArg<Local = ()>),*> Scalar<'p, ($($a,)*)> {
+        impl<'p, $($a: LoopArg),*> Scalar<'p, ($($a,)*)> {
             /// The code is complete: it has one parameter for each global, in the order in which they were declared.
             pub fn run<FN>(self, code: FN)
             where
@@ -113,14 +113,13 @@ macro_rules! run {
                 FN: for<'v> Fn($($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
             {
                 self.finish(Box::new(move |places| {
-                    let mut locals = [(); 1 $(+ { let _ = $n; 1 })*];
-                    let [_, $($x),*] = &mut locals;
                     // SAFETY: whoever runs scalar code gives it a place for each global that it declared, which may be
                     // read, and also changed if that was declared, by the calling thread alone. No global was declared
                     // twice, one of the times to be changed.
                     #[allow(unsafe_code)]
                     unsafe {
-                        code($($a::view::<true>(&places[$n], 0, $x)),*).map_err(|error| error.to_string())
+                        let mut locals = ($($a::prepare::<true>(&places[$n], 0),)*);
+                        code($($a::view::<true>(&places[$n], 0, &mut locals.$n)),*).map_err(|error| error.to_string())
                     }
                 }));
             }

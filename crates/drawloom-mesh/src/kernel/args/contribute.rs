@@ -7,6 +7,7 @@ use drawloom_runtime::Portable;
 
 use super::dats::Update;
 use super::{Direct, Folding, LoopArg, index_in, load, store};
+use crate::kernel::lanes::{Columns, GROUP, each_of_mut, rows_of_each};
 use crate::kernel::operator::Operator;
 use crate::kernel::place::Place;
 
@@ -89,6 +90,31 @@ impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeHere<O, 
     fn folding() -> Option<Folding> {
         Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
     }
+
+    type Lanes = Columns<T, N>;
+
+    #[inline(always)]
+    unsafe fn gather(place: &Place, iteration: usize, lanes: &mut MaybeUninit<Columns<T, N>>) {
+        // SAFETY: promised by the caller.
+        unsafe { Update::<Direct, T, N>::gather(place, iteration, lanes) };
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(lanes: &MaybeUninit<Columns<T, N>>, lane: usize) -> Self::Local {
+        // SAFETY: promised by the caller.
+        unsafe { Update::<Direct, T, N>::fetch(lanes, lane) }
+    }
+
+    #[inline(always)]
+    fn keep(lanes: &mut MaybeUninit<Columns<T, N>>, lane: usize, local: &Self::Local) -> bool {
+        Update::<Direct, T, N>::keep(lanes, lane, local)
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &MaybeUninit<Columns<T, N>>, first: usize) -> [Self::Local; GROUP] {
+        // SAFETY: promised by the caller.
+        unsafe { Update::<Direct, T, N>::rows(lanes, first) }
+    }
 }
 
 /// The kernel contributes to the elements that one or all columns of a map lead to.
@@ -148,6 +174,25 @@ impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for Co
     fn folding() -> Option<Folding> {
         Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
     }
+
+    type Lanes = Columns<T, N>;
+
+    #[inline(always)]
+    unsafe fn fetch(_: &MaybeUninit<Columns<T, N>>, _: usize) -> Self::Local {
+        const { [[O::IDENTITY; N]; 1] }
+    }
+
+    #[inline(always)]
+    fn keep(lanes: &mut MaybeUninit<Columns<T, N>>, lane: usize, local: &Self::Local) -> bool {
+        Columns::set_row(lanes, lane, local[0]);
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &MaybeUninit<Columns<T, N>>, first: usize) -> [Self::Local; GROUP] {
+        // SAFETY: promised by the caller.
+        unsafe { Columns::rows(lanes, first) }.map(|value| [value])
+    }
 }
 
 impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for ContributeThere<O, T, N, A> {
@@ -178,5 +223,26 @@ impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for Co
 
     fn folding() -> Option<Folding> {
         Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
+    }
+
+    type Lanes = [Columns<T, N>; A];
+
+    #[inline(always)]
+    unsafe fn fetch(_: &MaybeUninit<[Columns<T, N>; A]>, _: usize) -> Self::Local {
+        const { [[O::IDENTITY; N]; A] }
+    }
+
+    #[inline(always)]
+    fn keep(lanes: &mut MaybeUninit<[Columns<T, N>; A]>, lane: usize, local: &Self::Local) -> bool {
+        for (columns, value) in each_of_mut(lanes).iter_mut().zip(local) {
+            Columns::set_row(columns, lane, *value);
+        }
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &MaybeUninit<[Columns<T, N>; A]>, first: usize) -> [Self::Local; GROUP] {
+        // SAFETY: promised by the caller.
+        unsafe { rows_of_each(lanes, first) }
     }
 }

@@ -7,6 +7,7 @@ use drawloom_runtime::Portable;
 
 use super::{LoopArg, Single, at, index_in, load, store};
 use crate::kernel::accumulate::Out;
+use crate::kernel::lanes::{Columns, GROUP, each_of, each_of_mut, rows_of_each};
 use crate::kernel::place::Place;
 
 /// The kernel reads one element.
@@ -29,6 +30,25 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Read<R, T, N> {
     unsafe fn view<'v, const PLAIN: bool>(place: &Place, iteration: usize, local: &'v mut Self::Local) -> &'v [T; N] {
         // SAFETY: promised by the caller; a copy was made on the general way.
         unsafe { if PLAIN { &*at(place, R::index::<PLAIN>(place, iteration)) } else { local.assume_init_ref() } }
+    }
+
+    type Lanes = Columns<T, N>;
+
+    #[inline(always)]
+    unsafe fn gather(place: &Place, iteration: usize, lanes: &mut MaybeUninit<Columns<T, N>>) {
+        // SAFETY: promised by the caller, for every lane.
+        unsafe { Columns::gather(lanes, |lane| at(place, R::index::<true>(place, iteration + lane))) };
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(lanes: &MaybeUninit<Columns<T, N>>, lane: usize) -> Self::Local {
+        // SAFETY: promised by the caller.
+        MaybeUninit::new(unsafe { Columns::row(lanes, lane) })
+    }
+
+    #[inline(always)]
+    unsafe fn rows(_: &MaybeUninit<Columns<T, N>>, _: usize) -> [Self::Local; GROUP] {
+        [const { MaybeUninit::uninit() }; GROUP]
     }
 }
 
@@ -63,6 +83,27 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for ReadWhole<T, N, A>
         let copies = unsafe { local.assume_init_ref() };
         std::array::from_fn(|c| &copies[c])
     }
+
+    type Lanes = [Columns<T, N>; A];
+
+    #[inline(always)]
+    unsafe fn gather(place: &Place, iteration: usize, lanes: &mut MaybeUninit<[Columns<T, N>; A]>) {
+        for (c, columns) in each_of_mut(lanes).iter_mut().enumerate() {
+            // SAFETY: promised by the caller, for every lane.
+            unsafe { Columns::gather(columns, |lane| at(place, index_in::<true, A>(place, iteration + lane, c))) };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(lanes: &MaybeUninit<[Columns<T, N>; A]>, lane: usize) -> Self::Local {
+        // SAFETY: promised by the caller.
+        MaybeUninit::new(std::array::from_fn(|c| unsafe { Columns::row(&each_of(lanes)[c], lane) }))
+    }
+
+    #[inline(always)]
+    unsafe fn rows(_: &MaybeUninit<[Columns<T, N>; A]>, _: usize) -> [Self::Local; GROUP] {
+        [const { MaybeUninit::uninit() }; GROUP]
+    }
 }
 
 /// The kernel writes one element.
@@ -94,6 +135,27 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Write<R, T, N> {
         }
         true
     }
+
+    type Lanes = Columns<T, N>;
+
+    #[inline(always)]
+    unsafe fn fetch(_: &MaybeUninit<Columns<T, N>>, _: usize) -> Out<T, N> {
+        Out(None)
+    }
+
+    #[inline(always)]
+    fn keep(lanes: &mut MaybeUninit<Columns<T, N>>, lane: usize, local: &Out<T, N>) -> bool {
+        local.0.is_some_and(|value| {
+            Columns::set_row(lanes, lane, value);
+            true
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &MaybeUninit<Columns<T, N>>, first: usize) -> [Out<T, N>; GROUP] {
+        // SAFETY: promised by the caller.
+        unsafe { Columns::rows(lanes, first) }.map(|value| Out(Some(value)))
+    }
 }
 
 /// The kernel writes the elements that all columns of a map lead to.
@@ -121,6 +183,31 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for WriteWhole<T, N, A
             unsafe { store::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c), value) };
         }
         true
+    }
+
+    type Lanes = [Columns<T, N>; A];
+
+    #[inline(always)]
+    unsafe fn fetch(_: &MaybeUninit<[Columns<T, N>; A]>, _: usize) -> Self::Local {
+        std::array::from_fn(|_| Out(None))
+    }
+
+    #[inline(always)]
+    fn keep(lanes: &mut MaybeUninit<[Columns<T, N>; A]>, lane: usize, local: &Self::Local) -> bool {
+        let mut all = true;
+        for (columns, out) in each_of_mut(lanes).iter_mut().zip(local) {
+            all &= out.0.is_some_and(|value| {
+                Columns::set_row(columns, lane, value);
+                true
+            });
+        }
+        all
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &MaybeUninit<[Columns<T, N>; A]>, first: usize) -> [Self::Local; GROUP] {
+        // SAFETY: promised by the caller.
+        unsafe { rows_of_each(lanes, first) }.map(|row| row.map(|value| Out(Some(value))))
     }
 }
 
@@ -155,6 +242,33 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Update<R, T, N> {
         }
         true
     }
+
+    type Lanes = Columns<T, N>;
+
+    #[inline(always)]
+    unsafe fn gather(place: &Place, iteration: usize, lanes: &mut MaybeUninit<Columns<T, N>>) {
+        // SAFETY: promised by the caller, for every lane.
+        unsafe { Columns::gather(lanes, |lane| at(place, R::index::<true>(place, iteration + lane))) };
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(lanes: &MaybeUninit<Columns<T, N>>, lane: usize) -> Self::Local {
+        // SAFETY: promised by the caller.
+        MaybeUninit::new(unsafe { Columns::row(lanes, lane) })
+    }
+
+    #[inline(always)]
+    fn keep(lanes: &mut MaybeUninit<Columns<T, N>>, lane: usize, local: &Self::Local) -> bool {
+        // SAFETY: the copy of a lane was made by `fetch`.
+        Columns::set_row(lanes, lane, unsafe { local.assume_init() });
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &MaybeUninit<Columns<T, N>>, first: usize) -> [Self::Local; GROUP] {
+        // SAFETY: promised by the caller.
+        unsafe { Columns::rows(lanes, first) }.map(MaybeUninit::new)
+    }
 }
 
 /// The kernel reads and changes the elements that all columns of a map lead to.
@@ -182,5 +296,35 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for UpdateWhole<T, N, 
             unsafe { store::<PLAIN, T, N>(place, index_in::<PLAIN, A>(place, iteration, c), *value) };
         }
         true
+    }
+
+    type Lanes = [Columns<T, N>; A];
+
+    #[inline(always)]
+    unsafe fn gather(place: &Place, iteration: usize, lanes: &mut MaybeUninit<[Columns<T, N>; A]>) {
+        for (c, columns) in each_of_mut(lanes).iter_mut().enumerate() {
+            // SAFETY: promised by the caller, for every lane.
+            unsafe { Columns::gather(columns, |lane| at(place, index_in::<true, A>(place, iteration + lane, c))) };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(lanes: &MaybeUninit<[Columns<T, N>; A]>, lane: usize) -> Self::Local {
+        // SAFETY: promised by the caller.
+        std::array::from_fn(|c| unsafe { Columns::row(&each_of(lanes)[c], lane) })
+    }
+
+    #[inline(always)]
+    fn keep(lanes: &mut MaybeUninit<[Columns<T, N>; A]>, lane: usize, local: &Self::Local) -> bool {
+        for (columns, value) in each_of_mut(lanes).iter_mut().zip(local) {
+            Columns::set_row(columns, lane, *value);
+        }
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &MaybeUninit<[Columns<T, N>; A]>, first: usize) -> [Self::Local; GROUP] {
+        // SAFETY: promised by the caller.
+        unsafe { rows_of_each(lanes, first) }
     }
 }

@@ -1,13 +1,15 @@
 //! Reading, changing and contributing to globals.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use drawloom_runtime::Portable;
 
 use super::contribute::{apply_to_dat, folding_of};
-use super::{Folding, LoopArg};
+use super::{Folding, LoopArg, nothing_in_lanes};
 use crate::element::Ordered;
 use crate::kernel::accumulate::{HighestWith, LowestWith};
+use crate::kernel::lanes::GROUP;
 use crate::kernel::operator::{Lowering, Operator, Raising};
 use crate::kernel::place::Place;
 
@@ -16,15 +18,40 @@ pub struct ReadGlobal<T, const N: usize>(PhantomData<T>);
 
 impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
     type View<'v> = &'v [T; N];
-    type Local = ();
+    type Local = MaybeUninit<[T; N]>;
 
     #[inline(always)]
-    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
-
-    #[inline(always)]
-    unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> &'v [T; N] {
+    unsafe fn prepare<const PLAIN: bool>(place: &Place, _: usize) -> Self::Local {
+        if PLAIN {
+            return MaybeUninit::uninit();
+        }
         // SAFETY: promised by the caller.
-        unsafe { &*place.base.cast() }
+        unsafe { *place.base.cast() }
+    }
+
+    #[inline(always)]
+    unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, local: &'v mut Self::Local) -> &'v [T; N] {
+        // SAFETY: promised by the caller; a copy was made on the general way.
+        unsafe { if PLAIN { &*place.base.cast() } else { local.assume_init_ref() } }
+    }
+
+    // The same for all lanes. A copy, as nothing that the kernel writes can be taken for a change of it.
+    type Lanes = [T; N];
+
+    #[inline(always)]
+    unsafe fn gather(place: &Place, _: usize, lanes: &mut MaybeUninit<[T; N]>) {
+        // SAFETY: promised by the caller.
+        *lanes = unsafe { *place.base.cast() };
+    }
+
+    #[inline(always)]
+    unsafe fn fetch(lanes: &MaybeUninit<[T; N]>, _: usize) -> Self::Local {
+        *lanes
+    }
+
+    #[inline(always)]
+    unsafe fn rows(_: &MaybeUninit<[T; N]>, _: usize) -> [Self::Local; GROUP] {
+        [const { MaybeUninit::uninit() }; GROUP]
     }
 }
 
@@ -34,6 +61,8 @@ pub struct UpdateGlobal<T, const N: usize>(PhantomData<T>);
 impl<T: Portable, const N: usize> LoopArg for UpdateGlobal<T, N> {
     type View<'v> = &'v mut [T; N];
     type Local = ();
+    const IN_LANES: bool = false;
+    nothing_in_lanes!();
 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
@@ -51,6 +80,9 @@ pub struct ContributeGlobal<O, T, const N: usize>(PhantomData<(O, T)>);
 impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeGlobal<O, T, N> {
     type View<'v> = &'v mut [O::Cell; N];
     type Local = ();
+    // One accumulator for all lanes is what makes lanes wait for each other.
+    const IN_LANES: bool = false;
+    nothing_in_lanes!();
 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
@@ -74,6 +106,8 @@ macro_rules! contribute_with {
         impl<T: Ordered, P: Portable> LoopArg for ContributeWith<$operator, T, P> {
             type View<'v> = &'v mut $cell<T, P>;
             type Local = ();
+            const IN_LANES: bool = false;
+            nothing_in_lanes!();
 
             #[inline(always)]
             unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}

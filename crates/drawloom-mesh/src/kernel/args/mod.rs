@@ -2,7 +2,8 @@
 //!
 //! Every kind is a type, so a loop is compiled for exactly its arguments, with the kernel in the middle. There are two
 //! ways through each: the *plain* one, where a kernel works on the data in place, and the general one, where it works on
-//! copies that are gathered before and put back after. Both give the same bits.
+//! copies that are gathered before and put back after. On the second one, several iterations can be gathered at once, so
+//! that the compiler finds the same operation for all of them side by side. All give the same bits.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -21,8 +22,11 @@ pub(crate) use dats::{Read, ReadWhole, Update, UpdateWhole, Write, WriteWhole};
 pub(crate) use globals::{ContributeGlobal, ContributeWith, ReadGlobal, UpdateGlobal};
 pub(crate) use others::{Index, Optional, Size};
 
+use std::mem::MaybeUninit;
+
 use drawloom_runtime::Portable;
 
+use super::lanes::GROUP;
 use super::place::Place;
 
 /// One argument of a kernel.
@@ -67,7 +71,61 @@ pub trait LoopArg: Send + Sync + 'static {
     fn folding() -> Option<Folding> {
         None
     }
+
+    /// Where the values of some iterations lie, component by component.
+    #[doc(hidden)]
+    type Lanes;
+    /// Whether the kernel may run for some iterations before what it did is put back for the first of them.
+    #[doc(hidden)]
+    const IN_LANES: bool = true;
+
+    /// Brings what the kernel reads in the next iterations.
+    ///
+    /// # Safety
+    /// As `view`, for [`LANES`](super::lanes::LANES) iterations; the place is plain. On x86-64, the processor has AVX.
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn gather(_: &Place, _: usize, _: &mut MaybeUninit<Self::Lanes>) {}
+
+    /// As `prepare`, of what was brought for a lane.
+    ///
+    /// # Safety
+    /// `gather` was called.
+    #[doc(hidden)]
+    unsafe fn fetch(lanes: &MaybeUninit<Self::Lanes>, lane: usize) -> Self::Local;
+
+    /// Keeps what the kernel did in a lane. False when it did not do what it must.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn keep(_: &mut MaybeUninit<Self::Lanes>, _: usize, _: &Self::Local) -> bool {
+        true
+    }
+
+    /// What `finish` puts back of a few lanes.
+    ///
+    /// # Safety
+    /// `keep` was called, and true, for these lanes. On x86-64, the processor has AVX.
+    #[doc(hidden)]
+    unsafe fn rows(lanes: &MaybeUninit<Self::Lanes>, first: usize) -> [Self::Local; GROUP];
 }
+
+/// The lanes of an argument that brings nothing and puts nothing back.
+macro_rules! nothing_in_lanes {
+    ($($local:expr)?) => {
+        type Lanes = ();
+
+        #[inline(always)]
+        unsafe fn fetch(_: &std::mem::MaybeUninit<()>, _: usize) -> Self::Local {
+            $($local)?
+        }
+
+        #[inline(always)]
+        unsafe fn rows(_: &std::mem::MaybeUninit<()>, _: usize) -> [Self::Local; crate::kernel::lanes::GROUP] {
+            std::array::from_fn(|_| { $($local)? })
+        }
+    };
+}
+pub(super) use nothing_in_lanes;
 
 /// How contributions to an argument are kept apart and folded, by bytes.
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Folding, LoopArg, Single};
+use super::{Folding, LoopArg, Single, nothing_in_lanes};
 use crate::kernel::place::Place;
 
 /// The kernel receives the number of an element.
@@ -11,6 +11,7 @@ pub struct Index<R>(PhantomData<R>);
 impl<R: Single> LoopArg for Index<R> {
     type View<'v> = usize;
     type Local = ();
+    nothing_in_lanes!();
 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
@@ -32,6 +33,7 @@ pub struct Size;
 impl LoopArg for Size {
     type View<'v> = usize;
     type Local = ();
+    nothing_in_lanes!();
 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
@@ -48,6 +50,8 @@ pub struct Optional<A>(PhantomData<A>);
 impl<A: LoopArg> LoopArg for Optional<A> {
     type View<'v> = Option<A::View<'v>>;
     type Local = Option<A::Local>;
+    const IN_LANES: bool = false;
+    nothing_in_lanes!(None);
 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(place: &Place, iteration: usize) -> Self::Local {
