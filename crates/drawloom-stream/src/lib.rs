@@ -27,7 +27,8 @@
 //! | `plan` | the description without types: its check, regions, loops, and sizes of queues |
 //! | `body` | what nodes do with items |
 //! | `machine` | one copy of a stream: who fires when |
-#![forbid(unsafe_code)]
+//! | `wide` | wide instructions, in the one module with `unsafe` code |
+#![deny(unsafe_code)]
 
 mod body;
 mod build;
@@ -38,6 +39,8 @@ mod report;
 mod run;
 pub mod sink;
 pub mod source;
+#[allow(unsafe_code)]
+mod wide;
 
 pub use body::channels::{Append, Channels, Raise};
 pub use body::push::Push;
@@ -50,3 +53,4 @@ pub use report::{EdgeReport, NodeReport, Report};
 pub use run::{Plan, Running, Settings};
 pub use sink::{Collected, Sink};
 pub use source::Source;
+pub use wide::select;

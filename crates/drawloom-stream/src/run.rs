@@ -7,7 +7,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drawloom_runtime::{Context, Future, Loom};
@@ -64,6 +64,8 @@ struct Crew {
     plan: Plan,
     shared: Vec<Option<Arc<dyn Any + Send + Sync>>>,
     stop: AtomicBool,
+    /// How many items the sources have given.
+    given: AtomicU64,
     done: Mutex<Vec<(usize, Result<Done>)>>,
     workers: usize,
 }
@@ -127,6 +129,7 @@ impl Plan {
             plan: self.clone(),
             shared: self.0.description.nodes.iter().map(open).collect(),
             stop: AtomicBool::new(false),
+            given: AtomicU64::new(0),
             done: Mutex::default(),
             workers,
         });
@@ -145,6 +148,17 @@ impl Running {
     pub fn cancel(&self) {
         // Relaxed: it is only a wish, and nothing is published with it.
         self.crew.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// How many items the sources have given so far.
+    pub fn given(&self) -> u64 {
+        // Relaxed: it is only to be looked at.
+        self.crew.given.load(Ordering::Relaxed)
+    }
+
+    /// Whether the run is over.
+    pub fn is_complete(&self) -> bool {
+        self.future.is_complete()
     }
 
     /// Waits for the end.
@@ -181,7 +195,7 @@ impl Crew {
     fn run_copy(&self, current: &Rc<Cell<u32>>) -> Result<Done> {
         let Checked { id, description, layout, .. } = &*self.plan.0;
         let mut machine = Machine::new(description, *id, layout, &self.shared, current);
-        machine.run_all(&self.stop)?;
+        machine.run_all(&self.stop, &self.given)?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();
         Ok(Done { nodes, edges: machine.edge_counts(), trips: machine.trips })
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
 use crate::sink::{Chunk, Take};
 use crate::source::{Fed, Feed};
@@ -58,6 +58,14 @@ impl<T: 'static> Body for SinkEnd<T> {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         self.take.take(&self.inputs[input].peek(count)).map_err(Fault::Sink)?;
         Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, _: &mut [Mark]) -> Result<(), Fault> {
+        self.take.take(&self.inputs[input].peek(count)).map_err(Fault::Sink)
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

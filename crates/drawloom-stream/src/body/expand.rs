@@ -11,21 +11,15 @@ use crate::machine::parents::Parents;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Signal;
 
-/// Moves items from an iterator to a channel while there is room. False when there is none left.
+/// Moves items from an iterator to a channel while there is room. False when there is none left, though the iterator may just
+/// have ended.
 fn pour<T: 'static>(items: &mut impl Iterator<Item = T>, pipe: &Pipe<T>) -> bool {
     let mut buffer = pipe.buffer.borrow_mut();
-    let mut room = buffer.room();
+    let room = buffer.room();
     let space = buffer.space(room);
-    let ended = loop {
-        if room == 0 {
-            break false;
-        }
-        match items.next() {
-            Some(item) => space.push(item),
-            None => break true,
-        }
-        room -= 1;
-    };
+    let before = space.len();
+    space.extend(items.take(room));
+    let ended = space.len() - before < room;
     buffer.measure();
     ended
 }

@@ -7,12 +7,14 @@
 //! | [`channels`] | the channels of a node, as a tuple of types |
 //! | [`slice`] | the user's function over a slice of items |
 //! | [`lanes`] | functions of one item, for which the loop is ours |
+//! | [`fold`] | the elements of a parent become one item |
 //! | [`expand`] | one item becomes any number of items, or the elements of a region |
 //! | [`ends`] | sources and sinks |
 
 pub(crate) mod channels;
 pub(crate) mod ends;
 pub(crate) mod expand;
+pub(crate) mod fold;
 pub(crate) mod lanes;
 pub(crate) mod push;
 pub(crate) mod slice;
@@ -40,10 +42,31 @@ pub(crate) trait Body {
         Ok(false)
     }
 
+    /// Whether it can run over the boundaries of regions: it does not look at parents.
+    fn can_span(&self) -> bool {
+        false
+    }
+
+    /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then.
+    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+        let _ = (input, count, marks);
+        Ok(())
+    }
+
     /// The run is over.
     fn finish(&mut self) -> Result<(), Fault> {
         Ok(())
     }
+}
+
+/// A boundary among the items of a run.
+pub(crate) struct Mark {
+    /// So many items of the run are before it.
+    pub(crate) at: usize,
+    /// Whether it is the end of a parent of the innermost region.
+    pub(crate) ends_own: bool,
+    /// So many items were pushed before it.
+    pub(crate) pushed: usize,
 }
 
 /// What a node did in a run.

@@ -9,6 +9,7 @@ use super::stream::Stream;
 use crate::body::Factory;
 use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
+use crate::body::fold::{Fold, Folding};
 use crate::body::lanes::Select;
 use crate::body::slice::{Hooks, Run, Slice};
 use crate::plan::Kind;
@@ -97,19 +98,10 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         A: 'static,
         O: 'static,
     {
-        let first = Arc::new(first);
-        let again = Arc::clone(&first);
-        self.state(move || first())
-            .aggregate_channel::<O>("out", 1)
-            .end(move |run, out| {
-                let value = std::mem::replace(run.state(), again());
-                out.push(finish(value));
-            })
-            .run(move |run, _| {
-                let items = run.items();
-                let value = run.state();
-                items.iter().for_each(|item| fold(value, item));
-            })
+        let code = Arc::new(Folding { first, fold, finish });
+        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), true);
+        self.stream.finish(self.node, Arc::new(move |wires| Fold::make(&code, wires)));
+        Output::new(self.stream.id, channel)
     }
 }
 

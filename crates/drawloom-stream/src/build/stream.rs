@@ -25,7 +25,7 @@ use crate::source::{Opening, Shared, Source};
 /// How many items a node sees at once, unless it is said.
 const WIDTH: usize = 128;
 /// How many parents of a region may be under way, unless it is said.
-const PARENTS: usize = 128;
+const PARENTS: usize = 1024;
 /// What the queues of a copy may use, unless it is said.
 const MEMORY: usize = 64 << 20;
 
@@ -43,6 +43,7 @@ pub struct Stream {
     memory: usize,
     scale: Option<usize>,
     ordered: bool,
+    spans: bool,
 }
 
 impl std::fmt::Debug for Stream {
@@ -70,6 +71,7 @@ impl Stream {
             memory: MEMORY,
             scale: None,
             ordered: false,
+            spans: true,
         }
     }
 
@@ -80,7 +82,7 @@ impl Stream {
         self
     }
 
-    /// How many bytes the queues of each worker's copy may use.
+    /// How many bytes the items in the queues of each worker's copy may use.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
@@ -101,6 +103,15 @@ impl Stream {
     #[must_use]
     pub fn ordered(mut self) -> Self {
         self.ordered = true;
+        self
+    }
+
+    /// Whether vectors may reach over the boundaries of regions, at nodes that do not look at parents: those made by
+    /// [`NodeBuilder::select`] and [`NodeBuilder::aggregate`], and sinks. They may, unless it is said. The user's signals
+    /// always end a vector.
+    #[must_use]
+    pub fn span_regions(mut self, spans: bool) -> Self {
+        self.spans = spans;
         self
     }
 
@@ -160,7 +171,7 @@ impl Stream {
     /// A node that enumerates the elements of each item. The item is the parent of its elements, until channels that
     /// aggregate lead out of the region.
     ///
-    /// Elements are made one after the other, as there is room for them: a parent may have any number. Up to 128 parents are
+    /// Elements are made one after the other, as there is room for them: a parent may have any number. Up to 1024 parents are
     /// under way at a time; see [`Stream::enumerate_with`].
     pub fn enumerate<P, It>(
         &mut self,
@@ -221,7 +232,7 @@ impl Stream {
     /// # Errors
     /// When there are mistakes: all of them.
     pub fn plan(self) -> Result<Plan> {
-        let wanted = Wanted { memory: self.memory, scale: self.scale, ordered: self.ordered };
+        let wanted = Wanted { memory: self.memory, scale: self.scale, ordered: self.ordered, spans: self.spans };
         match check(&self.description, &self.mistakes, &wanted) {
             Ok(layout) => Ok(Plan::new(self.name, self.id, self.description, layout, self.ordered)),
             Err(found) => Err(Error::refused(&self.name, found)),

@@ -4,6 +4,8 @@
 //! child is active, so every channel has room for all that the step may push and raise. After it, every child whose queue
 //! became full is activated, and then the firing ends.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::Machine;
 use super::signal::Signal;
 use super::status::{State, Wait};
@@ -16,6 +18,8 @@ use crate::plan::regions::WHOLE;
 enum Step {
     /// A run over items of one of its edges.
     Run { at: usize, count: usize },
+    /// A run that reaches over boundaries.
+    Span,
     /// The signal at the head of an edge; a boundary where edges join has come over all of them.
     Signal { at: usize },
     /// A boundary has come over some edges only.
@@ -27,17 +31,18 @@ enum Step {
 }
 
 impl Machine<'_> {
-    /// Fires a node until it has nothing to do, or must wait.
-    pub(crate) fn fire(&mut self, node: u32) -> Result<()> {
+    /// Fires a node until it has nothing to do, or must wait. What a source gives is counted for those who look on.
+    pub(crate) fn fire(&mut self, node: u32, given: &AtomicU64) -> Result<()> {
         self.current.set(node);
         if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
-            return self.fire_source(node);
+            return self.fire_source(node, given);
         }
         while self.nodes[node as usize].status.active_children == 0
             && self.nodes[node as usize].status.state == State::Active
         {
             match self.next_step(node) {
                 Step::Run { at, count } => self.run(node, at, count)?,
+                Step::Span => self.span(node)?,
                 Step::Signal { at } => self.handle(node, at)?,
                 Step::Hold => self.starve(node),
                 Step::Drain => self.drain(node),
@@ -51,7 +56,7 @@ impl Machine<'_> {
     }
 
     /// A source pushes until its queue is full.
-    fn fire_source(&mut self, node: u32) -> Result<()> {
+    fn fire_source(&mut self, node: u32, given: &AtomicU64) -> Result<()> {
         let output = self.nodes[node as usize].outputs[0];
         while self.nodes[node as usize].status.active_children == 0 {
             let room = self.edges[output as usize].pipe.room();
@@ -60,6 +65,8 @@ impl Machine<'_> {
             let source = &mut self.nodes[node as usize];
             source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
+            // Relaxed: it is only to be looked at.
+            given.fetch_add(ran.done as u64, Ordering::Relaxed);
             match ran.stop {
                 Stop::Exhausted => {
                     self.flush_children(node, WHOLE);
@@ -86,6 +93,9 @@ impl Machine<'_> {
     fn next_step(&mut self, node: u32) -> Step {
         if let Some((at, count)) = self.nodes[node as usize].interrupted {
             return Step::Run { at, count };
+        }
+        if self.nodes[node as usize].spans && self.is_at_boundary(node) {
+            return Step::Span;
         }
         let flushing = self.is_flushing(node);
         let headed = self.headed_by(node);
@@ -186,7 +196,7 @@ impl Machine<'_> {
     }
 
     /// Activates the children whose queues are full.
-    fn look_at_children(&mut self, node: u32) {
+    pub(super) fn look_at_children(&mut self, node: u32) {
         for at in 0..self.nodes[node as usize].outputs.len() {
             let edge = &self.edges[self.nodes[node as usize].outputs[at] as usize];
             let to = edge.to;
@@ -253,7 +263,7 @@ impl Machine<'_> {
     }
 
     /// A node sees another parent from now on.
-    fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
+    pub(super) fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
         for (own, place) in &mut self.nodes[node as usize].chain.regions {
             if *own == region {
                 *place = parent;
@@ -262,7 +272,7 @@ impl Machine<'_> {
     }
 
     /// A node is done with a parent. When many places are free, the head of the region goes on.
-    fn release(&mut self, node: u32, region: u32, parent: u32) {
+    pub(super) fn release(&mut self, node: u32, region: u32, parent: u32) {
         let open = &self.regions[region as usize];
         if !open.ends[node as usize] {
             return;

@@ -5,6 +5,7 @@
 //! | this one | nodes and edges of a copy, and how they are made |
 //! | [`status`] | who may fire: activity, blocking, flushes |
 //! | [`fire`] | one node consumes what waits for it |
+//! | [`span`] | a run that reaches over boundaries of regions |
 //! | [`cycle`] | loops: who may enter, and how they become empty |
 //! | [`settle`] | the end of a run: nothing is left anywhere |
 //! | [`pipe`], [`signal`], [`parents`] | queues, the signals in them, the parents of regions |
@@ -17,6 +18,7 @@ pub(crate) mod parents;
 pub(crate) mod pipe;
 pub(crate) mod settle;
 pub(crate) mod signal;
+pub(crate) mod span;
 pub(crate) mod status;
 
 use std::any::Any;
@@ -27,8 +29,9 @@ use std::sync::Arc;
 use self::cycle::Cycle;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
+use self::signal::Signal;
 use self::status::Status;
-use crate::body::{Body, Chain, Wire, Wires};
+use crate::body::{Body, Chain, Mark, Wire, Wires};
 use crate::plan::check::Layout;
 use crate::plan::{Description, Kind};
 use crate::report::Counts;
@@ -50,6 +53,8 @@ pub(crate) struct Machine<'p> {
     /// The node that runs, for messages.
     pub(crate) current: Rc<Cell<u32>>,
     pub(crate) trips: u64,
+    /// Space for the boundaries of a run.
+    pub(crate) marks: (Vec<Mark>, Vec<Signal>),
 }
 
 /// A node of a copy.
@@ -66,6 +71,8 @@ pub(crate) struct Node {
     pub(crate) outputs: Vec<u32>,
     /// The loop that it is in.
     pub(crate) cycle: Option<u32>,
+    /// Whether its vectors may reach over boundaries.
+    pub(crate) spans: bool,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
     pub(crate) interrupted: Option<(usize, usize)>,
     pub(crate) counts: Counts,
@@ -144,8 +151,13 @@ impl<'p> Machine<'p> {
             let mut inputs: Vec<In> = node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
             inputs.sort_by_key(|one| !edges[one.edge as usize].back);
             let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
+            let body = factory(&wires);
+            let cycle = plan.loops.iter().position(|one| one.nodes.contains(&number)).map(|at| at as u32);
+            // Where a boundary comes over several edges, or a loop has to be empty for it, it is handled alone.
+            let alone = node.inputs.len() == 1 && outputs.len() <= 1 && cycle.is_none();
             nodes.push(Node {
-                body: factory(&wires),
+                spans: plan.spans && alone && body.can_span(),
+                body,
                 kind: node.kind,
                 status: Status::default(),
                 width: node.width,
@@ -153,7 +165,7 @@ impl<'p> Machine<'p> {
                 chain: Chain { regions, parents: Rc::clone(&parents), stream },
                 inputs,
                 outputs,
-                cycle: plan.loops.iter().position(|one| one.nodes.contains(&number)).map(|at| at as u32),
+                cycle,
                 interrupted: None,
                 counts: Counts::default(),
             });
@@ -170,7 +182,18 @@ impl<'p> Machine<'p> {
         let regions = regions.collect();
         let cycles = plan.loops.iter().map(|one| Cycle::new(description, plan, one)).collect();
         let (fireable, current) = (Vec::with_capacity(nodes.len()), Rc::clone(current));
-        Self { description, nodes, edges, cycles, regions, fireable, starving: 0, current, trips: 0 }
+        Self {
+            description,
+            nodes,
+            edges,
+            cycles,
+            regions,
+            fireable,
+            starving: 0,
+            current,
+            trips: 0,
+            marks: Default::default(),
+        }
     }
 }
 

@@ -91,6 +91,8 @@ pub(crate) trait AnyPipe {
     fn room(&self) -> usize;
     fn high_water(&self) -> usize;
     fn consume(&self, count: usize);
+    /// Consumes items with the signals among them.
+    fn consume_with(&self, count: usize, signals: usize);
     fn signals(&self) -> &RefCell<Signals>;
     fn as_any(self: Rc<Self>) -> Rc<dyn Any>;
 }
@@ -110,6 +112,11 @@ impl<T: 'static> AnyPipe for Pipe<T> {
 
     fn consume(&self, count: usize) {
         self.signals.borrow_mut().spend(count);
+        self.buffer.borrow_mut().consume(count);
+    }
+
+    fn consume_with(&self, count: usize, signals: usize) {
+        self.signals.borrow_mut().skip(signals, count);
         self.buffer.borrow_mut().consume(count);
     }
 

@@ -1,6 +1,6 @@
 //! A whole run of a copy, and its end: nothing is left anywhere.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::Machine;
 use super::status::State;
@@ -10,7 +10,7 @@ use crate::report::EdgeCounts;
 
 impl Machine<'_> {
     /// Runs until no node may fire.
-    pub(crate) fn run_all(&mut self, stop: &AtomicBool) -> Result<()> {
+    pub(crate) fn run_all(&mut self, stop: &AtomicBool, given: &AtomicU64) -> Result<()> {
         for node in 0..self.nodes.len() as u32 {
             if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
                 self.activate(node);
@@ -22,7 +22,7 @@ impl Machine<'_> {
                 return Err(Error::new(ErrorKind::Cancelled, "the run was cancelled"));
             }
             self.trips += 1;
-            self.fire(node)?;
+            self.fire(node, given)?;
         }
         self.check_empty()?;
         for node in 0..self.nodes.len() as u32 {

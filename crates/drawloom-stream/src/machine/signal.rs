@@ -88,6 +88,19 @@ impl Signals {
         }
     }
 
+    /// All signals with their credits, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Signal)> {
+        self.slots.iter().map(|(credit, signal)| (*credit, signal))
+    }
+
+    /// Some items were consumed, and so many signals among them.
+    pub(crate) fn skip(&mut self, signals: usize, items: usize) {
+        let skipped: usize = self.slots.drain(..signals).map(|(credit, _)| credit).sum();
+        assert!(skipped <= items, "a signal passed items: this is a mistake of ours");
+        self.credits -= skipped;
+        self.spend(items - skipped);
+    }
+
     /// Takes the first signal, whose turn it is.
     pub(crate) fn take(&mut self) -> Option<Signal> {
         let (credit, signal) = self.slots.pop_front()?;

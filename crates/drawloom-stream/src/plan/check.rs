@@ -13,6 +13,7 @@ pub(crate) struct Wanted {
     pub(crate) memory: usize,
     pub(crate) scale: Option<usize>,
     pub(crate) ordered: bool,
+    pub(crate) spans: bool,
 }
 
 /// What a checked stream needs to run.
@@ -20,6 +21,8 @@ pub(crate) struct Layout {
     pub(crate) places: Places,
     pub(crate) loops: Vec<Loop>,
     pub(crate) sizes: Vec<Size>,
+    /// Whether vectors may reach over the boundaries of regions.
+    pub(crate) spans: bool,
 }
 
 /// Checks a description, and finds everything that is wrong with it. `mistakes` were found while it was made.
@@ -50,8 +53,8 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     if !found.is_empty() {
         return Err(found);
     }
-    let sizes = sizes(of, &loops, wanted.memory, wanted.scale)?;
-    Ok(Layout { places, loops, sizes })
+    let sizes = sizes(of, (&places, &loops), wanted.memory, wanted.scale)?;
+    Ok(Layout { places, loops, sizes, spans: wanted.spans })
 }
 
 fn names(of: &Description, found: &mut Vec<Diagnostic>) {

@@ -5,13 +5,15 @@
 //! changes from node to node.
 
 use super::loops::Loop;
+use super::regions::Places;
 use super::{Description, Kind};
 use crate::error::{Code, Diagnostic};
 
 /// What a queue would hold, if memory allows it: so many bytes.
 const GOOD_BYTES: usize = 16 << 10;
-/// What a queue of signals would hold, if that is not too little.
-const GOOD_SIGNALS: usize = 64;
+/// What a queue of signals would hold, if that is not too little: outside of regions, and inside, where there are two for each
+/// parent.
+const GOOD_SIGNALS: (usize, usize) = (64, 2048);
 
 /// How large the queue of an edge is, and when it counts as full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub(crate) struct Size {
 /// The sizes of all queues, or why they cannot be had. `scale` fixes the room besides what must be: so many runs.
 pub(crate) fn sizes(
     of: &Description,
-    loops: &[Loop],
+    (places, loops): (&Places, &[Loop]),
     memory: usize,
     scale: Option<usize>,
 ) -> Result<Vec<Size>, Vec<Diagnostic>> {
@@ -62,8 +64,9 @@ pub(crate) fn sizes(
         // An enumeration needs room for two boundaries, so that a parent that begins can end. Boundaries are forwarded
         // besides what a node raises itself.
         let raised = up.signals.0.max(up.signals.1 + 1).max(2);
-        let signals =
-            raised.saturating_mul(scale.unwrap_or(1)).max(if scale.is_some() { raised } else { GOOD_SIGNALS });
+        let inside = !places.of_edge[number as usize].is_empty();
+        let good_signals = if inside { GOOD_SIGNALS.1 } else { GOOD_SIGNALS.0 };
+        let signals = scale.map_or(raised.max(good_signals), |scale| raised.saturating_mul(scale));
         let need = if edge.growth.is_some() { 0 } else { need };
         sizes.push((Size { capacity: least, need, signals, signals_need: raised }, more));
         debug_assert!(matches!(up.kind, Kind::Enumerate(_) | Kind::Source { .. } | Kind::Run | Kind::Expand));

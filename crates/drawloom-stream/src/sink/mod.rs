@@ -115,6 +115,37 @@ pub fn callback<T: 'static>(call: impl Fn(&[T]) + Send + Sync + 'static) -> Sink
     })
 }
 
+/// Folds the items of each worker's copy, and hands the result in at the end of the run.
+pub fn fold<T: 'static, A: 'static>(
+    first: impl Fn() -> A + Send + Sync + 'static,
+    fold: impl Fn(&mut A, &[T]) + Send + Sync + 'static,
+    done: impl Fn(A) + Send + Sync + 'static,
+) -> Sink<T> {
+    let code = Arc::new((fold, done));
+    let open = move |_: &Chunk| Box::new(Folded { value: Some(first()), code: Arc::clone(&code) }) as Box<dyn Take<T>>;
+    // There is no order in what is folded.
+    Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())) }
+}
+
+struct Folded<A, F, D> {
+    value: Option<A>,
+    code: Arc<(F, D)>,
+}
+
+impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
+    fn take(&mut self, items: &[T]) -> Result<(), String> {
+        if let Some(value) = &mut self.value {
+            (self.code.0)(value, items);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.value.take().into_iter().for_each(&self.code.1);
+        Ok(())
+    }
+}
+
 /// Sends items into a channel, and waits while it is full. The run fails when nobody receives.
 pub fn sender<T: Clone + Send + 'static>(to: mpsc::SyncSender<T>) -> Sink<T> {
     fallible(move || {

@@ -44,7 +44,8 @@ pub(crate) struct Case {
 
 /// A random stream over so many numbers.
 pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize) -> Case {
-    let mut stream = Stream::new("random").queue_scale(rng.usize(1..4)).width(rng.usize(1..20));
+    let mut stream =
+        Stream::new("random").queue_scale(rng.usize(1..4)).width(rng.usize(1..20)).span_regions(rng.bool());
     let mark = stream.signal::<u64>();
     let output = stream.source("numbers", source::range(0..numbers));
     let events = (0..numbers).map(Item).collect();
@@ -123,7 +124,13 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
     let (a, width) = (rng.u64(1..6), rng.usize(1..20));
     let stream = &mut case.stream;
     let mut name = |what: &str| format!("{what} {number}");
-    match rng.usize(..11) {
+    match rng.usize(..13) {
+        11 | 12 => {
+            let node = stream.node(name("select"), output).width(width);
+            let output = node.select(move |n: u64| (n + a, n % 5 < a));
+            let events = each(&events, |n, to| to.extend((n % 5 < a).then_some(Item(n + a))));
+            open.push(Open { output, events, regions, ordered });
+        }
         0 => {
             let output = stream.node(name("filter"), output).width(width).filter(move |n| n % (a + 1) != 0);
             let events = each(&events, |n, to| to.extend((n % (a + 1) != 0).then_some(Item(n))));

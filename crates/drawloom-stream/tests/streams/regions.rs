@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use drawloom_stream::{Stream, source};
 use fastrand::Rng;
 
-use crate::loom;
+use crate::{loom, munge};
 
 #[test]
 fn each_parent_gives_one_item_also_without_elements() {
@@ -142,4 +142,42 @@ fn an_expansion_needs_no_room_for_all_that_it_makes() {
     assert_eq!(seen.load(Ordering::Relaxed), 10_000);
     let bytes: usize = report.edges.iter().map(|edge| edge.capacity * 8).sum();
     assert!(bytes <= 1 << 20, "{bytes}");
+}
+
+/// Inputs, runs and full runs of the nodes of a stream that sums segments of fixed length over 10^5 numbers.
+fn segments(length: u64, spans: bool) -> Vec<(u64, u64, u64)> {
+    let mut stream = Stream::new("segments").span_regions(spans);
+    let starts = stream.source("starts", source::indexed(100_000_u64.div_ceil(length), move |i| i * length));
+    let (_, elements) = stream.enumerate("elements", starts, move |start| *start..100_000.min(start + length));
+    let hashes = stream.node("hash", elements).select(|n: u64| {
+        let hash = munge(n as u32);
+        (hash, hash.is_multiple_of(2))
+    });
+    let sums = stream.node("acc", hashes).aggregate(|| 0, |sum, n| *sum += u64::from(*n), |sum| sum);
+    let sums = stream.collect("sums", sums);
+    let report = stream.run(&loom(1)).unwrap();
+    let sums = sums.take();
+    assert_eq!(sums.len() as u64, 100_000_u64.div_ceil(length));
+    assert_eq!(sums.into_iter().sum::<u64>(), 107_471_978_673_294);
+    let figures = ["hash", "acc"].map(|name| report.node(name).unwrap());
+    figures.iter().map(|node| (node.inputs, node.runs, node.full_runs)).collect()
+}
+
+#[test]
+fn without_spanning_vectors_end_at_every_boundary_as_the_ancestor_s() {
+    assert_eq!(segments(128, false)[0], (100_000, 782, 781));
+    assert_eq!(segments(128, false)[1], (49_982, 782, 0));
+    assert_eq!(segments(129, false)[0], (100_000, 1551, 775));
+    assert_eq!(segments(129, false)[1], (49_982, 776, 0));
+    assert_eq!(segments(4096, false)[0], (100_000, 782, 781));
+}
+
+#[test]
+fn spanning_vectors_are_nearly_full_whatever_the_lengths() {
+    for length in [1, 16, 128, 129, 4096] {
+        for (inputs, runs, _) in segments(length, true) {
+            let lanes = inputs as f64 / runs as f64;
+            assert!(lanes > 90.0, "{lanes} of 128 lanes at length {length}");
+        }
+    }
 }
