@@ -7,13 +7,13 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drawloom_runtime::{Context, Future, Loom};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::machine::Machine;
+use crate::machine::{Machine, Outside};
 use crate::plan::check::Layout;
 use crate::plan::{Description, Kind};
 use crate::report::{Counts, EdgeCounts, EdgeReport, NodeReport, Report};
@@ -63,9 +63,7 @@ impl Settings {
 struct Crew {
     plan: Plan,
     shared: Vec<Option<Arc<dyn Any + Send + Sync>>>,
-    stop: AtomicBool,
-    /// How many items the sources have given.
-    given: AtomicU64,
+    outside: Outside,
     done: Mutex<Vec<(usize, Result<Done>)>>,
     workers: usize,
 }
@@ -128,8 +126,7 @@ impl Plan {
         let crew = Arc::new(Crew {
             plan: self.clone(),
             shared: self.0.description.nodes.iter().map(open).collect(),
-            stop: AtomicBool::new(false),
-            given: AtomicU64::new(0),
+            outside: Outside::default(),
             done: Mutex::default(),
             workers,
         });
@@ -147,13 +144,13 @@ impl Running {
     /// Asks all workers to stop. What sinks have taken already stays there.
     pub fn cancel(&self) {
         // Relaxed: it is only a wish, and nothing is published with it.
-        self.crew.stop.store(true, Ordering::Relaxed);
+        self.crew.outside.stop.store(true, Ordering::Relaxed);
     }
 
     /// How many items the sources have given so far.
     pub fn given(&self) -> u64 {
         // Relaxed: it is only to be looked at.
-        self.crew.given.load(Ordering::Relaxed)
+        self.crew.outside.given.load(Ordering::Relaxed)
     }
 
     /// Whether the run is over.
@@ -187,15 +184,15 @@ impl Crew {
             Err(Error::new(ErrorKind::Panic, format!("node `{name}` panicked: {why}")).at_node(name))
         });
         if done.is_err() {
-            self.stop.store(true, Ordering::Relaxed);
+            self.outside.stop.store(true, Ordering::Relaxed);
         }
         lock(&self.done).push((rank, done));
     }
 
     fn run_copy(&self, current: &Rc<Cell<u32>>) -> Result<Done> {
         let Checked { id, description, layout, .. } = &*self.plan.0;
-        let mut machine = Machine::new(description, *id, layout, &self.shared, current);
-        machine.run_all(&self.stop, &self.given)?;
+        let mut machine = Machine::new(description, *id, layout, &self.shared, current, &self.outside);
+        machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();
         Ok(Done { nodes, edges: machine.edge_counts(), trips: machine.trips })
     }

@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::parents::Parents;
-use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::Signal;
+use crate::machine::pipe::{Buffer, Pipe, typed};
+use crate::machine::signal::{Signal, Signals};
 
 /// Moves items from an iterator to a channel while there is room. False when there is none left, though the iterator may just
 /// have ended.
-fn pour<T: 'static>(items: &mut impl Iterator<Item = T>, pipe: &Pipe<T>) -> bool {
-    let mut buffer = pipe.buffer.borrow_mut();
+fn pour<T: 'static>(items: &mut impl Iterator<Item = T>, buffer: &mut Buffer<T>) -> bool {
     let room = buffer.room();
     let space = buffer.space(room);
     let before = space.len();
@@ -59,9 +58,10 @@ where
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
         for (done, item) in items.iter().enumerate() {
             let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
-            if !pour(current, &self.output) {
+            if !pour(current, &mut buffer) {
                 return Ok(Ran { done, stop: Stop::Full });
             }
             self.current = None;
@@ -99,12 +99,12 @@ where
             current: None,
         })
     }
+}
 
-    /// Raises a boundary behind what was pushed. There is room: a parent begins only where it can end too.
-    fn raise(&self, signal: Signal) {
-        let raised = self.output.signals.borrow_mut().push(self.output.buffer.borrow().len(), signal);
-        assert!(raised, "a boundary has no room: this is a mistake of ours");
-    }
+/// Raises a boundary behind what was pushed. There is room: a parent begins only where it can end too.
+fn raise<T>(signals: &mut Signals, buffer: &Buffer<T>, signal: Signal) {
+    let raised = signals.push(buffer.len(), signal);
+    assert!(raised, "a boundary has no room: this is a mistake of ours");
 }
 
 impl<P, It, F> Body for Enumerate<P, It, F>
@@ -115,25 +115,25 @@ where
     F: Fn(&P) -> It + 'static,
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let pipe = Rc::clone(&self.inputs[input]);
-        let items = pipe.peek(count);
+        let (region, items) = (self.region, self.inputs[input].peek(count));
+        let (mut buffer, mut signals) = (self.output.buffer.borrow_mut(), self.output.signals.borrow_mut());
         for (done, item) in items.iter().enumerate() {
             if self.current.is_none() {
-                if self.output.signals.borrow().room() < 2 {
+                if signals.room() < 2 {
                     return Ok(Ran { done, stop: Stop::Full });
                 }
                 let Some(parent) = self.parents.keep(|| item.clone()) else {
                     return Ok(Ran { done, stop: Stop::Parents });
                 };
                 self.current = Some(((self.code)(item), parent));
-                self.raise(Signal::Begin { region: self.region, parent });
+                raise(&mut signals, &buffer, Signal::Begin { region, parent });
             }
-            let Some((elements, parent)) = &mut self.current else { continue };
-            if !pour(elements, &self.output) {
-                return Ok(Ran { done, stop: Stop::Full });
+            if let Some((elements, parent)) = &mut self.current {
+                if !pour(elements, &mut buffer) {
+                    return Ok(Ran { done, stop: Stop::Full });
+                }
+                raise(&mut signals, &buffer, Signal::End { region, parent: *parent });
             }
-            let parent = *parent;
-            self.raise(Signal::End { region: self.region, parent });
             self.current = None;
         }
         Ok(Ran { done: count, stop: Stop::Done })

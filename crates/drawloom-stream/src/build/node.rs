@@ -68,6 +68,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
     {
         let code = Arc::new(code);
         let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
+        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
         self.stream.finish(self.node, Arc::new(move |wires| Select::make(&code, wires)));
         Output::new(self.stream.id, channel)
     }

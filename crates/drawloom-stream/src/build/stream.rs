@@ -203,7 +203,7 @@ impl Stream {
         let region = self.description.regions.len() as u32;
         let node = self.add_node(name.into(), Kind::Enumerate(region), from.into_inputs());
         let store = |places, ends| Rc::new(Parents::<P>::new(places, ends)) as _;
-        self.description.regions.push(RegionHead { node, parents, store });
+        self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), store });
         let code = Arc::new(elements);
         let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
         self.description.nodes[node as usize].factory = Some(factory);

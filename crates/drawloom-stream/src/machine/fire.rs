@@ -4,7 +4,7 @@
 //! child is active, so every channel has room for all that the step may push and raise. After it, every child whose queue
 //! became full is activated, and then the firing ends.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::Machine;
 use super::signal::Signal;
@@ -31,15 +31,17 @@ enum Step {
 }
 
 impl Machine<'_> {
-    /// Fires a node until it has nothing to do, or must wait. What a source gives is counted for those who look on.
-    pub(crate) fn fire(&mut self, node: u32, given: &AtomicU64) -> Result<()> {
+    /// Fires a node until it has nothing to do, or must wait.
+    pub(crate) fn fire(&mut self, node: u32) -> Result<()> {
         self.current.set(node);
         if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
-            return self.fire_source(node, given);
+            return self.fire_source(node);
         }
         while self.nodes[node as usize].status.active_children == 0
             && self.nodes[node as usize].status.state == State::Active
         {
+            // An item may go around in a loop for ever, so this is asked before each step.
+            self.go_on()?;
             match self.next_step(node) {
                 Step::Run { at, count } => self.run(node, at, count)?,
                 Step::Span => self.span(node)?,
@@ -55,10 +57,20 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Ends the run if somebody wishes it.
+    fn go_on(&self) -> Result<()> {
+        // Relaxed: it is only a wish, and nothing is published with it.
+        if self.outside.stop.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Cancelled, "the run was cancelled"));
+        }
+        Ok(())
+    }
+
     /// A source pushes until its queue is full.
-    fn fire_source(&mut self, node: u32, given: &AtomicU64) -> Result<()> {
+    fn fire_source(&mut self, node: u32) -> Result<()> {
         let output = self.nodes[node as usize].outputs[0];
         while self.nodes[node as usize].status.active_children == 0 {
+            self.go_on()?;
             let room = self.edges[output as usize].pipe.room();
             let source = &mut self.nodes[node as usize];
             let ran = source.body.run(0, room, &source.chain).map_err(|fault| self.fault(node, fault))?;
@@ -66,7 +78,7 @@ impl Machine<'_> {
             source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
             // Relaxed: it is only to be looked at.
-            given.fetch_add(ran.done as u64, Ordering::Relaxed);
+            self.outside.given.fetch_add(ran.done as u64, Ordering::Relaxed);
             match ran.stop {
                 Stop::Exhausted => {
                     self.flush_children(node, WHOLE);

@@ -25,6 +25,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use self::cycle::Cycle;
 use self::parents::AnyParents;
@@ -38,6 +39,15 @@ use crate::report::Counts;
 
 /// No flush is under way.
 pub(crate) const NO_FLUSH: u32 = u32::MAX;
+
+/// What a run shares with those who look at it.
+#[derive(Default)]
+pub(crate) struct Outside {
+    /// Somebody wishes it to end.
+    pub(crate) stop: AtomicBool,
+    /// How many items the sources have given.
+    pub(crate) given: AtomicU64,
+}
 
 /// A copy of a stream.
 pub(crate) struct Machine<'p> {
@@ -53,6 +63,8 @@ pub(crate) struct Machine<'p> {
     /// The node that runs, for messages.
     pub(crate) current: Rc<Cell<u32>>,
     pub(crate) trips: u64,
+    /// What others may know of the run, and wish.
+    pub(crate) outside: &'p Outside,
     /// Space for the boundaries of a run.
     pub(crate) marks: (Vec<Mark>, Vec<Signal>),
 }
@@ -120,6 +132,7 @@ impl<'p> Machine<'p> {
         plan: &Layout,
         shared: &[Option<Arc<dyn Any + Send + Sync>>],
         current: &Rc<Cell<u32>>,
+        outside: &'p Outside,
     ) -> Self {
         let edges = edges(description, plan);
         let store = |(head, ends): (&crate::plan::RegionHead, &u32)| (head.store)(head.parents, *ends);
@@ -192,6 +205,7 @@ impl<'p> Machine<'p> {
             starving: 0,
             current,
             trips: 0,
+            outside,
             marks: Default::default(),
         }
     }

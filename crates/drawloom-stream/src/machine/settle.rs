@@ -1,7 +1,5 @@
 //! A whole run of a copy, and its end: nothing is left anywhere.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use super::Machine;
 use super::status::State;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,19 +8,15 @@ use crate::report::EdgeCounts;
 
 impl Machine<'_> {
     /// Runs until no node may fire.
-    pub(crate) fn run_all(&mut self, stop: &AtomicBool, given: &AtomicU64) -> Result<()> {
+    pub(crate) fn run_all(&mut self) -> Result<()> {
         for node in 0..self.nodes.len() as u32 {
             if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
                 self.activate(node);
             }
         }
         while let Some(node) = self.next() {
-            // Relaxed: it is only a wish, and nothing is published with it.
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::new(ErrorKind::Cancelled, "the run was cancelled"));
-            }
             self.trips += 1;
-            self.fire(node, given)?;
+            self.fire(node)?;
         }
         self.check_empty()?;
         for node in 0..self.nodes.len() as u32 {

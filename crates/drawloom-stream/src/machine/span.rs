@@ -35,17 +35,18 @@ impl Machine<'_> {
         this.counts.inputs += count as u64;
         this.counts.signals += marks.len() as u64;
         self.edges[one.edge as usize].pipe.consume_with(count, marks.len());
-        for (mark, signal) in marks.iter().zip(&signals) {
-            let Some((region, parent, begins)) = signal.boundary() else { continue };
-            if let Some(number) = output
-                && self.edges[number as usize].regions.contains(&region)
-            {
-                let pipe = &self.edges[number as usize].pipe;
-                if !pipe.signals().borrow_mut().push(before + mark.pushed, signal.clone()) {
+        if let Some(number) = output {
+            let edge = &self.edges[number as usize];
+            let mut onward = edge.pipe.signals().borrow_mut();
+            for (mark, signal) in marks.iter().zip(&signals) {
+                let stays = signal.boundary().is_some_and(|(region, ..)| edge.regions.contains(&region));
+                if stays && !onward.push(before + mark.pushed, signal.clone()) {
                     let name = self.description.edge_name(number);
                     return Err(Error::new(ErrorKind::Internal, format!("{name} has no room for a signal")));
                 }
             }
+        }
+        for (region, parent, begins) in signals.iter().filter_map(Signal::boundary) {
             self.see(node, region, begins.then_some(parent));
             if !begins {
                 self.release(node, region, parent);

@@ -8,6 +8,9 @@ use super::size::{Size, sizes};
 use super::{Description, Kind};
 use crate::error::{Code, Diagnostic};
 
+/// More signals than this at once are a mistake.
+const MOST_SIGNALS: usize = 1 << 20;
+
 /// How a stream is to be run, as far as the check is concerned.
 pub(crate) struct Wanted {
     pub(crate) memory: usize,
@@ -80,6 +83,11 @@ fn names(of: &Description, found: &mut Vec<Diagnostic>) {
 }
 
 fn numbers(of: &Description, found: &mut Vec<Diagnostic>) {
+    for node in of.nodes.iter().filter(|node| node.signals.0.max(node.signals.1) > MOST_SIGNALS) {
+        let message =
+            format!("node `{}` declares more signals than the {MOST_SIGNALS} that may be raised at once", node.name);
+        found.push(Diagnostic::new(Code::Memory, message));
+    }
     let mut zero = |message: String| found.push(Diagnostic::new(Code::Zero, message));
     for node in &of.nodes {
         if node.width == 0 {
@@ -151,10 +159,13 @@ fn check_loops(of: &Description, places: &Places, loops: &[Loop], found: &mut Ve
             ));
         } else if places.of_edge[number as usize] != places.of_node[edge.to as usize] {
             wrong(format!("{} leads back into another region than its items are in", of.edge_name(number)));
-        } else if of.nodes[edge.to as usize].kind != Kind::Run {
+        } else if !matches!(of.nodes[edge.to as usize].kind, Kind::Run | Kind::Select) {
             wrong(format!("{} leads back to a node that cannot be the head of a loop", of.edge_name(number)));
         } else if !matches!(of.nodes[from as usize].kind, Kind::Run) {
-            wrong(format!("{} leads back from a node that makes any number of items", of.edge_name(number)));
+            let name = of.edge_name(number);
+            wrong(format!(
+                "{name} leads back from a node that has no function over a slice: `run` and `each` make such nodes"
+            ));
         }
     }
     for (at, one) in loops.iter().enumerate() {

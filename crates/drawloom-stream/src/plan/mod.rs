@@ -57,8 +57,10 @@ pub(crate) type OpenSource = Arc<dyn Fn(&Opening) -> Arc<dyn Any + Send + Sync> 
 pub(crate) enum Kind {
     /// It has no inputs. Sources whose chunks have an order can be run in order by several workers.
     Source { in_chunks: bool },
-    /// It runs on a vector of items.
+    /// It runs the user's function on a vector of items.
     Run,
+    /// It runs a loop of ours around the user's function of one item.
+    Select,
     /// It makes any number of items of one, and can be interrupted.
     Expand,
     /// It is the head of a region.
@@ -96,6 +98,7 @@ pub(crate) struct RegionHead {
     pub(crate) node: u32,
     /// How many parents may be under way.
     pub(crate) parents: usize,
+    pub(crate) parent_bytes: usize,
     /// Makes the storage, for so many parents that are each released so many times.
     pub(crate) store: fn(usize, u32) -> Rc<dyn AnyParents>,
 }

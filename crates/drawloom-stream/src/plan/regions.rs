@@ -83,3 +83,93 @@ impl Places {
         self.of_node[node as usize].last().map_or(WHOLE, |region| self.number[*region as usize])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+
+    use super::{Places, places};
+    use crate::plan::Description;
+    use crate::{Output, Stream, source};
+
+    /// A random tree of regions.
+    fn tree(rng: &mut Rng) -> Stream {
+        let mut stream = Stream::new("tree");
+        let mut open: Vec<(Output<u64>, usize)> = vec![(stream.source("source", source::range(0..1)), 0)];
+        for number in 0..rng.usize(1..25) {
+            let (from, depth) = open.swap_remove(rng.usize(..open.len()));
+            match rng.usize(..4) {
+                0 | 1 => {
+                    let (_, elements) = stream.enumerate(format!("enumerate {number}"), from, |n| 0..*n);
+                    open.push((elements, depth + 1));
+                }
+                2 if depth > 0 => {
+                    let node = stream.node(format!("sum {number}"), from);
+                    open.push((node.aggregate(|| 0, |sum, n| *sum += n, |sum| sum), depth - 1));
+                }
+                _ => {
+                    let node = stream.node(format!("split {number}"), from);
+                    let (a, b) = node.channel::<u64>("a", 1).channel::<u64>("b", 1).each(|_, _| {});
+                    open.extend([(a, depth), (b, depth)]);
+                }
+            }
+        }
+        for (number, (from, _)) in open.into_iter().enumerate() {
+            stream.discard(format!("sink {number}"), from);
+        }
+        stream
+    }
+
+    /// The nodes that a flush of a region reaches by the rule of numbers.
+    fn reached(of: &Description, places: &Places, region: usize) -> Vec<u32> {
+        let mut reached = Vec::new();
+        let mut from = vec![of.regions[region].node];
+        while let Some(node) = from.pop() {
+            for edge in of.outputs(node) {
+                let to = of.edges[edge as usize].to;
+                if places.node_number(to) >= places.number[region] {
+                    reached.push(to);
+                    from.push(to);
+                }
+            }
+        }
+        reached.sort_unstable();
+        reached
+    }
+
+    /// Whether one node leads to another.
+    fn leads(of: &Description, from: u32, to: u32) -> bool {
+        from == to || of.outputs(from).any(|edge| leads(of, of.edges[edge as usize].to, to))
+    }
+
+    #[test]
+    fn a_flush_reaches_all_nodes_of_its_region_and_no_others() {
+        for seed in 0..500 {
+            let stream = tree(&mut Rng::with_seed(seed));
+            let of = &stream.description;
+            let places = places(of);
+            for region in 0..of.regions.len() {
+                let inside = |node: &u32| places.of_node[*node as usize].contains(&(region as u32));
+                let expected: Vec<u32> = (0..of.nodes.len() as u32).filter(inside).collect();
+                assert_eq!(reached(of, &places, region), expected, "seed {seed}, region {region}");
+            }
+        }
+    }
+
+    #[test]
+    fn inner_regions_have_higher_numbers_and_later_ones_lower() {
+        for seed in 0..500 {
+            let stream = tree(&mut Rng::with_seed(seed));
+            let of = &stream.description;
+            let places = places(of);
+            for (a, one) in of.regions.iter().enumerate() {
+                for (b, other) in of.regions.iter().enumerate().filter(|(b, _)| *b != a) {
+                    if leads(of, one.node, other.node) {
+                        let inside = places.of_node[other.node as usize].contains(&(a as u32));
+                        assert_eq!(places.number[b] > places.number[a], inside, "seed {seed}, regions {a} and {b}");
+                    }
+                }
+            }
+        }
+    }
+}

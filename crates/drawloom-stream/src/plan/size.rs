@@ -4,9 +4,9 @@
 //! holds that, and all that one of its runs may push, and no less: `(W_down − 1) + k · W_up`. More than that makes fewer
 //! changes from node to node.
 
+use super::Description;
 use super::loops::Loop;
 use super::regions::Places;
-use super::{Description, Kind};
 use crate::error::{Code, Diagnostic};
 
 /// What a queue would hold, if memory allows it: so many bytes.
@@ -34,6 +34,18 @@ pub(crate) fn sizes(
 ) -> Result<Vec<Size>, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     let mut least_bytes = 0_usize;
+    for region in &of.regions {
+        // Beside the parent there are a few numbers for each place.
+        let bytes = region.parents.saturating_mul(region.parent_bytes.saturating_add(32));
+        if bytes > memory || u32::try_from(region.parents).is_err() {
+            let name = &of.nodes[region.node as usize].name;
+            let message = format!(
+                "the {} parents that the region of node `{name}` may keep need {bytes} bytes in each copy, which may use {memory}",
+                region.parents
+            );
+            wrong.push(Diagnostic::new(Code::Memory, message));
+        }
+    }
     let mut sizes: Vec<(Size, usize)> = Vec::with_capacity(of.edges.len());
     for (number, edge) in (0_u32..).zip(&of.edges) {
         let channel = &of.channels[edge.channel as usize];
@@ -63,13 +75,12 @@ pub(crate) fn sizes(
             good.saturating_sub(need).min(if edge.growth.is_some() { need.saturating_mul(3) } else { usize::MAX });
         // An enumeration needs room for two boundaries, so that a parent that begins can end. Boundaries are forwarded
         // besides what a node raises itself.
-        let raised = up.signals.0.max(up.signals.1 + 1).max(2);
+        let raised = up.signals.0.max(up.signals.1.saturating_add(1)).max(2);
         let inside = !places.of_edge[number as usize].is_empty();
         let good_signals = if inside { GOOD_SIGNALS.1 } else { GOOD_SIGNALS.0 };
         let signals = scale.map_or(raised.max(good_signals), |scale| raised.saturating_mul(scale));
         let need = if edge.growth.is_some() { 0 } else { need };
         sizes.push((Size { capacity: least, need, signals, signals_need: raised }, more));
-        debug_assert!(matches!(up.kind, Kind::Enumerate(_) | Kind::Source { .. } | Kind::Run | Kind::Expand));
     }
     if least_bytes > memory {
         let message = format!("the queues need at least {least_bytes} bytes in each copy, and may use {memory}");

@@ -155,6 +155,35 @@ fn queues_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn storage_that_does_not_fit_is_refused() {
+    for parents in [usize::MAX, 1 << 40, 1 << 22] {
+        let mut stream = Stream::new("parents");
+        let items = stream.source("numbers", source::range(0..9));
+        let (_, elements) = stream.enumerate_with("elements", items, parents, |n| 0..*n);
+        stream.discard("sink", elements);
+        let (code, message) = only(stream);
+        assert_eq!(code, Code::Memory);
+        assert!(message.contains("node `elements`"), "{message}");
+    }
+    let mut stream = Stream::new("signals");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("node", items).signals(usize::MAX, usize::MAX);
+    node.run(|_, ()| {});
+    assert_eq!(only(stream).0, Code::Memory);
+}
+
+#[test]
+fn a_loop_of_a_node_without_a_function_over_a_slice_is_refused() {
+    let mut stream = Stream::new("select");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("node", items);
+    let again = node.input();
+    let back = node.select(|n: u64| (n, true));
+    stream.back_edge(back, again, 1);
+    assert_eq!(only(stream).0, Code::Loop);
+}
+
+#[test]
 fn what_has_no_order_cannot_be_ordered() {
     let mut stream = Stream::new("order").ordered();
     let a = stream.source("a", source::iter(0..3));

@@ -89,6 +89,24 @@ fn a_live_source_brings_items_to_the_end_while_more_may_come() {
 }
 
 #[test]
+fn an_item_that_goes_around_for_ever_is_cancelled() {
+    let (started, has_started) = mpsc::sync_channel(1);
+    let mut stream = Stream::new("around");
+    let items = stream.source("one", source::range(0..1));
+    let node = stream.node("around", items);
+    let again = node.input();
+    let back = node.channel::<u64>("again", 1).each(move |n, back| {
+        _ = started.try_send(());
+        back.push(*n);
+    });
+    stream.back_edge(back, again, 1);
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    has_started.recv().unwrap();
+    running.cancel();
+    assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+#[test]
 fn a_run_that_would_not_end_is_cancelled() {
     let (started, has_started) = mpsc::sync_channel(1);
     let mut stream = Stream::new("endless");
