@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`airfoil`] | the flow around an airfoil, on an unstructured mesh |
 //! | [`cholesky`] | tiled Cholesky factorisation, with kernels that are fast on small tiles |
+//! | [`filters`] | streams with irregular numbers of items: filters, expansions, regions, loops |
 //! | [`micro`] | the smallest tasks in six shapes: what a task costs |
 //! | [`taskbench`] | Task Bench: graphs of known shape with a kernel of any size, and what they say about a runtime |
 //!
@@ -13,6 +14,7 @@
 
 pub mod airfoil;
 pub mod cholesky;
+pub mod filters;
 mod level;
 pub mod micro;
 pub mod taskbench;
