@@ -3,6 +3,7 @@
 mod airfoil;
 mod bar;
 mod cholesky;
+mod filters;
 mod mesh_backend;
 
 use clap::{Args, Subcommand};
@@ -17,6 +18,7 @@ Examples:
   drawloom run airfoil                              the flow around an airfoil, and a picture of it
   drawloom run cholesky                             factor a matrix, and check the factor
   drawloom run cholesky --n 4096 --tile 256 --json  one line of JSON
+  drawloom run filters --app modfilter --n 1e9      a billion items through three filters
 
 Exit codes: 0 the result is right, 1 it is not, 2 an unusable setting.")]
 pub(crate) struct Arguments {
@@ -28,6 +30,7 @@ pub(crate) struct Arguments {
 enum Program {
     Airfoil(airfoil::Arguments),
     Cholesky(cholesky::Arguments),
+    Filters(filters::Arguments),
 }
 
 /// Runs a program.
@@ -35,5 +38,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     match &arguments.program {
         Program::Airfoil(arguments) => airfoil::run(arguments, output),
         Program::Cholesky(arguments) => cholesky::run(arguments, output),
+        Program::Filters(arguments) => filters::run(arguments, output),
     }
 }
