@@ -1,7 +1,7 @@
 //! Small programs with known results, on every backend, each run twice so that nothing is left over from the first time.
 
 use drawloom_mesh::kernel::Acc;
-use drawloom_mesh::{Backend, Events, Executor, Layout, Mesh, Mode, Program, Run, Threads};
+use drawloom_mesh::{Backend, Events, Executor, Layout, Mesh, Mode, Program, Run, Strategy, Threads};
 
 fn backends() -> Vec<Backend> {
     vec![
@@ -242,4 +242,63 @@ fn loops_over_empty_sets_do_nothing() {
         assert_eq!(run.global(sum).unwrap(), [2.0]);
         assert_eq!(run.dat(x).unwrap(), [[1.0]; 5]);
     });
+}
+
+/// Owners of nodes would have to repeat nearly every edge, so what edges contribute is kept first and applied later.
+#[test]
+fn a_mesh_whose_neighbours_are_far_apart_runs_in_parallel_with_the_same_bits() {
+    let (count, nodes) = (9_000_u32, 7_000);
+    // A fixed order without any locality; some edges lead to one node twice.
+    let end = |edge: u32, salt: u32| (edge.wrapping_mul(2_654_435_761).wrapping_add(salt) >> 7) % nodes;
+    let table = (0..count).flat_map(|edge| [end(edge, 1), end(edge, if edge % 50 == 0 { 1 } else { 77_777_777 })]);
+    for layout in [Layout::ByElement, Layout::ByComponent] {
+        let mut mesh = Mesh::new();
+        let edges = mesh.set("edges", count as usize).unwrap();
+        let vertices = mesh.set("nodes", nodes as usize).unwrap();
+        let ends = mesh.map::<2>("ends", edges, vertices, table.clone().collect()).unwrap();
+        let values = (0..nodes).map(|n| [f64::from(n) * 0.37, 1.0 / (1.0 + f64::from(n))]).collect();
+        let value = mesh.dat("value", vertices, values).unwrap();
+        let flow = mesh.dat_of("flow", vertices, [0.0; 3]).unwrap();
+        let lowest = mesh.dat_of("lowest", vertices, [f64::MAX]).unwrap();
+        mesh.lay_out(flow, layout).unwrap();
+        let total = mesh.global("total", [0.0]).unwrap();
+        let mut program = Program::new(mesh);
+        program.repeat("time", 3, |program| {
+            program
+                .each(edges, "exchange")
+                .read(value.through(ends))
+                .inc(flow.at(ends, 0))
+                .inc(flow.through(ends))
+                .min(lowest.at(ends, 1))
+                .inc(total)
+                .run(|value, first, both, lowest, total| {
+                    let [a, b] = value;
+                    for n in 0..3 {
+                        first[n] += a[0] * b[1] + n as f64;
+                        both[0][n] -= b[0] * 0.1;
+                        both[1][n] += a[1] / 3.0;
+                    }
+                    lowest[0].offer(a[0] - b[0]);
+                    total[0] += a[1];
+                });
+        });
+        let results = |backend| {
+            let mut run = program.start(backend).unwrap();
+            run.run().unwrap();
+            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            let found = [run.dat(flow).unwrap().concat(), run.dat(lowest).unwrap().concat()];
+            let total = run.global(total).unwrap().to_vec();
+            (found.map(bits), bits(total), run.stats()[0].strategy)
+        };
+        let (flows, total, _) = results(Backend::Serial);
+        for workers in [2, 3] {
+            let (same_flows, same_total, strategy) = results(Backend::Threads(Threads::new().workers(workers)));
+            assert_eq!(strategy, Strategy::Staged);
+            assert!(same_flows == flows && same_total == total, "{workers} workers, {layout:?}");
+        }
+        // One worker has nobody to keep anything for.
+        let (same_flows, _, strategy) = results(Backend::Threads(Threads::new().workers(1)));
+        assert_eq!(strategy, Strategy::Chain);
+        assert!(same_flows == flows);
+    }
 }

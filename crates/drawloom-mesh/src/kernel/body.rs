@@ -166,8 +166,8 @@ for_each_arity!(loop_body);
 mod tests {
     use super::super::accumulate::{Acc, Lowest, Out};
     use super::super::args::{
-        Column, ContributeAt, ContributeHere, ContributeThere, Direct, Index, Read, ReadGlobal, ReadWhole, Update,
-        UpdateWhole, Write, WriteWhole,
+        Column, ContributeAt, ContributeThere, Direct, Index, Read, ReadGlobal, ReadWhole, Update, UpdateWhole, Write,
+        WriteWhole,
     };
     use super::super::operator::{Adding, Lowering};
     use super::*;
@@ -182,7 +182,6 @@ mod tests {
         WriteWhole<i32, 1, 2>,
         Update<Direct, f64, 5>,
         UpdateWhole<f64, 2, 2>,
-        ContributeHere<Adding, f64, 1>,
         ContributeAt<Adding, f64, 4, 3>,
         ContributeThere<Adding, f64, 2, 3>,
         ContributeThere<Lowering, f32, 3, 3>,
@@ -198,7 +197,6 @@ mod tests {
         outs: &mut [Out<i32, 1>; 2],
         update: &mut [f64; 5],
         updates: &mut [[f64; 2]; 2],
-        here: &mut [Acc<f64>; 1],
         at: &mut [Acc<f64>; 4],
         there: &mut [[Acc<f64>; 2]; 3],
         lowest: &mut [[Lowest<f32>; 3]; 3],
@@ -210,7 +208,7 @@ mod tests {
         for (n, out) in outs.iter_mut().enumerate() {
             out.set([index as i32 * 2 + n as i32]);
         }
-        here[0] += a[1].sqrt() * update[1];
+        update[1] += a[1].sqrt();
         for (n, value) in update.iter_mut().enumerate() {
             *value = *value * 0.1 + n as f64;
         }
@@ -243,7 +241,6 @@ mod tests {
         outs: Vec<[i32; 1]>,
         update: Vec<[f64; 5]>,
         updates: Vec<[f64; 2]>,
-        here: Vec<[f64; 1]>,
         at: Vec<[f64; 4]>,
         there: Vec<[f64; 2]>,
         lowest: Vec<[f32; 3]>,
@@ -266,7 +263,6 @@ mod tests {
                 outs: vec![[0]; 2 * ITERATIONS],
                 update: (0..ITERATIONS).map(|n| std::array::from_fn(|c| (n + c) as f64)).collect(),
                 updates: (0..2 * ITERATIONS).map(|n| [n as f64, -1.0]).collect(),
-                here: vec![[0.5]; ITERATIONS],
                 at: vec![[0.0; 4]; 40],
                 there: vec![[0.0; 2]; 40],
                 lowest: vec![[1.0; 3]; 40],
@@ -287,7 +283,6 @@ mod tests {
                 place(self.outs.as_mut_ptr().cast(), pairs),
                 place(self.update.as_mut_ptr().cast(), direct),
                 place(self.updates.as_mut_ptr().cast(), pairs),
-                place(self.here.as_mut_ptr().cast(), direct),
                 // SAFETY: as above.
                 Place { own: (5, 30), ..place(self.at.as_mut_ptr().cast(), unsafe { table.add(2) }) },
                 place(self.there.as_mut_ptr().cast(), table),
@@ -298,7 +293,7 @@ mod tests {
         /// All that the kernel changes, as bits.
         fn bits(&self) -> Vec<u64> {
             let doubles = self.out.as_flattened().iter().chain(self.update.as_flattened());
-            let doubles = doubles.chain(self.updates.as_flattened()).chain(self.here.as_flattened());
+            let doubles = doubles.chain(self.updates.as_flattened());
             let doubles = doubles.chain(self.at.as_flattened()).chain(self.there.as_flattened());
             let singles = self.lowest.as_flattened().iter().map(|v| u64::from(v.to_bits()));
             let integers = self.outs.as_flattened().iter().map(|&v| v as u64);

@@ -18,6 +18,8 @@ pub enum Strategy {
     Colours,
     /// Blocks of iterations that share a block of targets follow each other, in their order.
     Chain,
+    /// Iterations leave what they contribute, and a task for each block of the targets applies it in their order.
+    Staged,
 }
 
 impl fmt::Display for Strategy {
@@ -28,6 +30,7 @@ impl fmt::Display for Strategy {
             Strategy::Owner => "owner",
             Strategy::Colours => "colours",
             Strategy::Chain => "chain",
+            Strategy::Staged => "staged",
         })
     }
 }

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use drawloom_runtime::Portable;
 
 use super::dats::Update;
-use super::{Direct, Folding, LoopArg, index_in, load, store};
+use super::{Direct, Folding, LoopArg, index_in, load, nothing_in_lanes, store};
 use crate::kernel::lanes::{Columns, GROUP, each_of_mut, rows_of_each};
 use crate::kernel::operator::Operator;
 use crate::kernel::place::Place;
@@ -91,30 +91,9 @@ impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeHere<O, 
         Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
     }
 
-    type Lanes = Columns<T, N>;
-
-    #[inline(always)]
-    unsafe fn gather(place: &Place, iteration: usize, lanes: &mut MaybeUninit<Columns<T, N>>) {
-        // SAFETY: promised by the caller.
-        unsafe { Update::<Direct, T, N>::gather(place, iteration, lanes) };
-    }
-
-    #[inline(always)]
-    unsafe fn fetch(lanes: &MaybeUninit<Columns<T, N>>, lane: usize) -> Self::Local {
-        // SAFETY: promised by the caller.
-        unsafe { Update::<Direct, T, N>::fetch(lanes, lane) }
-    }
-
-    #[inline(always)]
-    fn keep(lanes: &mut MaybeUninit<Columns<T, N>>, lane: usize, local: &Self::Local) -> bool {
-        Update::<Direct, T, N>::keep(lanes, lane, local)
-    }
-
-    #[inline(always)]
-    unsafe fn rows(lanes: &MaybeUninit<Columns<T, N>>, first: usize) -> [Self::Local; GROUP] {
-        // SAFETY: promised by the caller.
-        unsafe { Update::<Direct, T, N>::rows(lanes, first) }
-    }
+    // The same loop may contribute to the same dat through a map: what other lanes add then must be there.
+    const IN_LANES: bool = false;
+    nothing_in_lanes!(MaybeUninit::uninit());
 }
 
 /// The kernel contributes to the elements that one or all columns of a map lead to.

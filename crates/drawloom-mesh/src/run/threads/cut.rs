@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Mode;
 use super::blocks::Blocks;
+use super::staged::Staged;
 use crate::kernel::place::Route;
 use crate::kernel::site::{Access, ArgDecl};
 use crate::mesh::Mesh;
@@ -38,10 +39,12 @@ pub(crate) struct CutLoop {
     pub(crate) bytes: usize,
     pub(crate) reuse: f64,
     pub(crate) clock: Clock,
+    /// What its iterations leave for others to apply.
+    pub(crate) staged: Option<Staged>,
 }
 
 impl CutLoop {
-    pub(crate) fn new(mesh: &Mesh, blocks: &Blocks, decl: Arc<LoopDecl>, mode: Mode) -> Self {
+    pub(crate) fn new(mesh: &Mesh, blocks: &Blocks, decl: Arc<LoopDecl>, mode: Mode, workers: usize) -> Self {
         let (bytes, reuse) = traffic_of(mesh, &decl);
         let changes = Changes::of(mesh, &decl);
         let (strategy, parts, colours) = match changes {
@@ -54,9 +57,17 @@ impl CutLoop {
             Changes::Written => in_turn(mesh, blocks, &decl, Mode::Fast),
             Changes::Several => in_turn(mesh, blocks, &decl, mode),
         };
+        let (mut strategy, mut parts, mut colours) = (strategy, parts, colours);
+        // One worker runs the blocks in their order anyway.
+        let worth = strategy == Strategy::Chain && workers > 1 && blocks.count() > 1;
+        let staged = worth.then(|| Staged::new(mesh, &decl)).flatten();
+        if let Some(staged) = &staged {
+            (strategy, colours) = (Strategy::Staged, 1);
+            parts.iter_mut().for_each(|part| part.uses.retain(|(dat, _), _| !staged.receives(*dat)));
+        }
         let iterations: usize = parts.iter().flat_map(|part| &part.runs).map(ExactSizeIterator::len).sum();
         let repeated = iterations - mesh.sets[decl.set as usize].size;
-        Self { decl, strategy, parts, colours, repeated, bytes, reuse, clock: Clock::default() }
+        Self { decl, strategy, parts, colours, repeated, bytes, reuse, clock: Clock::default(), staged }
     }
 
     /// Whether the tasks of this loop and of a later one over the same set can be joined, block by block: what one changes
@@ -130,7 +141,7 @@ impl Changes {
 }
 
 /// Calls `f` with each map, and each of its columns that an argument goes through.
-fn columns_of(mesh: &Mesh, route: Route, mut f: impl FnMut(u32, usize)) {
+pub(super) fn columns_of(mesh: &Mesh, route: Route, mut f: impl FnMut(u32, usize)) {
     match route {
         Route::Direct => {}
         Route::Column { map, column } => f(map, column as usize),

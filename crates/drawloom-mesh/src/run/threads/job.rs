@@ -40,6 +40,8 @@ pub(crate) struct Step {
     pub(crate) args: Vec<(Place, Source)>,
     /// The arguments that contribute to globals.
     pub(crate) foldings: Vec<(usize, Folding)>,
+    /// The arguments whose contributions are staged, and the regions for that among those that the task changes.
+    pub(crate) stages: Vec<(usize, usize)>,
 }
 
 impl Step {
@@ -69,7 +71,7 @@ impl Step {
             }
             args.push((place, source));
         }
-        Self { cut: Arc::clone(cut), part, args, foldings }
+        Self { cut: Arc::clone(cut), part, args, foldings, stages: Vec::new() }
     }
 
     fn part(&self) -> &Part {
@@ -87,7 +89,11 @@ impl Step {
             };
             Place { base, ..*place }
         };
-        self.args.iter().map(resolve).collect()
+        let mut places: Vec<Place> = self.args.iter().map(resolve).collect();
+        for &(arg, region) in &self.stages {
+            places[arg].stage = updates.get_mut(region).base();
+        }
+        places
     }
 
     /// Contributions to globals go to the slots of a block of iterations from now on, which are made empty.

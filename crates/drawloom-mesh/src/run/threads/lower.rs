@@ -10,6 +10,7 @@ use super::blocks::Blocks;
 use super::cut::CutLoop;
 use super::job::{Job, Source, Step};
 use super::machine::{Data, Trouble};
+use super::staged::{self, Stage, Staged};
 use crate::error::Error;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
@@ -80,6 +81,7 @@ pub(crate) struct Lowering<'a> {
     /// Whether the next statements are those of the program itself.
     outermost: bool,
     kept: HashMap<*const LoopDecl, Arc<Vec<Kept>>>,
+    stages: HashMap<*const LoopDecl, Arc<Stage>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -91,7 +93,18 @@ impl<'a> Lowering<'a> {
         trouble: &'a Arc<Trouble>,
         cuts: &'a [Arc<CutLoop>],
     ) -> Self {
-        Self { loom, mesh, blocks, data, trouble, cuts, within: Vec::new(), outermost: false, kept: HashMap::new() }
+        Self {
+            loom,
+            mesh,
+            blocks,
+            data,
+            trouble,
+            cuts,
+            within: Vec::new(),
+            outermost: false,
+            kept: HashMap::new(),
+            stages: HashMap::new(),
+        }
     }
 
     /// A program as segments. Its outermost repetitions stay what they are, however short, so that the machine can stop
@@ -307,8 +320,15 @@ impl<'a> Lowering<'a> {
         let kept: Vec<Arc<Vec<Kept>>> = together.iter().map(|cut| self.kept(cut)).collect::<Result<_, _>>()?;
         let names: Vec<&str> = together.iter().map(|cut| cut.decl.invocation.as_str()).collect();
         let name = names.join("+");
+        let stage = match (&together[0].staged, together) {
+            (Some(staged), [cut]) => Some(self.stage(cut, staged)?),
+            _ => None,
+        };
         for part in 0..together[0].parts.len() {
-            self.task(capture, &name, together, &kept, part);
+            self.task(capture, &name, together, &kept, stage.as_deref(), part);
+        }
+        if let Some(stage) = stage {
+            staged::apply(capture, self.mesh, self.blocks, self.data, &together[0], &stage);
         }
         for (cut, kept) in together.iter().zip(&kept) {
             if !cut.parts.is_empty() {
@@ -318,7 +338,26 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    fn task(&self, capture: &Capture, name: &str, together: &[Arc<CutLoop>], kept: &[Arc<Vec<Kept>>], part: usize) {
+    /// The stage of a loop: the same one wherever it is recorded, as one execution ends before the next begins to fill it.
+    fn stage(&mut self, cut: &CutLoop, staged: &Staged) -> Result<Arc<Stage>, Error> {
+        let key = Arc::as_ptr(&cut.decl);
+        if let Some(known) = self.stages.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let stage = Arc::new(Stage::new(self.loom, self.mesh, self.blocks, &cut.decl, staged)?);
+        self.stages.insert(key, Arc::clone(&stage));
+        Ok(stage)
+    }
+
+    fn task(
+        &self,
+        capture: &Capture,
+        name: &str,
+        together: &[Arc<CutLoop>],
+        kept: &[Arc<Vec<Kept>>],
+        stage: Option<&Stage>,
+        part: usize,
+    ) {
         let (mut reads, mut updates): (Vec<Erased>, Vec<Erased>) = (Vec::new(), Vec::new());
         // Which regions, by what they belong to, are where in the lists.
         let mut at: HashMap<(u8, u32), Source> = HashMap::new();
@@ -360,6 +399,12 @@ impl<'a> Lowering<'a> {
                 },
                 ArgDecl::Index { .. } | ArgDecl::Size { .. } => (Source::Nowhere, 0),
             }));
+        }
+        if let (Some(stage), Some(staged), [step]) = (stage, &together[0].staged, &mut steps[..]) {
+            for (arg, blocks) in staged.args.iter().zip(&stage.blocks) {
+                step.stages.push((arg.arg, updates.len()));
+                updates.push(blocks[together[0].parts[part].block].clone());
+            }
         }
         let (job, trouble, data) = (Job { steps }, Arc::clone(self.trouble), Arc::clone(self.data));
         let mesh = Arc::clone(self.mesh);

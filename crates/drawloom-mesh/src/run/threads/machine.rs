@@ -128,7 +128,7 @@ impl OnThreads {
         let data = Arc::new(Data::new(&mesh, &loom, &blocks)?);
         let mut cuts = Vec::new();
         for_each_loop(&statements, &mut |decl| {
-            cuts.push(Arc::new(CutLoop::new(&mesh, &blocks, Arc::clone(decl), threads.mode)));
+            cuts.push(Arc::new(CutLoop::new(&mesh, &blocks, Arc::clone(decl), threads.mode, loom.workers())));
         });
         let trouble = Arc::new(Trouble::default());
         let segments = Lowering::new(&loom, &mesh, &blocks, &data, &trouble, &cuts).program(&statements)?;

@@ -12,12 +12,14 @@
 //! | `job` | what one task does |
 //! | `lower` | from statements to recorded plans and the control flow around them |
 //! | `machine` | running them |
+//! | `staged` | contributions that are kept first, and applied later |
 
 mod blocks;
 mod cut;
 mod job;
 mod lower;
 mod machine;
+mod staged;
 
 pub(super) use cut::traffic_of;
 pub(super) use machine::OnThreads;
