@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tests=("$@")
-((${#tests[@]})) || tests=(order overlap plan contexts teams policies failing stall trace memory random)
+((${#tests[@]})) || tests=(engine plan failing trace random)
 host=$(rustc -vV | sed -n 's/^host: //p')
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/tsan
 export DRAWLOOM_CASES=${DRAWLOOM_CASES:-400}

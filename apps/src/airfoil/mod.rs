@@ -125,7 +125,7 @@ impl Airfoil {
             program.require_finite(rms);
             let residuals = Arc::clone(&residuals);
             program.scalar("report").read(rms).read(iteration).run(move |rms, iteration| {
-                let residual = (rms[0] / count as f64).sqrt();
+                let residual = (rms[0] / count.max(1) as f64).sqrt();
                 residuals.lock().unwrap_or_else(PoisonError::into_inner).push(residual);
                 progress(iteration[0] as u64 + 1, residual);
             });

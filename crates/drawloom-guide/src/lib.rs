@@ -59,6 +59,7 @@ chapters! {
     failing "failing.md",
     workers "workers.md",
     meshes "meshes.md",
+    applications "applications.md",
     events "events.md",
     seeing "seeing.md",
     measuring "measuring.md",

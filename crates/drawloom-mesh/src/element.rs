@@ -42,6 +42,11 @@ impl Kind {
         ];
         known.iter().find(|(known, _)| *known == id).map_or(Kind::Plain { size: size_of::<T>() }, |(_, kind)| *kind)
     }
+
+    /// Whether it is one of the types that files hold.
+    pub(crate) fn is_in_files(self) -> bool {
+        !matches!(self, Kind::Plain { .. })
+    }
 }
 
 impl fmt::Display for Kind {

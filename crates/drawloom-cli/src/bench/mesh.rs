@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// About how many cells the mesh has
     #[arg(long, default_value = "180000", value_parser = integer, value_name = "N")]
     cells: u64,
+    /// How many blocks sets are cut into; by default as many as suit the caches and the workers
+    #[arg(long, value_parser = integer, value_name = "N")]
+    blocks: Option<u64>,
     /// How many iterations there are in a repetition
     #[arg(long, default_value = "20", value_parser = integer, value_name = "N")]
     iterations: u64,
@@ -93,6 +96,10 @@ fn measure(arguments: &Arguments, output: &mut Output) -> Result<(), Error> {
     for count in counts {
         for (name, mode) in [("deterministic", Mode::Deterministic), ("fast", Mode::Fast)] {
             let threads = Threads::new().workers(count).mode(mode);
+            let threads = match arguments.blocks {
+                Some(blocks) => threads.blocks(blocks.max(1) as usize),
+                None => threads,
+            };
             print(&bench.backend("threads", name, count, Backend::Threads(threads))?);
         }
     }

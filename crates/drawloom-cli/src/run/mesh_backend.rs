@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use drawloom_mesh::{Backend, Control, Events, Executor, Mode, Threads};
+use drawloom_runtime::Loom;
 
 use crate::number::{all_workers, integer, workers};
 
@@ -97,7 +98,8 @@ impl MeshBackend {
         }
     }
 
-    pub(super) fn backend(&self) -> Backend {
+    /// The backend; that of threads on the workers of a runtime, if one is given.
+    pub(super) fn backend(&self, loom: Option<&Loom>) -> Backend {
         match self.backend {
             Kind::Serial => Backend::Serial,
             Kind::Debug => Backend::Debug { seed: self.seed },
@@ -121,7 +123,11 @@ impl MeshBackend {
             }
             Kind::Threads => {
                 let mode = if self.fast { Mode::Fast } else { Mode::Deterministic };
-                Backend::Threads(Threads::new().workers(self.count()).mode(mode))
+                let threads = Threads::new().mode(mode);
+                Backend::Threads(match loom {
+                    Some(loom) => threads.on(loom),
+                    None => threads.workers(self.count()),
+                })
             }
         }
     }

@@ -1,9 +1,16 @@
 //! `drawloom run`: programs that come with drawloom, one file each.
 
+mod aero;
 mod airfoil;
 mod bar;
 mod cholesky;
+mod dots;
+mod filters;
+mod jacobi;
 mod mesh_backend;
+mod mesh_program;
+mod reduction;
+mod report;
 
 use clap::{Args, Subcommand};
 
@@ -15,8 +22,10 @@ use crate::output::Output;
 #[command(after_help = "\
 Examples:
   drawloom run airfoil                              the flow around an airfoil, and a picture of it
+  drawloom run aero                                 the potential of that flow, by finite elements
   drawloom run cholesky                             factor a matrix, and check the factor
   drawloom run cholesky --n 4096 --tile 256 --json  one line of JSON
+  drawloom run filters --app modfilter --n 1e9      a billion items through three filters
 
 Exit codes: 0 the result is right, 1 it is not, 2 an unusable setting.")]
 pub(crate) struct Arguments {
@@ -26,14 +35,24 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Program {
+    Aero(aero::Arguments),
     Airfoil(airfoil::Arguments),
     Cholesky(cholesky::Arguments),
+    Dots(dots::Arguments),
+    Filters(filters::Arguments),
+    Jacobi(jacobi::Arguments),
+    Reduction(reduction::Arguments),
 }
 
 /// Runs a program.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     match &arguments.program {
+        Program::Aero(arguments) => aero::run(arguments, output),
         Program::Airfoil(arguments) => airfoil::run(arguments, output),
         Program::Cholesky(arguments) => cholesky::run(arguments, output),
+        Program::Dots(arguments) => dots::run(arguments, output),
+        Program::Filters(arguments) => filters::run(arguments, output),
+        Program::Jacobi(arguments) => jacobi::run(arguments, output),
+        Program::Reduction(arguments) => reduction::run(arguments, output),
     }
 }

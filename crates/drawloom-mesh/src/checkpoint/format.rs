@@ -18,32 +18,32 @@ const HEADER: usize = 8 + 4 + 8;
 const TRAILER: usize = 4;
 
 pub(super) fn encode(checkpoint: &Checkpoint) -> Vec<u8> {
-    let mut body = Vec::new();
-    body.extend(checkpoint.fingerprint.to_le_bytes());
-    put_count(&mut body, checkpoint.state.sets.len());
-    for set in &checkpoint.state.sets {
-        put_bytes(&mut body, set.name.as_bytes());
-        put_count(&mut body, set.size);
-    }
-    put_count(&mut body, checkpoint.state.dats.len());
-    for dat in &checkpoint.state.dats {
-        put_bytes(&mut body, dat.name.as_bytes());
-        put_bytes(&mut body, dat.set.as_bytes());
-        put_count(&mut body, dat.dim);
-        put_values(&mut body, &dat.values);
-    }
-    put_count(&mut body, checkpoint.state.constants.len());
-    for global in &checkpoint.state.constants {
-        put_bytes(&mut body, global.name.as_bytes());
-        put_values(&mut body, &global.values);
-    }
-    put_bytes(&mut body, &checkpoint.position);
-
-    let mut bytes = Vec::with_capacity(HEADER + body.len() + TRAILER);
-    bytes.extend(MARK);
+    // The length is put in when it is known.
+    let mut bytes = Vec::from(MARK);
     bytes.extend(VERSION.to_le_bytes());
-    bytes.extend((body.len() as u64).to_le_bytes());
-    bytes.append(&mut body);
+    bytes.extend([0; 8]);
+    bytes.extend(checkpoint.fingerprint.to_le_bytes());
+    put_count(&mut bytes, checkpoint.state.sets.len());
+    for set in &checkpoint.state.sets {
+        put_bytes(&mut bytes, set.name.as_bytes());
+        put_count(&mut bytes, set.size);
+    }
+    put_count(&mut bytes, checkpoint.state.dats.len());
+    for dat in &checkpoint.state.dats {
+        put_bytes(&mut bytes, dat.name.as_bytes());
+        put_bytes(&mut bytes, dat.set.as_bytes());
+        put_count(&mut bytes, dat.dim);
+        put_values(&mut bytes, &dat.values);
+    }
+    put_count(&mut bytes, checkpoint.state.constants.len());
+    for global in &checkpoint.state.constants {
+        put_bytes(&mut bytes, global.name.as_bytes());
+        put_values(&mut bytes, &global.values);
+    }
+    put_bytes(&mut bytes, &checkpoint.position);
+
+    let length = (bytes.len() - HEADER) as u64;
+    bytes[HEADER - 8..HEADER].copy_from_slice(&length.to_le_bytes());
     bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
     bytes
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::format;
+use super::{format, position};
 use crate::error::{Error, ErrorKind};
 use crate::files::{self, save};
 use crate::raw::{RawConstant, RawDat, RawMesh, RawSet, Values};
@@ -19,7 +19,7 @@ impl Checkpoint {
     /// An empty state of a program on a mesh.
     pub fn of(mesh: &RawMesh) -> Self {
         let state = RawMesh { sets: mesh.sets.clone(), ..RawMesh::default() };
-        Self { fingerprint: fingerprint(mesh), state, position: Vec::new() }
+        Self { fingerprint: fingerprint_of(mesh), state, position: Vec::new() }
     }
 
     /// Adds the values of a dat.
@@ -70,8 +70,23 @@ impl Checkpoint {
         &self.position
     }
 
+    /// Of a checkpoint that a run wrote, how many runs of the repetition that it was in were complete.
+    pub fn runs(&self) -> Option<u64> {
+        position::decode(&self.position).map(|(_, position)| position.runs)
+    }
+
+    /// Of a checkpoint that a run wrote, the notes that came with it.
+    pub fn notes(&self) -> &[u8] {
+        self.position.get(position::LENGTH..).unwrap_or_default()
+    }
+
     /// Refuses a mesh that is not the one of this state: another size of a set, or another map.
     pub fn check_mesh(&self, mesh: &RawMesh) -> Result<(), Error> {
+        self.check_sets(mesh, fingerprint_of(mesh))
+    }
+
+    /// Refuses a mesh with other sets, or with another fingerprint.
+    pub(super) fn check_sets(&self, mesh: &RawMesh, fingerprint: u64) -> Result<(), Error> {
         let wrong = |message: String| {
             Err(Error::new(ErrorKind::Mismatch, format!("the checkpoint is of another mesh: {message}")))
         };
@@ -87,7 +102,7 @@ impl Checkpoint {
         if self.state.sets.len() != mesh.sets.len() {
             return wrong(format!("it has {} sets, and there are {} here", self.state.sets.len(), mesh.sets.len()));
         }
-        if self.fingerprint != fingerprint(mesh) {
+        if self.fingerprint != fingerprint {
             return wrong("the sets have the same sizes, and the maps are others".to_owned());
         }
         Ok(())
@@ -118,16 +133,25 @@ impl Checkpoint {
     }
 }
 
+fn fingerprint_of(mesh: &RawMesh) -> u64 {
+    let sets = mesh.sets.iter().map(|set| (set.name.as_str(), set.size));
+    let maps = mesh.maps.iter().map(|map| (&*map.name, &*map.from, &*map.to, map.arity, &map.table[..]));
+    fingerprint(sets, maps)
+}
+
 /// A number that differs, almost certainly, for meshes of different sets or maps. Dats do not count: they are the state.
-fn fingerprint(mesh: &RawMesh) -> u64 {
+pub(super) fn fingerprint<'a>(
+    sets: impl Iterator<Item = (&'a str, usize)>,
+    maps: impl Iterator<Item = (&'a str, &'a str, &'a str, usize, &'a [u32])>,
+) -> u64 {
     let (mut names, mut tables) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
-    for set in &mesh.sets {
-        names.update(format!("set {} {};", set.name, set.size).as_bytes());
+    for (name, size) in sets {
+        names.update(format!("set {name} {size};").as_bytes());
     }
-    for map in &mesh.maps {
-        names.update(format!("map {} {} {} {};", map.name, map.from, map.to, map.arity).as_bytes());
+    for (name, from, to, arity, table) in maps {
+        names.update(format!("map {name} {from} {to} {arity};").as_bytes());
         let mut bytes = Vec::with_capacity(1 << 16);
-        for part in map.table.chunks(1 << 14) {
+        for part in table.chunks(1 << 14) {
             bytes.clear();
             bytes.extend(part.iter().flat_map(|target| target.to_le_bytes()));
             tables.update(&bytes);

@@ -9,6 +9,7 @@ use super::declare::{Declared, of_events};
 use super::graph::compiled;
 use super::options::Events;
 use super::parts::parts;
+use crate::checkpoint::{Keeper, Position};
 use crate::error::{Error, ErrorKind};
 use crate::mesh::Mesh;
 use crate::mesh::store::Store;
@@ -71,7 +72,11 @@ impl OnEvents {
 }
 
 impl Machine for OnEvents {
-    fn run(&mut self) -> Result<(), Error> {
+    fn can_stop(&self) -> bool {
+        false
+    }
+
+    fn run(&mut self, _: Option<Position>, _: Option<&mut Keeper>) -> Result<(), Error> {
         let at = self.declared.controller.offset_of("pc").map_err(of_events)?;
         let pc = at..at + 4;
         self.machine.state_mut(self.connected.global)[pc.clone()].fill(0);

@@ -77,7 +77,7 @@ fn broken(events: Events, alter: fn(&mut Declared)) -> String {
     let program = program();
     let all = (0..20).filter_map(|seed| {
         let events = events.executor(Executor::Random { seed }).checked();
-        built(&program, events, alter).run().err().map(|error| error.to_string())
+        built(&program, events, alter).run(None, None).err().map(|error| error.to_string())
     });
     all.collect::<Vec<_>>().join("\n")
 }

@@ -101,6 +101,27 @@ impl Mesh {
         Ok(mesh)
     }
 
+    /// The same mesh again, for which its handles are good too.
+    pub(crate) fn duplicate(&self) -> Self {
+        let set = |set: &SetDecl| SetDecl { name: set.name.clone(), size: set.size };
+        let map = |map: &MapDecl| MapDecl { name: map.name.clone(), table: Arc::clone(&map.table), ..*map };
+        let dat = |dat: &DatDecl| DatDecl { name: dat.name.clone(), values: dat.values.duplicate(), ..*dat };
+        let global = |global: &GlobalDecl| GlobalDecl {
+            name: global.name.clone(),
+            constant: global.constant,
+            values: global.values.duplicate(),
+        };
+        Self {
+            number: self.number,
+            sets: self.sets.iter().map(set).collect(),
+            maps: self.maps.iter().map(map).collect(),
+            dats: self.dats.iter().map(dat).collect(),
+            globals: self.globals.iter().map(global).collect(),
+            reached: Reached::default(),
+            names: self.names.clone(),
+        }
+    }
+
     fn take_name(&mut self, name: &str, what: &'static str) -> Result<(), Error> {
         if let Some(before) = self.names.insert(name.to_owned(), what) {
             let message = format!("cannot declare a {what} `{name}`: there is a {before} of that name");

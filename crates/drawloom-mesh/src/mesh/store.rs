@@ -33,6 +33,8 @@ pub(crate) trait Store: Any + Send + Sync {
     fn duplicate(&self) -> Box<dyn Store>;
     /// The values as plain data, if their type is one of those that files hold.
     fn values(&self) -> Option<Values>;
+    /// Plain data as values of the type and number of these, if it is that.
+    fn like(&self, values: &Values) -> Option<Box<dyn Store>>;
     /// A copy in memory of this process, laid out.
     fn in_memory(&self, layout: Layout) -> Box<dyn Memory>;
     /// A copy in a region of a runtime, laid out, and cut at the given elements.
@@ -123,6 +125,20 @@ impl<T: Portable, const N: usize> Store for Typed<T, N> {
             Kind::Bool => Values::Bool(*flat.downcast().ok()?),
             Kind::Plain { .. } => return None,
         })
+    }
+
+    fn like(&self, values: &Values) -> Option<Box<dyn Store>> {
+        let values: &dyn Any = match values {
+            Values::F32(values) => values,
+            Values::F64(values) => values,
+            Values::I32(values) => values,
+            Values::U32(values) => values,
+            Values::I64(values) => values,
+            Values::Bool(values) => values,
+        };
+        let (elements, rest) = values.downcast_ref::<Vec<T>>()?.as_chunks::<N>();
+        let fits = rest.is_empty() && elements.len() == self.0.len();
+        fits.then(|| Box::new(Self(elements.to_vec())) as Box<dyn Store>)
     }
 
     fn in_memory(&self, layout: Layout) -> Box<dyn Memory> {

@@ -1,5 +1,6 @@
 //! One iteration after the other: the reference. With a seed, the debug backend: in shuffled order, on copies.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,6 +9,7 @@ use super::places::place_of;
 use super::start::Machine;
 use super::stats::{Clock, LoopStats, Strategy};
 use super::threads::traffic_of;
+use crate::checkpoint::{Keeper, Position};
 use crate::error::{Error, ErrorKind};
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
@@ -47,20 +49,12 @@ impl Serial {
                 let since = Instant::now();
                 let done = self.each(decl);
                 let clock = self.clocks.iter().find(|(known, _)| Arc::ptr_eq(known, decl));
-                clock.expect("all loops are known").1.add(since, 1);
+                clock.expect("all loops are known").1.add(since.elapsed(), 1);
                 done
             }
             Statement::Scalar(decl) => self.scalar(decl),
             Statement::Repeat { name, count, counter, body } => {
-                self.within.push((Arc::clone(name), 0));
-                for run in 0..*count {
-                    self.within.last_mut().expect("pushed above").1 = run;
-                    self.count(*counter, run);
-                    self.block(body)?;
-                }
-                self.count(*counter, *count);
-                self.within.pop();
-                Ok(())
+                self.repeat(name, 0..*count, *counter, body, |_, _| Ok(()))
             }
             Statement::While { condition, body } => {
                 while self.holds(condition) {
@@ -79,6 +73,27 @@ impl Serial {
                 require_finite(&self.mesh, *global, &*self.globals[*global as usize].fetch(), &self.within)
             }
         }
+    }
+
+    /// Runs a body a number of times. `after` is called after each, with how many there were.
+    fn repeat(
+        &mut self,
+        name: &Arc<str>,
+        runs: Range<u64>,
+        counter: Option<u32>,
+        body: &[Statement],
+        mut after: impl FnMut(&Self, u64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.within.push((Arc::clone(name), 0));
+        for run in runs.clone() {
+            self.within.last_mut().expect("pushed above").1 = run;
+            self.count(counter, run);
+            self.block(body)?;
+            after(self, run + 1)?;
+        }
+        self.count(counter, runs.end);
+        self.within.pop();
+        Ok(())
     }
 
     fn count(&mut self, counter: Option<u32>, run: u64) {
@@ -192,10 +207,29 @@ impl Partials {
 }
 
 impl Machine for Serial {
-    fn run(&mut self) -> Result<(), Error> {
+    fn run(&mut self, from: Option<Position>, mut keeper: Option<&mut Keeper>) -> Result<(), Error> {
         self.within.clear();
         let statements = Arc::clone(&self.statements);
-        self.block(&statements)
+        let before = from.map_or(0, |from| from.statement);
+        for (number, statement) in statements.iter().enumerate().skip(before) {
+            let Statement::Repeat { name, count, counter, body } = statement else {
+                self.statement(statement)?;
+                continue;
+            };
+            let done = from.filter(|from| from.statement == number).map_or(0, |from| from.runs);
+            self.repeat(name, done..*count, *counter, body, |machine, runs| {
+                let position = Position { statement: number, runs };
+                match &mut keeper {
+                    Some(keeper) if keeper.is_due(position) => keeper.save(&machine.mesh, position, machine),
+                    _ => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn can_stop(&self) -> bool {
+        true
     }
 
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {

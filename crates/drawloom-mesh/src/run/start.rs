@@ -7,6 +7,7 @@ use drawloom_runtime::Portable;
 use super::serial::Serial;
 use super::stats::LoopStats;
 use super::threads::{OnThreads, Threads};
+use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, Position, Saved, restore};
 use crate::error::{Error, ErrorKind};
 use crate::event::{Events, OnEvents};
 use crate::mesh::store::{Store, Typed};
@@ -34,7 +35,10 @@ pub enum Backend {
 
 /// What runs the statements of a program.
 pub(crate) trait Machine: Send {
-    fn run(&mut self) -> Result<(), Error>;
+    /// Runs the program, from a position on if there is one. The keeper saves states where they are due.
+    fn run(&mut self, from: Option<Position>, keeper: Option<&mut Keeper>) -> Result<(), Error>;
+    /// Whether it can start at a position, and stop at one for its state to be saved.
+    fn can_stop(&self) -> bool;
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error>;
     fn global(&self, number: u32) -> Result<Box<dyn Store>, Error>;
     fn stats(&self) -> Vec<LoopStats>;
@@ -57,7 +61,11 @@ pub struct MessageCounts {
 /// A program that has its own copy of the mesh's data and can run.
 pub struct Run {
     mesh: Arc<Mesh>,
+    statements: Arc<[Statement]>,
     machine: Box<dyn Machine>,
+    keeper: Option<Keeper>,
+    /// Where the next run begins, if not at the beginning.
+    from: Option<Position>,
 }
 
 impl Program {
@@ -66,29 +74,77 @@ impl Program {
     /// # Errors
     /// When a statement of the program was refused, and when the backend has no workers.
     pub fn start(&self, backend: Backend) -> Result<Run, Error> {
+        self.prepare(Arc::clone(self.mesh()), backend)
+    }
+
+    /// Prepares the program for a backend, with the state of a checkpoint that was saved while it ran, on this or another
+    /// backend, by [`Run::checkpoint`]. The next [`Run::run`] goes on from there. It may be for more runs of an outermost
+    /// repetition than were planned. That kernels compute the same as those that were stopped cannot be seen.
+    ///
+    /// # Errors
+    /// As [`Program::start`]; and when the checkpoint is of another mesh, of another program, or of the same with other
+    /// constants; and when the backend is that of messages.
+    pub fn resume(&self, backend: Backend, checkpoint: &Checkpoint) -> Result<Run, Error> {
+        let (mesh, position) = restore(self.mesh(), self.statements()?, checkpoint)?;
+        let mut run = self.prepare(Arc::new(mesh), backend)?;
+        run.require_stops()?;
+        run.from = Some(position);
+        Ok(run)
+    }
+
+    fn prepare(&self, mesh: Arc<Mesh>, backend: Backend) -> Result<Run, Error> {
         let statements: Arc<[Statement]> = self.statements()?.into();
-        let mesh = Arc::clone(self.mesh());
+        let all = Arc::clone(&statements);
         let machine: Box<dyn Machine> = match backend {
-            Backend::Serial => Box::new(Serial::new(Arc::clone(&mesh), statements, None)),
-            Backend::Debug { seed } => Box::new(Serial::new(Arc::clone(&mesh), statements, Some(seed))),
-            Backend::Events(events) => Box::new(OnEvents::new(Arc::clone(&mesh), &statements, events)?),
-            Backend::Threads(threads) => Box::new(OnThreads::new(Arc::clone(&mesh), statements, &threads)?),
+            Backend::Serial => Box::new(Serial::new(Arc::clone(&mesh), all, None)),
+            Backend::Debug { seed } => Box::new(Serial::new(Arc::clone(&mesh), all, Some(seed))),
+            Backend::Events(events) => Box::new(OnEvents::new(Arc::clone(&mesh), &all, events)?),
+            Backend::Threads(threads) => Box::new(OnThreads::new(Arc::clone(&mesh), all, &threads)?),
         };
-        Ok(Run { mesh, machine })
+        Ok(Run { mesh, statements, machine, keeper: None, from: None })
     }
 }
 
 impl Run {
-    /// Runs the program from its beginning to its end, on the data as it is.
+    /// Runs the program from its beginning to its end, on the data as it is; or once, from where a checkpoint was saved, if
+    /// the run was prepared by [`Program::resume`].
     ///
     /// # Errors
-    /// When a kernel panics or does not write what it must, when scalar code returns an error, and when a number that must
-    /// be finite is not.
+    /// When a kernel panics or does not write what it must, when scalar code returns an error, when a number that must be
+    /// finite is not, and when a checkpoint cannot be saved. The program stops there; an older checkpoint is still whole.
     pub fn run(&mut self) -> Result<(), Error> {
-        self.machine.run().map_err(|error| match error.kind() {
+        let from = self.from.take();
+        self.machine.run(from, self.keeper.as_mut()).map_err(|error| match error.kind() {
             ErrorKind::NotFinite => self.with_place(&error),
             _ => error,
         })
+    }
+
+    /// Saves the state of the program to a file again and again while it runs: after some of the runs of every repetition
+    /// that is in no other. The file is replaced as a whole or not at all. If that fails the program stops.
+    ///
+    /// Saved are the dats that loops change, and the globals. Nothing depends on the backend or on its workers.
+    ///
+    /// # Errors
+    /// When the backend is that of messages, when a dat that is to be saved holds structs, and when there would be a
+    /// checkpoint after every 0 runs.
+    pub fn checkpoint(&mut self, checkpoints: Checkpoints) -> Result<(), Error> {
+        self.require_stops()?;
+        self.keeper = Some(Keeper::new(&self.mesh, &self.statements, checkpoints)?);
+        Ok(())
+    }
+
+    /// What was saved so far.
+    pub fn saved(&self) -> Saved {
+        self.keeper.as_ref().map(Keeper::saved).unwrap_or_default()
+    }
+
+    fn require_stops(&self) -> Result<(), Error> {
+        if self.machine.can_stop() {
+            return Ok(());
+        }
+        let message = "a program that runs as messages has no checkpoints; use another backend";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     /// The error with where the first number that is not finite is among the dats.

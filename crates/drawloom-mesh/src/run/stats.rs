@@ -70,8 +70,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn add(&self, since: std::time::Instant, executions: u64) {
-        self.nanos.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    pub(crate) fn add(&self, spent: std::time::Duration, executions: u64) {
+        self.nanos.fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
         self.executions.fetch_add(executions, Ordering::Relaxed);
     }
 

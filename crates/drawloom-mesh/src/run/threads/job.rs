@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use drawloom_runtime::Erased;
 use drawloom_runtime::access::{Views, ViewsMut};
@@ -122,10 +122,11 @@ impl Job {
         if let [step] = &self.steps[..] {
             let since = Instant::now();
             let done = run_alone(step, &mut places[0], &bases[0]);
-            step.cut.clock.add(since, u64::from(step.part == 0));
+            step.cut.clock.add(since.elapsed(), u64::from(step.part == 0));
             return done.map_err(|iteration| (0, iteration));
         }
         let home = self.steps[0].part().home.clone();
+        let mut spent = vec![Duration::ZERO; self.steps.len()];
         let mut since = Instant::now();
         for chunk in chunks(home, CHUNK) {
             for (number, step) in self.steps.iter().enumerate() {
@@ -136,10 +137,14 @@ impl Job {
                 // engine lets nobody get into its way; maps lead to elements that exist; and the values of a dat have the
                 // type of its handle.
                 let done = unsafe { step.cut.decl.body.run(&places[number], chunk.clone()) };
-                step.cut.clock.add(since, u64::from(step.part == 0 && chunk.end == step.part().home.end));
-                since = Instant::now();
                 done.map_err(|iteration| (number, iteration))?;
+                let now = Instant::now();
+                spent[number] += now - since;
+                since = now;
             }
+        }
+        for (step, spent) in self.steps.iter().zip(spent) {
+            step.cut.clock.add(spent, u64::from(step.part == 0));
         }
         Ok(())
     }

@@ -26,9 +26,22 @@ const UNROLLED: u64 = 8;
 /// A part of a program that the machine can run.
 pub(crate) enum Segment {
     Plan(Plan),
-    Repeat { count: u64, counter: Option<Counter>, body: Vec<Segment> },
-    While { condition: Condition, body: Vec<Segment> },
-    If { condition: Condition, then: Vec<Segment>, otherwise: Vec<Segment> },
+    /// If it is in no other, with its number among the statements of the program.
+    Repeat {
+        outermost: Option<usize>,
+        count: u64,
+        counter: Option<Counter>,
+        body: Vec<Segment>,
+    },
+    While {
+        condition: Condition,
+        body: Vec<Segment>,
+    },
+    If {
+        condition: Condition,
+        then: Vec<Segment>,
+        otherwise: Vec<Segment>,
+    },
 }
 
 /// Which run of a repetition the scalar code is in, and the global that shows it.
@@ -64,6 +77,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) cuts: &'a [Arc<CutLoop>],
     /// The repetitions that the statement is in.
     within: Vec<(Arc<str>, Counter)>,
+    /// Whether the next statements are those of the program itself.
+    outermost: bool,
     kept: HashMap<*const LoopDecl, Arc<Vec<Kept>>>,
 }
 
@@ -76,11 +91,18 @@ impl<'a> Lowering<'a> {
         trouble: &'a Arc<Trouble>,
         cuts: &'a [Arc<CutLoop>],
     ) -> Self {
-        Self { loom, mesh, blocks, data, trouble, cuts, within: Vec::new(), kept: HashMap::new() }
+        Self { loom, mesh, blocks, data, trouble, cuts, within: Vec::new(), outermost: false, kept: HashMap::new() }
+    }
+
+    /// A program as segments. Its outermost repetitions stay what they are, however short, so that the machine can stop
+    /// between two runs.
+    pub(crate) fn program(&mut self, statements: &[Statement]) -> Result<Vec<Segment>, Error> {
+        self.outermost = true;
+        self.block(statements)
     }
 
     /// A block of statements as segments.
-    pub(crate) fn block(&mut self, statements: &[Statement]) -> Result<Vec<Segment>, Error> {
+    fn block(&mut self, statements: &[Statement]) -> Result<Vec<Segment>, Error> {
         let (mut segments, mut pending) = (Vec::new(), Vec::new());
         self.flatten(statements, &mut pending, &mut segments)?;
         self.record("loops", pending, &mut segments)?;
@@ -99,7 +121,8 @@ impl<'a> Lowering<'a> {
         pending: &mut Vec<Straight>,
         segments: &mut Vec<Segment>,
     ) -> Result<(), Error> {
-        for statement in statements {
+        let outermost = std::mem::take(&mut self.outermost);
+        for (number, statement) in statements.iter().enumerate() {
             match statement {
                 Statement::Loop(decl) => pending.push(Straight::Loop(self.cut_of(decl))),
                 Statement::Scalar(decl) => pending.push(Straight::Scalar(Arc::clone(decl))),
@@ -109,7 +132,7 @@ impl<'a> Lowering<'a> {
                 Statement::Repeat { name, count, counter, body } => {
                     let counter = self.counter(*counter, body);
                     self.within.extend(counter.clone().map(|counter| (Arc::clone(name), counter)));
-                    if *count <= UNROLLED && is_straight(body) {
+                    if !outermost && *count <= UNROLLED && is_straight(body) {
                         for run in 0..*count {
                             pending.extend(counter.clone().map(|counter| Straight::Count(counter, Some(run))));
                             self.flatten(body, pending, segments)?;
@@ -121,7 +144,13 @@ impl<'a> Lowering<'a> {
                         first.extend(counter.clone().map(|counter| Straight::Count(counter, None)));
                         self.flatten(body, &mut first, &mut inner)?;
                         self.record(name, first, &mut inner)?;
-                        segments.push(Segment::Repeat { count: *count, counter: counter.clone(), body: inner });
+                        let outermost = outermost.then_some(number);
+                        segments.push(Segment::Repeat {
+                            outermost,
+                            count: *count,
+                            counter: counter.clone(),
+                            body: inner,
+                        });
                     }
                     self.within.truncate(self.within.len() - usize::from(counter.is_some()));
                 }

@@ -1,6 +1,7 @@
 //! Running a program on the workers of the engine.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drawloom_runtime::{Erased, Future, Loom};
@@ -9,6 +10,7 @@ use super::Threads;
 use super::blocks::Blocks;
 use super::cut::CutLoop;
 use super::lower::{Counter, Lowering, Segment};
+use crate::checkpoint::{Keeper, Position};
 use crate::error::Error;
 use crate::mesh::Mesh;
 use crate::mesh::store::{Layout, Memory, Pieces, Store, of_engine};
@@ -129,7 +131,7 @@ impl OnThreads {
             cuts.push(Arc::new(CutLoop::new(&mesh, &blocks, Arc::clone(decl), threads.mode)));
         });
         let trouble = Arc::new(Trouble::default());
-        let segments = Lowering::new(&loom, &mesh, &blocks, &data, &trouble, &cuts).block(&statements)?;
+        let segments = Lowering::new(&loom, &mesh, &blocks, &data, &trouble, &cuts).program(&statements)?;
         let started = VecDeque::new();
         Ok(Self { loom, mesh, data, cuts, segments: Arc::new(segments), trouble, started })
     }
@@ -144,13 +146,8 @@ impl OnThreads {
                 self.started.push_back(plan.start());
                 if self.started.len() > AHEAD { self.wait_for_first() } else { Ok(()) }
             }
-            Segment::Repeat { count, counter, body } => {
-                // One before the first run; each run counts one further.
-                self.set_counter(counter.as_ref(), u64::MAX)?;
-                for _ in 0..*count {
-                    self.block(body)?;
-                }
-                self.set_counter(counter.as_ref(), *count)
+            Segment::Repeat { count, counter, body, .. } => {
+                self.repeat(0..*count, counter.as_ref(), body, |_, _| Ok(()))
             }
             Segment::While { condition, body } => {
                 while self.holds(condition)? {
@@ -166,6 +163,23 @@ impl OnThreads {
                 }
             }
         }
+    }
+
+    /// Submits a body a number of times. `after` is called after each, with how many there were.
+    fn repeat(
+        &mut self,
+        runs: Range<u64>,
+        counter: Option<&Counter>,
+        body: &[Segment],
+        mut after: impl FnMut(&mut Self, u64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // One before the first run; each run counts one further.
+        self.set_counter(counter, runs.start.wrapping_sub(1))?;
+        for run in runs.clone() {
+            self.block(body)?;
+            after(self, run + 1)?;
+        }
+        self.set_counter(counter, runs.end)
     }
 
     /// Submits the setting of a counter.
@@ -210,10 +224,32 @@ impl OnThreads {
 }
 
 impl Machine for OnThreads {
-    fn run(&mut self) -> Result<(), Error> {
+    fn run(&mut self, from: Option<Position>, mut keeper: Option<&mut Keeper>) -> Result<(), Error> {
         let segments = Arc::clone(&self.segments);
-        self.block(&segments)?;
+        let is_first = |segment: &Segment| matches!(segment, Segment::Repeat { outermost, .. } if *outermost == from.map(|from| from.statement));
+        let before = from.and_then(|_| segments.iter().position(is_first)).unwrap_or(0);
+        for segment in &segments[before..] {
+            let Segment::Repeat { outermost: Some(statement), count, counter, body } = segment else {
+                self.segment(segment)?;
+                continue;
+            };
+            let done = from.filter(|from| from.statement == *statement).map_or(0, |from| from.runs);
+            self.repeat(done..*count, counter.as_ref(), body, |machine, runs| {
+                let position = Position { statement: *statement, runs };
+                match &mut keeper {
+                    Some(keeper) if keeper.is_due(position) => {
+                        machine.wait_for_all()?;
+                        keeper.save(&machine.mesh, position, machine)
+                    }
+                    _ => Ok(()),
+                }
+            })?;
+        }
         self.wait_for_all()
+    }
+
+    fn can_stop(&self) -> bool {
+        true
     }
 
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {

@@ -1,0 +1,9 @@
+//! The mesh programs come to the values that are known of them, on every backend.
+
+mod aero;
+mod airfoil;
+mod c_text;
+mod dots;
+mod jacobi;
+mod reduction;
+mod support;

@@ -1,0 +1,20 @@
+//! What the engine does, one concept in each file.
+
+mod awaiting;
+mod contexts;
+mod deleting;
+mod devices;
+mod drivers;
+mod ending;
+mod heap;
+mod inside;
+mod long_chains;
+mod memory;
+mod order;
+mod overlap;
+mod phases;
+mod policies;
+mod retry;
+mod stall;
+mod teams;
+mod views;
