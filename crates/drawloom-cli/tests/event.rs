@@ -109,7 +109,7 @@ fn a_mesh_program_that_was_tampered_with_is_refused() {
     for (from, to, words) in [
         ("id=\"set_cells\"", "id=\"set_cell\"", "no handlers are registered for device type \"set_cell\""),
         ("graphTypeId=\"airfoil\"", "graphTypeId=\"aerofoil\"", "aerofoil"),
-        (begin, "cells_0:update_start-global:update_begin", "has no input pin \"update_start\""),
+        (begin, "cells_0:update_start-global:update_begin", "there is no input pin \"update_start\""),
         (begin, "cells_0:adt_calc_begin-global:update_begin", "\"adt_calc_begin\" is expected"),
         (begin, "cells_999:update_begin-global:update_begin", "there is no device \"cells_999\""),
         ("length=\"4\" type=\"double\"", "length=\"5\" type=\"double\"", "are not those that are registered"),

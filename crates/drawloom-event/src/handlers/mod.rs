@@ -38,6 +38,12 @@ pub trait Handlers: Send + Sync {
         let _ = (device, pins);
     }
 
+    /// Where the state has the set of pins that want to send, if it has: the offset of a `uint64_t` with a bit for each pin,
+    /// of which there are at most 64. It must always be what [`Handlers::ready`] says, which is then not asked.
+    fn ready_at(&self) -> Option<usize> {
+        None
+    }
+
     /// One of the pins that want to send may do so. The message is all zeros when the handler receives it.
     ///
     /// The state may change whatever is returned.

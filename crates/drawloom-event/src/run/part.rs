@@ -39,6 +39,8 @@ pub(crate) enum Step {
 struct Kind {
     handlers: Arc<dyn Handlers>,
     hears_idle: bool,
+    /// Where the state has the pins that want to send, if it has.
+    ready_at: Option<usize>,
     properties: Arc<Rows>,
     states: Rows,
     pin_words: usize,
@@ -120,6 +122,9 @@ impl Part {
             .map(|(kind, (properties, states))| Kind {
                 handlers: Arc::clone(kind.handlers()),
                 hears_idle: kind.handlers().hears_idle(),
+                // What does not lie in the state, or cannot hold all pins, is not looked at.
+                ready_at: (kind.handlers().ready_at().filter(|_| kind.outputs().len() <= 64))
+                    .filter(|at| at.checked_add(8).is_some_and(|end| end <= kind.state().size())),
                 properties: Arc::clone(properties),
                 states,
                 pin_words: Pins::words_for(kind.outputs().len()),
@@ -298,7 +303,8 @@ impl Part {
                 context: &mut self.context,
             };
             kind.handlers.receive(InputId(edge.pin), &mut device, bytes, input.view(edge.slot));
-            if !std::mem::replace(&mut self.is_waiting[edge.device as usize], true) {
+            let is_quiet = kind.ready_at.is_some_and(|at| word_at(device.state, at) == 0);
+            if !is_quiet && !std::mem::replace(&mut self.is_waiting[edge.device as usize], true) {
                 self.waiting.push(edge.device);
             }
             if self.context.stop {
@@ -356,14 +362,20 @@ impl Part {
     ) -> Result<Step, Stop> {
         let topology = &*self.topology;
         let row = topology.devices[device as usize];
-        let Kind { handlers, properties, states, pin_words, outputs, .. } = &mut self.kinds[row.kind as usize];
+        let Kind { handlers, ready_at, properties, states, pin_words, outputs, .. } =
+            &mut self.kinds[row.kind as usize];
         let (graph, properties) = (self.graph.row(0), properties.row(row.slot));
         let state = states.row_mut(row.slot);
         let pins = &mut self.pins[..*pin_words];
         for _ in 0..most {
-            self.now = Now { what: What::Ready, device, pin: 0 };
-            clear(pins);
-            handlers.ready(&DeviceView { graph, properties, state }, &mut Pins::new(pins));
+            match ready_at {
+                Some(at) => pins[0] = word_at(state, *at),
+                None => {
+                    self.now = Now { what: What::Ready, device, pin: 0 };
+                    clear(pins);
+                    handlers.ready(&DeviceView { graph, properties, state }, &mut Pins::new(pins));
+                }
+            }
             let Some(pin) = choose(pins) else { return Ok(Step::Quiet) };
             let Some(output) = outputs.get(pin as usize).copied() else {
                 let text = format!("the ready handler names pin {pin}, but there are {}", outputs.len());
@@ -436,6 +448,12 @@ impl Part {
         }
         Ok(())
     }
+}
+
+/// A word of a state.
+#[inline]
+fn word_at(state: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(state[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// Fills words with zeros. Mostly there is one, for which a call would be too much.

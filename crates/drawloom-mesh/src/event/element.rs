@@ -411,6 +411,10 @@ impl Handlers for Elements {
         sent
     }
 
+    fn ready_at(&self) -> Option<usize> {
+        (self.words == 1).then_some(self.ready)
+    }
+
     fn hears_idle(&self) -> bool {
         false
     }

@@ -19,7 +19,7 @@ use crate::run::{LoopStats, Machine, MessageCounts, Trouble};
 /// A program as messages.
 pub(crate) struct OnEvents {
     mesh: Arc<Mesh>,
-    declared: Declared,
+    pub(super) declared: Declared,
     pub(super) connected: Connected,
     machine: EventMachine,
     executor: Executor,

@@ -106,5 +106,40 @@ fn a_device_that_keeps_its_value_or_its_word_is_seen() {
     assert!(text.contains("read_send_mask is not what it has still to send"), "{text}");
     let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[2].ends = false;
     let text = broken(Events::new().prune(), alter);
-    assert!(text.contains("the program is not at its end"), "{text}");
+    assert!(text.contains("messages are in flight") && text.contains("has not left it"), "{text}");
+}
+
+#[test]
+fn loops_are_apart_if_they_share_neither_changes_nor_places_of_globals() {
+    let mut mesh = Mesh::new();
+    let (xs, ys) = (mesh.set("xs", 3).unwrap(), mesh.set("ys", 3).unwrap());
+    let there = mesh.map::<1>("there", xs, ys, vec![0, 0, 2]).unwrap();
+    let [a, b] = ["a", "b"].map(|name| mesh.dat_of(name, xs, [1.0]).unwrap());
+    let sum = mesh.dat_of("sum", ys, [0.0]).unwrap();
+    let [g, h] = ["g", "h"].map(|name| mesh.global(name, [0.0]).unwrap());
+    let mut program = Program::new(mesh);
+    program.each(xs, "read").read(a).write(b).run(|a, b| b.set(*a));
+    program.each(xs, "push").read(a).inc(sum.at(there, 0)).run(|a, sum| sum[0] += a[0]);
+    program.each(xs, "pull").read(b).inc(sum.at(there, 0)).run(|b, sum| sum[0] += b[0]);
+    program.each(ys, "look").read(sum).inc(g).run(|sum, g| g[0] += sum[0]);
+    program.each(xs, "told").read(h).update(a).run(|h, a| a[0] += h[0]);
+    program.each(xs, "told too").read(h).update(b).run(|h, b| b[0] += h[0]);
+    program.each(ys, "elsewhere").read(h).min(sum).run(|h, sum| sum[0].offer(h[0]));
+    program.each(xs, "add").read(b).inc(g).run(|b, g| g[0] += b[0]);
+    let on_events = built(&program, Events::new().overlap(), |_| ());
+    let loops = &on_events.declared.invocations;
+    let apart = |one: &str, other: &str| {
+        let find = |name: &str| loops.iter().find(|invocation| invocation.name == name).unwrap();
+        let (one, other) = (find(one), find(other));
+        let found = super::apart::are_apart(program.mesh(), one, other);
+        assert_eq!(super::apart::are_apart(program.mesh(), other, one), found);
+        found
+    };
+    assert!(apart("read", "push"), "both only read the same");
+    assert!(!apart("read", "pull"), "one reads what the other writes");
+    assert!(apart("push", "pull"), "both add to the same");
+    assert!(!apart("push", "look") && !apart("push", "elsewhere"), "one uses otherwise what the other adds to");
+    assert!(!apart("told", "told_too"), "one place for the global that both are told");
+    assert!(apart("told", "elsewhere"), "a place on each set");
+    assert!(!apart("look", "add"), "both contribute to the same global");
 }

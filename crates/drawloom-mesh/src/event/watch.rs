@@ -405,6 +405,10 @@ impl Handlers for Wrapper {
         }
     }
 
+    fn ready_at(&self) -> Option<usize> {
+        self.handlers.ready_at()
+    }
+
     fn hears_idle(&self) -> bool {
         self.handlers.hears_idle()
     }
