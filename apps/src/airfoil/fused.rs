@@ -260,10 +260,39 @@ mod with_avx2 {
     unsafe fn points(x: &[[f64; 2]], nodes: [u32; 4]) -> [Four; 2] {
         // SAFETY: the caller has AVX2, and the nodes exist.
         unsafe {
-            let [a, b, c, d] = nodes.map(|node| _mm_loadu_pd(x.as_ptr().add(node as usize).cast()));
+            let x = x.as_ptr();
+            let (a, b) = (_mm_loadu_pd(x.add(nodes[0] as usize).cast()), _mm_loadu_pd(x.add(nodes[1] as usize).cast()));
+            let (c, d) = (_mm_loadu_pd(x.add(nodes[2] as usize).cast()), _mm_loadu_pd(x.add(nodes[3] as usize).cast()));
             let ac = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(a), c);
             let bd = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(b), d);
             [Four(_mm256_unpacklo_pd(ac, bd)), Four(_mm256_unpackhi_pd(ac, bd))]
+        }
+    }
+
+    /// The states of four cells, number by number.
+    #[inline(always)]
+    unsafe fn states(q: &[[f64; 4]], cells: [u32; 4]) -> [Four; 4] {
+        // SAFETY: the caller has AVX2, and the cells exist.
+        unsafe {
+            let q = q.as_ptr();
+            transposed([
+                _mm256_loadu_pd(q.add(cells[0] as usize).cast()),
+                _mm256_loadu_pd(q.add(cells[1] as usize).cast()),
+                _mm256_loadu_pd(q.add(cells[2] as usize).cast()),
+                _mm256_loadu_pd(q.add(cells[3] as usize).cast()),
+            ])
+        }
+    }
+
+    /// The time steps of four cells.
+    #[inline(always)]
+    unsafe fn steps(adt: &[f64], cells: [u32; 4]) -> Four {
+        // SAFETY: as above.
+        unsafe {
+            let adt = adt.as_ptr();
+            let at = |n: u32| *adt.add(n as usize);
+            let steps = [at(cells[0]), at(cells[1]), at(cells[2]), at(cells[3])];
+            Four(_mm256_loadu_pd(steps.as_ptr()))
         }
     }
 
@@ -272,24 +301,39 @@ mod with_avx2 {
         /// The processor has AVX2.
         #[target_feature(enable = "avx2")]
         pub(super) unsafe fn edges_with_avx2(&mut self) {
+            // SAFETY: promised by the caller.
+            unsafe { self.edges_by_four() };
+        }
+
+        /// # Safety
+        /// The processor has AVX2.
+        #[target_feature(enable = "avx2")]
+        pub(super) unsafe fn cells_with_avx2(&mut self, keep: bool) -> f64 {
+            // SAFETY: promised by the caller.
+            unsafe { self.cells_by_four(keep) }
+        }
+
+        // These become part of the functions above, which have the instructions. A closure with vectors in it would not.
+        #[inline(always)]
+        unsafe fn edges_by_four(&mut self) {
             let (eps, gm1) = (Four::of(self.air.eps), Four::of(self.air.gm1));
-            let (q, res) = (self.q.as_ptr(), self.res.as_mut_ptr());
+            let res = self.res.as_mut_ptr();
             let ends = self.pedge.as_chunks::<4>().0.iter().zip(self.pecell.as_chunks::<4>().0);
             for (nodes, cells) in ends {
                 // SAFETY: the maps lead to elements that exist.
                 unsafe {
-                    let (first, second) = (cells.map(|[c, _]| c as usize), cells.map(|[_, d]| d as usize));
-                    let states = |cells: [usize; 4]| transposed(cells.map(|c| _mm256_loadu_pd(q.add(c).cast())));
-                    let steps = |cells: [usize; 4]| {
-                        let steps = cells.map(|c| *self.adt.as_ptr().add(c));
-                        Four(_mm256_loadu_pd(steps.as_ptr()))
-                    };
-                    let (x1, x2) = (points(&self.x, nodes.map(|[a, _]| a)), points(&self.x, nodes.map(|[_, b]| b)));
-                    let mu = Four::of(0.5) * (steps(first) + steps(second)) * eps;
-                    let flux = flux([x1[0] - x2[0], x1[1] - x2[1]], states(first), states(second), mu, gm1);
-                    let of_edges = transposed(flux.map(|f| f.0));
-                    for (k, f) in of_edges.into_iter().enumerate() {
-                        let (one, other) = (res.add(first[k]).cast(), res.add(second[k]).cast());
+                    let mut ends = [[0; 4]; 4];
+                    for (k, ([a, b], [c, d])) in nodes.iter().zip(cells).enumerate() {
+                        (ends[0][k], ends[1][k], ends[2][k], ends[3][k]) = (*a, *b, *c, *d);
+                    }
+                    let [first, second] = [ends[2], ends[3]];
+                    let (x1, x2) = (points(&self.x, ends[0]), points(&self.x, ends[1]));
+                    let mu = Four::of(0.5) * (steps(&self.adt, first) + steps(&self.adt, second)) * eps;
+                    let (q1, q2) = (states(&self.q, first), states(&self.q, second));
+                    let [a, b, c, d] = flux([x1[0] - x2[0], x1[1] - x2[1]], q1, q2, mu, gm1);
+                    let of_edges = transposed([a.0, b.0, c.0, d.0]);
+                    for (k, f) in of_edges.iter().enumerate() {
+                        let (one, other) = (res.add(first[k] as usize).cast(), res.add(second[k] as usize).cast());
                         _mm256_storeu_pd(one, _mm256_add_pd(_mm256_loadu_pd(one), f.0));
                         _mm256_storeu_pd(other, _mm256_sub_pd(_mm256_loadu_pd(other), f.0));
                     }
@@ -298,10 +342,8 @@ mod with_avx2 {
             (self.pedge.len() / 4 * 4..self.pedge.len()).for_each(|edge| self.edge(edge));
         }
 
-        /// # Safety
-        /// The processor has AVX2.
-        #[target_feature(enable = "avx2")]
-        pub(super) unsafe fn cells_with_avx2(&mut self, keep: bool) -> f64 {
+        #[inline(always)]
+        unsafe fn cells_by_four(&mut self, keep: bool) -> f64 {
             let (gam, gm1, cfl) = (Four::of(self.air.gam), Four::of(self.air.gm1), Four::of(self.air.cfl));
             let mut squares = Four::of(0.0);
             let whole = self.q.len() / 4 * 4;
@@ -327,7 +369,11 @@ mod with_avx2 {
                         }
                     }
                     let corners: [[u32; 4]; 4] = *self.pcell.as_ptr().add(first).cast();
-                    let x = std::array::from_fn(|n| points(&self.x, corners.map(|corner| corner[n])));
+                    let [a, b, c, d] = corners;
+                    let mut x = [[Four::of(0.0); 2]; 4];
+                    for (n, x) in x.iter_mut().enumerate() {
+                        *x = points(&self.x, [a[n], b[n], c[n], d[n]]);
+                    }
                     _mm256_storeu_pd(adt, time_step(x, transposed(next), gam, gm1, cfl).0);
                 }
             }

@@ -41,12 +41,13 @@ pub fn time_step<R: Real>(x: [[R; 2]; 4], q: [R; 4], gam: R, gm1: R, cfl: R) -> 
     let u = ri * q[1];
     let v = ri * q[2];
     let c = (gam * gm1 * (ri * q[3] - R::of(0.5) * (u * u + v * v))).sqrt();
-    let side = |n: usize| {
+    let mut sides = [R::of(0.0); 4];
+    for (n, side) in sides.iter_mut().enumerate() {
         let (a, b) = (x[n], x[(n + 1) % 4]);
         let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
-        (u * dy - v * dx).abs() + c * (dx * dx + dy * dy).sqrt()
-    };
-    (side(0) + side(1) + side(2) + side(3)) / cfl
+        *side = (u * dy - v * dx).abs() + c * (dx * dx + dy * dy).sqrt();
+    }
+    (sides[0] + sides[1] + sides[2] + sides[3]) / cfl
 }
 
 /// The flux through an edge between two cells.

@@ -278,10 +278,6 @@ impl Core {
         } else {
             self.workers.sleep.notify_fenced();
         }
-        // Who submits is not met at every task that way; who runs tasks has another one to go on with.
-        if by.is_some() {
-            self.workers.sleep.hurry();
-        }
     }
 
     /// A task was pushed into a context: wakes a worker that belongs to it.

@@ -12,10 +12,10 @@ use super::phases::Phases;
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, MODELLED, thread};
+use crate::sync::{Arc, MODELLED, hint, thread};
 
-/// How long a worker pauses between two looks, unless it is hurried.
-const SPINS: usize = 32;
+/// How long a worker pauses between two looks.
+const SPINS: usize = if MODELLED { 1 } else { 32 };
 
 /// What a scheduling operation ended with.
 pub(crate) enum Found {
@@ -126,7 +126,9 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     loop {
         for round in 0..local.patience.looks() {
             // Not at once: a thread that submits goes faster when it is not met at every task, and several are found then.
-            sleep.pause(worker.index(), SPINS);
+            for _ in 0..SPINS {
+                hint::spin_loop();
+            }
             // Nor does it want to be met at the pool of records.
             if round == 2 || MODELLED {
                 core.flush(local);

@@ -10,12 +10,6 @@
 //! that pushes first pushes, then reads both counts. All four are sequentially consistent, so either the pusher sees the
 //! sleeper and wakes it, or the sleeper's last look finds the task.
 //!
-//! # Who is hurried
-//!
-//! A worker that looks pauses between two looks, so as not to get in the way of those who make tasks ready. A worker that
-//! has made one ready for which it has no time itself hurries one that looks, who then looks at once. That is a hint and
-//! nothing else: it may come too late, or reach someone who does not look any more.
-//!
 //! # How long to look
 //!
 //! Waking a thread costs tens of microseconds on some machines, and looking costs a processor that others may need. So each
@@ -23,8 +17,8 @@
 
 use std::time::Duration;
 
-use crate::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
-use crate::sync::{MODELLED, Mutex, Padded, hint, lock, thread};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::sync::{MODELLED, Mutex, Padded, lock, thread};
 
 /// How often a worker looks before it sleeps. It looks longer when it found something that way, or would have if it had
 /// looked a little longer; and half as long each time it slept for long.
@@ -67,28 +61,11 @@ impl Default for Patience {
 
 /// Who looks for work, and who sleeps.
 pub(crate) struct Sleep {
-    looking: Padded<Looking>,
+    looking: Padded<AtomicUsize>,
     sleeping: Padded<AtomicUsize>,
     sleepers: Mutex<Vec<Sleeper>>,
     woken: Vec<AtomicBool>,
-    /// For each worker, whether it looks, and whether it is to hurry.
-    looks: Vec<Padded<AtomicU8>>,
 }
-
-#[derive(Default)]
-struct Looking {
-    count: AtomicUsize,
-    /// Who began last.
-    last: AtomicUsize,
-}
-
-/// What a worker does, as far as those are concerned who would hurry it.
-const BUSY: u8 = 0;
-const LOOKS: u8 = 1;
-const HURRIED: u8 = 2;
-
-/// So many workers are asked whether they look, at most.
-const ASKED: usize = 4;
 
 struct Sleeper {
     worker: usize,
@@ -102,7 +79,6 @@ impl Sleep {
             sleeping: Padded::default(),
             sleepers: Mutex::new(Vec::with_capacity(workers)),
             woken: (0..workers).map(|_| AtomicBool::new(false)).collect(),
-            looks: (0..workers).map(|_| Padded::default()).collect(),
         }
     }
 
@@ -112,43 +88,12 @@ impl Sleep {
 
     /// A worker begins to look.
     pub(crate) fn begin_looking(&self) {
-        self.looking.count.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// A worker that looks pauses for a while, or until it is hurried.
-    pub(crate) fn pause(&self, worker: usize, spins: usize) {
-        if MODELLED {
-            return hint::spin_loop();
-        }
-        // Relaxed, here and below: what counts is what a look finds afterwards.
-        let looks = &self.looks[worker];
-        looks.store(LOOKS, Ordering::Relaxed);
-        self.looking.last.store(worker, Ordering::Relaxed);
-        for _ in 0..spins {
-            hint::spin_loop();
-            if looks.load(Ordering::Relaxed) == HURRIED {
-                break;
-            }
-        }
-        looks.store(BUSY, Ordering::Relaxed);
-    }
-
-    /// Hurries a worker that looks, if one is found soon.
-    #[inline]
-    pub(crate) fn hurry(&self) {
-        if MODELLED || self.looking.count.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        let (count, last) = (self.looks.len(), self.looking.last.load(Ordering::Relaxed));
-        let asked = (0..count.min(ASKED)).map(|n| &self.looks[(last + n) % count]);
-        if let Some(looks) = asked.into_iter().find(|looks| looks.load(Ordering::Relaxed) == LOOKS) {
-            looks.store(HURRIED, Ordering::Relaxed);
-        }
+        self.looking.fetch_add(1, Ordering::SeqCst);
     }
 
     /// A worker found something. True when nobody else is looking, and another one should be woken if there is more.
     pub(crate) fn found(&self) -> bool {
-        self.looking.count.fetch_sub(1, Ordering::SeqCst) == 1
+        self.looking.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
     /// A task became ready.
@@ -161,7 +106,7 @@ impl Sleep {
     /// As [`Sleep::notify`], by a thread that has executed a sequentially consistent fence since the task was pushed.
     #[inline]
     pub(crate) fn notify_fenced(&self) {
-        if self.looking.count.load(Ordering::SeqCst) == 0 && self.sleeping.load(Ordering::SeqCst) > 0 {
+        if self.looking.load(Ordering::SeqCst) == 0 && self.sleeping.load(Ordering::SeqCst) > 0 {
             self.wake_one();
         }
     }
@@ -206,7 +151,7 @@ impl Sleep {
 
     /// Wakes a sleeper, who counts as looking from now on, so that nobody else is woken for the same task.
     fn rouse(&self, sleeper: Sleeper) {
-        self.looking.count.fetch_add(1, Ordering::SeqCst);
+        self.looking.fetch_add(1, Ordering::SeqCst);
         self.sleeping.fetch_sub(1, Ordering::SeqCst);
         self.woken[sleeper.worker].store(true, Ordering::Release);
         sleeper.thread.unpark();
@@ -223,13 +168,13 @@ impl Sleep {
             self.sleeping.fetch_add(1, Ordering::SeqCst);
             sleepers.push(Sleeper { worker, thread: thread::current() });
         }
-        self.looking.count.fetch_sub(1, Ordering::SeqCst);
+        self.looking.fetch_sub(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if let Some(found) = look() {
             let mut sleepers = lock(&self.sleepers);
             if let Some(at) = sleepers.iter().position(|s| s.worker == worker) {
                 sleepers.swap_remove(at);
-                self.looking.count.fetch_add(1, Ordering::SeqCst);
+                self.looking.fetch_add(1, Ordering::SeqCst);
                 self.sleeping.fetch_sub(1, Ordering::SeqCst);
             }
             return Some(found);
@@ -265,23 +210,5 @@ mod tests {
             patience.found();
         }
         assert_eq!(patience.looks(), Patience::MOST);
-    }
-
-    #[test]
-    fn only_a_worker_that_looks_is_hurried() {
-        let sleep = Sleep::new(3);
-        sleep.hurry();
-        sleep.begin_looking();
-        sleep.hurry();
-        assert!(sleep.looks.iter().all(|looks| looks.load(Ordering::Relaxed) == BUSY), "nobody pauses yet");
-        std::thread::scope(|scope| {
-            // It would pause for longer than anyone waits.
-            scope.spawn(|| sleep.pause(1, usize::MAX));
-            while sleep.looks[1].load(Ordering::Relaxed) == BUSY {
-                std::thread::yield_now();
-            }
-            sleep.hurry();
-        });
-        assert_eq!(sleep.looks[1].load(Ordering::Relaxed), BUSY);
     }
 }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use crate::mesh::Mesh;
 use crate::run::partials::{BLOCK, block_count};
 
-/// The bytes of all dats that one block should hold. Smaller blocks have more neighbours that contribute to them.
-const BYTES: usize = 3 * 1024 * 1024;
+/// The bytes of all dats that one block should hold, so that they stay near a worker from one loop to the next. Smaller
+/// blocks have more neighbours that contribute to them.
+const BYTES: usize = 3 * 512 * 1024;
 
 /// All sets cut into the same number of blocks, each of whole blocks of reductions.
 pub(crate) struct Blocks {
@@ -21,8 +22,10 @@ impl Blocks {
     pub(crate) fn new(mesh: &Mesh, workers: usize, wanted: Option<usize>) -> Self {
         let bytes: usize = mesh.dats.iter().map(|dat| dat.values.bytes_each() * dat.values.len()).sum();
         let largest = mesh.sets.iter().map(|set| block_count(set.size)).max().unwrap_or(0).max(1);
-        // Enough for every worker to have something while another one is late, if there is enough to do.
-        let count = wanted.unwrap_or_else(|| bytes.div_ceil(BYTES).max(4 * workers)).clamp(1, largest);
+        // Enough for every worker to have something while another one is late, and as many for each, if there is enough to
+        // do.
+        let suitable = || bytes.div_ceil(BYTES).next_multiple_of(workers.max(1)).max(4 * workers);
+        let count = wanted.unwrap_or_else(suitable).clamp(1, largest);
         let cut = |size: usize| -> Vec<usize> {
             let runs = block_count(size);
             (0..=count).map(|b| (runs * b / count * BLOCK).min(size)).collect()
