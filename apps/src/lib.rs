@@ -6,6 +6,7 @@
 //! | [`airfoil`] | the flow around an airfoil, on an unstructured mesh |
 //! | [`cholesky`] | tiled Cholesky factorisation, with kernels that are fast on small tiles |
 //! | [`dots`] | sums and scalar products whose results are known |
+//! | [`filters`] | streams with irregular numbers of items: filters, expansions, regions, loops |
 //! | [`jacobi`] | Jacobi's method on a grid, in one precision and in two |
 //! | [`micro`] | the smallest tasks in six shapes: what a task costs |
 //! | [`reduction`] | counting iterations, and lowest and highest values |
@@ -19,6 +20,7 @@ pub mod aero;
 pub mod airfoil;
 pub mod cholesky;
 pub mod dots;
+pub mod filters;
 pub mod jacobi;
 mod level;
 pub mod micro;

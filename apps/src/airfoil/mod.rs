@@ -5,10 +5,14 @@
 //! | [`kernels`] | what is computed for each cell and edge |
 //! | [`maths`] | the formulas in them |
 //! | [`fused`] | the same written by hand, as the limit to compare with |
+//! | `text` | the kernels as C text, for graph files |
 
 pub mod fused;
 pub mod kernels;
 pub mod maths;
+mod text;
+
+pub use text::text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,7 +1,9 @@
 //! The airfoil program computes the known residuals, with the same bits on every number of workers.
 
-use drawloom_apps::airfoil::Airfoil;
-use drawloom_mesh::{Backend, Events, Executor, Threads, naca};
+use super::c_text;
+
+use drawloom_apps::airfoil::{self, Airfoil};
+use drawloom_mesh::{Backend, Control, Events, Executor, MessageCounts, Threads, naca};
 
 fn residuals(i: usize, j: usize, iterations: u64, backend: Backend) -> Vec<f64> {
     let raw = naca::naca0012(i, j).unwrap();
@@ -52,4 +54,70 @@ fn as_messages_it_takes_the_known_number_of_them() {
             assert!((a - b).abs() <= 1e-12 * b, "{executor:?}: {a} instead of {b}");
         }
     }
+}
+
+/// What some iterations on 162 cells take, with the protocol looked at with every message.
+fn checked(events: Events, serial: &[f64]) -> MessageCounts {
+    let raw = naca::naca0012(6, 9).unwrap();
+    let app = Airfoil::new(&raw, serial.len() as u64, |_, _| ()).unwrap();
+    let mut run = app.program.start(Backend::Events(events.checked())).unwrap();
+    run.run().unwrap_or_else(|e| panic!("{events:?}: {e}"));
+    let found = app.residuals.lock().unwrap();
+    assert_eq!(found.len(), serial.len());
+    for (a, b) in found.iter().zip(serial) {
+        assert!((a - b).abs() <= 1e-12 * b, "{events:?}: {a} instead of {b}");
+    }
+    run.messages().unwrap()
+}
+
+#[test]
+fn the_protocol_is_kept_in_every_form_and_order() {
+    let serial = residuals(6, 9, 4, Backend::Serial);
+    for control in [Control::Plain, Control::Tree, Control::Quiescence] {
+        for executor in [
+            Executor::Fifo,
+            Executor::Lifo,
+            Executor::Random { seed: 1 },
+            Executor::Delay { probability: 0.5, seed: 2 },
+            Executor::Parallel { workers: 2 },
+        ] {
+            let plain = Events::new().executor(executor).control(control);
+            let counts = checked(plain, &serial);
+            assert_eq!(checked(plain.overlap(), &serial), counts, "overlap changes when, not what");
+            let pruned = checked(plain.prune(), &serial);
+            assert_eq!(checked(plain.prune().overlap(), &serial), pruned);
+            assert!(pruned.deliveries < counts.deliveries * 6 / 10, "{control:?}: {pruned:?}");
+        }
+    }
+}
+
+#[test]
+fn each_form_takes_its_number_of_messages() {
+    let serial = residuals(6, 9, 20, Backend::Serial);
+    let count = |control: Control, prune: bool| {
+        let events = Events::new().control(control);
+        let counts = checked(if prune { events.prune() } else { events }, &serial);
+        (counts.devices, counts.deliveries / 20)
+    };
+    // Pruned, with or without a tree, it is less than half.
+    assert_eq!([count(Control::Plain, false), count(Control::Plain, true)], [(698, 13_140), (698, 6_316)]);
+    assert_eq!([count(Control::Tree, false), count(Control::Tree, true)], [(932, 13_586), (792, 6_482)]);
+    assert_eq!([count(Control::Quiescence, false), count(Control::Quiescence, true)], [(698, 10_176), (698, 5_426)]);
+}
+
+#[test]
+fn its_handlers_in_c_do_the_same() {
+    let serial = residuals(6, 9, 3, Backend::Serial);
+    let app = Airfoil::new(&naca::naca0012(6, 9).unwrap(), 3, |_, _| ()).unwrap();
+    let instance = app.program.event_graph("airfoil", Some(&airfoil::text())).unwrap();
+    let report = drawloom_event::Machine::new(&instance).run(&drawloom_event::Settings::default()).unwrap();
+    let result = "((const controller_state_t *)s)->global_rms";
+    let Some((sends, deliveries, cancelled, rms)) = c_text::run(&instance, result) else { return };
+    assert_eq!((sends, deliveries), (3 * 10_317, 3 * 13_140));
+    assert_eq!(
+        (report.counts.sends, report.counts.deliveries, report.counts.cancelled),
+        (sends, deliveries, cancelled)
+    );
+    let residual = (rms / 162.0).sqrt();
+    assert!((residual - serial[2]).abs() <= 1e-12 * serial[2], "{residual} instead of {}", serial[2]);
 }

@@ -2,6 +2,7 @@
 
 mod aero;
 mod airfoil;
+mod c_text;
 mod dots;
 mod jacobi;
 mod reduction;

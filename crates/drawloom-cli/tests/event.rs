@@ -79,3 +79,60 @@ fn without_json_the_counts_are_for_people() {
     assert!(ran.out.starts_with("ring:4x2: ring_4_2 of type drawloom_ring, fifo, 1 worker\n"), "{}", ran.out);
     assert!(ran.out.contains("deliveries") && ran.out.contains("           8\n"), "{}", ran.out);
 }
+
+#[test]
+fn a_mesh_program_that_was_written_runs_under_every_executor() {
+    let folder = Folder::new();
+    for version in ["3", "4"] {
+        let file = folder.path(&format!("airfoil{version}.xml"));
+        let write = ["event", "airfoil:3x4x2", "--write", &file, "--xml-version", version, "--json"];
+        let line = drawloom(&write).exits(0).json();
+        assert_eq!(line["graph_type"], "airfoil");
+        let text = folder.read(&format!("airfoil{version}.xml"));
+        assert!(text.contains("static void kernel_res_calc(") && text.contains("deviceState->update_in_progress"));
+        for executor in ["lifo", "random", "delay", "parallel"] {
+            let again = drawloom(&["event", &file, "--executor", executor, "--workers", "2", "--json"]).exits(0).json();
+            for key in ["devices", "edges", "sends", "deliveries", "cancelled"] {
+                assert_eq!(again[key], line[key], "{executor}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mesh_program_that_was_tampered_with_is_refused() {
+    let folder = Folder::new();
+    let file = folder.path("airfoil.xml");
+    drawloom(&["event", "airfoil:2x2x1", "--write", &file]).exits(0);
+    let text = folder.read("airfoil.xml");
+    let begin = "cells_0:update_begin-global:update_begin";
+    for (from, to, words) in [
+        ("id=\"set_cells\"", "id=\"set_cell\"", "no handlers are registered for device type \"set_cell\""),
+        ("graphTypeId=\"airfoil\"", "graphTypeId=\"aerofoil\"", "aerofoil"),
+        (begin, "cells_0:update_start-global:update_begin", "has no input pin \"update_start\""),
+        (begin, "cells_0:adt_calc_begin-global:update_begin", "\"adt_calc_begin\" is expected"),
+        (begin, "cells_999:update_begin-global:update_begin", "there is no device \"cells_999\""),
+        ("length=\"4\" type=\"double\"", "length=\"5\" type=\"double\"", "are not those that are registered"),
+        ("<DeviceInstances>", "<DeviceInstances", "line"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let tampered = folder.file("tampered.xml", text.replacen(from, to, 1));
+        let ran = drawloom(&["event", &tampered]).exits(2);
+        assert!(ran.err.contains(words) && ran.out.is_empty(), "{from}: {}", ran.err);
+    }
+    let half = folder.file("half.xml", &text[..text.len() / 2]);
+    assert!(drawloom(&["event", &half]).exits(2).err.contains("line"));
+    // What no run leaves behind, and no program has: handlers say so, with the name of the device.
+    let global = "<DevI id=\"global\" type=\"controller\"/>";
+    let state = |members: &str| format!("<DevI id=\"global\" type=\"controller\"><S>{members}</S></DevI>");
+    for (from, to, words) in [
+        (global, state("\"pc\":999"), "the program has no step 999"),
+        (global, state("\"phase\":1,\"invocation_index\":77"), "the program has no loop 77"),
+        ("\"index\":3", "\"index\":4".to_owned(), "there is no column 4"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let tampered = folder.file("tampered.xml", text.replacen(from, &to, 1));
+        let ran = drawloom(&["event", &tampered]).exits(1);
+        assert!(ran.err.contains(words) && !ran.err.contains("panicked"), "{from}: {}", ran.err);
+    }
+}

@@ -60,6 +60,7 @@ chapters! {
     workers "workers.md",
     meshes "meshes.md",
     applications "applications.md",
+    events "events.md",
     seeing "seeing.md",
     measuring "measuring.md",
     first_graph "first-graph.md",

@@ -59,7 +59,7 @@ mod run;
 pub use drawloom_event::Executor;
 pub use element::{Kind, Number, Ordered};
 pub use error::{Error, ErrorKind};
-pub use event::Events;
+pub use event::{Control, Events, HandlerText};
 pub use mesh::{Constant, Dat, Global, Layout, Map, Mesh, Set};
 pub use program::{Append, AtMostSixteenArguments, Each, Program, Scalar, Truth};
 pub use run::{Backend, LoopStats, MessageCounts, Mode, Run, Strategy, Threads};

@@ -6,6 +6,7 @@
 //! | [`tasks`] | what a task costs |
 //! | [`metg`] | how small a task may be |
 //! | [`mesh`] | what an iteration over a mesh costs |
+//! | [`stream`] | how fast streams are |
 //! | [`meter`] | time, processor time and memory of a piece of work |
 //! | [`peers`] | StarPU, OpenMP and OpenBLAS, measured beside ours |
 //! | [`trace`] | what recording costs |
@@ -18,6 +19,7 @@ mod metg;
 pub(crate) mod peers;
 mod rayon;
 mod scaling;
+mod stream;
 mod tasks;
 mod trace;
 
@@ -35,6 +37,7 @@ Examples:
   drawloom bench tasks                              what a task costs, here and in other runtimes
   drawloom bench metg --patterns stencil_1d         how small a task may be
   drawloom bench mesh                               what an iteration over a mesh costs
+  drawloom bench stream                             how fast streams are
   drawloom bench trace                              what recording a trace costs")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -47,6 +50,7 @@ enum Suite {
     Tasks(tasks::Arguments),
     Metg(metg::Arguments),
     Mesh(mesh::Arguments),
+    Stream(stream::Arguments),
     Trace(trace::Arguments),
 }
 
@@ -57,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
         Suite::Tasks(arguments) => tasks::run(arguments, output),
         Suite::Metg(arguments) => metg::run(arguments, output),
         Suite::Mesh(arguments) => mesh::run(arguments, output),
+        Suite::Stream(arguments) => stream::run(arguments, output),
         Suite::Trace(arguments) => trace::run(arguments, output),
     }
 }

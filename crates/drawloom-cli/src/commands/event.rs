@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum, ValueHint};
+use drawloom_apps::airfoil::{self, Airfoil};
 use drawloom_event::xml::{self, Version};
 use drawloom_event::{ErrorKind, Executor, Instance, Log, Machine, Report, Settings, log, samples};
+use drawloom_mesh::naca;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -18,7 +20,8 @@ use crate::output::{self, Output};
 /// Run a graph of devices that send each other messages
 ///
 /// A graph is an XML file of the published family (version 3 or 4) whose device types are known here, or a sample:
-/// ring:NODESxLAPS, heat:WIDTHxHEIGHTxSTEPS or storm:NODESxDEGREExWAVES. All executors have one meaning; what differs is the
+/// ring:NODESxLAPS, heat:WIDTHxHEIGHTxSTEPS, storm:NODESxDEGREExWAVES, or the mesh program airfoil:IxJxITERATIONS on the mesh
+/// naca0012:IxJ, whose files have C text for other tools of the family. All executors have one meaning; what differs is the
 /// order of messages, which logs show, and which `--compare` looks beyond.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -28,6 +31,7 @@ Examples:
   drawloom event heat.xml --executor random --seed 7 --log a.jsonl
   drawloom event heat.xml --workers 2 --compare a.jsonl
   drawloom event heat.xml --replay a.jsonl          do exactly what the log says, and verify it
+  drawloom event airfoil:6x9x20 --write airfoil.xml --xml-version 4
 
 Exit codes: 0 the run ended well, 1 a handler failed or asked for another exit code, or a log does not agree,
 2 an unusable input.")]
@@ -222,7 +226,9 @@ fn instance(argument: &Path) -> Result<Arc<Instance>, Failure> {
         return sample;
     }
     let named = |error| Failure::unusable(format_args!("{}: {error}", argument.display()));
-    let registry = samples::registry();
+    let mut registry = samples::registry();
+    let smallest = airfoil(1, 1, 1)?;
+    registry.register(smallest.graph_type()).map_err(Failure::unusable)?;
     match Input::new(argument) {
         Input::Stdin => xml::read(std::io::stdin().lock(), &registry).map_err(named),
         input => {
@@ -239,6 +245,7 @@ fn sample(text: &str) -> Result<Option<Arc<Instance>>, Failure> {
         "ring" => "ring:NODESxLAPS",
         "heat" => "heat:WIDTHxHEIGHTxSTEPS",
         "storm" => "storm:NODESxDEGREExWAVES",
+        "airfoil" => "airfoil:IxJxITERATIONS",
         _ => return Ok(None),
     };
     let numbers: Option<Vec<u32>> =
@@ -250,6 +257,10 @@ fn sample(text: &str) -> Result<Option<Arc<Instance>>, Failure> {
         ("heat", Some(&[width, height, steps])) if u64::from(width) * u64::from(height) <= MOST => {
             samples::heat::instance(width, height, steps)
         }
+        // A cell has some forty edges.
+        ("airfoil", Some(&[i, j, iterations])) if u64::from(i) * u64::from(j) <= MOST / 40 => {
+            return airfoil(i, j, iterations).map(Some);
+        }
         ("storm", Some(&[nodes, degree, waves])) if u64::from(nodes) * (u64::from(degree) + 1) <= MOST => {
             samples::storm::instance(nodes, degree, waves, 1)
         }
@@ -260,6 +271,13 @@ fn sample(text: &str) -> Result<Option<Arc<Instance>>, Failure> {
         }
     };
     made.map(Some).map_err(Failure::unusable)
+}
+
+/// The program `airfoil` as devices.
+fn airfoil(i: u32, j: u32, iterations: u32) -> Result<Arc<Instance>, Failure> {
+    let raw = naca::naca0012(i as usize, j as usize).map_err(Failure::unusable)?;
+    let app = Airfoil::new(&raw, u64::from(iterations), |_, _| ()).map_err(Failure::unusable)?;
+    app.program.event_graph("airfoil", Some(&airfoil::text())).map_err(Failure::unusable)
 }
 
 fn read_log(path: &Path, instance: &Arc<Instance>) -> Result<Log, Failure> {

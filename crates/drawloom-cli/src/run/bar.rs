@@ -35,6 +35,11 @@ impl Bar {
         }
     }
 
+    /// Whether anybody sees it.
+    pub(super) fn is_shown(&self) -> bool {
+        self.on
+    }
+
     /// Takes the line away.
     pub(super) fn clear(&self) {
         if self.on {

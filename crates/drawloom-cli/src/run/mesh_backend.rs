@@ -1,7 +1,7 @@
 //! What a mesh program runs on, as options.
 
 use clap::{Args, ValueEnum};
-use drawloom_mesh::{Backend, Events, Executor, Mode, Threads};
+use drawloom_mesh::{Backend, Control, Events, Executor, Mode, Threads};
 use drawloom_runtime::Loom;
 
 use crate::number::{all_workers, integer, workers};
@@ -24,6 +24,27 @@ pub(super) struct MeshBackend {
     /// Which message of the event backend arrives next; by default the oldest with one worker, and parallel with more
     #[arg(long, value_enum, value_name = "EXECUTOR")]
     executor: Option<Order>,
+    /// How devices of the event backend learn that a loop begins, and how its end is known
+    #[arg(long, value_enum, default_value_t, value_name = "CONTROL")]
+    control: Ways,
+    /// Leave out messages of the event backend that say nothing new
+    #[arg(long)]
+    prune: bool,
+    /// Let loops of the event backend overlap that have nothing to do with each other
+    #[arg(long)]
+    overlap: bool,
+}
+
+/// How loops begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Ways {
+    /// One device tells all others, and hears from all
+    #[default]
+    Plain,
+    /// The same through a tree of devices
+    Tree,
+    /// One device tells all others; the end is when no message is in flight
+    Quiescence,
 }
 
 /// Which message arrives next.
@@ -85,7 +106,14 @@ impl MeshBackend {
             Kind::Event => {
                 let workers = self.count();
                 let order = self.executor.unwrap_or(if workers > 1 { Order::Parallel } else { Order::Fifo });
-                Backend::Events(Events::new().executor(match order {
+                let mut events = Events::new().control(match self.control {
+                    Ways::Plain => Control::Plain,
+                    Ways::Tree => Control::Tree,
+                    Ways::Quiescence => Control::Quiescence,
+                });
+                events = if self.prune { events.prune() } else { events };
+                events = if self.overlap { events.overlap() } else { events };
+                Backend::Events(events.executor(match order {
                     Order::Fifo => Executor::Fifo,
                     Order::Lifo => Executor::Lifo,
                     Order::Random => Executor::Random { seed: self.seed },

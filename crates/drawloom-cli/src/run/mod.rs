@@ -5,6 +5,7 @@ mod airfoil;
 mod bar;
 mod cholesky;
 mod dots;
+mod filters;
 mod jacobi;
 mod mesh_backend;
 mod mesh_program;
@@ -24,6 +25,7 @@ Examples:
   drawloom run aero                                 the potential of that flow, by finite elements
   drawloom run cholesky                             factor a matrix, and check the factor
   drawloom run cholesky --n 4096 --tile 256 --json  one line of JSON
+  drawloom run filters --app modfilter --n 1e9      a billion items through three filters
 
 Exit codes: 0 the result is right, 1 it is not, 2 an unusable setting.")]
 pub(crate) struct Arguments {
@@ -37,6 +39,7 @@ enum Program {
     Airfoil(airfoil::Arguments),
     Cholesky(cholesky::Arguments),
     Dots(dots::Arguments),
+    Filters(filters::Arguments),
     Jacobi(jacobi::Arguments),
     Reduction(reduction::Arguments),
 }
@@ -48,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
         Program::Airfoil(arguments) => airfoil::run(arguments, output),
         Program::Cholesky(arguments) => cholesky::run(arguments, output),
         Program::Dots(arguments) => dots::run(arguments, output),
+        Program::Filters(arguments) => filters::run(arguments, output),
         Program::Jacobi(arguments) => jacobi::run(arguments, output),
         Program::Reduction(arguments) => reduction::run(arguments, output),
     }

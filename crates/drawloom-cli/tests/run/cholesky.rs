@@ -10,7 +10,7 @@ fn small(more: &[&str]) -> Vec<&'static str> {
     SMALL.iter().copied().chain(more.iter().map(|word| -> &'static str { word.to_string().leak() })).collect()
 }
 
-fn keys(line: &Value) -> Vec<&str> {
+pub(crate) fn keys(line: &Value) -> Vec<&str> {
     line.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 

@@ -3,6 +3,7 @@
 mod bad_meshes;
 mod checkpoints;
 mod cholesky;
+mod filters;
 mod meshes;
 #[path = "../support/mod.rs"]
 mod support;
@@ -13,7 +14,7 @@ use support::drawloom;
 fn programs_are_listed() {
     let ran = drawloom(&["run"]).exits(2);
     let help = drawloom(&["run", "--help"]).exits(0).out;
-    for program in ["aero", "airfoil", "cholesky", "dots", "jacobi", "reduction"] {
+    for program in ["aero", "airfoil", "cholesky", "dots", "filters", "jacobi", "reduction"] {
         assert!(ran.err.contains(program), "{}", ran.err);
         assert!(help.contains(&format!("\n  {program} ")), "{help}");
     }

@@ -51,6 +51,11 @@ pub trait Handlers: Send + Sync {
     fn idle(&self, device: &mut Device<'_>) {
         let _ = device;
     }
+
+    /// Whether [`Handlers::idle`] does anything. The devices of a type that says no are not told when all is quiet.
+    fn hears_idle(&self) -> bool {
+        true
+    }
 }
 
 /// What becomes of a message that a send handler has written.

@@ -21,11 +21,15 @@ struct Pending {
 struct Told {
     by: Vec<bool>,
     count: usize,
+    /// How many are to be told.
+    total: usize,
 }
 
 impl Told {
-    fn new(devices: usize) -> Self {
-        Self { by: vec![false; devices], count: 0 }
+    /// Nobody was told so far, of those that are to be.
+    fn new(is_to_be: impl Iterator<Item = bool>) -> Self {
+        let by: Vec<bool> = is_to_be.map(|is_to_be| !is_to_be).collect();
+        Self { total: by.iter().filter(|told| !**told).count(), by, count: 0 }
     }
 
     /// Tells a device; false if it was told before.
@@ -35,7 +39,7 @@ impl Told {
     }
 
     fn is_complete(&self) -> bool {
-        self.count == self.by.len()
+        self.count == self.total
     }
 }
 
@@ -43,19 +47,21 @@ impl Told {
 struct Rounds {
     init: Told,
     idle: Told,
+    /// Which devices are told that all is quiet.
+    hear: Vec<bool>,
 }
 
 impl Rounds {
     /// Why an event cannot come now, if so.
     fn refuse(&mut self, entry: &Entry) -> Option<&'static str> {
-        if self.idle.is_complete() {
-            self.idle = Told::new(self.idle.by.len());
+        if self.idle.is_complete() && self.idle.count > 0 {
+            self.idle = Told::new(self.hear.iter().copied());
         }
         match entry.what {
             What::Init if !self.init.tell(entry.device) => Some("the device was initialised before"),
             What::Init => None,
             _ if !self.init.is_complete() => Some("not all devices are initialised"),
-            What::Idle if !self.idle.tell(entry.device) => Some("the device was told before"),
+            What::Idle if !self.idle.tell(entry.device) => Some("the device was told before, or is not told at all"),
             What::Idle => None,
             _ if self.idle.count > 0 => Some("not all devices were told that all is quiet"),
             _ => None,
@@ -94,7 +100,9 @@ pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
     part.recorder = Some(recorder);
     let mut pending = Pending::default();
     let devices = part.instance.devices();
-    let mut rounds = Rounds { init: Told::new(devices), idle: Told::new(devices) };
+    let hear: Vec<bool> = (0..devices as u32).map(|device| part.hears_idle(device)).collect();
+    let idle = Told::new(hear.iter().copied());
+    let mut rounds = Rounds { init: Told::new((0..devices).map(|_| true)), idle, hear };
     for entry in &log.entries {
         if let Some(recorder) = &mut part.recorder {
             recorder.next = entry.number;
@@ -128,7 +136,7 @@ pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
         let message = "the log ends before all devices were told something";
         return Err(End::Mismatch(Error::new(ErrorKind::Mismatch, message)));
     }
-    if devices == 0 {
+    if rounds.idle.total == 0 {
         // Nobody is there to be told, which is done nevertheless.
         part.counts.idle_rounds = log.counts.idle_rounds;
     }

@@ -38,6 +38,7 @@ pub(crate) enum Step {
 /// here together.
 struct Kind {
     handlers: Arc<dyn Handlers>,
+    hears_idle: bool,
     properties: Arc<Rows>,
     states: Rows,
     pin_words: usize,
@@ -52,6 +53,17 @@ struct Input {
     hollow: bool,
     properties: Arc<Rows>,
     states: Rows,
+}
+
+impl Input {
+    /// An edge to the pin, as the handler sees it.
+    #[inline]
+    fn view(&mut self, slot: u32) -> EdgeView<'_> {
+        match self.hollow {
+            true => EdgeView { properties: &[], state: &mut [] },
+            false => EdgeView { properties: self.properties.row(slot), state: self.states.row_mut(slot) },
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -107,6 +119,7 @@ impl Part {
             .zip(fixed.devices.iter().zip(states.devices))
             .map(|(kind, (properties, states))| Kind {
                 handlers: Arc::clone(kind.handlers()),
+                hears_idle: kind.handlers().hears_idle(),
                 properties: Arc::clone(properties),
                 states,
                 pin_words: Pins::words_for(kind.outputs().len()),
@@ -172,9 +185,16 @@ impl Part {
     /// Tells all devices that all is quiet, which then may want to send.
     pub(crate) fn tell_idle(&mut self) -> Result<(), Stop> {
         for device in 0..self.topology.devices.len() as u32 {
-            self.idle_one(device)?;
+            if self.hears_idle(device) {
+                self.idle_one(device)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether a device is told that all is quiet.
+    pub(crate) fn hears_idle(&self, device: u32) -> bool {
+        self.kinds[self.topology.devices[device as usize].kind as usize].hears_idle
     }
 
     pub(crate) fn idle_one(&mut self, device: u32) -> Result<(), Stop> {
@@ -251,8 +271,40 @@ impl Part {
     /// A message arrives over a range of edges.
     #[inline]
     pub(crate) fn deliver(&mut self, start: u32, end: u32, message: &[u64], number: u64) -> Result<(), Stop> {
-        for edge in start..end {
-            self.deliver_one(edge, message, number)?;
+        if self.recorder.is_some() {
+            return (start..end).try_for_each(|edge| self.deliver_one(edge, message, number));
+        }
+        let topology = &*self.topology;
+        let (graph, names) = (self.graph.row(0), topology.names());
+        let edges = &topology.edges[start as usize..end as usize];
+        let Some(first) = edges.first() else { return Ok(()) };
+        // All edges of a pin have the same type of message, so it is as long at all of their ends.
+        let kind = topology.devices[first.device as usize].kind;
+        let size = self.kinds[kind as usize].inputs[first.pin as usize].size;
+        let bytes = &bytemuck::cast_slice(message)[..size];
+        // Counted at once; what does not arrive because a handler stops the run is taken off again.
+        self.counts.deliveries += edges.len() as u64;
+        for (number, edge) in edges.iter().enumerate() {
+            let row = topology.devices[edge.device as usize];
+            self.now = Now { what: What::Receive, device: edge.device, pin: edge.pin };
+            let kind = &mut self.kinds[row.kind as usize];
+            let input = &mut kind.inputs[edge.pin as usize];
+            let mut device = Device {
+                graph,
+                properties: kind.properties.row(row.slot),
+                state: kind.states.row_mut(row.slot),
+                number: edge.device,
+                names,
+                context: &mut self.context,
+            };
+            kind.handlers.receive(InputId(edge.pin), &mut device, bytes, input.view(edge.slot));
+            if !std::mem::replace(&mut self.is_waiting[edge.device as usize], true) {
+                self.waiting.push(edge.device);
+            }
+            if self.context.stop {
+                self.counts.deliveries -= (edges.len() - 1 - number) as u64;
+                return Err(Stop);
+            }
         }
         Ok(())
     }
@@ -275,11 +327,7 @@ impl Part {
             names: topology.names(),
             context: &mut self.context,
         };
-        let view = match input.hollow {
-            true => EdgeView { properties: &[], state: &mut [] },
-            false => EdgeView { properties: input.properties.row(edge.slot), state: input.states.row_mut(edge.slot) },
-        };
-        handlers.receive(InputId(edge.pin), &mut device, bytes, view);
+        handlers.receive(InputId(edge.pin), &mut device, bytes, input.view(edge.slot));
         self.counts.deliveries += 1;
         if let Some(recorder) = &mut self.recorder {
             let entry = Entry {

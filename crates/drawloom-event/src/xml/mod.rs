@@ -20,15 +20,18 @@
 //! | [`stream`] | XML as a stream of elements with lines |
 //! | [`declare`] | declarations in files |
 //! | [`read`](mod@read), [`write`](mod@write) | whole files |
+//! | [`source`] | a graph type as one C file |
 
 pub(crate) mod declare;
 pub(crate) mod read;
 pub mod registry;
+pub mod source;
 pub(crate) mod stream;
 pub(crate) mod write;
 
 pub use read::read;
 pub use registry::Registry;
+pub use source::c_source;
 pub use write::{write, write_machine};
 
 /// A version of the format.

@@ -8,6 +8,9 @@ use drawloom_event::{DeviceId, EdgeValues, InputId, Instance, InstanceBuilder, O
 use super::declare::{Declared, of_events, write_pin};
 use super::involved::{Invocation, Through};
 use super::names::GLOBAL;
+use super::options::{Control, Events};
+use super::tree::{BRANCHES, branches};
+use super::wiring::Role;
 use crate::error::Error;
 use crate::kernel::place::Route;
 use crate::kernel::site::ArgDecl;
@@ -18,15 +21,22 @@ pub(super) struct Connected {
     pub(super) instance: Arc<Instance>,
     pub(super) elements: Vec<Vec<DeviceId>>,
     pub(super) global: DeviceId,
+    /// For several workers, who has which device.
+    pub(super) parts: Option<Arc<[u32]>>,
 }
 
-/// Makes a device for each element, and connects them.
-pub(super) fn connect(mesh: &Mesh, declared: &Declared) -> Result<Connected, Error> {
+/// Makes a device for each element, and connects them. For several workers, the parts of the elements are given.
+pub(super) fn connect(
+    mesh: &Mesh,
+    options: &Events,
+    declared: &Declared,
+    parts: Option<Vec<Vec<u32>>>,
+) -> Result<Connected, Error> {
     let mut builder = InstanceBuilder::new(&declared.graph_type, "mesh");
-    builder.properties(graph_properties(mesh, declared)?.bytes()).map_err(of_events)?;
+    builder.properties(graph_properties(mesh, options, declared)?.bytes()).map_err(of_events)?;
     let mut elements = Vec::new();
     for set in 0..mesh.sets.len() as u32 {
-        elements.push(devices_of(mesh, declared, &mut builder, set)?);
+        elements.push(devices_of(mesh, options, declared, &mut builder, set)?);
     }
     let kind = declared.graph_type.device("controller").expect("it was declared");
     let mut state = Record::new(&declared.controller);
@@ -34,14 +44,16 @@ pub(super) fn connect(mesh: &Mesh, declared: &Declared) -> Result<Connected, Err
         put(&mut state, &declared.names.global(number as u32), global.values.element(0))?;
     }
     let global = builder.device_with(GLOBAL, kind, None, Some(state.bytes())).map_err(of_events)?;
-    let mut edges = Edges { mesh, declared, builder, elements: &elements, global };
+    let part_of: Option<Vec<u32>> = parts.map(|parts| parts.into_iter().flatten().chain([0]).collect());
+    let mut edges = Edges { mesh, options, declared, builder, elements: &elements, global, part_of };
     for (number, invocation) in declared.invocations.iter().enumerate() {
         edges.control(number, invocation)?;
         invocation.reads.iter().try_for_each(|read| edges.read(invocation, read))?;
         invocation.writes.iter().try_for_each(|write| edges.write(invocation, write))?;
     }
+    let parts = edges.part_of.map(Arc::from);
     let instance = edges.builder.build().map_err(of_events)?;
-    Ok(Connected { instance, elements, global })
+    Ok(Connected { instance, elements, global, parts })
 }
 
 /// Puts the bytes of a value into a member.
@@ -51,7 +63,7 @@ fn put(record: &mut Record, member: &str, value: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-fn graph_properties(mesh: &Mesh, declared: &Declared) -> Result<Record, Error> {
+fn graph_properties(mesh: &Mesh, options: &Events, declared: &Declared) -> Result<Record, Error> {
     let mut properties = Record::new(declared.graph_type.properties());
     for (number, global) in mesh.globals.iter().enumerate().filter(|(_, global)| global.constant) {
         put(&mut properties, &declared.names.global(number as u32), global.values.element(0))?;
@@ -59,32 +71,48 @@ fn graph_properties(mesh: &Mesh, declared: &Declared) -> Result<Record, Error> {
     for (number, set) in mesh.sets.iter().enumerate() {
         put(&mut properties, &declared.names.length(number as u32), &(set.size as u32).to_ne_bytes())?;
     }
-    for invocation in declared.invocations.iter() {
-        let total = invocation.responders(mesh) as u32;
+    for (invocation, wiring) in declared.invocations.iter().zip(&declared.wirings) {
+        let devices = wiring.count(|role| role.ends);
+        let below = if options.control == Control::Tree { branches(devices).last().copied() } else { None };
+        let total = below.unwrap_or(devices) as u32;
         put(&mut properties, &format!("{}_total_responding_devices", invocation.name), &total.to_ne_bytes())?;
     }
+    let counts: Vec<u8> = declared.run_counts.iter().flat_map(|count| count.to_ne_bytes()).collect();
+    put(&mut properties, "run_counts", &counts)?;
     Ok(properties)
 }
 
 fn devices_of(
     mesh: &Mesh,
+    options: &Events,
     declared: &Declared,
     builder: &mut InstanceBuilder,
     set: u32,
 ) -> Result<Vec<DeviceId>, Error> {
     let layout = &declared.elements[set as usize];
     let kind = declared.graph_type.device(&declared.names.set_type(set)).expect("it was declared");
-    let involved: Vec<&Invocation> = declared.invocations.iter().filter(|i| i.sets.contains(&set)).collect();
-    let mut totals = Vec::new();
-    let mut indices = Vec::new();
-    for invocation in involved {
-        let at = layout.properties.offset_of(&format!("{}_write_recv_total", invocation.name)).map_err(of_events)?;
-        totals.push((at, invocation.write_recv_totals(mesh, set)));
-        for (number, arg) in invocation.decl.args.iter().enumerate().filter(|_| invocation.decl.set == set) {
+    let mut roles = Vec::new();
+    let (mut indices, mut lasting) = (Vec::new(), Vec::new());
+    for (invocation, wiring) in declared.invocations.iter().zip(&declared.wirings) {
+        let Some(list) = wiring.roles.get(&set) else { continue };
+        let property =
+            |name: &str| layout.properties.offset_of(&format!("{}_{name}", invocation.name)).map_err(of_events);
+        roles.push((property("write_recv_total")?, list, (|role| role.write_recv_total) as fn(&Role) -> u32));
+        if options.prune {
+            roles.push((property("read_send_mask_all")?, list, |role| role.read_send_mask));
+            roles.push((property("ends")?, list, |role| u32::from(role.ends)));
+        }
+        if invocation.decl.set != set {
+            continue;
+        }
+        for (number, arg) in invocation.decl.args.iter().enumerate() {
             if let ArgDecl::Index { route } = *arg {
-                let member = format!("{}_arg{number}_index", invocation.name);
-                indices.push((layout.properties.offset_of(&member).map_err(of_events)?, route));
+                indices.push((property(&format!("arg{number}_index"))?, route));
             }
+        }
+        for through in &invocation.lasting {
+            let member = format!("{}_arg{}_buffer", invocation.name, through.arg);
+            lasting.push((layout.state.offset_of(&member).map_err(of_events)?, *through));
         }
     }
     let mut dats = Vec::new();
@@ -95,8 +123,8 @@ fn devices_of(
     let (mut properties, mut state) = (Record::new(&layout.properties), Record::new(&layout.state));
     let mut devices = Vec::new();
     for element in 0..mesh.sets[set as usize].size {
-        for (at, totals) in &totals {
-            properties.bytes_mut()[*at..at + 4].copy_from_slice(&totals[element].to_ne_bytes());
+        for (at, list, of) in &roles {
+            properties.bytes_mut()[*at..at + 4].copy_from_slice(&of(&list[element]).to_ne_bytes());
         }
         for (at, route) in &indices {
             let index = match *route {
@@ -112,6 +140,16 @@ fn devices_of(
             let value = values.element(element);
             state.bytes_mut()[*at..at + value.len()].copy_from_slice(value);
         }
+        // What never changes lies where the kernel looks for it, as if it had been sent.
+        for (at, through) in &lasting {
+            let map = &mesh.maps[through.map as usize];
+            let row = &map.table[element * map.arity + through.first..][..through.columns];
+            for (column, target) in row.iter().enumerate() {
+                let value = mesh.dats[through.dat as usize].values.element(*target as usize);
+                let at = at + column * value.len();
+                state.bytes_mut()[at..at + value.len()].copy_from_slice(value);
+            }
+        }
         let name = declared.names.element(set, element);
         let device = builder.device_with(&name, kind, Some(properties.bytes()), Some(state.bytes()));
         devices.push(device.map_err(of_events)?);
@@ -122,10 +160,13 @@ fn devices_of(
 /// The edges of a program.
 struct Edges<'a> {
     mesh: &'a Mesh,
+    options: &'a Events,
     declared: &'a Declared,
     builder: InstanceBuilder,
     elements: &'a [Vec<DeviceId>],
     global: DeviceId,
+    /// The part of each device, if there are several.
+    part_of: Option<Vec<u32>>,
 }
 
 impl Edges<'_> {
@@ -139,18 +180,77 @@ impl Edges<'_> {
         self.declared.graph_type.devices()[kind.index()].input(pin).expect("the pin was declared")
     }
 
-    /// Between the device with the control flow and all that take part.
+    /// Between the device with the control flow and all that are told to begin, and that say when they are at the end.
     fn control(&mut self, number: usize, invocation: &Invocation) -> Result<(), Error> {
-        for &set in &invocation.sets {
-            let begin = self.input(set, &format!("{}_begin", invocation.name));
-            let end = self.output(set, &format!("{}_end", invocation.name));
-            for &device in &self.elements[set as usize] {
-                let (begins, ends) = (OutputId(1 + number as u32), InputId(number as u32));
-                self.builder.edge(self.global, begins, device, begin).map_err(of_events)?;
-                self.builder.edge(device, end, self.global, ends).map_err(of_events)?;
+        let wiring = &self.declared.wirings[number];
+        let (name, pin) = (&invocation.name, number as u32);
+        let (begin_pin, end_pin) = (format!("{name}_begin"), format!("{name}_end"));
+        let (mut begins, mut ends) = (Vec::new(), Vec::new());
+        for (&set, roles) in &wiring.roles {
+            let (begin, end) = (self.input(set, &begin_pin), self.output(set, &end_pin));
+            for (&device, role) in self.elements[set as usize].iter().zip(roles) {
+                if role.begins {
+                    begins.push((device, begin));
+                }
+                if role.ends {
+                    ends.push((device, end));
+                }
             }
         }
+        if self.options.control == Control::Tree {
+            // Neighbours in the tree are with the same worker.
+            if let Some(part_of) = &self.part_of {
+                begins.sort_by_key(|(device, _)| part_of[device.index()]);
+                ends.sort_by_key(|(device, _)| part_of[device.index()]);
+            }
+            begins = self.tree(&begin_pin, InputId(0), begins, |this, above, (device, input)| {
+                this.builder.edge(above, OutputId(0), device, input).map_err(of_events)
+            })?;
+            ends = self.tree(&end_pin, OutputId(0), ends, |this, above, (device, output)| {
+                this.builder.edge(device, output, above, InputId(0)).map_err(of_events)
+            })?;
+        }
+        for (device, input) in begins {
+            self.builder.edge(self.global, OutputId(1 + pin), device, input).map_err(of_events)?;
+        }
+        for (device, output) in ends {
+            self.builder.edge(device, output, self.global, InputId(pin)).map_err(of_events)?;
+        }
         Ok(())
+    }
+
+    /// Puts a tree above some devices and their pins, and returns what is below its root.
+    fn tree<P: Copy>(
+        &mut self,
+        name: &str,
+        pin: P,
+        mut below: Vec<(DeviceId, P)>,
+        connect: impl Fn(&mut Self, DeviceId, (DeviceId, P)) -> Result<(), Error>,
+    ) -> Result<Vec<(DeviceId, P)>, Error> {
+        let kind = self.declared.graph_type.device(&format!("tree_{name}")).expect("it was declared");
+        let layout = self.declared.graph_type.devices()[kind.index()].properties();
+        for (level, width) in branches(below.len()).into_iter().enumerate() {
+            let mut above = Vec::with_capacity(width);
+            let mut rest = below.into_iter().peekable();
+            while rest.peek().is_some() {
+                let children: Vec<_> = rest.by_ref().take(BRANCHES).collect();
+                let mut properties = Record::new(layout);
+                if !layout.tuple().is_empty() {
+                    put(&mut properties, "end_total", &(children.len() as u32).to_ne_bytes())?;
+                }
+                // Names of elements have no dots.
+                let device = format!("{name}.{level}.{}", above.len());
+                let device =
+                    self.builder.device_with(&device, kind, Some(properties.bytes()), None).map_err(of_events)?;
+                if let Some(part_of) = &mut self.part_of {
+                    part_of.push(part_of[children[0].0.index()]);
+                }
+                above.push((device, pin));
+                children.into_iter().try_for_each(|child| connect(self, device, child))?;
+            }
+            below = above;
+        }
+        Ok(below)
     }
 
     /// From those who have a value to those who read it.
@@ -173,11 +273,18 @@ impl Edges<'_> {
         let (name, home) = (&invocation.name, invocation.decl.set);
         let map = &self.mesh.maps[write.map as usize];
         let output = self.output(home, &format!("{name}_arg{}_write_send", write.arg));
-        let input = self.input(map.to, &write_pin(invocation, &self.declared.names, write));
+        let in_parts = write.whole && self.options.prune;
+        let input = self.input(map.to, &write_pin(invocation, &self.declared.names, write, self.options.prune));
         for (element, row) in map.table.chunks(map.arity).enumerate() {
             for column in 0..write.columns {
                 let target = self.elements[map.to as usize][row[write.first + column] as usize];
-                self.edge(self.elements[home as usize][element], output, target, input, write.whole, column)?;
+                let source = self.elements[home as usize][element];
+                if in_parts {
+                    let values = EdgeValues { index: Some(column as u32), ..EdgeValues::default() };
+                    self.builder.edge_with(source, output, target, input, &values).map_err(of_events)?;
+                } else {
+                    self.edge(source, output, target, input, write.whole, column)?;
+                }
             }
         }
         Ok(())

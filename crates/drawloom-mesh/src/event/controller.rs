@@ -108,12 +108,10 @@ impl Flat<'_> {
     }
 }
 
-/// No loop is under way; the next step is to be taken.
+/// The next step is to be taken, when nothing is under way that it must wait for.
 const BETWEEN: u32 = 0;
 /// A loop is to begin.
 const BEGINS: u32 = 1;
-/// A loop is under way.
-const UNDER_WAY: u32 = 2;
 
 /// The device `global`. Offsets are those of its state.
 pub(super) struct Controller {
@@ -121,6 +119,9 @@ pub(super) struct Controller {
     pub(super) pc: usize,
     pub(super) invocation_index: usize,
     pub(super) phase: usize,
+    /// How many loops are under way, and for each whether it is, and how many devices are at its end.
+    pub(super) busy: usize,
+    pub(super) under_way: usize,
     pub(super) end_received: usize,
     pub(super) runs: usize,
     /// Where constants are among the properties of the graph, and the other globals in the state.
@@ -130,10 +131,24 @@ pub(super) struct Controller {
     pub(super) begins: Vec<Vec<(usize, usize, usize)>>,
     /// For each loop, the arguments that contribute to globals, and where they are in a message at its end.
     pub(super) ends: Vec<Vec<(usize, usize, Folding)>>,
-    pub(super) responders: Vec<u32>,
+    /// For each loop, how its end is known.
+    pub(super) enders: Vec<Enders>,
+    /// Where the numbers of runs of repetitions are among the properties of the graph.
+    pub(super) run_counts: usize,
     pub(super) invocations: Arc<Vec<Invocation>>,
     pub(super) steps: Vec<Step>,
+    /// For each step, the loops that must be at their end before; if there is no such list, all of them.
+    pub(super) waits: Option<Vec<Vec<usize>>>,
     pub(super) trouble: Arc<Trouble>,
+}
+
+/// How the end of a loop is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Enders {
+    /// By as many messages as a property of the graph says, there. If there are none, the loop has nothing to do.
+    Messages(usize),
+    /// When all is quiet.
+    Quiet,
 }
 
 impl Handlers for Controller {
@@ -153,23 +168,32 @@ impl Handlers for Controller {
                 (folding.apply)(&place, 0, payload, message.as_ptr().add(*at));
             }
         }
-        let ended = number(device.state, self.end_received) + 1;
-        let all = ended == self.responders[loop_number];
-        set_number(device.state, self.end_received, if all { 0 } else { ended });
-        if all {
-            set_number(device.state, self.phase, BETWEEN);
+        let Enders::Messages(total) = self.enders[loop_number] else { return };
+        let total = number(device.graph, total);
+        let at = self.end_received + 4 * loop_number;
+        let ended = number(device.state, at) + 1;
+        set_number(device.state, at, if ended == total { 0 } else { ended });
+        if ended == total {
+            self.end(device.state, loop_number);
         }
     }
 
     fn ready(&self, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
-        match number(device.state, self.phase) {
-            BETWEEN => {
-                let pc = number(device.state, self.pc) as usize;
-                pins.insert_if(OutputId(0), !matches!(self.steps[pc], Step::Stop));
-            }
-            BEGINS => pins.insert_if(OutputId(1 + number(device.state, self.invocation_index)), true),
-            _ => {}
+        if number(device.state, self.phase) == BEGINS {
+            // A state that somebody else made may name what is not there; the next step finds that.
+            let loop_number = number(device.state, self.invocation_index);
+            let exists = (loop_number as usize) < self.invocations.len();
+            pins.insert(OutputId(if exists { 1 + loop_number } else { 0 }));
+            return;
         }
+        let pc = number(device.state, self.pc) as usize;
+        let is_under_way = |other: &usize| self.is_under_way(device.state, *other);
+        let waits = match &self.waits {
+            _ if number(device.state, self.busy) == 0 => false,
+            None => true,
+            Some(waits) => waits.get(pc).is_some_and(|waits| waits.iter().any(is_under_way)),
+        };
+        pins.insert_if(OutputId(0), !waits && !matches!(self.steps.get(pc), Some(Step::Stop)));
     }
 
     fn send(&self, pin: OutputId, device: &mut Device<'_>, message: &mut [u8]) -> Sent {
@@ -180,21 +204,55 @@ impl Handlers for Controller {
         for &(from, to, size) in &self.begins[loop_number] {
             message[to..to + size].copy_from_slice(&device.state[from..from + size]);
         }
-        set_number(device.state, self.phase, UNDER_WAY);
+        set_number(device.state, self.phase, BETWEEN);
+        set_number(device.state, self.under_way + 4 * loop_number, 1);
+        let busy = number(device.state, self.busy) + 1;
+        set_number(device.state, self.busy, busy);
         Sent::Broadcast
+    }
+
+    fn idle(&self, device: &mut Device<'_>) {
+        for (number, enders) in self.enders.iter().enumerate() {
+            if *enders == Enders::Quiet && self.is_under_way(device.state, number) {
+                self.end(device.state, number);
+            }
+        }
     }
 }
 
 impl Controller {
+    pub(super) fn is_under_way(&self, state: &[u8], loop_number: usize) -> bool {
+        number(state, self.under_way + 4 * loop_number) == 1
+    }
+
+    /// Whether nobody would ever say that a loop is at its end.
+    fn is_empty(&self, graph: &[u8], loop_number: usize) -> bool {
+        matches!(self.enders[loop_number], Enders::Messages(total) if number(graph, total) == 0)
+    }
+
+    /// A loop is at its end.
+    fn end(&self, state: &mut [u8], loop_number: usize) {
+        set_number(state, self.under_way + 4 * loop_number, 0);
+        let busy = number(state, self.busy) - 1;
+        set_number(state, self.busy, busy);
+    }
+
     /// Takes the next step of the program.
     fn step(&self, device: &mut Device<'_>) {
         let pc = number(device.state, self.pc) as usize;
         let mut next = pc + 1;
-        match &self.steps[pc] {
+        if number(device.state, self.phase) == BEGINS {
+            let loop_number = number(device.state, self.invocation_index);
+            return device.assert(false, || format!("the program has no loop {loop_number}"));
+        }
+        let Some(step) = self.steps.get(pc) else {
+            return device.assert(false, || format!("the program has no step {pc}"));
+        };
+        match step {
             // Nobody would ever say that it is at the end.
-            Step::Loop(number) if self.responders[*number] == 0 => {}
-            Step::Loop(number) => {
-                set_number(device.state, self.invocation_index, *number as u32);
+            Step::Loop(loop_number) if self.is_empty(device.graph, *loop_number) => {}
+            Step::Loop(loop_number) => {
+                set_number(device.state, self.invocation_index, *loop_number as u32);
                 set_number(device.state, self.phase, BEGINS);
             }
             Step::Scalar(decl) => self.scalar(device, decl),
@@ -213,8 +271,10 @@ impl Controller {
                 let before = self.run(device.state, *run);
                 self.set_run(device, *run, *global, before + 1);
             }
-            Step::AfterRuns { run, count, to } => {
-                if self.run(device.state, *run) >= *count {
+            Step::AfterRuns { run, to, .. } => {
+                let at = self.run_counts + 8 * run;
+                let count = u64::from_ne_bytes(device.graph[at..at + 8].try_into().expect("eight bytes"));
+                if self.run(device.state, *run) >= count {
                     next = *to;
                 }
             }

@@ -3,11 +3,15 @@
 //! Of every loop that it takes part in, a device keeps five numbers: whether it knows of it, which of its values it has still
 //! to send, how much it has received to begin and to read, how much was written to it, its own execution included, and
 //! which of its results it has still to send. All are zero when it is not in the loop.
+//!
+//! Which pins want to send follows from these numbers. It is kept beside them, a bit for each pin, and changed where they
+//! change, because it is asked for far more often.
 
 use std::sync::Arc;
 
 use drawloom_event::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
 
+use super::wiring::ones;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
 use crate::program::statement::LoopDecl;
@@ -19,17 +23,62 @@ const READ_RECV_COUNT: usize = 8;
 const WRITE_RECV_COUNT: usize = 12;
 const WRITE_SEND_MASK: usize = 16;
 
+/// The five numbers of a device in a loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) in_progress: u32,
+    pub(super) read_send_mask: u32,
+    pub(super) read_recv_count: u32,
+    pub(super) write_recv_count: u32,
+    pub(super) write_send_mask: u32,
+}
+
+impl Numbers {
+    pub(super) fn of(on: &On, state: &[u8]) -> Self {
+        let at = |number_at: usize| number(state, on.counts + number_at);
+        Self {
+            in_progress: at(IN_PROGRESS),
+            read_send_mask: at(READ_SEND_MASK),
+            read_recv_count: at(READ_RECV_COUNT),
+            write_recv_count: at(WRITE_RECV_COUNT),
+            write_send_mask: at(WRITE_SEND_MASK),
+        }
+    }
+}
+
+/// A number that all devices of a set have, or that each has as a property, there.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Each {
+    Same(u32),
+    Own(usize),
+}
+
+impl Each {
+    #[inline]
+    pub(super) fn of(self, properties: &[u8]) -> u32 {
+        match self {
+            Each::Same(value) => value,
+            Each::Own(at) => number(properties, at),
+        }
+    }
+}
+
 /// A loop, as the devices of a set know it.
 pub(super) struct On {
+    /// The number of the loop in the program.
+    pub(super) number: usize,
     /// Where the five numbers are in the state.
     pub(super) counts: usize,
     /// Where the number of messages that write is in the properties.
     pub(super) write_recv_total: usize,
     pub(super) read_recv_total: u32,
-    /// The pins over which values are sent to be read.
+    /// Which values a device sends to be read, and whether it says that it is at the end.
+    pub(super) read_send_mask_all: Each,
+    pub(super) ends: Each,
+    /// The first of the pins over which values are sent to be read.
     pub(super) first_read: u32,
-    pub(super) reads: u32,
-    pub(super) execute: u32,
+    /// Whether devices execute, and the pin for that.
+    pub(super) execute: Option<u32>,
     /// The pins over which results are sent.
     pub(super) first_write: u32,
     pub(super) writes: u32,
@@ -52,18 +101,20 @@ pub(super) enum ArgAt {
     State(usize),
     Graph(usize),
     Properties(usize),
+    /// The size of a set, among the properties of the graph.
     Size(usize),
     Absent,
 }
 
 /// What a message at a pin means.
 pub(super) enum Input {
-    /// The loop begins. Values are copied: where they are in the message, where they go, how many bytes.
-    Begin { on: usize, copies: Vec<(usize, usize, usize)> },
-    /// A value that the kernel reads.
-    Read { on: usize, to: usize, size: usize, whole: bool },
-    /// A value that was written.
-    Write { on: usize, to: usize, size: usize, whole: bool, folding: Option<Folding> },
+    /// The loop begins. Values are copied: where they are in the message, where they go, how many bytes. If the kernel need
+    /// not wait for it, it is counted among what is written.
+    Begin { on: usize, copies: Vec<(usize, usize, usize)>, is_read: bool },
+    /// A value that the kernel reads; if there are several, the edge says which.
+    Read { on: usize, to: usize, size: usize, columns: Option<usize> },
+    /// A value that was written; if the message has several, the edge says which.
+    Write { on: usize, to: usize, size: usize, columns: Option<usize>, folding: Option<Folding> },
 }
 
 /// What a pin sends.
@@ -83,6 +134,15 @@ pub(super) enum Output {
         from: usize,
         size: usize,
     },
+    /// What is written through all columns of a map, one column after the other. Which is next is in the state.
+    PartSend {
+        on: usize,
+        bit: u32,
+        from: usize,
+        size: usize,
+        next: usize,
+        columns: u32,
+    },
     /// Contributions to globals: where they go in the message, where they are, and what they are elsewhere.
     End {
         on: usize,
@@ -92,6 +152,9 @@ pub(super) enum Output {
 
 /// The devices of one set.
 pub(super) struct Elements {
+    /// Where the bits of the pins that want to send are in the state, and how many words they are.
+    pub(super) ready: usize,
+    pub(super) words: usize,
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: Vec<Output>,
     pub(super) ons: Vec<On>,
@@ -113,45 +176,150 @@ fn add(bytes: &mut [u8], at: usize) {
     set_number(bytes, at, value);
 }
 
-fn all(bits: u32) -> u32 {
-    if bits == 32 { u32::MAX } else { (1 << bits) - 1 }
+#[inline]
+fn bits(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 impl On {
+    /// Whether a device is at the end.
+    #[inline]
+    fn is_at_end(&self, state: &[u8], properties: &[u8]) -> bool {
+        let at = self.counts;
+        number(state, at + WRITE_RECV_COUNT) == number(properties, self.write_recv_total)
+            && number(state, at + READ_RECV_COUNT) == 0
+            && number(state, at + READ_SEND_MASK) == 0
+            && number(state, at + WRITE_SEND_MASK) == 0
+    }
+}
+
+impl Elements {
+    /// Which pins want to send, by the numbers alone: what the bits in the state must say.
+    pub(super) fn wanting(&self, state: &[u8], properties: &[u8]) -> Vec<u64> {
+        let mut words = vec![0; self.words];
+        let mut want = |pin: u32, wants: bool| words[pin as usize / 64] |= u64::from(wants) << (pin % 64);
+        for on in &self.ons {
+            let numbers = Numbers::of(on, state);
+            if numbers.in_progress == 0 {
+                continue;
+            }
+            (0..32)
+                .filter(|bit| numbers.read_send_mask >> bit & 1 == 1)
+                .for_each(|bit| want(on.first_read + bit, true));
+            (0..on.writes).for_each(|bit| want(on.first_write + bit, numbers.write_send_mask >> bit & 1 == 1));
+            if let Some(execute) = on.execute {
+                want(execute, numbers.read_recv_count == on.read_recv_total);
+            }
+            want(on.end, on.is_at_end(state, properties));
+        }
+        words
+    }
+
+    /// Which pins want to send, as the state has it.
+    pub(super) fn wanted(&self, state: &[u8]) -> Vec<u64> {
+        (0..self.words).map(|word| bits(state, self.ready + 8 * word)).collect()
+    }
+
+    /// A pin wants to send from now on.
+    #[inline]
+    fn want(&self, state: &mut [u8], pin: u32) {
+        let at = self.ready + pin as usize / 64 * 8;
+        let word = bits(state, at) | 1 << (pin % 64);
+        state[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+    }
+
+    /// A pin does not want to send any more.
+    #[inline]
+    fn unwant(&self, state: &mut [u8], pin: u32) {
+        let at = self.ready + pin as usize / 64 * 8;
+        let word = bits(state, at) & !(1 << (pin % 64));
+        state[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+    }
+
+    /// The pins of a mask want to send, counted from a first one.
+    #[inline]
+    fn want_all(&self, state: &mut [u8], first: u32, mut mask: u32) {
+        while mask != 0 {
+            self.want(state, first + mask.trailing_zeros());
+            mask &= mask - 1;
+        }
+    }
+
     /// Any message of a loop says that it has begun.
     #[inline]
-    fn enter(&self, state: &mut [u8]) {
-        if number(state, self.counts + IN_PROGRESS) == 0 {
-            set_number(state, self.counts + IN_PROGRESS, 1);
-            set_number(state, self.counts + READ_SEND_MASK, all(self.reads));
+    fn enter(&self, on: &On, device: &mut Device<'_>) {
+        if number(device.state, on.counts + IN_PROGRESS) == 0 {
+            set_number(device.state, on.counts + IN_PROGRESS, 1);
+            let mask = on.read_send_mask_all.of(device.properties);
+            if mask != 0 {
+                set_number(device.state, on.counts + READ_SEND_MASK, mask);
+                self.want_all(device.state, on.first_read, mask);
+            }
+        }
+    }
+
+    /// Something arrived that the kernel waits for.
+    #[inline]
+    fn count_read(&self, on: &On, state: &mut [u8]) {
+        let count = number(state, on.counts + READ_RECV_COUNT) + 1;
+        set_number(state, on.counts + READ_RECV_COUNT, count);
+        if count == on.read_recv_total
+            && let Some(execute) = on.execute
+        {
+            self.want(state, execute);
+        }
+    }
+
+    /// A device that is at the end says so; one that is silent leaves the loop at once, so that the next one finds it ready.
+    #[inline]
+    fn look_for_end(&self, on: &On, device: &mut Device<'_>) {
+        if !on.is_at_end(device.state, device.properties) {
+            return;
+        }
+        match on.ends.of(device.properties) {
+            0 => device.state[on.counts..on.counts + 20].fill(0),
+            _ => self.want(device.state, on.end),
         }
     }
 }
 
 impl Handlers for Elements {
     fn receive(&self, pin: InputId, device: &mut Device<'_>, message: &[u8], edge: EdgeView<'_>) {
-        let column = |whole: bool| if whole { number(edge.properties, 0) as usize } else { 0 };
-        match &self.inputs[pin.index()] {
-            Input::Begin { on, copies } => {
+        let input = &self.inputs[pin.index()];
+        let mut column = 0;
+        if let Input::Read { columns: Some(columns), .. } | Input::Write { columns: Some(columns), .. } = input {
+            column = number(edge.properties, 0) as usize;
+            if column >= *columns {
+                return device.assert(false, || format!("there is no column {column}, but {columns} of them"));
+            }
+        }
+        let on = match input {
+            Input::Begin { on, copies, is_read } => {
                 let on = &self.ons[*on];
-                on.enter(device.state);
-                add(device.state, on.counts + READ_RECV_COUNT);
+                self.enter(on, device);
+                match is_read {
+                    true => self.count_read(on, device.state),
+                    false => add(device.state, on.counts + WRITE_RECV_COUNT),
+                }
                 for &(from, to, size) in copies {
                     device.state[to..to + size].copy_from_slice(&message[from..from + size]);
                 }
+                on
             }
-            Input::Read { on, to, size, whole } => {
+            Input::Read { on, to, size, .. } => {
                 let on = &self.ons[*on];
-                on.enter(device.state);
-                add(device.state, on.counts + READ_RECV_COUNT);
-                let to = to + column(*whole) * size;
+                self.enter(on, device);
+                self.count_read(on, device.state);
+                let to = to + column * size;
                 device.state[to..to + size].copy_from_slice(&message[..*size]);
+                // It executes later, so this is never the end.
+                return;
             }
-            Input::Write { on, to, size, whole, folding } => {
+            Input::Write { on, to, size, folding, .. } => {
                 let on = &self.ons[*on];
-                on.enter(device.state);
+                self.enter(on, device);
                 add(device.state, on.counts + WRITE_RECV_COUNT);
-                let from = &message[column(*whole) * size..][..*size];
+                let from = &message[column * size..][..*size];
                 let to = &mut device.state[*to..*to + *size];
                 match folding {
                     None => to.copy_from_slice(from),
@@ -162,56 +330,65 @@ impl Handlers for Elements {
                         unsafe { (folding.apply)(&place, 0, std::ptr::null_mut(), from.as_ptr()) };
                     }
                 }
+                on
             }
-        }
+        };
+        self.look_for_end(on, device);
     }
 
     fn ready(&self, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
-        for on in &self.ons {
-            let at = on.counts;
-            if number(device.state, at + IN_PROGRESS) == 0 {
-                continue;
-            }
-            let (reads, writes) =
-                (number(device.state, at + READ_SEND_MASK), number(device.state, at + WRITE_SEND_MASK));
-            let received = number(device.state, at + READ_RECV_COUNT);
-            for bit in 0..on.reads {
-                pins.insert_if(OutputId(on.first_read + bit), reads >> bit & 1 == 1);
-            }
-            for bit in 0..on.writes {
-                pins.insert_if(OutputId(on.first_write + bit), writes >> bit & 1 == 1);
-            }
-            pins.insert_if(OutputId(on.execute), received == on.read_recv_total);
-            let written = number(device.state, at + WRITE_RECV_COUNT);
-            let is_end =
-                received == 0 && written == number(device.properties, on.write_recv_total) && reads == 0 && writes == 0;
-            pins.insert_if(OutputId(on.end), is_end);
+        for word in 0..self.words {
+            pins.insert_bits(word, bits(device.state, self.ready + 8 * word));
         }
     }
 
     fn send(&self, pin: OutputId, device: &mut Device<'_>, message: &mut [u8]) -> Sent {
-        match &self.outputs[pin.index()] {
+        let clear = |state: &mut [u8], at: usize, bit: u32| {
+            let mask = number(state, at) & !(1 << bit);
+            set_number(state, at, mask);
+            self.unwant(state, pin.0);
+        };
+        let mut sent = Sent::Broadcast;
+        let on = match &self.outputs[pin.index()] {
             Output::ReadSend { on, bit, from, size } => {
-                let at = self.ons[*on].counts + READ_SEND_MASK;
+                let on = &self.ons[*on];
                 message[..*size].copy_from_slice(&device.state[*from..from + size]);
-                let mask = number(device.state, at) & !(1 << bit);
-                set_number(device.state, at, mask);
+                clear(device.state, on.counts + READ_SEND_MASK, *bit);
+                on
             }
             Output::WriteSend { on, bit, from, size } => {
-                let at = self.ons[*on].counts + WRITE_SEND_MASK;
+                let on = &self.ons[*on];
                 message[..*size].copy_from_slice(&device.state[*from..from + size]);
-                let mask = number(device.state, at) & !(1 << bit);
-                set_number(device.state, at, mask);
+                clear(device.state, on.counts + WRITE_SEND_MASK, *bit);
+                on
+            }
+            Output::PartSend { on, bit, from, size, next, columns } => {
+                let on = &self.ons[*on];
+                let column = number(device.state, *next);
+                let from = from + column as usize * size;
+                message[..*size].copy_from_slice(&device.state[from..from + size]);
+                let is_last = column + 1 == *columns;
+                set_number(device.state, *next, if is_last { 0 } else { column + 1 });
+                if is_last {
+                    clear(device.state, on.counts + WRITE_SEND_MASK, *bit);
+                }
+                sent = Sent::Edge(column);
+                on
             }
             Output::Execute { on } => {
                 let on = &self.ons[*on];
                 set_number(device.state, on.counts + READ_RECV_COUNT, 0);
                 add(device.state, on.counts + WRITE_RECV_COUNT);
-                set_number(device.state, on.counts + WRITE_SEND_MASK, all(on.writes));
+                self.unwant(device.state, pin.0);
+                if on.writes > 0 {
+                    set_number(device.state, on.counts + WRITE_SEND_MASK, ones(on.writes as usize));
+                    self.want_all(device.state, on.first_write, ones(on.writes as usize));
+                }
                 if let Some(execution) = &on.execution {
                     let done = execution.run(device);
                     device.assert(done.is_ok(), || format!("loop `{}`: {}", execution.decl.name, not_written(0)));
                 }
+                on
             }
             Output::End { on, parts } => {
                 for (to, from, folding) in parts {
@@ -224,11 +401,18 @@ impl Handlers for Elements {
                         None => unsafe { (folding.identity)(message[*to..to + folding.size].as_mut_ptr()) },
                     }
                 }
-                let at = self.ons[*on].counts;
-                device.state[at..at + 20].fill(0);
+                let counts = self.ons[*on].counts;
+                device.state[counts..counts + 20].fill(0);
+                self.unwant(device.state, pin.0);
+                return Sent::Broadcast;
             }
-        }
-        Sent::Broadcast
+        };
+        self.look_for_end(on, device);
+        sent
+    }
+
+    fn hears_idle(&self) -> bool {
+        false
     }
 }
 
@@ -249,7 +433,7 @@ impl Execution {
                     ArgAt::State(at) => place.base = state.add(at),
                     ArgAt::Graph(at) => place.base = device.graph.as_ptr().add(at).cast_mut(),
                     ArgAt::Properties(at) => place.base = device.properties.as_ptr().add(at).cast_mut(),
-                    ArgAt::Size(size) => place.size = size,
+                    ArgAt::Size(at) => place.size = number(device.graph, at) as usize,
                     ArgAt::Absent => place.present = false,
                 }
             }

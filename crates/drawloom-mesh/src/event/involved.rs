@@ -18,6 +18,8 @@ pub(super) struct Invocation {
     pub(super) read_dats: Vec<u32>,
     /// The arguments that are read through maps.
     pub(super) reads: Vec<Through>,
+    /// The arguments that are read through maps and never change, so that no message need bring them.
+    pub(super) lasting: Vec<Through>,
     /// The arguments that are written through maps.
     pub(super) writes: Vec<Through>,
 }
@@ -38,9 +40,10 @@ pub(super) struct Through {
 }
 
 impl Invocation {
-    pub(super) fn new(mesh: &Mesh, name: String, decl: Arc<LoopDecl>) -> Self {
+    /// A loop, in which the values of some dats last.
+    pub(super) fn new(mesh: &Mesh, name: String, decl: Arc<LoopDecl>, lasts: impl Fn(u32) -> bool) -> Self {
         let mut sets = BTreeSet::from([decl.set]);
-        let (mut read_dats, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut read_dats, mut reads, mut lasting, mut writes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (arg, declared) in decl.args.iter().enumerate() {
             let ArgDecl::Dat { dat, route, access, present: true } = *declared else { continue };
             let (map, first, columns, whole) = match route {
@@ -48,8 +51,12 @@ impl Invocation {
                 Route::Column { map, column } => (map, column as usize, 1, false),
                 Route::Whole { map } => (map, 0, mesh.maps[map as usize].arity, true),
             };
-            sets.insert(mesh.maps[map as usize].to);
             let through = Through { arg, dat, access, map, first, columns, whole };
+            if access == Access::Read && lasts(dat) {
+                lasting.push(through);
+                continue;
+            }
+            sets.insert(mesh.maps[map as usize].to);
             if matches!(access, Access::Read | Access::Update) {
                 if !read_dats.contains(&dat) {
                     read_dats.push(dat);
@@ -60,35 +67,12 @@ impl Invocation {
                 writes.push(through);
             }
         }
-        Self { name, decl, sets, read_dats, reads, writes }
+        Self { name, decl, sets, read_dats, reads, lasting, writes }
     }
 
     /// The dats of a set that are read through maps.
     pub(super) fn read_dats_on(&self, mesh: &Mesh, set: u32) -> Vec<u32> {
         self.read_dats.iter().copied().filter(|dat| mesh.dats[*dat as usize].set == set).collect()
-    }
-
-    /// What a device of a set must have received before it executes: to begin, and on the loop's own set all inputs.
-    pub(super) fn read_recv_total(&self, set: u32) -> u32 {
-        let inputs: usize = if set == self.decl.set { self.reads.iter().map(|read| read.columns).sum() } else { 0 };
-        1 + inputs as u32
-    }
-
-    /// What every device of a set must have received before it is at the end: what is written to it, and its own execution.
-    pub(super) fn write_recv_totals(&self, mesh: &Mesh, set: u32) -> Vec<u32> {
-        let mut totals = vec![1; mesh.sets[set as usize].size];
-        for write in self.writes.iter().filter(|write| mesh.dats[write.dat as usize].set == set) {
-            let map = &mesh.maps[write.map as usize];
-            for row in map.table.chunks(map.arity) {
-                row[write.first..write.first + write.columns].iter().for_each(|target| totals[*target as usize] += 1);
-            }
-        }
-        totals
-    }
-
-    /// How many devices say that they are at the end.
-    pub(super) fn responders(&self, mesh: &Mesh) -> usize {
-        self.sets.iter().map(|set| mesh.sets[*set as usize].size).sum()
     }
 
     /// The globals that begin tells the devices of the loop's set, with the numbers of the arguments.

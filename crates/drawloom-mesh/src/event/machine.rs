@@ -5,42 +5,22 @@ use std::sync::Arc;
 use drawloom_event::{Executor, Machine as EventMachine, Settings};
 
 use super::connect::{Connected, connect};
-use super::controller::steps;
-use super::declare::{Declared, declare, of_events};
-use super::involved::Invocation;
-use super::names::{Names, invocations};
+use super::declare::{Declared, of_events};
+use super::graph::compiled;
+use super::options::Events;
+use super::parts::parts;
 use crate::checkpoint::{Keeper, Position};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::mesh::Mesh;
 use crate::mesh::store::Store;
-use crate::program::statement::{LoopDecl, Statement};
-use crate::run::{LoopStats, Machine, MessageCounts, Trouble, for_each_loop};
-
-/// How a program runs as messages.
-#[derive(Clone, Copy, Debug, Default)]
-#[must_use]
-pub struct Events {
-    pub(crate) executor: Executor,
-}
-
-impl Events {
-    /// With messages delivered in the order in which they were sent.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// With another order of messages, or on several workers.
-    pub fn executor(mut self, executor: Executor) -> Self {
-        self.executor = executor;
-        self
-    }
-}
+use crate::program::statement::Statement;
+use crate::run::{LoopStats, Machine, MessageCounts, Trouble};
 
 /// A program as messages.
 pub(crate) struct OnEvents {
     mesh: Arc<Mesh>,
     declared: Declared,
-    connected: Connected,
+    pub(super) connected: Connected,
     machine: EventMachine,
     executor: Executor,
     trouble: Arc<Trouble>,
@@ -49,15 +29,27 @@ pub(crate) struct OnEvents {
 
 impl OnEvents {
     pub(crate) fn new(mesh: Arc<Mesh>, statements: &[Statement], events: Events) -> Result<Self, Error> {
-        let mut loops: Vec<Arc<LoopDecl>> = Vec::new();
-        for_each_loop(statements, &mut |decl| loops.push(Arc::clone(decl)));
-        let names = invocations(loops.iter().map(|decl| &decl.invocation));
-        let of = |(name, decl): (String, &Arc<LoopDecl>)| Invocation::new(&mesh, name, Arc::clone(decl));
-        let list = names.into_iter().zip(&loops).map(of).collect();
-        let (steps, runs) = steps(statements, &loops);
+        Self::altered(mesh, statements, events, |_| ())
+    }
+
+    /// The same, after something was done to what is declared.
+    pub(super) fn altered(
+        mesh: Arc<Mesh>,
+        statements: &[Statement],
+        events: Events,
+        alter: impl FnOnce(&mut Declared),
+    ) -> Result<Self, Error> {
         let trouble = Arc::new(Trouble::default());
-        let declared = declare(&mesh, Names::new(&mesh), list, steps, runs, &trouble)?;
-        let connected = connect(&mesh, &declared)?;
+        let mut declared = compiled(&mesh, statements, &events, ("drawloom_mesh", None), &trouble)?;
+        alter(&mut declared);
+        let parts = match events.executor {
+            Executor::Parallel { workers: workers @ 2.. } => Some(parts(&mesh, &declared.invocations, workers)),
+            _ => None,
+        };
+        let connected = connect(&mesh, &events, &declared, parts)?;
+        if let Some(watch) = &declared.watch {
+            watch.look_at(&connected.instance);
+        }
         let machine = EventMachine::new(&connected.instance);
         let counts = MessageCounts { devices: connected.instance.devices(), sends: 0, deliveries: 0 };
         Ok(Self { mesh, declared, connected, machine, executor: events.executor, trouble, counts })
@@ -86,11 +78,21 @@ impl Machine for OnEvents {
 
     fn run(&mut self, _: Option<Position>, _: Option<&mut Keeper>) -> Result<(), Error> {
         let at = self.declared.controller.offset_of("pc").map_err(of_events)?;
-        self.machine.state_mut(self.connected.global)[at..at + 4].fill(0);
-        let report = self.machine.run(&Settings::new(self.executor));
+        let pc = at..at + 4;
+        self.machine.state_mut(self.connected.global)[pc.clone()].fill(0);
+        let mut settings = Settings::new(self.executor);
+        if let Some(parts) = &self.connected.parts {
+            settings = settings.partition(Arc::clone(parts));
+        }
+        let report = self.machine.run(&settings);
         let report = report.map_err(|error| self.trouble.take().unwrap_or_else(|| of_events(error)))?;
         self.counts.sends += report.counts.sends;
         self.counts.deliveries += report.counts.deliveries;
+        let step = &self.machine.state(self.connected.global)[pc];
+        if step != self.declared.last_step.to_ne_bytes() {
+            let message = "all devices are quiet, but the program is not at its end; this is a mistake in Drawloom";
+            return Err(Error::new(ErrorKind::Failed, message));
+        }
         Ok(())
     }
 

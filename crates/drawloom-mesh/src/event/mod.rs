@@ -8,23 +8,42 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `options` | what can be chosen |
 //! | `names` | the names of types, pins and members |
-//! | `involved` | who takes part in a loop, and what each must count |
+//! | `involved` | what a loop reads and writes through maps |
+//! | `wiring` | the part that each device has in a loop, and what it must count |
+//! | `apart` | which loops may be under way at the same time |
 //! | `declare` | device types, messages and states |
 //! | `element` | what the devices of elements do |
 //! | `controller` | the device `global`: the program as a list of steps |
+//! | `tree` | devices between that one and the elements |
+//! | `watch` | whether the protocol is kept, looked at with every message |
 //! | `connect` | the instance: a device for each element, and the edges between them |
+//! | `parts` | which worker has which devices |
+//! | `text` | handlers as C text |
+//! | `graph` | the instance for its own sake, to be written to a file |
 //! | `machine` | running it |
 
 #![allow(unsafe_code)]
 
+mod apart;
 mod connect;
 mod controller;
 mod declare;
 mod element;
+mod graph;
 mod involved;
 mod machine;
 mod names;
+mod options;
+mod parts;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tree;
+mod watch;
+mod wiring;
 
-pub use machine::Events;
 pub(crate) use machine::OnEvents;
+pub use options::{Control, Events};
+pub use text::HandlerText;

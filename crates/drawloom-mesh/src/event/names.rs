@@ -53,7 +53,7 @@ pub(super) fn invocations<'a>(names: impl Iterator<Item = &'a String>) -> Vec<St
 }
 
 /// A name with everything replaced that an identifier cannot have.
-fn identifier(name: &str) -> String {
+pub(super) fn identifier(name: &str) -> String {
     let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
         text.insert(0, '_');

@@ -5,7 +5,7 @@
 
 mod kernels;
 
-use drawloom_mesh::{Backend, Dat, Events, Executor, Global, Layout, Map, Mesh, Mode, Program, Set, Threads};
+use drawloom_mesh::{Backend, Control, Dat, Events, Executor, Global, Layout, Map, Mesh, Mode, Program, Set, Threads};
 use fastrand::Rng;
 
 /// What programs are made of: two sets, maps of one width between them, and a few dats and globals.
@@ -187,10 +187,15 @@ fn try_program<const A: usize>(seed: u64) {
         Executor::Random { seed },
         Executor::Delay { probability: 0.3, seed },
     ];
+    // And in every form, all of which keep to the protocol.
     let executor = executors[rng.usize(..executors.len())];
-    let mut run = program.start(Backend::Events(Events::new().executor(executor))).unwrap();
-    run.run().unwrap_or_else(|e| panic!("seed {seed} under {executor:?}: {e}"));
-    close(&run, "as messages");
+    let control = [Control::Plain, Control::Tree, Control::Quiescence][rng.usize(..3)];
+    let mut events = Events::new().executor(executor).control(control).checked();
+    events = if rng.bool() { events.prune() } else { events };
+    events = if rng.bool() { events.overlap() } else { events };
+    let mut run = program.start(Backend::Events(events)).unwrap();
+    run.run().unwrap_or_else(|e| panic!("seed {seed} under {events:?}: {e}"));
+    close(&run, &format!("as messages, {events:?}"));
 }
 
 #[test]

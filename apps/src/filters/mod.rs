@@ -1,0 +1,188 @@
+//! Streams in which it is not known how many items come of one: the programs of MERCATOR's repository, and some more.
+//!
+//! | file | programs |
+//! |---|---|
+//! | [`plain`] | EvenFilter, SplitFilter, ModFilter, AsyncFilter |
+//! | [`gains`] | SynthGain, SameTypePipe, InterruptSim |
+//! | [`regions`] | RegionSum, Taxi |
+//! | [`turns`] | LoopFilter, Mandelbrot |
+//! | [`by_hand`] | the same without a stream, as loops: what a stream is compared with |
+//! | [`number`] | the hash they use, and glibc's random numbers |
+//! | [`tally`] | what their sinks count |
+//!
+//! Each counts the items of its sinks and adds up their values, which must not depend on the width of vectors or the number of
+//! workers (except for SynthGain, whose gains depend on the place of an item in its vector).
+
+pub mod by_hand;
+mod gains;
+pub mod number;
+mod plain;
+mod regions;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod turns;
+
+use drawloom_runtime::Loom;
+use drawloom_stream::{Plan, Report, Result, Running, Settings, Source, Stream, source};
+
+use self::number::Rand;
+pub use self::tally::Tally;
+
+/// A program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum App {
+    /// Keeps the even hashes of the numbers below n.
+    EvenFilter,
+    /// Sends the hashes of n random numbers to one sink if they are even, and to another if they are odd.
+    SplitFilter,
+    /// Three filters in a row: multiples of 2, of 3, of 5, each of the hash of what the one before kept.
+    ModFilter,
+    /// The same on n random numbers, as three streams, each of which reads what the one before it has written.
+    AsyncFilter,
+    /// Five nodes with fixed gains: 0.25, 11.5, 0.125, 0.25, 0.5.
+    SynthGain,
+    /// Five nodes, each of which keeps the half of the identifiers that is lower.
+    ///
+    /// In the published program the identifiers of n inputs are `rand() % 10 * (1 << 20)`, as its macro has no parentheses;
+    /// so are ours.
+    SameTypePipe,
+    /// The pairs of numbers in n lines of text. The sum adds both numbers of each, in millionths.
+    Taxi,
+    /// ModFilter as one node that leads to itself.
+    LoopFilter,
+    /// The Mandelbrot set at n points, one iteration each time around. The sum adds the iterations of all points.
+    Mandelbrot,
+    /// Odd hashes, of each of which up to 39 items are made, of which the even hashes are kept.
+    InterruptSim,
+    /// The sums of the even hashes of n numbers in segments of random lengths. The sum adds the segments' sums.
+    RegionSum,
+}
+
+impl App {
+    /// All programs.
+    pub const ALL: [App; 11] = [
+        App::EvenFilter,
+        App::SplitFilter,
+        App::ModFilter,
+        App::AsyncFilter,
+        App::SynthGain,
+        App::SameTypePipe,
+        App::Taxi,
+        App::LoopFilter,
+        App::Mandelbrot,
+        App::InterruptSim,
+        App::RegionSum,
+    ];
+
+    /// The name in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            App::EvenFilter => "evenfilter",
+            App::SplitFilter => "splitfilter",
+            App::ModFilter => "modfilter",
+            App::AsyncFilter => "asyncfilter",
+            App::SynthGain => "synthgain",
+            App::SameTypePipe => "sametypepipe",
+            App::Taxi => "taxi",
+            App::LoopFilter => "loopfilter",
+            App::Mandelbrot => "mandelbrot",
+            App::InterruptSim => "interruptsim",
+            App::RegionSum => "regionsum",
+        }
+    }
+}
+
+/// How a program is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// How many inputs there are.
+    pub n: u64,
+    /// How many items a node sees at once.
+    pub width: usize,
+    /// How long segments are on average, in RegionSum.
+    pub mean_length: u64,
+    /// Whether items stay in order.
+    pub ordered: bool,
+    /// How many rounds of work there are for each item, in SynthGain and SameTypePipe.
+    pub work: u32,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self { n: 1_000_000, width: 128, mean_length: 128, ordered: false, work: 10 }
+    }
+}
+
+impl Request {
+    fn stream(&self, name: &str) -> Stream {
+        let stream = Stream::new(name).width(self.width);
+        if self.ordered { stream.ordered() } else { stream }
+    }
+
+    /// glibc's random numbers: in memory, unless there are very many.
+    fn random(&self, seed: u32) -> Source<u32> {
+        let numbers = Rand::new(seed).take(usize::try_from(self.n).unwrap_or(usize::MAX));
+        if self.n <= 1 << 28 { source::slice(numbers.collect::<Vec<u32>>()) } else { source::iter(numbers) }
+    }
+}
+
+/// A program that is ready to run, once.
+pub struct Program {
+    stages: Vec<Stage>,
+    sinks: Vec<(&'static str, Tally)>,
+}
+
+/// A stream of a program, made when the one before it has run.
+type Stage = Box<dyn FnOnce() -> Result<Plan> + Send>;
+
+/// What a program has done.
+pub struct Outcome {
+    /// The sinks with their names.
+    pub sinks: Vec<(&'static str, Tally)>,
+    /// What happened in each of its streams.
+    pub reports: Vec<Report>,
+}
+
+impl Program {
+    /// Makes a program.
+    ///
+    /// # Errors
+    /// When the request cannot be used, such as a width of zero.
+    pub fn new(app: App, request: &Request) -> Result<Self> {
+        match app {
+            App::EvenFilter => plain::even(request),
+            App::SplitFilter => plain::split(request),
+            App::ModFilter => plain::modulo(request),
+            App::AsyncFilter => plain::one_after_the_other(request),
+            App::SynthGain => gains::synthetic(request),
+            App::SameTypePipe => gains::same_type(request),
+            App::InterruptSim => gains::interrupted(request),
+            App::RegionSum => regions::sums(request),
+            App::Taxi => regions::taxi(request),
+            App::LoopFilter => turns::modulo(request),
+            App::Mandelbrot => turns::mandelbrot(request),
+        }
+    }
+
+    /// A program of one stream.
+    fn of(stream: Stream, sinks: Vec<(&'static str, Tally)>) -> Result<Self> {
+        let plan = stream.plan()?;
+        Ok(Self { stages: vec![Box::new(move || Ok(plan))], sinks })
+    }
+
+    /// Runs it, and waits for the end. `watch` sees each stream as it runs.
+    ///
+    /// # Errors
+    /// When a stream fails.
+    pub fn run(self, loom: &Loom, workers: usize, mut watch: impl FnMut(&Running)) -> Result<Outcome> {
+        let settings = Settings::new().workers(workers);
+        let mut reports = Vec::new();
+        for stage in self.stages {
+            let running = stage()?.start(loom, &settings)?;
+            watch(&running);
+            reports.push(running.wait()?);
+        }
+        Ok(Outcome { sinks: self.sinks, reports })
+    }
+}

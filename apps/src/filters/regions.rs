@@ -1,0 +1,139 @@
+//! Parents and their elements.
+
+use std::sync::Arc;
+
+use drawloom_stream::{Result, source};
+
+use super::number::munge;
+use super::{Program, Request, Tally};
+
+/// A piece of the numbers below n.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// The first number.
+    pub start: u32,
+    /// The first number after it.
+    pub end: u32,
+}
+
+/// Cuts n numbers into segments of random lengths, from none to twice the mean.
+pub(super) fn segments(n: u64, mean: u64) -> Vec<Segment> {
+    // Numbers are of 32 bits, and a mean of zero would never come to an end.
+    let (n, mean) = (n.min(u64::from(u32::MAX)), mean.clamp(1, u64::from(u32::MAX)));
+    let mut segments = Vec::new();
+    let mut start = 0_u64;
+    while start < n {
+        let length = u64::from(munge(segments.len() as u32)) % (2 * mean + 1);
+        let end = n.min(start + length);
+        segments.push(Segment { start: start as u32, end: end as u32 });
+        start = end;
+    }
+    segments
+}
+
+/// The sum and number of even hashes in a segment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evens {
+    count: u64,
+    sum: u64,
+}
+
+/// One sum for each segment, those without elements included.
+pub(super) fn sums(request: &Request) -> Result<Program> {
+    let mut stream = request.stream("regionsum");
+    let segments = segments(request.n, request.mean_length);
+    let segments = stream.source("segments", source::slice(segments));
+    let (_, elements) = stream.enumerate("elements", segments, |segment: &Segment| segment.start..segment.end);
+    let hashes = stream.node("hash", elements).select(|number: u32| {
+        let hash = munge(number);
+        (hash, hash & 1 == 0)
+    });
+    let sums = stream.node("acc", hashes).aggregate(
+        Evens::default,
+        |evens, hash| {
+            evens.count += 1;
+            evens.sum += u64::from(*hash);
+        },
+        |evens| evens,
+    );
+    let tally = Tally::add(&mut stream, "sink", sums, |evens: &Evens| {
+        // The count is part of the result, though only the sums are added up.
+        std::hint::black_box(evens.count);
+        evens.sum
+    });
+    Program::of(stream, vec![("sink", tally)])
+}
+
+/// The most pairs in a line of Taxi.
+const MOST_PAIRS: u32 = 20;
+
+/// A line of text: a tag, and pairs of numbers in brackets.
+fn line(tag: u32) -> String {
+    let pairs = munge(tag) % (MOST_PAIRS + 1);
+    let millionths = |n: u32, below: u32| munge(n) % below;
+    let text = (0..pairs).map(|pair| {
+        let (a, b) = (millionths(tag ^ (2 * pair), 180_000_000), millionths(!tag ^ (2 * pair + 1), 90_000_000));
+        let number = |n: u32| format!("{}.{:06}", n / 1_000_000, n % 1_000_000);
+        format!("[{},{}]", number(a), number(b))
+    });
+    format!("{tag},\"[{}]\"", text.collect::<Vec<_>>().join(","))
+}
+
+/// A pair of numbers, and the tag of its line.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    tag: u32,
+    second: f64,
+    first: f64,
+}
+
+/// The two numbers after a bracket.
+fn parse(text: &str) -> Option<(f64, f64)> {
+    let (pair, _) = text.split_once(']')?;
+    let (first, second) = pair.split_once(',')?;
+    Some((first.parse().ok()?, second.parse().ok()?))
+}
+
+/// A line of text, shared by all who look at it.
+type Line = (u32, Arc<str>);
+
+/// The pairs of numbers in lines of text.
+pub(super) fn taxi(request: &Request) -> Result<Program> {
+    let mut stream = request.stream("taxi");
+    let lines = stream.source("lines", source::indexed(request.n, |i| (i as u32, Arc::from(line(i as u32)))));
+    let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| 0..text.len() as u32);
+    let brackets = stream.node("brackets", places).channel::<u32>("out", 1).run(move |run, out| {
+        let parent = run.parent(region);
+        let text = parent.1.as_bytes();
+        for at in run.items() {
+            let next = text.get(*at as usize + 1);
+            if text[*at as usize] == b'[' && next.is_some_and(|c| c.is_ascii_digit()) {
+                out.push(*at);
+            }
+        }
+    });
+    let pairs = stream.node("pairs", brackets).aggregate_channel::<Pair>("out", 1).run(move |run, out| {
+        let parent = run.parent(region);
+        for at in run.items() {
+            if let Some((first, second)) = parent.1.get(*at as usize + 1..).and_then(parse) {
+                out.push(Pair { tag: parent.0, second, first });
+            }
+        }
+    });
+    let tally = Tally::add(&mut stream, "sink", pairs, |pair: &Pair| {
+        std::hint::black_box(pair.tag);
+        (pair.first * 1e6).round() as u64 + (pair.second * 1e6).round() as u64
+    });
+    Program::of(stream, vec![("sink", tally)])
+}
+
+/// What Taxi gives, computed line after line.
+#[cfg(test)]
+pub(super) fn taxi_directly(n: u32) -> (u64, u128) {
+    let pairs = (0..n).flat_map(|tag| {
+        let line = line(tag);
+        let starts: Vec<usize> = line.match_indices('[').map(|(at, _)| at + 1).collect();
+        starts.into_iter().filter_map(|at| parse(&line[at..])).collect::<Vec<_>>()
+    });
+    pairs.fold((0, 0), |(count, sum), (a, b)| (count + 1, sum + ((a * 1e6).round() + (b * 1e6).round()) as u128))
+}

@@ -1,0 +1,229 @@
+//! `drawloom bench stream`: how fast streams are, beside loops written by hand and rayon.
+
+use std::time::Instant;
+
+use clap::Args;
+use drawloom_apps::filters::by_hand;
+use drawloom_apps::filters::number::{Divisor, munge};
+use drawloom_apps::filters::{App, Program, Request};
+use drawloom_runtime::Loom;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::number::{all_workers, integer, workers};
+use crate::output::{self, Output};
+
+/// The mean lengths of segments.
+const LENGTHS: [u64; 7] = [4, 16, 64, 128, 129, 512, 4096];
+
+/// Measure streams: filters and regions, beside loops written by hand and rayon
+///
+/// Prints one line of JSON for each measurement; times are the best of several runs. `loop` is a loop on one core, block
+/// after block, with the same wide instructions; `copy` copies as many numbers as the filters read; `rayon` does the same
+/// job with parallel iterators.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drawloom bench stream                     everything, on one worker and on every core
+  drawloom bench stream --n 1e7 --width 1024")]
+pub(crate) struct Arguments {
+    /// How many inputs
+    #[arg(long, default_value = "1e8", value_parser = integer, value_name = "N")]
+    n: u64,
+    /// How many items a node sees at once
+    #[arg(long, default_value = "1024", value_parser = integer, value_name = "W")]
+    width: u64,
+    /// How many workers; by default one, and then as many as there are cores
+    #[arg(long, value_parser = workers, value_name = "K")]
+    workers: Option<usize>,
+    /// How often each measurement is repeated; the best counts
+    #[arg(long, default_value = "3", value_parser = integer, value_name = "N")]
+    repeat: u64,
+}
+
+/// One measurement.
+#[derive(Serialize)]
+struct Line {
+    bench: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<&'static str>,
+    n: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<u64>,
+    workers: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_length: Option<u64>,
+    outputs: u64,
+    seconds: f64,
+    million_items_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gigabytes_per_second: Option<f64>,
+}
+
+/// What is measured, and where the lines go.
+struct Bench<'a> {
+    arguments: &'a Arguments,
+    output: &'a mut Output,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
+    let mut counts = arguments.workers.map_or_else(|| vec![1, all_workers()], |workers| vec![workers]);
+    counts.dedup();
+    let mut bench = Bench { arguments, output };
+    match bench.all(&counts) {
+        Ok(()) => Exit::Valid,
+        Err(why) => {
+            output::complain(format_args!("bench stream: {why}"));
+            Exit::Unusable
+        }
+    }
+}
+
+impl Bench<'_> {
+    fn all(&mut self, counts: &[usize]) -> Result<(), String> {
+        let n = self.arguments.n;
+        let numbers = by_hand::random(usize::try_from(n).map_err(|_| format!("{n} numbers are too many"))?);
+        self.measure("copy", Some("copy"), 1, None, || {
+            let mut copy = vec![0_u32; 1 << 20];
+            for chunk in numbers.chunks(1 << 20) {
+                copy[..chunk.len()].copy_from_slice(chunk);
+                std::hint::black_box(&copy);
+            }
+            Ok(n)
+        })?;
+        self.measure("evenfilter", Some("loop"), 1, None, || Ok(by_hand::even_filter(n).0))?;
+        self.measure("modfilter", Some("loop"), 1, None, || Ok(by_hand::mod_filter(n).0))?;
+        self.measure("splitfilter", Some("loop"), 1, None, || Ok(by_hand::split_filter(&numbers).0.0))?;
+        for length in LENGTHS {
+            let segments = by_hand::segments(n, length);
+            self.measure("regionsum", Some("loop"), 1, Some(length), || Ok(by_hand::region_sum(&segments).0))?;
+        }
+        for &workers in counts {
+            let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
+            for app in [App::EvenFilter, App::ModFilter, App::SplitFilter] {
+                self.stream(&loom, app, workers, None)?;
+            }
+            for length in LENGTHS {
+                self.stream(&loom, App::RegionSum, workers, Some(length))?;
+            }
+            self.stream(&loom, App::Taxi, workers, None)?;
+            drop(loom);
+            let pool = ThreadPoolBuilder::new().num_threads(workers).build().map_err(|error| error.to_string())?;
+            self.rayon(&pool, workers, &numbers)?;
+        }
+        Ok(())
+    }
+
+    fn stream(&mut self, loom: &Loom, app: App, workers: usize, length: Option<u64>) -> Result<(), String> {
+        let width = usize::try_from(self.arguments.width).map_err(|_| "the width is too large".to_owned())?;
+        // A line of text is about as much work as two hundred numbers.
+        let n = if app == App::Taxi { self.arguments.n / 200 } else { self.arguments.n };
+        let request = Request { n, width, mean_length: length.unwrap_or(128), ..Request::default() };
+        let mut best = f64::INFINITY;
+        let mut outputs = 0;
+        for _ in 0..self.arguments.repeat.max(1) {
+            let program = Program::new(app, &request).map_err(|error| error.to_string())?;
+            let start = Instant::now();
+            let outcome = program.run(loom, workers, |_| ()).map_err(|error| error.to_string())?;
+            best = best.min(start.elapsed().as_secs_f64());
+            outputs = outcome.sinks[0].1.outputs();
+        }
+        self.line(app.name(), None, workers, length, n, outputs, best);
+        Ok(())
+    }
+
+    /// The same with parallel iterators.
+    fn rayon(&mut self, pool: &ThreadPool, workers: usize, numbers: &[u32]) -> Result<(), String> {
+        let n = self.arguments.n;
+        let even = |hash: &u32| hash & 1 == 0;
+        self.measure("evenfilter", Some("rayon"), workers, None, || {
+            Ok(pool.install(|| total((0..n).into_par_iter().map(|i| munge(i as u32)).filter(even).map(one)).0))
+        })?;
+        let [two, three, five] = [2, 3, 5].map(Divisor::new);
+        self.measure("modfilter", Some("rayon"), workers, None, || {
+            let chain = (0..n).into_par_iter().map(|i| munge(2 * i as u32)).filter(|v| two.divides(*v));
+            let chain = chain.map(munge).filter(|v| three.divides(*v)).map(munge).filter(|v| five.divides(*v));
+            Ok(pool.install(|| total(chain.map(one)).0))
+        })?;
+        self.measure("splitfilter", Some("rayon"), workers, None, || {
+            let hashes = numbers.par_iter().map(|x| munge(*x));
+            let both = hashes.fold(
+                || ((0_u64, 0_u64), (0_u64, 0_u64)),
+                |(accept, reject), v| {
+                    let add = |(n, sum): (u64, u64)| (n + 1, sum + u64::from(v));
+                    if v & 1 == 0 { (add(accept), reject) } else { (accept, add(reject)) }
+                },
+            );
+            let add = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
+            let both = pool.install(|| both.reduce(Default::default, |a, b| (add(a.0, b.0), add(a.1, b.1))));
+            Ok(std::hint::black_box(both).0.0)
+        })?;
+        for length in LENGTHS {
+            let segments = by_hand::segments(n, length);
+            self.measure("regionsum", Some("rayon"), workers, Some(length), || {
+                let sums = segments.par_iter().map(|segment| (1, by_hand::segment_sum(*segment).1));
+                Ok(pool.install(|| total(sums)).0)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn measure(
+        &mut self,
+        bench: &'static str,
+        peer: Option<&'static str>,
+        workers: usize,
+        length: Option<u64>,
+        mut work: impl FnMut() -> Result<u64, String>,
+    ) -> Result<(), String> {
+        let mut best = f64::INFINITY;
+        let mut outputs = 0;
+        for _ in 0..self.arguments.repeat.max(1) {
+            let start = Instant::now();
+            outputs = std::hint::black_box(work()?);
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        self.line(bench, peer, workers, length, self.arguments.n, outputs, best);
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn line(
+        &mut self,
+        bench: &'static str,
+        peer: Option<&'static str>,
+        workers: usize,
+        mean_length: Option<u64>,
+        n: u64,
+        outputs: u64,
+        seconds: f64,
+    ) {
+        let rate = n as f64 / seconds.max(1e-9);
+        // What is read: four bytes for each number.
+        let bytes = matches!(peer, Some("copy" | "loop")).then_some(4.0 * rate / 1e9);
+        self.output.json(&Line {
+            bench,
+            peer,
+            n,
+            width: peer.is_none().then_some(self.arguments.width),
+            workers,
+            mean_length,
+            outputs,
+            seconds,
+            million_items_per_second: (rate / 1e4).round() / 100.0,
+            gigabytes_per_second: bytes.map(|bytes| (bytes * 100.0).round() / 100.0),
+        });
+        self.output.flush();
+    }
+}
+
+fn one(value: u32) -> (u64, u64) {
+    (1, u64::from(value))
+}
+
+/// How many there are, and their sum.
+fn total(items: impl ParallelIterator<Item = (u64, u64)>) -> (u64, u64) {
+    std::hint::black_box(items.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1)))
+}

@@ -1,0 +1,244 @@
+//! `drawloom run filters`: streams in which it is not known how many items come of one.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use drawloom_apps::filters::{App, Outcome, Program, Request};
+use drawloom_runtime::Loom;
+use drawloom_stream::{NodeReport, Running};
+use serde::Serialize;
+
+use super::bar::Bar;
+use crate::exit::Exit;
+use crate::number::{all_workers, integer, workers};
+use crate::output::{self, Output};
+
+/// How often the bar is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Run a stream of items through nodes that keep, drop or multiply them
+///
+/// Each node sees up to a vector of items at once, and runs with a full vector unless what it has is all it can get. The time
+/// is that of the run, with the making of queues; making random input is not part of it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drawloom run filters                                    three filters in a row, a million items
+  drawloom run filters --app modfilter --n 1e9            a billion, on every core
+  drawloom run filters --app regionsum --mean-length 16 --json
+  drawloom run filters --app synthgain --workers 1 --n 1e5
+
+Exit codes: 0 done, 1 the run failed, 2 an unusable setting.")]
+pub(crate) struct Arguments {
+    /// Which program
+    #[arg(long, value_enum, default_value_t, value_name = "APP")]
+    app: Name,
+    /// How many inputs
+    #[arg(long, default_value = "1e6", value_parser = integer, value_name = "N")]
+    n: u64,
+    /// How many items a node sees at once
+    #[arg(long, default_value = "128", value_parser = integer, value_name = "W")]
+    width: u64,
+    /// How many workers have a copy of the stream; by default as many as there are cores
+    #[arg(long, value_parser = workers, value_name = "K")]
+    workers: Option<usize>,
+    /// How long the segments of regionsum are on average
+    #[arg(long, default_value = "128", value_parser = integer, value_name = "L")]
+    mean_length: u64,
+    /// Rounds of work for each item of synthgain and sametypepipe
+    #[arg(long, default_value = "10", value_parser = integer, value_name = "ITERS")]
+    work: u64,
+    /// Keep the items in the order of the inputs
+    #[arg(long)]
+    ordered: bool,
+    /// Whether nodes may be compiled into one; no program has such nodes yet
+    #[arg(long, value_enum, default_value_t, value_name = "FUSE")]
+    fuse: Fuse,
+    /// Print one line of JSON, last
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whether nodes are compiled into one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Fuse {
+    /// Never
+    Off,
+    /// Where it is faster
+    #[default]
+    Auto,
+}
+
+/// The names of programs, as they are typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// The even hashes of numbers
+    Evenfilter,
+    /// Even hashes to one sink, odd ones to another
+    Splitfilter,
+    /// Three filters in a row
+    #[default]
+    Modfilter,
+    /// Three filters, one after the other
+    Asyncfilter,
+    /// Five nodes with fixed gains
+    Synthgain,
+    /// Five nodes that each keep the lower half
+    Sametypepipe,
+    /// Pairs of numbers in lines of text
+    Taxi,
+    /// Three filters as one node that leads to itself
+    Loopfilter,
+    /// Iterations at points, one each time around
+    Mandelbrot,
+    /// Items that become up to 39 items
+    Interruptsim,
+    /// Sums of segments
+    Regionsum,
+}
+
+impl From<Name> for App {
+    fn from(name: Name) -> App {
+        match name {
+            Name::Evenfilter => App::EvenFilter,
+            Name::Splitfilter => App::SplitFilter,
+            Name::Modfilter => App::ModFilter,
+            Name::Asyncfilter => App::AsyncFilter,
+            Name::Synthgain => App::SynthGain,
+            Name::Sametypepipe => App::SameTypePipe,
+            Name::Taxi => App::Taxi,
+            Name::Loopfilter => App::LoopFilter,
+            Name::Mandelbrot => App::Mandelbrot,
+            Name::Interruptsim => App::InterruptSim,
+            Name::Regionsum => App::RegionSum,
+        }
+    }
+}
+
+/// What was computed.
+#[derive(Serialize)]
+struct Line {
+    app: &'static str,
+    n: u64,
+    width: u64,
+    workers: usize,
+    outputs: Figure<u64>,
+    sum: Figure<u128>,
+    seconds: f64,
+    nodes: Vec<Node>,
+}
+
+/// One figure, or one for each sink where there are several.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Figure<T> {
+    One(T),
+    Each(BTreeMap<&'static str, T>),
+}
+
+#[derive(Serialize)]
+struct Node {
+    name: String,
+    inputs: u64,
+    runs: u64,
+    full_runs: u64,
+}
+
+impl From<&NodeReport> for Node {
+    fn from(node: &NodeReport) -> Self {
+        Self { name: node.name.clone(), inputs: node.inputs, runs: node.runs, full_runs: node.full_runs }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
+    let app = App::from(arguments.app);
+    let workers = arguments.workers.unwrap_or_else(all_workers);
+    let prepared = prepare(arguments, app, workers);
+    let (loom, program) = match prepared {
+        Ok(prepared) => prepared,
+        Err(why) => {
+            output::complain(format_args!("filters: {why}"));
+            return Exit::Unusable;
+        }
+    };
+    let bar = Bar::new(app.name(), arguments.n);
+    let start = Instant::now();
+    let outcome = program.run(&loom, workers, |running| watch(running, &bar, start));
+    let seconds = start.elapsed().as_secs_f64();
+    bar.clear();
+    match outcome {
+        Ok(outcome) => {
+            print(arguments, app, workers, seconds, &outcome, output);
+            Exit::Valid
+        }
+        Err(error) => {
+            output::complain(format_args!("filters: {error}"));
+            Exit::Invalid
+        }
+    }
+}
+
+fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Program), String> {
+    let size = |number: u64, what: &str| u32::try_from(number).map_err(|_| format!("{what} of {number} is too large"));
+    let request = Request {
+        n: arguments.n,
+        width: size(arguments.width, "a width")? as usize,
+        mean_length: arguments.mean_length,
+        ordered: arguments.ordered,
+        work: size(arguments.work, "a number of rounds")?,
+    };
+    let program = Program::new(app, &request).map_err(|error| error.to_string())?;
+    let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
+    Ok((loom, program))
+}
+
+/// Shows how far a stream is, until it is done.
+fn watch(running: &Running, bar: &Bar, start: Instant) {
+    while bar.is_shown() && !running.is_complete() {
+        let given = running.given();
+        let rate = given as f64 / start.elapsed().as_secs_f64().max(1e-9) / 1e6;
+        bar.show(given, format_args!("items, {rate:.0} M items/s"));
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn print(arguments: &Arguments, app: App, workers: usize, seconds: f64, outcome: &Outcome, output: &mut Output) {
+    if !arguments.json {
+        let rate = arguments.n as f64 / seconds.max(1e-9) / 1e6;
+        output.line(format_args!(
+            "{} of {} inputs, width {}, {workers} worker{}: {:.3} ms, {rate:.1} M items/s",
+            app.name(),
+            arguments.n,
+            arguments.width,
+            if workers == 1 { "" } else { "s" },
+            seconds * 1e3
+        ));
+        for (name, tally) in &outcome.sinks {
+            output.line(format_args!("  {name}: {} outputs, sum {}", tally.outputs(), tally.sum()));
+        }
+        for report in &outcome.reports {
+            output.text(report.table());
+        }
+        return;
+    }
+    let nodes = outcome.reports.iter().flat_map(|report| &report.nodes).filter(|node| !node.is_source);
+    output.json(&Line {
+        app: app.name(),
+        n: arguments.n,
+        width: arguments.width,
+        workers,
+        outputs: figure(outcome.sinks.iter().map(|(name, tally)| (*name, tally.outputs()))),
+        sum: figure(outcome.sinks.iter().map(|(name, tally)| (*name, tally.sum()))),
+        seconds,
+        nodes: nodes.map(Node::from).collect(),
+    });
+}
+
+fn figure<T>(sinks: impl Iterator<Item = (&'static str, T)>) -> Figure<T> {
+    let mut sinks: Vec<_> = sinks.collect();
+    match sinks.len() {
+        1 => Figure::One(sinks.remove(0).1),
+        _ => Figure::Each(sinks.into_iter().collect()),
+    }
+}

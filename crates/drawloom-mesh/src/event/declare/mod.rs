@@ -1,0 +1,271 @@
+//! Device types, messages and states: where everything is.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | this one | the graph type, its messages, and what names and members are called |
+//! | `set` | the device type of a set |
+//! | `program` | the device type with the control flow, and those of trees |
+
+mod program;
+mod set;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use drawloom_event::data::{Layout, Scalar, Tuple, Type};
+use drawloom_event::{GraphType, Handlers};
+
+use super::controller::Step;
+use super::involved::{Invocation, Through};
+use super::names::Names;
+use super::options::{Control, Events};
+use super::text::{HandlerText, check_form};
+use super::watch::{Watch, Watched};
+use super::wiring::Wiring;
+use crate::element::Kind;
+use crate::error::{Error, ErrorKind};
+use crate::kernel::site::ArgDecl;
+use crate::mesh::Mesh;
+use crate::mesh::store::Store;
+use crate::run::Trouble;
+pub(super) use set::ElementLayout;
+
+/// The five counts and masks of a loop in the state of a device, one after the other.
+pub(super) const COUNTS: [&str; 5] =
+    ["in_progress", "read_send_mask", "read_recv_count", "write_recv_count", "write_send_mask"];
+
+/// What an error of the message machine is to users of mesh programs.
+pub(super) fn of_events(error: drawloom_event::Error) -> Error {
+    Error::new(ErrorKind::Failed, error.to_string())
+}
+
+/// The type of one element of a dat, or of a global.
+pub(super) fn type_of(values: &dyn Store) -> Type {
+    let scalar = match values.kind() {
+        Kind::F32 => Scalar::F32,
+        Kind::F64 => Scalar::F64,
+        Kind::I32 => Scalar::I32,
+        Kind::U32 => Scalar::U32,
+        Kind::I64 => Scalar::I64,
+        Kind::Bool => Scalar::Bool,
+        Kind::Plain { .. } => {
+            // Its bytes, in words of its alignment.
+            let word = [Scalar::U8, Scalar::U16, Scalar::U32, Scalar::U64]
+                .into_iter()
+                .find(|word| word.size() == values.align().min(8))
+                .unwrap_or(Scalar::U64);
+            return Type::array(word, values.bytes_each() / word.size());
+        }
+    };
+    if values.dim() == 1 { scalar.into() } else { Type::array(scalar, values.dim()) }
+}
+
+/// The name and type of the place where contributions to a global are collected.
+pub(super) fn pad(mesh: &Mesh, names: &Names, arg: &ArgDecl) -> Option<(String, Type)> {
+    let ArgDecl::Global { global, payload, present: true, .. } = *arg else { return None };
+    let of = |global: u32| type_of(&*mesh.globals[global as usize].values);
+    Some(match payload {
+        None => (names.global(global), of(global)),
+        Some(payload) => {
+            let both = Tuple::new().with("value", of(global)).with("payload", of(payload));
+            (format!("{}_with_{}", names.global(global), names.globals[payload as usize]), both.into())
+        }
+    })
+}
+
+pub(super) fn buffer(invocation: &str, arg: usize) -> String {
+    format!("{invocation}_arg{arg}_buffer")
+}
+
+/// The message with what is written to one element of a dat, or to several if they are not sent in parts.
+fn message_of(names: &Names, write: &Through, in_parts: bool) -> String {
+    match write.whole && !in_parts {
+        true => format!("{}_x{}", names.dat(write.dat), write.columns),
+        false => names.dat(write.dat),
+    }
+}
+
+/// Everything that is declared for a program.
+pub(super) struct Declared {
+    pub(super) graph_type: Arc<GraphType>,
+    pub(super) names: Names,
+    pub(super) invocations: Arc<Vec<Invocation>>,
+    pub(super) wirings: Vec<Wiring>,
+    pub(super) elements: Vec<ElementLayout>,
+    pub(super) controller: Layout,
+    /// The number of the last step of the program.
+    pub(super) last_step: u32,
+    /// How often each repetition runs.
+    pub(super) run_counts: Vec<u64>,
+    pub(super) watch: Option<Arc<Watch>>,
+}
+
+/// What declarations are made from.
+struct Declaring<'a> {
+    mesh: &'a Arc<Mesh>,
+    names: &'a Names,
+    options: &'a Events,
+    invocations: &'a Arc<Vec<Invocation>>,
+    wirings: &'a [Wiring],
+    graph: &'a Layout,
+    /// Where handlers are to have C text, what is given for it.
+    text: Option<&'a HandlerText>,
+    messages: &'a BTreeMap<String, Layout>,
+    /// Where constants are among the properties of the graph.
+    constants: Vec<Option<usize>>,
+}
+
+/// Members that are declared once, however often they are asked for.
+#[derive(Default)]
+struct Members(Vec<(String, Type)>);
+
+impl Members {
+    fn add(&mut self, name: String, ty: Type) {
+        if !self.0.iter().any(|(known, _)| *known == name) {
+            self.0.push((name, ty));
+        }
+    }
+
+    fn layout(self) -> Result<Layout, Error> {
+        let add = |tuple: Tuple, (name, ty): (String, Type)| tuple.with(name, ty);
+        Layout::new(self.0.into_iter().fold(Tuple::new(), add)).map_err(of_events)
+    }
+}
+
+/// Offsets of members, by name.
+fn offset(layout: &Layout, name: &str) -> Result<usize, Error> {
+    layout.offset_of(name).map_err(of_events)
+}
+
+/// Declares the graph type of a program.
+pub(super) fn declare(
+    mesh: &Arc<Mesh>,
+    options: &Events,
+    invocations: Vec<Invocation>,
+    (steps, runs): (Vec<Step>, usize),
+    (id, text): (&str, Option<&HandlerText>),
+    trouble: &Arc<Trouble>,
+) -> Result<Declared, Error> {
+    let (invocations, names) = (Arc::new(invocations), Names::new(mesh));
+    let wirings: Vec<Wiring> = invocations.iter().map(|loops| Wiring::new(mesh, loops, options)).collect();
+    let graph = graph_properties(mesh, &names, &invocations, runs)?;
+    let messages = messages(mesh, &names, &invocations, options)?;
+    let constants = constants(mesh, &names, &graph)?;
+    let all = Declaring {
+        mesh,
+        names: &names,
+        options,
+        invocations: &invocations,
+        wirings: &wirings,
+        graph: &graph,
+        text,
+        messages: &messages,
+        constants,
+    };
+    let watch = options.checked.then(|| Arc::new(Watch::new(mesh, &invocations, options)));
+    let watched = |handlers: Arc<dyn Handlers>, what: Watched| -> Arc<dyn Handlers> {
+        match &watch {
+            Some(watch) => watch.over(handlers, what),
+            None => handlers,
+        }
+    };
+    let mut builder = GraphType::builder(id).properties(graph.clone());
+    if let Some(text) = text {
+        check_form(options)?;
+        builder = builder.shared_code(text.shared_code(&invocations, &steps)?);
+    }
+    for (name, layout) in &messages {
+        builder = builder.message(name, layout.clone());
+    }
+    let mut elements = Vec::new();
+    for set in 0..mesh.sets.len() as u32 {
+        let (layout, device, handlers) = set::declare_set(&all, set)?;
+        elements.push(layout);
+        let handlers = watched(Arc::clone(&handlers) as Arc<dyn Handlers>, Watched::Elements(handlers));
+        builder = builder.device(device.shared_handlers(handlers));
+    }
+    if options.control == Control::Tree {
+        for (number, invocation) in invocations.iter().enumerate() {
+            for (device, handlers) in program::declare_tree(&all, invocation)? {
+                builder = builder.device(device.shared_handlers(watched(handlers, Watched::Relay(number))));
+            }
+        }
+    }
+    let last_step = steps.len() as u32 - 1;
+    let mut run_counts = vec![0; runs.max(1)];
+    for step in &steps {
+        if let Step::AfterRuns { run, count, .. } = step {
+            run_counts[*run] = *count;
+        }
+    }
+    let (state, device, handlers) = program::declare_program(&all, steps, runs, trouble)?;
+    let handlers = watched(Arc::clone(&handlers) as Arc<dyn Handlers>, Watched::Program(handlers));
+    let graph_type = builder.device(device.shared_handlers(handlers)).build().map_err(of_events)?;
+    Ok(Declared { graph_type, names, invocations, wirings, elements, controller: state, last_step, run_counts, watch })
+}
+
+/// The properties of the graph.
+fn graph_properties(mesh: &Mesh, names: &Names, invocations: &[Invocation], runs: usize) -> Result<Layout, Error> {
+    let mut graph = Members::default();
+    for (number, global) in mesh.globals.iter().enumerate().filter(|(_, global)| global.constant) {
+        graph.add(names.global(number as u32), type_of(&*global.values));
+    }
+    for set in 0..mesh.sets.len() as u32 {
+        graph.add(names.length(set), Scalar::U32.into());
+    }
+    for invocation in invocations {
+        graph.add(format!("{}_total_responding_devices", invocation.name), Scalar::U32.into());
+    }
+    graph.add("run_counts".to_owned(), Type::array(Scalar::U64, runs.max(1)));
+    graph.layout()
+}
+
+/// The messages, by name.
+fn messages(
+    mesh: &Mesh,
+    names: &Names,
+    invocations: &[Invocation],
+    options: &Events,
+) -> Result<BTreeMap<String, Layout>, Error> {
+    let mut messages: BTreeMap<String, Layout> = BTreeMap::new();
+    messages.insert("execute".to_owned(), Layout::empty());
+    messages.insert("control".to_owned(), Layout::empty());
+    for invocation in invocations {
+        let mut begin = Members::default();
+        for (_, global) in invocation.told(mesh) {
+            begin.add(names.global(global), type_of(&*mesh.globals[global as usize].values));
+        }
+        messages.insert(format!("{}_begin", invocation.name), begin.layout()?);
+        let mut end = Members::default();
+        for arg in invocation.contributions() {
+            let (name, ty) = pad(mesh, names, &invocation.decl.args[arg]).expect("a contribution has a pad");
+            end.add(name, ty);
+        }
+        messages.insert(format!("{}_end", invocation.name), end.layout()?);
+        let reads = invocation.reads.iter().map(|read| Through { whole: false, ..*read });
+        for through in reads.chain(invocation.writes.iter().copied()) {
+            let element = type_of(&*mesh.dats[through.dat as usize].values);
+            let mut value = Members::default();
+            let whole = through.whole && !options.prune;
+            value.add("value".to_owned(), if whole { Type::array(element, through.columns) } else { element });
+            messages.insert(message_of(names, &through, options.prune), value.layout()?);
+        }
+    }
+    Ok(messages)
+}
+
+/// Where constants are among the properties of the graph.
+fn constants(mesh: &Mesh, names: &Names, graph: &Layout) -> Result<Vec<Option<usize>>, Error> {
+    let of = |(number, global): (usize, &crate::mesh::declare::GlobalDecl)| {
+        global.constant.then(|| offset(graph, &names.global(number as u32))).transpose()
+    };
+    mesh.globals.iter().enumerate().map(of).collect()
+}
+
+/// The name of the pin where what a loop writes arrives.
+pub(super) fn write_pin(invocation: &Invocation, names: &Names, write: &Through, in_parts: bool) -> String {
+    let first = invocation.writes.iter().find(|other| other.dat == write.dat).expect("this one, if no other");
+    let alike = in_parts || (first.whole, first.columns) == (write.whole, write.columns);
+    let extra = if alike { String::new() } else { format!("_x{}", write.columns) };
+    format!("{}_{}{extra}_write_recv", invocation.name, names.dat(write.dat))
+}

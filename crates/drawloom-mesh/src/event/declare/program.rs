@@ -1,0 +1,141 @@
+//! The device type with the control flow, and those of the trees between it and the elements.
+
+use std::sync::Arc;
+
+use drawloom_event::data::{Layout, Scalar, Type};
+use drawloom_event::graph::DeviceTypeBuilder;
+use drawloom_event::{Code, DeviceType, Handlers, InputPin, OutputPin};
+
+use super::{Declaring, Members, offset, pad, type_of};
+use crate::error::Error;
+use crate::event::apart::waits;
+use crate::event::controller::{Controller, Enders, Step};
+use crate::event::involved::Invocation;
+use crate::event::options::Control;
+use crate::event::text::{ProgramWords, program_words};
+use crate::event::tree::{Gathering, Passing};
+use crate::kernel::args::Folding;
+use crate::run::Trouble;
+
+/// Declares the device with the control flow.
+pub(super) fn declare_program(
+    all: &Declaring<'_>,
+    steps: Vec<Step>,
+    runs: usize,
+    trouble: &Arc<Trouble>,
+) -> Result<(Layout, DeviceTypeBuilder, Arc<Controller>), Error> {
+    let Declaring { mesh, names, options, invocations, .. } = *all;
+    let mut state = Members::default();
+    for name in ["pc", "invocation_index", "phase", "busy"] {
+        state.add(name.to_owned(), Scalar::U32.into());
+    }
+    for name in ["under_way", "end_received"] {
+        state.add(name.to_owned(), Type::array(Scalar::U32, invocations.len().max(1)));
+    }
+    state.add("runs".to_owned(), Type::array(Scalar::U64, runs.max(1)));
+    for (number, global) in mesh.globals.iter().enumerate().filter(|(_, global)| !global.constant) {
+        state.add(names.global(number as u32), type_of(&*global.values));
+    }
+    let state = state.layout()?;
+    let globals: Vec<Option<usize>> =
+        (0..mesh.globals.len() as u32).map(|global| state.offset_of(&names.global(global)).ok()).collect();
+    let mut device = DeviceType::builder("controller").state(state.clone());
+    let words = all.text.map(|_| program_words(mesh, names, invocations, &steps));
+    let code = |of: &dyn Fn(&ProgramWords) -> &String| words.as_ref().map_or(String::new(), |words| of(words).clone());
+    for (number, invocation) in invocations.iter().enumerate() {
+        let message = format!("{}_end", invocation.name);
+        device = device.input(InputPin::new(message.clone(), message).with_code(code(&|words| &words.ends[number])));
+    }
+    device = device.output(OutputPin::new("control", "control").with_code(code(&|words| &words.control)));
+    for (number, invocation) in invocations.iter().enumerate() {
+        let message = format!("{}_begin", invocation.name);
+        device =
+            device.output(OutputPin::new(message.clone(), message).with_code(code(&|words| &words.begins[number])));
+    }
+    device = device.code(Code { ready: code(&|words| &words.ready), ..Code::default() });
+    let begins = |invocation: &Invocation| -> Result<Vec<(usize, usize, usize)>, Error> {
+        let layout = &all.messages[&format!("{}_begin", invocation.name)];
+        let told = invocation.told(mesh).into_iter().map(|(_, global)| {
+            let size = mesh.globals[global as usize].values.bytes_each();
+            let from = globals[global as usize].expect("it is no constant");
+            Ok((from, offset(layout, &names.global(global))?, size))
+        });
+        told.collect()
+    };
+    let controller = Controller {
+        mesh: Arc::clone(mesh),
+        pc: offset(&state, "pc")?,
+        invocation_index: offset(&state, "invocation_index")?,
+        phase: offset(&state, "phase")?,
+        busy: offset(&state, "busy")?,
+        under_way: offset(&state, "under_way")?,
+        end_received: offset(&state, "end_received")?,
+        runs: offset(&state, "runs")?,
+        constants: all.constants.clone(),
+        globals: globals.clone(),
+        begins: invocations.iter().map(begins).collect::<Result<_, _>>()?,
+        ends: invocations.iter().map(|invocation| contributions(all, invocation)).collect::<Result<_, _>>()?,
+        enders: invocations.iter().map(|invocation| enders(all, invocation)).collect::<Result<_, _>>()?,
+        run_counts: offset(all.graph, "run_counts")?,
+        invocations: Arc::clone(invocations),
+        waits: options.overlap.then(|| waits(mesh, &steps, invocations)),
+        steps,
+        trouble: Arc::clone(trouble),
+    };
+    Ok((state, device, Arc::new(controller)))
+}
+
+/// How the end of a loop is known.
+fn enders(all: &Declaring<'_>, invocation: &Invocation) -> Result<Enders, Error> {
+    Ok(match all.options.control {
+        Control::Plain | Control::Tree => {
+            Enders::Messages(offset(all.graph, &format!("{}_total_responding_devices", invocation.name))?)
+        }
+        Control::Quiescence => Enders::Quiet,
+    })
+}
+
+/// The arguments of a loop that contribute to globals, and where they are in a message at its end.
+fn contributions(all: &Declaring<'_>, invocation: &Invocation) -> Result<Vec<(usize, usize, Folding)>, Error> {
+    let layout = &all.messages[&format!("{}_end", invocation.name)];
+    let foldings = invocation.decl.body.foldings();
+    let parts = invocation.contributions().into_iter().map(|arg| {
+        let (name, _) = pad(all.mesh, all.names, &invocation.decl.args[arg]).expect("a contribution has a pad");
+        Ok((arg, offset(layout, &name)?, foldings[arg].expect("a contribution can be folded")))
+    });
+    parts.collect()
+}
+
+/// A device type of a tree, and what it does.
+type Relay = (DeviceTypeBuilder, Arc<dyn Handlers>);
+
+/// Declares the devices that pass on the word to begin a loop, and those that gather the words of its end.
+pub(super) fn declare_tree(all: &Declaring<'_>, invocation: &Invocation) -> Result<[Relay; 2], Error> {
+    let (begin, end) = (format!("{}_begin", invocation.name), format!("{}_end", invocation.name));
+    let pins = |device: DeviceTypeBuilder, name: &String| {
+        device.input(InputPin::new(name.clone(), name.clone())).output(OutputPin::new(name.clone(), name.clone()))
+    };
+    let message = &all.messages[&begin];
+    let mut state = Members::default();
+    state.add("waits".to_owned(), Scalar::U32.into());
+    state.add("message".to_owned(), message.tuple().clone().into());
+    let state = state.layout()?;
+    let passing =
+        Passing { waits: offset(&state, "waits")?, message: offset(&state, "message")?, size: message.size() };
+    let passes = pins(DeviceType::builder(format!("tree_{begin}")).state(state), &begin);
+    let message = &all.messages[&end];
+    let (mut properties, mut state) = (Members::default(), Members::default());
+    properties.add("end_total".to_owned(), Scalar::U32.into());
+    state.add("end_received".to_owned(), Scalar::U32.into());
+    state.add("message".to_owned(), message.tuple().clone().into());
+    let (properties, state) = (properties.layout()?, state.layout()?);
+    let at = offset(&state, "message")?;
+    let parts = contributions(all, invocation)?.into_iter().map(|(_, from, folding)| (from, at + from, folding));
+    let gathering = Gathering {
+        total: offset(&properties, "end_total")?,
+        received: offset(&state, "end_received")?,
+        parts: parts.collect(),
+    };
+    let gathers = pins(DeviceType::builder(format!("tree_{end}")).properties(properties).state(state), &end);
+    Ok([(passes, Arc::new(passing)), (gathers, Arc::new(gathering))])
+}

@@ -1,0 +1,75 @@
+//! A program compiled to a graph type, and its instance for its own sake, to be written to a file.
+
+use std::sync::Arc;
+
+use drawloom_event::Instance;
+
+use super::connect::connect;
+use super::controller::steps;
+use super::declare::{Declared, declare};
+use super::involved::Invocation;
+use super::names::invocations;
+use super::options::Events;
+use super::text::HandlerText;
+use crate::error::{Error, ErrorKind};
+use crate::kernel::site::{Access, ArgDecl};
+use crate::mesh::Mesh;
+use crate::program::Program;
+use crate::program::statement::{LoopDecl, Statement};
+use crate::run::{Trouble, for_each_loop};
+
+/// A handler of the published form can name so many output pins.
+const MOST_PINS: usize = 32;
+
+/// Compiles a program to a graph type with a name.
+pub(super) fn compiled(
+    mesh: &Arc<Mesh>,
+    statements: &[Statement],
+    events: &Events,
+    (id, text): (&str, Option<&HandlerText>),
+    trouble: &Arc<Trouble>,
+) -> Result<Declared, Error> {
+    let mut loops: Vec<Arc<LoopDecl>> = Vec::new();
+    for_each_loop(statements, &mut |decl| loops.push(Arc::clone(decl)));
+    let lasting = if events.prune { never_changed(mesh, &loops) } else { vec![false; mesh.dats.len()] };
+    let names = invocations(loops.iter().map(|decl| &decl.invocation));
+    let of = |(name, decl): (String, &Arc<LoopDecl>)| {
+        Invocation::new(mesh, name, Arc::clone(decl), |dat| lasting[dat as usize])
+    };
+    let list: Vec<Invocation> = names.into_iter().zip(&loops).map(of).collect();
+    declare(mesh, events, list, steps(statements, &loops), (id, text), trouble)
+}
+
+/// Which dats no loop changes.
+fn never_changed(mesh: &Mesh, loops: &[Arc<LoopDecl>]) -> Vec<bool> {
+    let mut lasting = vec![true; mesh.dats.len()];
+    for arg in loops.iter().flat_map(|decl| &decl.args) {
+        if let ArgDecl::Dat { dat, access, present: true, .. } = *arg
+            && access != Access::Read
+        {
+            lasting[dat as usize] = false;
+        }
+    }
+    lasting
+}
+
+impl Program {
+    /// The program as a graph of devices in the plain form, whose graph type has the given name: to be written to a file, or
+    /// to bind a file to. The graph type does not depend on the sizes of sets, nor on how often repetitions run. With
+    /// functions in C for all kernels and scalar code, its handlers have C text too.
+    ///
+    /// # Errors
+    /// When a statement of the program was refused, the name is no identifier, or a function is missing; and with text, when
+    /// a device type has more output pins than handlers of the published form can name.
+    pub fn event_graph(&self, name: &str, text: Option<&HandlerText>) -> Result<Arc<Instance>, Error> {
+        let events = Events::new();
+        let declared = compiled(self.mesh(), self.statements()?, &events, (name, text), &Arc::new(Trouble::default()))?;
+        let too_many = declared.graph_type.devices().iter().find(|kind| kind.outputs().len() > MOST_PINS);
+        if let Some(kind) = too_many.filter(|_| text.is_some()) {
+            let pins = kind.outputs().len();
+            let message = format!("device type `{}` has {pins} output pins; C text can name {MOST_PINS}", kind.id());
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        Ok(connect(self.mesh(), &events, &declared, None)?.instance)
+    }
+}

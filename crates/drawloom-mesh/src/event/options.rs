@@ -1,0 +1,85 @@
+//! How a program runs as messages.
+
+use drawloom_event::Executor;
+
+/// How a program runs as messages.
+///
+/// ```
+/// use drawloom_mesh::{Backend, Control, Events, Executor, Mesh, Program};
+///
+/// let mut mesh = Mesh::new();
+/// let xs = mesh.set("xs", 100)?;
+/// let sum = mesh.global("sum", [0_i64])?;
+/// let mut program = Program::new(mesh);
+/// program.each(xs, "add").index().inc(sum).run(|index, sum| sum[0] += index as i64);
+/// for control in [Control::Plain, Control::Tree, Control::Quiescence] {
+///     let events = Events::new().executor(Executor::Random { seed: 1 }).control(control).prune().checked();
+///     let mut run = program.start(Backend::Events(events))?;
+///     run.run()?;
+///     assert_eq!(run.global(sum)?, [4950]);
+/// }
+/// # Ok::<(), drawloom_mesh::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+pub struct Events {
+    pub(crate) executor: Executor,
+    pub(crate) control: Control,
+    pub(crate) prune: bool,
+    pub(crate) overlap: bool,
+    pub(crate) checked: bool,
+}
+
+/// How devices learn that a loop begins, and how it is known that it is at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Control {
+    /// One device tells all others, and hears from all others.
+    #[default]
+    Plain,
+    /// As before, but through a tree, so that no device has many neighbours.
+    Tree,
+    /// One device tells all others. A loop is at its end when no message is in flight anywhere. Only those say something
+    /// that have something to contribute to a global.
+    Quiescence,
+}
+
+impl Events {
+    /// With messages delivered in the order in which they were sent.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With another order of messages, or on several workers.
+    pub fn executor(mut self, executor: Executor) -> Self {
+        self.executor = executor;
+        self
+    }
+
+    /// With another way to begin and end loops.
+    pub fn control(mut self, control: Control) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// Leaves out what says nothing new: devices that a loop neither reads nor writes; values that no loop changes; the
+    /// word to begin where a value says the same; the word of the end from those whose results others wait for; and of an
+    /// argument that is written through all columns of a map, what is another target's.
+    pub fn prune(mut self) -> Self {
+        self.prune = true;
+        self
+    }
+
+    /// Lets a loop begin before an earlier one is at its end, if neither has to do with what the other changes.
+    pub fn overlap(mut self) -> Self {
+        self.overlap = true;
+        self
+    }
+
+    /// Looks at every message whether the protocol is kept, and stops with an error if not. It takes several times as
+    /// long.
+    pub fn checked(mut self) -> Self {
+        self.checked = true;
+        self
+    }
+}

@@ -1,0 +1,110 @@
+//! The order in which things may happen, and that the watch sees what must not.
+
+use std::sync::Arc;
+
+use drawloom_event::{Executor, Machine as EventMachine, Settings};
+
+use super::declare::Declared;
+use super::machine::OnEvents;
+use super::options::{Control, Events};
+use crate::mesh::Mesh;
+use crate::program::Program;
+use crate::run::Machine;
+
+/// A loop in which element 0 reads from 2 and writes to 1, is read by 2 and written to by 1, which does not need it. It runs
+/// twice.
+fn program() -> Program {
+    let mut mesh = Mesh::new();
+    let xs = mesh.set("xs", 3).unwrap();
+    let from = mesh.map::<1>("from", xs, xs, vec![2, 2, 0]).unwrap();
+    let to = mesh.map::<1>("to", xs, xs, vec![1, 0, 2]).unwrap();
+    let (a, b) = (mesh.dat("a", xs, vec![[1.0], [2.0], [3.0]]).unwrap(), mesh.dat_of("b", xs, [0.0]).unwrap());
+    let mut program = Program::new(mesh);
+    program.repeat("twice", 2, |program| {
+        program.each(xs, "work").read(a.at(from, 0)).inc(b.at(to, 0)).run(|a, b| b[0] += a[0]);
+        program.each(xs, "change").update(a).run(|a| a[0] += 1.0);
+    });
+    program
+}
+
+fn built(program: &Program, events: Events, alter: impl FnOnce(&mut Declared)) -> OnEvents {
+    OnEvents::altered(Arc::clone(program.mesh()), program.statements().unwrap(), events, alter).unwrap()
+}
+
+/// What device `xs_0` did in the first run of the loop, in order, for one order of messages after the other.
+fn orders(events: Events) -> impl Iterator<Item = Vec<String>> {
+    let program = program();
+    let on_events = built(&program, events, |_| ());
+    let of = move |seed: u64| {
+        let settings = Settings::new(Executor::Random { seed }).log();
+        let report = EventMachine::new(&on_events.connected.instance).run(&settings).unwrap();
+        let mut text = Vec::new();
+        report.log.unwrap().write(&mut text).unwrap();
+        let pin = |line: &str| {
+            let rest = line.split_once(r#""device":"xs_0","pin":"work_"#)?.1;
+            Some(rest.split_once('"')?.0.to_owned())
+        };
+        let all: Vec<String> = std::str::from_utf8(&text).unwrap().lines().filter_map(pin).collect();
+        all.split_inclusive(|pin| pin == "end").next().unwrap().to_vec()
+    };
+    (0..100_000).map(of)
+}
+
+#[test]
+fn work_may_be_done_before_the_word_to_begin_and_the_end_never_is() {
+    let early = ["dat_b_write_recv", "arg0_read_recv", "execute", "arg1_write_send", "dat_a_read_send", "begin", "end"];
+    let mut all = orders(Events::new().prune().checked());
+    let found = all.find(|order| {
+        assert!(order.len() == 7 && order[6] == "end", "the end is always last: {order:?}");
+        *order == early
+    });
+    assert!(found.is_some(), "one of the orders is this one");
+}
+
+#[test]
+fn in_the_plain_form_the_kernel_waits_for_the_word_to_begin() {
+    let early = ["dat_b_write_recv", "arg0_read_recv", "dat_a_read_send", "begin", "execute", "arg1_write_send", "end"];
+    let found = orders(Events::new().checked()).find(|order| {
+        let place = |what: &str| order.iter().position(|pin| pin == what).unwrap();
+        assert!(place("begin") < place("execute") && place("execute") < place("end"), "{order:?}");
+        *order == early
+    });
+    assert!(found.is_some(), "one of the orders is this one");
+}
+
+/// What is said, in several orders of messages, about a program whose devices were told something wrong.
+fn broken(events: Events, alter: fn(&mut Declared)) -> String {
+    let program = program();
+    let all = (0..20).filter_map(|seed| {
+        let events = events.executor(Executor::Random { seed }).checked();
+        built(&program, events, alter).run(None, None).err().map(|error| error.to_string())
+    });
+    all.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_device_that_ends_too_early_is_seen() {
+    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[1].write_recv_total -= 1;
+    for control in [Control::Plain, Control::Tree] {
+        let text = broken(Events::new().control(control), alter);
+        assert!(text.contains("loop `work`, End: it left before all had come and gone"), "{text}");
+    }
+}
+
+#[test]
+fn a_device_that_waits_for_too_much_is_seen() {
+    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[1].write_recv_total += 1;
+    assert!(broken(Events::new(), alter).contains("the program is not at its end"));
+    let text = broken(Events::new().control(Control::Quiescence).prune(), alter);
+    assert!(text.contains("has not left it"), "{text}");
+}
+
+#[test]
+fn a_device_that_keeps_its_value_or_its_word_is_seen() {
+    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[2].read_send_mask = 0;
+    let text = broken(Events::new().prune(), alter);
+    assert!(text.contains("read_send_mask is not what it has still to send"), "{text}");
+    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[2].ends = false;
+    let text = broken(Events::new().prune(), alter);
+    assert!(text.contains("the program is not at its end"), "{text}");
+}

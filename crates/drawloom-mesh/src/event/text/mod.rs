@@ -1,0 +1,134 @@
+//! Handlers as C text, so that other tools of the family can run a program: the same protocol as in `element` and
+//! `controller`, in its plain form.
+//!
+//! What kernels and scalar code do is known here only as compiled code; who wants text must give theirs, as C functions. The
+//! rest is made from the declarations.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | this one | [`HandlerText`]: the functions that are given, and whether all are there |
+//! | `values` | copying, folding and pointing at values |
+//! | `element` | the handlers of elements |
+//! | `program` | the handlers of the device with the control flow |
+
+mod element;
+mod program;
+mod values;
+
+pub(super) use element::Words;
+pub(super) use program::{ProgramWords, program_words};
+
+use std::collections::BTreeMap;
+
+use super::controller::Step;
+use super::involved::Invocation;
+use super::names::identifier;
+use super::options::{Control, Events};
+use crate::error::{Error, ErrorKind};
+
+/// Kernels and scalar code as C functions.
+///
+/// The function of a loop `flux` is called `kernel_flux`, that of scalar code `reset` is called `scalar_reset`; letters that
+/// a name in C cannot have become underscores. They take what the Rust code takes, in the same order:
+///
+/// | argument | in C |
+/// |---|---|
+/// | a dat or global | a pointer to its first component |
+/// | a dat through all columns of a map | a pointer to the first of as many arrays; to a number, if they have one component |
+/// | a global with a payload | two pointers |
+/// | the number of an element, the size of a set | `uint64_t` |
+/// | an optional argument that is not there | a null pointer |
+///
+/// ```
+/// use drawloom_mesh::{HandlerText, Mesh, Program};
+///
+/// let mut mesh = Mesh::new();
+/// let xs = mesh.set("xs", 8)?;
+/// let sum = mesh.global("sum", [0_i64])?;
+/// let mut program = Program::new(mesh);
+/// program.each(xs, "iota").index().inc(sum).run(|index, sum| sum[0] += index as i64);
+/// let text = HandlerText::new()
+///     .kernel("iota", "static void kernel_iota(uint64_t index, int64_t *sum) { *sum += (int64_t)index; }");
+/// let instance = program.event_graph("iota", Some(&text))?;
+/// assert!(instance.graph_type().shared_code().contains("kernel_iota"));
+/// # Ok::<(), drawloom_mesh::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct HandlerText {
+    shared: String,
+    kernels: BTreeMap<String, String>,
+    scalars: BTreeMap<String, String>,
+}
+
+impl HandlerText {
+    /// No functions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Text that comes before all functions.
+    pub fn shared(mut self, text: impl Into<String>) -> Self {
+        self.shared = text.into();
+        self
+    }
+
+    /// The function of a loop, by the name of the loop.
+    pub fn kernel(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.kernels.insert(name.into(), text.into());
+        self
+    }
+
+    /// The function of scalar code, by its name.
+    pub fn scalar(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.scalars.insert(name.into(), text.into());
+        self
+    }
+
+    /// The text that all handlers share: every function once.
+    ///
+    /// # Errors
+    /// When one is missing.
+    pub(super) fn shared_code(&self, invocations: &[Invocation], steps: &[Step]) -> Result<String, Error> {
+        let missing = |what: &str, name: &str| {
+            Error::new(ErrorKind::Argument, format!("{what} `{name}` has no C text, so its handlers cannot be written"))
+        };
+        let (mut kernels, mut scalars) = (BTreeMap::new(), BTreeMap::new());
+        for invocation in invocations {
+            let name = &invocation.decl.name;
+            kernels.insert(name, self.kernels.get(name).ok_or_else(|| missing("loop", name))?);
+        }
+        for step in steps {
+            if let Step::Scalar(decl) = step {
+                scalars.insert(
+                    &decl.name,
+                    self.scalars.get(&decl.name).ok_or_else(|| missing("scalar code", &decl.name))?,
+                );
+            }
+        }
+        let mut text = format!("{}\n", self.shared);
+        kernels.values().chain(scalars.values()).for_each(|function| {
+            text.push_str(function);
+            text.push('\n');
+        });
+        Ok(text)
+    }
+}
+
+/// Refuses forms that have no text.
+pub(super) fn check_form(options: &Events) -> Result<(), Error> {
+    match options.control == Control::Plain && !options.prune && !options.overlap {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Argument, "handlers have C text in the plain form only")),
+    }
+}
+
+/// The name of the function of a loop.
+fn kernel_name(name: &str) -> String {
+    format!("kernel_{}", identifier(name))
+}
+
+/// The name of the function of scalar code.
+fn scalar_name(name: &str) -> String {
+    format!("scalar_{}", identifier(name))
+}

@@ -1,0 +1,162 @@
+//! The handlers of the device with the control flow, as C text.
+
+use std::fmt::Write;
+
+use super::scalar_name;
+use super::values::{copy, fold, pointer};
+use crate::event::controller::Step;
+use crate::event::declare::{pad, type_of};
+use crate::event::involved::Invocation;
+use crate::event::names::Names;
+use crate::kernel::site::{Access, ArgDecl};
+use crate::mesh::Mesh;
+
+/// The text of each handler.
+pub(in crate::event) struct ProgramWords {
+    /// For each loop, at its end and at its beginning.
+    pub(in crate::event) ends: Vec<String>,
+    pub(in crate::event) begins: Vec<String>,
+    pub(in crate::event) control: String,
+    pub(in crate::event) ready: String,
+}
+
+/// Makes the text.
+pub(in crate::event) fn program_words(
+    mesh: &Mesh,
+    names: &Names,
+    invocations: &[Invocation],
+    steps: &[Step],
+) -> ProgramWords {
+    let words = Program { mesh, names, invocations };
+    ProgramWords {
+        ends: (0..invocations.len()).map(|number| words.end(number)).collect(),
+        begins: (0..invocations.len()).map(|number| words.begin(number)).collect(),
+        control: words.control(steps),
+        ready: words.ready(steps),
+    }
+}
+
+struct Program<'a> {
+    mesh: &'a Mesh,
+    names: &'a Names,
+    invocations: &'a [Invocation],
+}
+
+impl Program<'_> {
+    /// Where a global is.
+    fn global(&self, global: u32) -> String {
+        let place = if self.mesh.globals[global as usize].constant { "graphProperties" } else { "deviceState" };
+        format!("{place}->{}", self.names.global(global))
+    }
+
+    fn type_of(&self, global: u32) -> drawloom_event::data::Type {
+        type_of(&*self.mesh.globals[global as usize].values)
+    }
+
+    fn end(&self, number: usize) -> String {
+        let invocation = &self.invocations[number];
+        let mut text = String::new();
+        for arg in invocation.contributions() {
+            let ArgDecl::Global { global, access, payload, .. } = invocation.decl.args[arg] else { continue };
+            let (name, _) = pad(self.mesh, self.names, &invocation.decl.args[arg]).expect("a contribution has a pad");
+            let (to, from) = (self.global(global), format!("message->{name}"));
+            let line = match payload {
+                None => fold(&to, &from, &self.type_of(global), access),
+                Some(payload) => {
+                    let sign = if access == Access::Min { '<' } else { '>' };
+                    let value = copy(&to, &format!("{from}.value"), &self.type_of(global));
+                    let with = copy(&self.global(payload), &format!("{from}.payload"), &self.type_of(payload));
+                    format!("if({from}.value {sign} {to}) {{ {value} {with} }}")
+                }
+            };
+            let _ = writeln!(text, "{line}");
+        }
+        let _ = writeln!(
+            text,
+            "if(++deviceState->end_received[{number}] == graphProperties->{}_total_responding_devices) {{\n\
+             deviceState->end_received[{number}] = 0;\ndeviceState->under_way[{number}] = 0;\ndeviceState->busy--;\n}}",
+            invocation.name
+        );
+        text
+    }
+
+    fn begin(&self, number: usize) -> String {
+        let mut text = String::new();
+        for (_, global) in self.invocations[number].told(self.mesh) {
+            let to = format!("message->{}", self.names.global(global));
+            let _ = writeln!(text, "{}", copy(&to, &self.global(global), &self.type_of(global)));
+        }
+        let _ = writeln!(text, "deviceState->phase = 0;\ndeviceState->under_way[{number}] = 1;\ndeviceState->busy++;");
+        text
+    }
+
+    /// One step of the program, and which comes next.
+    fn control(&self, steps: &[Step]) -> String {
+        let mut text = "*doSend = 0;\nswitch(deviceState->pc) {\n".to_owned();
+        for (number, step) in steps.iter().enumerate() {
+            let _ = writeln!(text, "case {number}:\n{}break;", self.step(number, step));
+        }
+        text.push_str("}\n");
+        text
+    }
+
+    fn step(&self, number: usize, step: &Step) -> String {
+        let go_on = format!("deviceState->pc = {};\n", number + 1);
+        let counter = |global: &Option<u32>, run: usize| match global {
+            Some(global) => format!("{} = (int64_t)deviceState->runs[{run}];\n", self.global(*global)),
+            None => String::new(),
+        };
+        match step {
+            Step::Loop(number) => {
+                let name = &self.invocations[*number].name;
+                format!(
+                    "if(graphProperties->{name}_total_responding_devices != 0) {{ deviceState->invocation_index = \
+                     {number}; deviceState->phase = 1; }}\n{go_on}"
+                )
+            }
+            Step::Scalar(decl) => {
+                let arguments = decl.args.iter().filter_map(|arg| match *arg {
+                    ArgDecl::Global { global, .. } => Some(pointer(&self.global(global), &self.type_of(global))),
+                    _ => None,
+                });
+                let arguments: Vec<String> = arguments.collect();
+                format!("{}({});\n{go_on}", scalar_name(&decl.name), arguments.join(", "))
+            }
+            Step::Jump(to) => format!("deviceState->pc = {to};\n"),
+            Step::Unless(condition, to) => {
+                format!("deviceState->pc = {} ? {} : {to};\n", self.global(condition.global), number + 1)
+            }
+            Step::Set { run, global, to } => {
+                format!("deviceState->runs[{run}] = {to};\n{}{go_on}", counter(global, *run))
+            }
+            Step::Next { run, global } => format!("deviceState->runs[{run}]++;\n{}{go_on}", counter(global, *run)),
+            Step::AfterRuns { run, to, .. } => format!(
+                "deviceState->pc = deviceState->runs[{run}] >= graphProperties->run_counts[{run}] ? {to} : {};\n",
+                number + 1
+            ),
+            Step::RequireFinite(global, _) => {
+                let components = self.mesh.globals[*global as usize].values.dim();
+                let value = pointer(&self.global(*global), &self.type_of(*global));
+                format!(
+                    "for(unsigned k = 0; k < {components}; k++) {{ if(!isfinite(({value})[k])) handler_exit(1); }}\n\
+                     {go_on}"
+                )
+            }
+            Step::Stop => String::new(),
+        }
+    }
+
+    fn ready(&self, steps: &[Step]) -> String {
+        let mut text =
+            "*readyToSend = 0;\nif(deviceState->phase == 1) {\nswitch(deviceState->invocation_index) {\n".to_owned();
+        for (number, invocation) in self.invocations.iter().enumerate() {
+            let _ = writeln!(text, "case {number}: *readyToSend = RTS_FLAG_{}_begin; break;", invocation.name);
+        }
+        let last = steps.len() - 1;
+        let _ = writeln!(
+            text,
+            "}}\n}} else if(deviceState->busy == 0 && deviceState->pc != {last}) {{\n*readyToSend = RTS_FLAG_control;\n}}"
+        );
+        text
+    }
+}

@@ -1,0 +1,182 @@
+//! The channels of a node, as a tuple of the types of their items.
+
+use std::rc::Rc;
+
+use super::push::{End, Excess, Push};
+use super::{Fault, Wire};
+use crate::build::handle::{Output, Tag};
+
+/// The channels of a node: `()`, or a tuple of up to six types of items.
+pub trait Channels: 'static {
+    /// The ends of edges, as the machine keeps them.
+    #[doc(hidden)]
+    type Ends: 'static;
+    /// What a body pushes to: a [`Push`], or a tuple of them.
+    type Push<'a>: Raise;
+    /// What the description of a node gives: an [`Output`], or a tuple of them.
+    type Outputs;
+
+    #[doc(hidden)]
+    fn outputs(stream: u64, channels: &[u32]) -> Self::Outputs;
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn connect(wires: &[Wire]) -> Self::Ends;
+    /// Begins a run over so many inputs, or the handling of a signal.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn open<'a>(ends: &'a Self::Ends, bounds: &Bounds) -> Self::Push<'a>;
+    /// Ends a run, and says what went wrong in it.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn close(ends: &Self::Ends, push: Self::Push<'_>, bounds: &Bounds) -> Result<(), Fault>;
+    /// Ends a run when nobody looks at its items any more.
+    #[doc(hidden)]
+    fn settle(ends: &Self::Ends);
+}
+
+/// What a run may do: so many inputs are at hand, none when a signal is handled; so many signals may be raised.
+pub(crate) struct Bounds {
+    pub(crate) inputs: Option<usize>,
+    pub(crate) signals: usize,
+}
+
+/// One channel more.
+pub trait Append<T> {
+    /// The longer tuple.
+    type List: Channels;
+}
+
+/// Raising a signal on all channels at once.
+pub trait Raise {
+    /// Raises a signal on every channel, behind everything that was pushed to it so far.
+    fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+        self.raise_shared_on_all(tag, &Rc::new(value));
+    }
+
+    #[doc(hidden)]
+    fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>);
+}
+
+impl<T> Raise for Push<'_, T> {
+    fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>) {
+        self.raise_shared(tag, Rc::clone(value));
+    }
+}
+
+impl Raise for () {
+    fn raise_shared_on_all<V: 'static>(&mut self, _: Tag<V>, _: &Rc<V>) {}
+}
+
+fn fault<T: 'static>(end: &End<T>, excess: Option<Excess>, channel: usize, bounds: &Bounds) -> Result<(), Fault> {
+    match excess {
+        None => Ok(()),
+        Some(Excess::Items) => Err(Fault::Items { channel, most: end.most(bounds.inputs) }),
+        Some(Excess::Signals) => Err(Fault::Signals { channel, most: bounds.signals }),
+    }
+}
+
+impl Channels for () {
+    type Ends = ();
+    type Push<'a> = ();
+    type Outputs = ();
+
+    fn outputs(_: u64, _: &[u32]) {}
+    #[allow(private_interfaces)]
+    fn connect(_: &[Wire]) {}
+    #[allow(private_interfaces)]
+    fn open(_: &(), _: &Bounds) {}
+    #[allow(private_interfaces)]
+    fn close((): &(), (): (), _: &Bounds) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn settle((): &()) {}
+}
+
+impl<A: 'static> Channels for (A,) {
+    type Ends = End<A>;
+    type Push<'a> = Push<'a, A>;
+    type Outputs = Output<A>;
+
+    fn outputs(stream: u64, channels: &[u32]) -> Output<A> {
+        Output::new(stream, channels[0])
+    }
+
+    #[allow(private_interfaces)]
+    fn connect(wires: &[Wire]) -> End<A> {
+        End::new(&wires[0])
+    }
+
+    #[allow(private_interfaces)]
+    fn open<'a>(end: &'a End<A>, bounds: &Bounds) -> Push<'a, A> {
+        end.open(bounds.inputs, bounds.signals)
+    }
+
+    #[allow(private_interfaces)]
+    fn close(end: &End<A>, push: Push<'_, A>, bounds: &Bounds) -> Result<(), Fault> {
+        let excess = push.excess();
+        drop(push);
+        fault(end, excess, 0, bounds)
+    }
+
+    fn settle(end: &End<A>) {
+        end.settle();
+    }
+}
+
+macro_rules! channels {
+    ($(($($t:ident $n:tt),*))*) => { $(
+        impl<$($t: 'static),*> Channels for ($($t,)*) {
+            type Ends = ($(End<$t>,)*);
+            type Push<'a> = ($(Push<'a, $t>,)*);
+            type Outputs = ($(Output<$t>,)*);
+
+            fn outputs(stream: u64, channels: &[u32]) -> Self::Outputs {
+                ($(Output::new(stream, channels[$n]),)*)
+            }
+
+            #[allow(private_interfaces)]
+            fn connect(wires: &[Wire]) -> Self::Ends {
+                ($(End::new(&wires[$n]),)*)
+            }
+
+            #[allow(private_interfaces)]
+            fn open<'a>(ends: &'a Self::Ends, bounds: &Bounds) -> Self::Push<'a> {
+                ($(ends.$n.open(bounds.inputs, bounds.signals),)*)
+            }
+
+            #[allow(private_interfaces)]
+            fn close(ends: &Self::Ends, push: Self::Push<'_>, bounds: &Bounds) -> Result<(), Fault> {
+                let excess = ($(push.$n.excess(),)*);
+                drop(push);
+                $(fault(&ends.$n, excess.$n, $n, bounds)?;)*
+                Ok(())
+            }
+
+            fn settle(ends: &Self::Ends) {
+                $(ends.$n.settle();)*
+            }
+        }
+
+        impl<$($t),*> Raise for ($(Push<'_, $t>,)*) {
+            fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>) {
+                $(self.$n.raise_shared(tag, Rc::clone(value));)*
+            }
+        }
+    )* };
+}
+channels! {
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+}
+
+macro_rules! append {
+    ($(($($t:ident),*))*) => { $(
+        impl<$($t: 'static,)* X: 'static> Append<X> for ($($t,)*) {
+            type List = ($($t,)* X,);
+        }
+    )* };
+}
+append! { () (A) (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) }

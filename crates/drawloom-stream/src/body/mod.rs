@@ -1,0 +1,151 @@
+//! What nodes do with their items, each in one copy of a stream.
+//!
+//! | file | concept |
+//! |---|---|
+//! | this one | [`Body`]: what the machine asks of a node, whatever the types of its items |
+//! | [`push`] | what the user's code pushes to |
+//! | [`channels`] | the channels of a node, as a tuple of types |
+//! | [`slice`] | the user's function over a slice of items |
+//! | [`lanes`] | functions of one item, for which the loop is ours |
+//! | [`fold`] | the elements of a parent become one item |
+//! | [`expand`] | one item becomes any number of items, or the elements of a region |
+//! | [`ends`] | sources and sinks |
+
+pub(crate) mod channels;
+pub(crate) mod ends;
+pub(crate) mod expand;
+pub(crate) mod fold;
+pub(crate) mod lanes;
+pub(crate) mod push;
+pub(crate) mod slice;
+
+use std::any::Any;
+use std::cell::Ref;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::build::handle::Region;
+use crate::machine::parents::{AnyParents, Parents};
+use crate::machine::pipe::AnyPipe;
+use crate::machine::signal::Signal;
+use crate::sink::Chunk;
+
+/// A node in one copy of a stream: its code, its state, and its ends of edges.
+pub(crate) trait Body {
+    /// Consumes up to `count` items that wait at an edge; a source produces up to `count` items.
+    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault>;
+
+    /// Handles a signal: a boundary of the node's own region, or one of the user's. False when the node has nothing to say
+    /// about it, so that it is forwarded.
+    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+        let _ = (signal, chain);
+        Ok(false)
+    }
+
+    /// Whether it can run over the boundaries of regions: it does not look at parents.
+    fn can_span(&self) -> bool {
+        false
+    }
+
+    /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then.
+    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+        let _ = (input, count, marks);
+        Ok(())
+    }
+
+    /// The run is over.
+    fn finish(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// A boundary among the items of a run.
+pub(crate) struct Mark {
+    /// So many items of the run are before it.
+    pub(crate) at: usize,
+    /// Whether it is the end of a parent of the innermost region.
+    pub(crate) ends_own: bool,
+    /// So many items were pushed before it.
+    pub(crate) pushed: usize,
+}
+
+/// What a node did in a run.
+pub(crate) struct Ran {
+    /// How many items are done with, or were produced by a source.
+    pub(crate) done: usize,
+    pub(crate) stop: Stop,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stop {
+    /// Everything that was offered is done.
+    Done,
+    /// A channel has no room, in the middle of an item.
+    Full,
+    /// The storage of parents has no place.
+    Parents,
+    /// The source has no more items.
+    Exhausted,
+    /// The source has no items now, and wants those that it gave to be seen to.
+    Idle,
+}
+
+/// What the user's code did wrong. The machine adds names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// More items were pushed to a channel than may be.
+    Items { channel: usize, most: usize },
+    /// More signals were raised on a channel than may be.
+    Signals { channel: usize, most: usize },
+    /// The source failed.
+    Source(String),
+    /// The sink failed.
+    Sink(String),
+}
+
+/// Makes the body of a node, for each copy of a stream.
+pub(crate) type Factory = Arc<dyn Fn(&Wires<'_>) -> Box<dyn Body> + Send + Sync>;
+
+/// What a body is connected to.
+pub(crate) struct Wires<'a> {
+    pub(crate) inputs: Vec<Rc<dyn AnyPipe>>,
+    pub(crate) outputs: Vec<Wire>,
+    pub(crate) parents: &'a [Rc<dyn AnyParents>],
+    /// How many signals may be raised in a run, and for a signal.
+    pub(crate) signals: (usize, usize),
+    /// The number of the chunk of the source that is worked on.
+    pub(crate) chunk: &'a Chunk,
+    /// What all copies of this node share in one run.
+    pub(crate) shared: Option<&'a Arc<dyn Any + Send + Sync>>,
+}
+
+/// A channel's end of an edge.
+pub(crate) struct Wire {
+    pub(crate) pipe: Rc<dyn AnyPipe>,
+    /// How many items may be pushed for each input, and at a signal.
+    pub(crate) most: usize,
+    pub(crate) at_signal: usize,
+    /// Whether the edge leads back in a loop, and to the very same node.
+    pub(crate) back: bool,
+    pub(crate) own: bool,
+}
+
+/// The regions around a node, the outermost first, with the parents whose items it sees.
+pub(crate) struct Chain {
+    pub(crate) regions: Vec<(u32, Option<u32>)>,
+    pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
+    pub(crate) stream: u64,
+}
+
+impl Chain {
+    /// The parent of a region whose items the node sees now.
+    pub(crate) fn parent<P: 'static>(&self, region: Region<P>) -> Option<Ref<'_, P>> {
+        if region.stream != self.stream {
+            return None;
+        }
+        let (_, place) = self.regions.iter().find(|(id, _)| *id == region.region)?;
+        let parents: &Parents<P> = self.parents[region.region as usize].as_any().downcast_ref()?;
+        parents.get((*place)?)
+    }
+}

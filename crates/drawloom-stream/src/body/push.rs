@@ -1,0 +1,129 @@
+//! What the user's code pushes to.
+
+use std::any::Any;
+use std::cell::{RefCell, RefMut};
+use std::rc::Rc;
+
+use super::Wire;
+use crate::build::handle::Tag;
+use crate::machine::pipe::{Buffer, Pipe, typed};
+use crate::machine::signal::{Signal, Signals};
+
+/// A channel during a run: items are pushed to it, and signals raised among them.
+///
+/// What is pushed beyond what the channel declares makes the run of the stream fail: nothing is lost silently.
+pub struct Push<'a, T> {
+    items: RefMut<'a, Vec<T>>,
+    /// How many items at the front of the vector are consumed already.
+    consumed: usize,
+    signals: &'a RefCell<Signals>,
+    left: usize,
+    signals_left: usize,
+    too_many: Option<Excess>,
+}
+
+/// Of what there was too much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Excess {
+    Items,
+    Signals,
+}
+
+impl<T> Push<'_, T> {
+    /// Pushes an item.
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.left == 0 {
+            self.too_many.get_or_insert(Excess::Items);
+            return;
+        }
+        self.left -= 1;
+        self.items.push(item);
+    }
+
+    /// Pushes all items of a slice.
+    pub fn extend_from_slice(&mut self, items: &[T])
+    where
+        T: Clone,
+    {
+        if items.len() > self.left {
+            self.too_many.get_or_insert(Excess::Items);
+            return;
+        }
+        self.left -= items.len();
+        self.items.extend_from_slice(items);
+    }
+
+    /// How many more items may be pushed in this run.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Raises a signal behind everything that was pushed so far.
+    pub fn raise<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+        self.raise_shared(tag, Rc::new(value));
+    }
+
+    pub(crate) fn raise_shared<V: 'static>(&mut self, tag: Tag<V>, value: Rc<V>) {
+        let waiting = self.items.len() - self.consumed;
+        let signal = Signal::User { tag: tag.tag, value: value as Rc<dyn Any> };
+        if self.signals_left == 0 || !self.signals.borrow_mut().push(waiting, signal) {
+            self.too_many.get_or_insert(Excess::Signals);
+            return;
+        }
+        self.signals_left -= 1;
+    }
+
+    pub(crate) fn excess(&self) -> Option<Excess> {
+        self.too_many
+    }
+}
+
+/// A channel's end of its edge.
+pub struct End<T> {
+    pipe: Rc<Pipe<T>>,
+    /// Items on their way to the node they come from: its queue is in use while it runs.
+    staged: Option<RefCell<Vec<T>>>,
+    most: usize,
+    at_signal: usize,
+    back: bool,
+}
+
+impl<T: 'static> End<T> {
+    pub(crate) fn new(wire: &Wire) -> Self {
+        let staged = wire.own.then(RefCell::default);
+        Self { pipe: typed(&wire.pipe), staged, most: wire.most, at_signal: wire.at_signal, back: wire.back }
+    }
+
+    /// How many items may be pushed in a run over so many inputs, or at a signal.
+    pub(crate) fn most(&self, inputs: Option<usize>) -> usize {
+        inputs.map_or(self.at_signal, |inputs| self.most.saturating_mul(inputs))
+    }
+
+    /// Begins a run over so many inputs, or the handling of a signal.
+    pub(crate) fn open(&self, inputs: Option<usize>, signals_allowed: usize) -> Push<'_, T> {
+        let most = self.most(inputs);
+        let signals = &self.pipe.signals;
+        if let Some(staged) = &self.staged {
+            let left = most.min(self.pipe.buffer.borrow().room());
+            return Push { items: staged.borrow_mut(), consumed: 0, signals, left, signals_left: 0, too_many: None };
+        }
+        let mut buffer = self.pipe.buffer.borrow_mut();
+        // A back edge has the room that the loop's bound says, and no signals; all others have what a run may need.
+        let (left, signals_left) = if self.back { (most.min(buffer.room()), 0) } else { (most, signals_allowed) };
+        let waiting = buffer.len();
+        let consumed = buffer.space(left).len() - waiting;
+        let items = RefMut::map(buffer, Buffer::items);
+        Push { items, consumed, signals, left, signals_left, too_many: None }
+    }
+
+    /// Ends a run: what was pushed is in the queue, and nobody looks at it.
+    pub(crate) fn settle(&self) {
+        let mut buffer = self.pipe.buffer.borrow_mut();
+        if let Some(staged) = &self.staged {
+            let mut staged = staged.borrow_mut();
+            buffer.space(staged.len()).append(&mut staged);
+        }
+        buffer.measure();
+    }
+}

@@ -1,0 +1,141 @@
+//! The user's function over a slice of items.
+
+use std::any::Any;
+use std::cell::Ref;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::channels::{Bounds, Channels};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use crate::build::handle::Region;
+use crate::machine::pipe::{Pipe, typed};
+use crate::machine::signal::Signal;
+
+/// What a body sees in a run: up to a vector of items, the node's state, and the parents that the items belong to.
+///
+/// At the begin and the end of a parent, and in the handler of a signal, there are no items.
+pub struct Run<'a, I, S = ()> {
+    items: &'a [I],
+    state: &'a mut S,
+    chain: &'a Chain,
+}
+
+impl<'a, I, S> Run<'a, I, S> {
+    /// The items, in order.
+    pub fn items(&self) -> &'a [I] {
+        self.items
+    }
+
+    /// The state of the node, in this copy of the stream.
+    pub fn state(&mut self) -> &mut S {
+        self.state
+    }
+
+    /// The parent in a region to which all items of this run belong.
+    ///
+    /// # Panics
+    /// When the node is not inside of the region. The run of the stream fails then, with the name of the node.
+    pub fn parent<P: 'static>(&self, region: Region<P>) -> Ref<'a, P> {
+        self.chain.parent(region).expect("a node can see the parents of regions that it is in, and of no others")
+    }
+}
+
+type Code<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>) + Send + Sync;
+type Handler<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>, &dyn Any) + Send + Sync;
+
+/// The handlers of signals, each with its tag.
+type Handlers<I, S, C> = Vec<(u64, Arc<Handler<I, S, C>>)>;
+
+/// What a node does besides its runs.
+pub(crate) struct Hooks<I, S, C: Channels> {
+    pub(crate) init: Arc<dyn Fn() -> S + Send + Sync>,
+    pub(crate) cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
+    pub(crate) begin: Option<Arc<Code<I, S, C>>>,
+    pub(crate) end: Option<Arc<Code<I, S, C>>>,
+    pub(crate) handlers: Handlers<I, S, C>,
+}
+
+/// A node with a function over a slice.
+pub(crate) struct Slice<I, S, C: Channels, F> {
+    inputs: Vec<Rc<Pipe<I>>>,
+    ends: C::Ends,
+    state: Option<S>,
+    hooks: Arc<Hooks<I, S, C>>,
+    code: Arc<F>,
+    signals: (usize, usize),
+}
+
+impl<I, S, C, F> Slice<I, S, C, F>
+where
+    I: 'static,
+    S: 'static,
+    C: Channels,
+    F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + 'static,
+{
+    pub(crate) fn make(hooks: &Arc<Hooks<I, S, C>>, code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+        Box::new(Self {
+            inputs: wires.inputs.iter().map(typed).collect(),
+            ends: C::connect(&wires.outputs),
+            state: Some((hooks.init)()),
+            hooks: Arc::clone(hooks),
+            code: Arc::clone(code),
+            signals: wires.signals,
+        })
+    }
+
+    fn call(
+        &mut self,
+        items: &[I],
+        bounds: &Bounds,
+        chain: &Chain,
+        code: impl FnOnce(&mut Run<'_, I, S>, &mut C::Push<'_>),
+    ) -> Result<(), Fault> {
+        // The state is there until the run is over, and nothing is called after that.
+        let Some(state) = &mut self.state else { return Ok(()) };
+        let mut push = C::open(&self.ends, bounds);
+        code(&mut Run { items, state, chain }, &mut push);
+        C::close(&self.ends, push, bounds)
+    }
+}
+
+impl<I, S, C, F> Body for Slice<I, S, C, F>
+where
+    I: 'static,
+    S: 'static,
+    C: Channels,
+    F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + 'static,
+{
+    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
+        let (pipe, code) = (Rc::clone(&self.inputs[input]), Arc::clone(&self.code));
+        let bounds = Bounds { inputs: Some(count), signals: self.signals.0 };
+        self.call(&pipe.peek(count), &bounds, chain, |run, push| code(run, push))?;
+        C::settle(&self.ends);
+        Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+        let hooks = Arc::clone(&self.hooks);
+        let bounds = Bounds { inputs: None, signals: self.signals.1 };
+        let hook = match signal {
+            Signal::Begin { .. } => hooks.begin.as_ref(),
+            Signal::End { .. } => hooks.end.as_ref(),
+            Signal::User { tag, value } => {
+                let Some((_, handler)) = hooks.handlers.iter().find(|(own, _)| own == tag) else { return Ok(false) };
+                self.call(&[], &bounds, chain, |run, push| handler(run, push, &**value))?;
+                C::settle(&self.ends);
+                return Ok(true);
+            }
+        };
+        let Some(hook) = hook else { return Ok(false) };
+        self.call(&[], &bounds, chain, |run, push| hook(run, push))?;
+        C::settle(&self.ends);
+        Ok(true)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        if let (Some(state), Some(cleanup)) = (self.state.take(), &self.hooks.cleanup) {
+            cleanup(state);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! Names for the parts of a stream that is being described, with the types of what goes through them.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A channel of a node, from which items of one type come. It leads to exactly one node: whatever takes it consumes it.
+#[must_use = "a channel that leads nowhere is refused: connect it, or discard it"]
+pub struct Output<T> {
+    pub(crate) stream: u64,
+    pub(crate) channel: u32,
+    items: PhantomData<fn() -> T>,
+}
+
+/// The entry of a node that is described already: where a back edge may lead.
+pub struct Input<T> {
+    pub(crate) stream: u64,
+    pub(crate) node: u32,
+    items: PhantomData<fn(T)>,
+}
+
+/// A region: the nodes between an enumeration and the channels that aggregate. Its parents are of type `P`.
+pub struct Region<P> {
+    pub(crate) stream: u64,
+    pub(crate) region: u32,
+    parents: PhantomData<fn() -> P>,
+}
+
+/// A kind of signals that carry a value.
+pub struct Tag<V> {
+    pub(crate) tag: u64,
+    values: PhantomData<fn() -> V>,
+}
+
+impl<T> Output<T> {
+    pub(crate) fn new(stream: u64, channel: u32) -> Self {
+        Self { stream, channel, items: PhantomData }
+    }
+}
+
+macro_rules! handles {
+    ($($name:ident $field:ident: $id:ty, $phantom:ident;)*) => { $(
+        impl<T> $name<T> {
+            pub(crate) fn new(stream: u64, $field: $id) -> Self {
+                Self { stream, $field, $phantom: PhantomData }
+            }
+        }
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T> Copy for $name<T> {}
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.$field)
+            }
+        }
+    )* };
+}
+handles! {
+    Input node: u32, items;
+    Region region: u32, parents;
+}
+
+impl<V> Tag<V> {
+    pub(crate) fn new(tag: u64) -> Self {
+        Self { tag, values: PhantomData }
+    }
+}
+
+impl<V> Clone for Tag<V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V> Copy for Tag<V> {}
+
+impl<V> fmt::Debug for Tag<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tag({})", self.tag)
+    }
+}
+
+impl<T> fmt::Debug for Output<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Output({})", self.channel)
+    }
+}
+
+/// The channels that lead into one node: one, or several for a join.
+pub trait IntoInputs<T> {
+    /// The channels, in order.
+    #[doc(hidden)]
+    fn into_inputs(self) -> Vec<Output<T>>;
+}
+
+impl<T> IntoInputs<T> for Output<T> {
+    fn into_inputs(self) -> Vec<Output<T>> {
+        vec![self]
+    }
+}
+
+impl<T, const N: usize> IntoInputs<T> for [Output<T>; N] {
+    fn into_inputs(self) -> Vec<Output<T>> {
+        self.into()
+    }
+}
+
+impl<T> IntoInputs<T> for Vec<Output<T>> {
+    fn into_inputs(self) -> Vec<Output<T>> {
+        self
+    }
+}

@@ -1,0 +1,11 @@
+//! Describing a stream: types on the outside, plain data on the inside.
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`stream`] | [`Stream`](stream::Stream): sources, sinks, regions, edges |
+//! | [`node`] | nodes: channels, state, and what they do |
+//! | [`handle`] | names for channels, nodes, regions and signals |
+
+pub(crate) mod handle;
+pub(crate) mod node;
+pub(crate) mod stream;

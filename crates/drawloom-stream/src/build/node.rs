@@ -1,0 +1,275 @@
+//! A node that is being described.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::handle::{Input, Output, Tag};
+use super::stream::Stream;
+use crate::body::Factory;
+use crate::body::channels::{Append, Channels};
+use crate::body::expand::Expand;
+use crate::body::fold::{Fold, Folding};
+use crate::body::lanes::Select;
+use crate::body::slice::{Hooks, Run, Slice};
+use crate::plan::Kind;
+
+/// A node whose channels and state are being described.
+#[must_use = "a node does nothing until it is said what it runs"]
+pub struct NodeBuilder<'s, I, C: Channels = (), S = ()> {
+    stream: &'s mut Stream,
+    node: u32,
+    init: Arc<dyn Fn() -> S + Send + Sync>,
+    cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
+    types: PhantomData<fn(I) -> C>,
+}
+
+/// A node for which it is being described what happens at signals.
+#[must_use = "a node does nothing until it is said what it runs"]
+pub struct HandlingNode<'s, I, C: Channels, S> {
+    stream: &'s mut Stream,
+    node: u32,
+    hooks: Hooks<I, S, C>,
+}
+
+impl<'s, I: 'static> NodeBuilder<'s, I> {
+    pub(super) fn new(stream: &'s mut Stream, node: u32) -> Self {
+        Self { stream, node, init: Arc::new(|| ()), cleanup: None, types: PhantomData }
+    }
+
+    /// Maps every item.
+    pub fn map<O: 'static>(self, code: impl Fn(&I) -> O + Send + Sync + 'static) -> Output<O> {
+        self.channel::<O>("out", 1).each(move |item, out| out.push(code(item)))
+    }
+
+    /// Keeps some of the items.
+    pub fn filter(self, keep: impl Fn(&I) -> bool + Send + Sync + 'static) -> Output<I>
+    where
+        I: Clone,
+    {
+        self.filter_map(move |item| keep(item).then(|| item.clone()))
+    }
+
+    /// Maps items, and keeps some of them.
+    pub fn filter_map<O: 'static>(self, code: impl Fn(&I) -> Option<O> + Send + Sync + 'static) -> Output<O> {
+        self.channel::<O>("out", 1).each(move |item, out| {
+            if let Some(item) = code(item) {
+                out.push(item);
+            }
+        })
+    }
+
+    /// Maps plain items, and keeps those whose flag is set. The code is run for a whole vector without a branch, so that it
+    /// can be compiled to wide instructions, and the items that are kept are moved side by side without one too.
+    pub fn select<O>(self, code: impl Fn(I) -> (O, bool) + Send + Sync + 'static) -> Output<O>
+    where
+        I: Copy,
+        O: Copy + Default + 'static,
+    {
+        let code = Arc::new(code);
+        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
+        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        self.stream.finish(self.node, Arc::new(move |wires| Select::make(&code, wires)));
+        Output::new(self.stream.id, channel)
+    }
+
+    /// Makes any number of items of each. The iterator is asked for more as there is room, so there is no bound.
+    pub fn expand<It>(self, code: impl Fn(I) -> It + Send + Sync + 'static) -> Output<It::Item>
+    where
+        I: Clone,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
+        let code = Arc::new(code);
+        let channel = self.stream.add_channel::<It::Item>(self.node, "out".to_owned(), None, false);
+        self.stream.description.nodes[self.node as usize].kind = Kind::Expand;
+        self.stream.finish(self.node, Arc::new(move |wires| Expand::make(&code, wires)));
+        Output::new(self.stream.id, channel)
+    }
+
+    /// Folds the elements of each parent to one item, which leaves the region: one for each parent, those without elements
+    /// included.
+    pub fn aggregate<A, O>(
+        self,
+        first: impl Fn() -> A + Send + Sync + 'static,
+        fold: impl Fn(&mut A, &I) + Send + Sync + 'static,
+        finish: impl Fn(A) -> O + Send + Sync + 'static,
+    ) -> Output<O>
+    where
+        A: 'static,
+        O: 'static,
+    {
+        let code = Arc::new(Folding { first, fold, finish });
+        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), true);
+        self.stream.finish(self.node, Arc::new(move |wires| Fold::make(&code, wires)));
+        Output::new(self.stream.id, channel)
+    }
+}
+
+impl<'s, I: 'static, C: Channels> NodeBuilder<'s, I, C> {
+    /// A state, made at the beginning of a run, for each copy of the stream.
+    pub fn state<S: 'static>(self, init: impl Fn() -> S + Send + Sync + 'static) -> NodeBuilder<'s, I, C, S> {
+        NodeBuilder { stream: self.stream, node: self.node, init: Arc::new(init), cleanup: None, types: PhantomData }
+    }
+}
+
+impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
+    /// Where a back edge may lead.
+    pub fn input(&self) -> Input<I> {
+        Input::new(self.stream.id, self.node)
+    }
+
+    /// How many items the node sees at once, at most.
+    pub fn width(self, width: usize) -> Self {
+        self.stream.description.nodes[self.node as usize].width = width;
+        self
+    }
+
+    /// How many signals the node raises on a channel at most: in a run, and for each signal that it handles. Without this
+    /// it is two, and one. Boundaries of regions that pass through are not counted.
+    pub fn signals(self, in_a_run: usize, for_a_signal: usize) -> Self {
+        self.stream.description.nodes[self.node as usize].signals = (in_a_run, for_a_signal);
+        self
+    }
+
+    /// What becomes of the state at the end of a run.
+    pub fn cleanup(mut self, cleanup: impl Fn(S) + Send + Sync + 'static) -> Self {
+        self.cleanup = Some(Arc::new(cleanup));
+        self
+    }
+
+    /// A channel, to which at most so many items are pushed for each item.
+    pub fn channel<T: 'static>(self, name: impl Into<String>, most: usize) -> NodeBuilder<'s, I, C::List, S>
+    where
+        C: Append<T>,
+    {
+        self.any_channel::<T>(name.into(), most, false)
+    }
+
+    /// A channel that leads out of the innermost region around the node.
+    pub fn aggregate_channel<T: 'static>(self, name: impl Into<String>, most: usize) -> NodeBuilder<'s, I, C::List, S>
+    where
+        C: Append<T>,
+    {
+        self.any_channel::<T>(name.into(), most, true)
+    }
+
+    fn any_channel<T: 'static>(self, name: String, most: usize, aggregates: bool) -> NodeBuilder<'s, I, C::List, S>
+    where
+        C: Append<T>,
+    {
+        self.stream.add_channel::<T>(self.node, name, Some(most), aggregates);
+        let Self { stream, node, init, cleanup, types: _ } = self;
+        NodeBuilder { stream, node, init, cleanup, types: PhantomData }
+    }
+
+    /// How many items are pushed to any channel at most at the begin or end of a parent, or for a signal: one without this.
+    pub fn at_signals(self, most: usize) -> Self {
+        for channel in &self.stream.description.nodes[self.node as usize].channels {
+            self.stream.description.channels[*channel as usize].at_signal = most;
+        }
+        self
+    }
+
+    fn handling(self) -> HandlingNode<'s, I, C, S> {
+        let Self { stream, node, init, cleanup, types: _ } = self;
+        let hooks = Hooks { init, cleanup, begin: None, end: None, handlers: Vec::new() };
+        HandlingNode { stream, node, hooks }
+    }
+
+    /// What the node does at the begin of each parent of its region. What it pushes belongs to the parent.
+    pub fn begin<F>(self, code: F) -> HandlingNode<'s, I, C, S>
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.handling().begin(code)
+    }
+
+    /// What the node does at the end of each parent of its region. What it pushes belongs to the parent still.
+    pub fn end<F>(self, code: F) -> HandlingNode<'s, I, C, S>
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.handling().end(code)
+    }
+
+    /// What the node does with signals of a kind, instead of forwarding them.
+    pub fn on<V: 'static, F>(self, tag: Tag<V>, code: F) -> HandlingNode<'s, I, C, S>
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>, &V) + Send + Sync + 'static,
+    {
+        self.handling().on(tag, code)
+    }
+
+    /// What the node does with a vector of items.
+    pub fn run<F>(self, code: F) -> C::Outputs
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.handling().run(code)
+    }
+
+    /// What the node does with each item.
+    pub fn each<F>(self, code: F) -> C::Outputs
+    where
+        F: for<'b> Fn(&I, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.run(move |run, push| {
+            for item in run.items() {
+                code(item, push);
+            }
+        })
+    }
+}
+
+impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
+    /// See [`NodeBuilder::begin`].
+    pub fn begin<F>(mut self, code: F) -> Self
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.hooks.begin = Some(Arc::new(code));
+        self
+    }
+
+    /// See [`NodeBuilder::end`].
+    pub fn end<F>(mut self, code: F) -> Self
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.hooks.end = Some(Arc::new(code));
+        self
+    }
+
+    /// See [`NodeBuilder::on`].
+    pub fn on<V: 'static, F>(mut self, tag: Tag<V>, code: F) -> Self
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>, &V) + Send + Sync + 'static,
+    {
+        let handler = move |run: &mut Run<'_, I, S>, push: &mut C::Push<'_>, value: &dyn Any| {
+            // A tag belongs to one stream and one type of values.
+            if let Some(value) = value.downcast_ref::<V>() {
+                code(run, push, value);
+            }
+        };
+        self.hooks.handlers.push((tag.tag, Arc::new(handler)));
+        self
+    }
+
+    /// See [`NodeBuilder::run`].
+    pub fn run<F>(self, code: F) -> C::Outputs
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        let Self { stream, node, hooks } = self;
+        let (hooks, code) = (Arc::new(hooks), Arc::new(code));
+        stream.finish(node, Arc::new(move |wires| Slice::make(&hooks, &code, wires)));
+        C::outputs(stream.id, &stream.description.nodes[node as usize].channels)
+    }
+}
+
+impl Stream {
+    fn finish(&mut self, node: u32, factory: Factory) {
+        self.description.nodes[node as usize].factory = Some(factory);
+    }
+}

@@ -1,0 +1,307 @@
+//! A stream that is being described, or run.
+
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use drawloom_runtime::Loom;
+
+use super::handle::{Input, IntoInputs, Output, Region, Tag};
+use super::node::NodeBuilder;
+use crate::body::Factory;
+use crate::body::ends::{SinkEnd, SourceEnd};
+use crate::body::expand::Enumerate;
+use crate::error::{Code, Diagnostic, Error, Result};
+use crate::machine::parents::Parents;
+use crate::machine::pipe::Pipe;
+use crate::plan::check::{Wanted, check};
+use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead};
+use crate::report::Report;
+use crate::run::Plan;
+use crate::sink::{self, Collected, Sink};
+use crate::source::{Opening, Shared, Source};
+
+/// How many items a node sees at once, unless it is said.
+const WIDTH: usize = 128;
+/// How many parents of a region may be under way, unless it is said.
+const PARENTS: usize = 1024;
+/// What the queues of a copy may use, unless it is said.
+const MEMORY: usize = 64 << 20;
+
+/// A stream: nodes that consume and push items, and the edges between them.
+///
+/// Nodes are described from the sources to the sinks: each takes the channels that lead into it. Nothing runs until
+/// [`Stream::run`](crate::Stream::run).
+pub struct Stream {
+    name: String,
+    /// Tells the handles of one stream from those of others.
+    pub(crate) id: u64,
+    pub(crate) description: Description,
+    mistakes: Vec<Diagnostic>,
+    width: usize,
+    memory: usize,
+    scale: Option<usize>,
+    ordered: bool,
+    spans: bool,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stream({}, {} nodes)", self.name, self.description.nodes.len())
+    }
+}
+
+/// A number that no other stream or signal has.
+fn unique() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    // Relaxed: only that no two are equal counts.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Stream {
+    /// An empty stream. The name is for messages.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            id: unique(),
+            description: Description::default(),
+            mistakes: Vec::new(),
+            width: WIDTH,
+            memory: MEMORY,
+            scale: None,
+            ordered: false,
+            spans: true,
+        }
+    }
+
+    /// How many items the nodes that follow see at once, unless they say it themselves.
+    #[must_use]
+    pub fn width(mut self, width: usize) -> Self {
+        self.width = width;
+        self
+    }
+
+    /// How many bytes the items in the queues of each worker's copy may use.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Gives each queue room for so many runs of its producer, besides what its consumer may leave; at least one.
+    #[must_use]
+    pub fn queue_scale(mut self, runs: usize) -> Self {
+        self.scale = Some(runs.max(1));
+        self
+    }
+
+    /// Every sink gets its items in the order of the source's items, for any number of workers.
+    ///
+    /// Several workers take the source in chunks then, and bring each to an end before the next: each chunk costs a vector
+    /// that is not full, at every node.
+    #[must_use]
+    pub fn ordered(mut self) -> Self {
+        self.ordered = true;
+        self
+    }
+
+    /// Whether vectors may reach over the boundaries of regions, at nodes that do not look at parents: those made by
+    /// [`NodeBuilder::select`] and [`NodeBuilder::aggregate`], and sinks. They may, unless it is said. The user's signals
+    /// always end a vector.
+    #[must_use]
+    pub fn span_regions(mut self, spans: bool) -> Self {
+        self.spans = spans;
+        self
+    }
+
+    /// The name of the stream.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A node that items come from.
+    pub fn source<T: 'static>(&mut self, name: impl Into<String>, source: Source<T>) -> Output<T> {
+        let kind = Kind::Source { in_chunks: source.in_chunks };
+        let open: OpenSource =
+            Arc::new(move |opening: &Opening| Arc::new((source.open)(opening)) as Arc<dyn Any + Send + Sync>);
+        let factory: Factory = Arc::new(|wires| {
+            let shared = wires.shared.and_then(|shared| shared.downcast_ref::<Arc<dyn Shared<T>>>());
+            let shared = shared.expect("a source is opened before it is copied");
+            SourceEnd::make(Arc::clone(shared).feed(), wires)
+        });
+        let node = self.add_node(name.into(), kind, Vec::<Output<T>>::new());
+        let node_of = &mut self.description.nodes[node as usize];
+        (node_of.factory, node_of.open) = (Some(factory), Some(open));
+        let channel = self.add_channel::<T>(node, "out".to_owned(), None, false);
+        Output::new(self.id, channel)
+    }
+
+    /// A node that items go to.
+    pub fn sink<T: 'static>(&mut self, name: impl Into<String>, from: impl IntoInputs<T>, sink: Sink<T>) {
+        let node = self.add_node(name.into(), Kind::Sink, from.into_inputs());
+        let node_of = &mut self.description.nodes[node as usize];
+        node_of.settle = sink.settle;
+        let open = sink.open;
+        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(wires.chunk), wires)));
+    }
+
+    /// A sink that keeps everything in memory.
+    pub fn collect<T: Clone + Send + 'static>(
+        &mut self,
+        name: impl Into<String>,
+        from: impl IntoInputs<T>,
+    ) -> Collected<T> {
+        let (sink, collected) = sink::collect();
+        self.sink(name, from, sink);
+        collected
+    }
+
+    /// A sink for items that nobody needs.
+    pub fn discard<T: 'static>(&mut self, name: impl Into<String>, from: impl IntoInputs<T>) {
+        self.sink(name, from, sink::nowhere());
+    }
+
+    /// A node that does something with the items of one channel, or of several.
+    pub fn node<T: 'static>(&mut self, name: impl Into<String>, from: impl IntoInputs<T>) -> NodeBuilder<'_, T> {
+        let node = self.add_node(name.into(), Kind::Run, from.into_inputs());
+        NodeBuilder::new(self, node)
+    }
+
+    /// A node that enumerates the elements of each item. The item is the parent of its elements, until channels that
+    /// aggregate lead out of the region.
+    ///
+    /// Elements are made one after the other, as there is room for them: a parent may have any number. Up to 1024 parents are
+    /// under way at a time; see [`Stream::enumerate_with`].
+    pub fn enumerate<P, It>(
+        &mut self,
+        name: impl Into<String>,
+        from: impl IntoInputs<P>,
+        elements: impl Fn(&P) -> It + Send + Sync + 'static,
+    ) -> (Region<P>, Output<It::Item>)
+    where
+        P: Clone + 'static,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
+        self.enumerate_with(name, from, PARENTS, elements)
+    }
+
+    /// As [`Stream::enumerate`], with up to so many parents under way at a time.
+    pub fn enumerate_with<P, It>(
+        &mut self,
+        name: impl Into<String>,
+        from: impl IntoInputs<P>,
+        parents: usize,
+        elements: impl Fn(&P) -> It + Send + Sync + 'static,
+    ) -> (Region<P>, Output<It::Item>)
+    where
+        P: Clone + 'static,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
+        let region = self.description.regions.len() as u32;
+        let node = self.add_node(name.into(), Kind::Enumerate(region), from.into_inputs());
+        let store = |places, ends| Rc::new(Parents::<P>::new(places, ends)) as _;
+        self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), store });
+        let code = Arc::new(elements);
+        let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
+        self.description.nodes[node as usize].factory = Some(factory);
+        let channel = self.add_channel::<It::Item>(node, "elements".to_owned(), None, false);
+        (Region::new(self.id, region), Output::new(self.id, channel))
+    }
+
+    /// An edge back to a node that leads to the channel: a loop.
+    ///
+    /// `growth` bounds the loop: an item that enters it is at no time more than so many items in it. A loop that grows
+    /// beyond it makes the run fail.
+    pub fn back_edge<T: 'static>(&mut self, from: Output<T>, to: Input<T>, growth: usize) {
+        if self.is_foreign(from.stream, "a channel") || self.is_foreign(to.stream, "a node") {
+            return;
+        }
+        self.add_edge(from.channel, to.node, Some(growth));
+    }
+
+    /// A kind of signals that carry a value.
+    pub fn signal<V: 'static>(&self) -> Tag<V> {
+        Tag::new(unique())
+    }
+
+    /// Checks the description, and makes a plan of it that can be run many times.
+    ///
+    /// # Errors
+    /// When there are mistakes: all of them.
+    pub fn plan(self) -> Result<Plan> {
+        let wanted = Wanted { memory: self.memory, scale: self.scale, ordered: self.ordered, spans: self.spans };
+        match check(&self.description, &self.mistakes, &wanted) {
+            Ok(layout) => Ok(Plan::new(self.name, self.id, self.description, layout, self.ordered)),
+            Err(found) => Err(Error::refused(&self.name, found)),
+        }
+    }
+
+    /// Checks the description, and runs it once on all workers of an engine.
+    ///
+    /// # Errors
+    /// When there are mistakes, and when the run fails.
+    pub fn run(self, loom: &Loom) -> Result<Report> {
+        self.plan()?.run(loom)
+    }
+
+    fn is_foreign(&mut self, stream: u64, what: &str) -> bool {
+        if stream != self.id {
+            let message = format!("{what} of another stream is used in stream `{}`", self.name);
+            self.mistakes.push(Diagnostic::new(Code::Foreign, message));
+        }
+        stream != self.id
+    }
+
+    fn add_node<T>(&mut self, name: String, kind: Kind, from: Vec<Output<T>>) -> u32 {
+        let node = self.description.nodes.len() as u32;
+        self.description.nodes.push(Node {
+            name,
+            kind,
+            width: self.width,
+            inputs: Vec::new(),
+            channels: Vec::new(),
+            signals: (2, 1),
+            factory: None,
+            open: None,
+            settle: None,
+        });
+        for output in from {
+            if !self.is_foreign(output.stream, "a channel") {
+                self.add_edge(output.channel, node, None);
+            }
+        }
+        node
+    }
+
+    fn add_edge(&mut self, channel: u32, to: u32, growth: Option<usize>) {
+        let edge = self.description.edges.len() as u32;
+        self.description.edges.push(Edge { channel, to, growth });
+        self.description.channels[channel as usize].edge = Some(edge);
+        self.description.nodes[to as usize].inputs.push(edge);
+    }
+
+    pub(crate) fn add_channel<T: 'static>(
+        &mut self,
+        node: u32,
+        name: String,
+        most: Option<usize>,
+        aggregates: bool,
+    ) -> u32 {
+        let channel = self.description.channels.len() as u32;
+        self.description.channels.push(Channel {
+            name,
+            node,
+            most,
+            at_signal: 1,
+            aggregates,
+            edge: None,
+            item_bytes: size_of::<T>(),
+            pipe: |items, signals| Rc::new(Pipe::<T>::new(items, signals)),
+        });
+        self.description.nodes[node as usize].channels.push(channel);
+        channel
+    }
+}

@@ -1,0 +1,144 @@
+//! What can go wrong, with the names of the user's nodes and channels.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What this crate's functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a stream cannot be run, or did not end well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    node: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// The kinds of [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The description has mistakes; [`Error::diagnostics`] lists all of them. Change the description.
+    Refused,
+    /// A node pushed more items, or raised more signals, than it declares. Declare more, or push less.
+    Exceeded,
+    /// The code of a node panicked. The error names the node.
+    Panic,
+    /// A source could not deliver its items.
+    Source,
+    /// A sink could not take an item.
+    Sink,
+    /// The run was cancelled.
+    Cancelled,
+    /// The engine could not run the stream: no workers, or no threads.
+    Engine,
+    /// An invariant of this crate is broken: items are left, or nodes wait for ever. Please report it.
+    Internal,
+}
+
+/// One mistake in the description of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    code: Code,
+    message: String,
+}
+
+/// What is wrong with a description. The names of codes are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Code {
+    /// A name is empty, or belongs to two nodes, or to two channels of one node.
+    Name,
+    /// A channel leads to no node. Connect it, or discard it.
+    Unconnected,
+    /// A node was begun, but it was not said what it runs.
+    Unfinished,
+    /// A stream has no source.
+    NoSource,
+    /// A width, a bound or a capacity is zero.
+    Zero,
+    /// A channel aggregates, and its node is not inside of a region.
+    Aggregate,
+    /// The edges into a node come from different regions.
+    Join,
+    /// A channel, node or region belongs to another stream.
+    Foreign,
+    /// A back edge does not close a loop, or closes one that cannot be run.
+    Loop,
+    /// The queues need more memory than the stream may use.
+    Memory,
+    /// The stream cannot be run as it was asked for.
+    Setting,
+}
+
+impl Diagnostic {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// What is wrong.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// A sentence with the names of nodes and channels.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), node: None, diagnostics: Vec::new() }))
+    }
+
+    pub(crate) fn at_node(mut self, name: &str) -> Self {
+        self.0.node.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    pub(crate) fn refused(stream: &str, diagnostics: Vec<Diagnostic>) -> Self {
+        let mut message = match diagnostics.len() {
+            1 => format!("stream `{stream}` cannot be run"),
+            count => format!("stream `{stream}` cannot be run, for {count} reasons"),
+        };
+        for diagnostic in &diagnostics {
+            message.push_str("\n  ");
+            message.push_str(&diagnostic.message);
+        }
+        Self(Box::new(Inner { kind: ErrorKind::Refused, message, node: None, diagnostics }))
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The node that the error is about.
+    pub fn node(&self) -> Option<&str> {
+        self.0.node.as_deref()
+    }
+
+    /// Everything that is wrong with a description that was refused.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.0.diagnostics
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl StdError for Error {}

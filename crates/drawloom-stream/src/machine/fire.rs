@@ -1,0 +1,359 @@
+//! One node consumes what waits for it.
+//!
+//! A firing is a series of steps: a run over up to a vector of items, or the handling of one signal. Before each step, no
+//! child is active, so every channel has room for all that the step may push and raise. After it, every child whose queue
+//! became full is activated, and then the firing ends.
+
+use std::sync::atomic::Ordering;
+
+use super::Machine;
+use super::signal::Signal;
+use super::status::{State, Wait};
+use crate::body::{Fault, Stop};
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::Kind;
+use crate::plan::regions::WHOLE;
+
+/// What a node does next.
+enum Step {
+    /// A run over items of one of its edges.
+    Run { at: usize, count: usize },
+    /// A run that reaches over boundaries.
+    Span,
+    /// The signal at the head of an edge; a boundary where edges join has come over all of them.
+    Signal { at: usize },
+    /// A boundary has come over some edges only.
+    Hold,
+    /// Its loop has to become empty, or less full, first.
+    Drain,
+    /// Nothing.
+    Rest,
+}
+
+impl Machine<'_> {
+    /// Fires a node until it has nothing to do, or must wait.
+    pub(crate) fn fire(&mut self, node: u32) -> Result<()> {
+        self.current.set(node);
+        if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
+            return self.fire_source(node);
+        }
+        while self.nodes[node as usize].status.active_children == 0
+            && self.nodes[node as usize].status.state == State::Active
+        {
+            // An item may go around in a loop for ever, so this is asked before each step.
+            self.go_on()?;
+            match self.next_step(node) {
+                Step::Run { at, count } => self.run(node, at, count)?,
+                Step::Span => self.span(node)?,
+                Step::Signal { at } => self.handle(node, at)?,
+                Step::Hold => self.starve(node),
+                Step::Drain => self.drain(node),
+                Step::Rest => {
+                    self.rest(node);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the run if somebody wishes it.
+    fn go_on(&self) -> Result<()> {
+        // Relaxed: it is only a wish, and nothing is published with it.
+        if self.outside.stop.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::Cancelled, "the run was cancelled"));
+        }
+        Ok(())
+    }
+
+    /// A source pushes until its queue is full.
+    fn fire_source(&mut self, node: u32) -> Result<()> {
+        let output = self.nodes[node as usize].outputs[0];
+        while self.nodes[node as usize].status.active_children == 0 {
+            self.go_on()?;
+            let room = self.edges[output as usize].pipe.room();
+            let source = &mut self.nodes[node as usize];
+            let ran = source.body.run(0, room, &source.chain).map_err(|fault| self.fault(node, fault))?;
+            let source = &mut self.nodes[node as usize];
+            source.counts.runs += 1;
+            source.counts.outputs += ran.done as u64;
+            // Relaxed: it is only to be looked at.
+            self.outside.given.fetch_add(ran.done as u64, Ordering::Relaxed);
+            match ran.stop {
+                Stop::Exhausted => {
+                    self.flush_children(node, WHOLE);
+                    self.deactivate(node);
+                    return Ok(());
+                }
+                // The flush makes the child active, so the source goes on when that is done with it.
+                Stop::Idle => {
+                    self.nodes[node as usize].counts.flushes += 1;
+                    self.flush_children(node, WHOLE);
+                }
+                _ => self.look_at_children(node),
+            }
+            if ran.done == 0 {
+                // A live source had nothing for a while: others have their turn, or the run may be cancelled.
+                self.activate(node);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// What a node does next. It has room for it.
+    fn next_step(&mut self, node: u32) -> Step {
+        if let Some((at, count)) = self.nodes[node as usize].interrupted {
+            return Step::Run { at, count };
+        }
+        if self.nodes[node as usize].spans && self.is_at_boundary(node) {
+            return Step::Span;
+        }
+        let flushing = self.is_flushing(node);
+        let headed = self.headed_by(node);
+        let draining = self.nodes[node as usize].status.draining;
+        let (mut held, mut full_loop) = (false, false);
+        for at in 0..self.nodes[node as usize].inputs.len() {
+            let this = &self.nodes[node as usize];
+            let edge = &self.edges[this.inputs[at].edge as usize];
+            let (waiting, credit) = (edge.pipe.len(), edge.pipe.signals().borrow().credit());
+            // What comes around may fill a vector later, so it waits for that until nothing else can be done.
+            let whole_vectors = edge.back || !(flushing || draining);
+            let count = match credit {
+                Some(credit) => credit.min(this.width),
+                None if whole_vectors && waiting < this.width => 0,
+                None => waiting.min(this.width),
+            };
+            let (back, entering) = (edge.back, headed.filter(|_| !edge.back));
+            if count > 0 {
+                // What is left in the loop of this node may have to leave first.
+                match entering.map(|cycle| self.may_enter(cycle)) {
+                    Some(room) if room < count => full_loop = true,
+                    _ => return Step::Run { at, count },
+                }
+            } else if credit == Some(0) && !back {
+                match entering {
+                    Some(cycle) if !self.is_empty(cycle) => full_loop = true,
+                    _ if self.has_come_over_all(node, at) => return Step::Signal { at },
+                    _ => held = true,
+                }
+            }
+        }
+        // A flush of a loop ends when the loop is empty.
+        if let Some(cycle) = headed
+            && (full_loop || flushing)
+            && !self.is_empty(cycle)
+        {
+            return self.rest_of_loop(node);
+        }
+        if held { Step::Hold } else { Step::Rest }
+    }
+
+    /// The head of a loop runs what waits at its own back edges, and then lets its loop become empty.
+    fn rest_of_loop(&self, node: u32) -> Step {
+        let this = &self.nodes[node as usize];
+        for (at, one) in this.inputs.iter().enumerate() {
+            let edge = &self.edges[one.edge as usize];
+            let waiting = edge.pipe.len();
+            if edge.back && waiting > 0 {
+                return Step::Run { at, count: waiting.min(this.width) };
+            }
+        }
+        Step::Drain
+    }
+
+    /// Whether the signal at the head of an edge may be handled: a boundary waits for the other edges.
+    fn has_come_over_all(&self, node: u32, at: usize) -> bool {
+        let inputs = &self.nodes[node as usize].inputs;
+        let first = |edge: u32| {
+            let signals = self.edges[edge as usize].pipe.signals().borrow();
+            signals.first().and_then(|signal| signal.boundary()).filter(|_| signals.credit() == Some(0))
+        };
+        let Some(boundary) = first(inputs[at].edge) else { return true };
+        let mut others = inputs.iter().filter(|one| !self.edges[one.edge as usize].back);
+        others.all(|one| first(one.edge) == Some(boundary))
+    }
+
+    /// A run over items of an edge.
+    fn run(&mut self, node: u32, at: usize, count: usize) -> Result<()> {
+        let this = &mut self.nodes[node as usize];
+        let one = this.inputs[at];
+        let ran = match this.body.run(one.input, count, &this.chain) {
+            Ok(ran) => ran,
+            Err(fault) => return Err(self.fault(node, fault)),
+        };
+        if this.interrupted.is_none() {
+            this.counts.runs += 1;
+            this.counts.full_runs += u64::from(count == this.width);
+        }
+        this.interrupted = (ran.stop != Stop::Done).then_some((at, count - ran.done));
+        this.counts.inputs += ran.done as u64;
+        let edge = &self.edges[one.edge as usize];
+        edge.pipe.consume(ran.done);
+        if !edge.back
+            && let Some(cycle) = self.headed_by(node)
+        {
+            self.enter(cycle, ran.done);
+        }
+        if ran.stop == Stop::Parents {
+            // Parents become free when those that are under way come to their end.
+            let region = self.nodes[node as usize].outputs[0];
+            let to = self.edges[region as usize].to;
+            self.nodes[node as usize].counts.flushes += 1;
+            self.block(node, Wait::Parents);
+            self.flush(region, self.nodes[to as usize].number);
+        }
+        self.look_at_children(node);
+        Ok(())
+    }
+
+    /// Activates the children whose queues are full.
+    pub(super) fn look_at_children(&mut self, node: u32) {
+        for at in 0..self.nodes[node as usize].outputs.len() {
+            let edge = &self.edges[self.nodes[node as usize].outputs[at] as usize];
+            let to = edge.to;
+            let signals = edge.pipe.signals().borrow();
+            let full = if edge.back {
+                // There is always room; but a vector is worth a firing.
+                edge.pipe.len() >= self.nodes[to as usize].width
+            } else {
+                edge.pipe.room() < edge.need || signals.room() < edge.signals_need
+            };
+            // While a node waits for a boundary, no signal waits for the queue that it is in to be full.
+            let full = full || (self.starving > 0 && signals.len() > 0);
+            let brought = edge.starved && full;
+            drop(signals);
+            if brought {
+                self.unblock(to);
+            } else if full {
+                self.activate(to);
+            }
+        }
+    }
+
+    /// Handles the signal at the head of an edge; a boundary is taken from all edges at once.
+    fn handle(&mut self, node: u32, at: usize) -> Result<()> {
+        let Some(signal) = self.take_signal(node, at) else { return Ok(()) };
+        self.nodes[node as usize].counts.signals += 1;
+        let Some((region, parent, begins)) = signal.boundary() else {
+            if !self.call(node, &signal)? {
+                self.forward(node, &signal, None)?;
+            }
+            self.look_at_children(node);
+            return Ok(());
+        };
+        for other in (0..self.nodes[node as usize].inputs.len()).filter(|other| *other != at) {
+            if !self.edges[self.nodes[node as usize].inputs[other].edge as usize].back {
+                self.take_signal(node, other);
+            }
+        }
+        let own = self.nodes[node as usize].chain.regions.last().is_some_and(|(own, _)| *own == region);
+        if begins {
+            self.see(node, region, Some(parent));
+            self.forward(node, &signal, Some(region))?;
+        }
+        if own {
+            self.call(node, &signal)?;
+        }
+        if !begins {
+            self.forward(node, &signal, Some(region))?;
+            self.see(node, region, None);
+            self.release(node, region, parent);
+        }
+        self.look_at_children(node);
+        Ok(())
+    }
+
+    fn take_signal(&self, node: u32, at: usize) -> Option<Signal> {
+        let edge = self.nodes[node as usize].inputs[at].edge;
+        self.edges[edge as usize].pipe.signals().borrow_mut().take()
+    }
+
+    fn call(&mut self, node: u32, signal: &Signal) -> Result<bool> {
+        let this = &mut self.nodes[node as usize];
+        this.body.handle(signal, &this.chain).map_err(|fault| self.fault(node, fault))
+    }
+
+    /// A node sees another parent from now on.
+    pub(super) fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
+        for (own, place) in &mut self.nodes[node as usize].chain.regions {
+            if *own == region {
+                *place = parent;
+            }
+        }
+    }
+
+    /// A node is done with a parent. When many places are free, the head of the region goes on.
+    pub(super) fn release(&mut self, node: u32, region: u32, parent: u32) {
+        let open = &self.regions[region as usize];
+        if !open.ends[node as usize] {
+            return;
+        }
+        open.parents.release(parent);
+        let head = open.head;
+        // Half of the places, so that the head does not come back for each of them.
+        if 2 * open.parents.free() >= open.parents.capacity()
+            && self.nodes[head as usize].status.state == State::Blocked(Wait::Parents)
+        {
+            self.unblock(head);
+        }
+    }
+
+    /// Sends a signal on over all channels, a boundary only over those that stay in its region.
+    fn forward(&mut self, node: u32, signal: &Signal, region: Option<u32>) -> Result<()> {
+        for at in 0..self.nodes[node as usize].outputs.len() {
+            let number = self.nodes[node as usize].outputs[at];
+            let edge = &self.edges[number as usize];
+            if edge.back || region.is_some_and(|region| !edge.regions.contains(&region)) {
+                continue;
+            }
+            let waiting = edge.pipe.len();
+            if !edge.pipe.signals().borrow_mut().push(waiting, signal.clone()) {
+                let name = self.description.edge_name(number);
+                return Err(Error::new(ErrorKind::Internal, format!("{name} has no room for a signal")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A node has nothing to do. A flush, or what empties its loop, goes on to those behind it.
+    fn rest(&mut self, node: u32) {
+        let drained = std::mem::take(&mut self.nodes[node as usize].status.draining);
+        // Those that this one kept from firing go below its children on the stack: a flush reaches the sinks before more
+        // items come.
+        self.deactivate(node);
+        if self.is_flushing(node) {
+            self.pass_flush(node);
+        }
+        if drained {
+            self.pass_drain(node);
+        }
+        self.look_after_loop(node);
+    }
+
+    /// What the user's code did wrong, with names.
+    pub(crate) fn fault(&self, node: u32, fault: Fault) -> Error {
+        let this = &self.description.nodes[node as usize];
+        let channel = |channel: usize| self.description.channel_name(this.channels[channel]);
+        let back = |channel: usize| {
+            self.description.channels[this.channels[channel] as usize].edge.is_some_and(|e| self.description.is_back(e))
+        };
+        let error = match fault {
+            Fault::Items { channel: at, .. } if back(at) => Error::new(
+                ErrorKind::Exceeded,
+                format!("more items go around over {} than the bound of its loop allows", channel(at)),
+            ),
+            Fault::Items { channel: at, most } => Error::new(
+                ErrorKind::Exceeded,
+                format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
+            ),
+            Fault::Signals { channel: at, most } => Error::new(
+                ErrorKind::Exceeded,
+                format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
+            ),
+            Fault::Source(why) => Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)),
+            Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)),
+        };
+        error.at_node(&this.name)
+    }
+}

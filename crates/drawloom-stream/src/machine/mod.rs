@@ -1,0 +1,228 @@
+//! The machine: one copy of a stream, run by one worker.
+//!
+//! | file | concept |
+//! |---|---|
+//! | this one | nodes and edges of a copy, and how they are made |
+//! | [`status`] | who may fire: activity, blocking, flushes |
+//! | [`fire`] | one node consumes what waits for it |
+//! | [`span`] | a run that reaches over boundaries of regions |
+//! | [`cycle`] | loops: who may enter, and how they become empty |
+//! | [`settle`] | the end of a run: nothing is left anywhere |
+//! | [`pipe`], [`signal`], [`parents`] | queues, the signals in them, the parents of regions |
+//!
+//! The protocol is in the README of the crate. A copy belongs to one thread, so there are no atomics in it.
+
+pub(crate) mod cycle;
+pub(crate) mod fire;
+pub(crate) mod parents;
+pub(crate) mod pipe;
+pub(crate) mod settle;
+pub(crate) mod signal;
+pub(crate) mod span;
+pub(crate) mod status;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use self::cycle::Cycle;
+use self::parents::AnyParents;
+use self::pipe::AnyPipe;
+use self::signal::Signal;
+use self::status::Status;
+use crate::body::{Body, Chain, Mark, Wire, Wires};
+use crate::plan::check::Layout;
+use crate::plan::{Description, Kind};
+use crate::report::Counts;
+
+/// No flush is under way.
+pub(crate) const NO_FLUSH: u32 = u32::MAX;
+
+/// What a run shares with those who look at it.
+#[derive(Default)]
+pub(crate) struct Outside {
+    /// Somebody wishes it to end.
+    pub(crate) stop: AtomicBool,
+    /// How many items the sources have given.
+    pub(crate) given: AtomicU64,
+}
+
+/// A copy of a stream.
+pub(crate) struct Machine<'p> {
+    pub(crate) description: &'p Description,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) cycles: Vec<Cycle>,
+    pub(crate) regions: Vec<OpenRegion>,
+    /// Nodes that may fire, the latest last.
+    pub(crate) fireable: Vec<u32>,
+    /// How many nodes wait for a boundary.
+    pub(crate) starving: u32,
+    /// The node that runs, for messages.
+    pub(crate) current: Rc<Cell<u32>>,
+    pub(crate) trips: u64,
+    /// What others may know of the run, and wish.
+    pub(crate) outside: &'p Outside,
+    /// Space for the boundaries of a run.
+    pub(crate) marks: (Vec<Mark>, Vec<Signal>),
+}
+
+/// A node of a copy.
+pub(crate) struct Node {
+    pub(crate) body: Box<dyn Body>,
+    pub(crate) kind: Kind,
+    pub(crate) status: Status,
+    pub(crate) width: usize,
+    /// The number of its innermost region.
+    pub(crate) number: u32,
+    pub(crate) chain: Chain,
+    /// Back edges first, so that a loop gets emptier before it gets fuller.
+    pub(crate) inputs: Vec<In>,
+    pub(crate) outputs: Vec<u32>,
+    /// The loop that it is in.
+    pub(crate) cycle: Option<u32>,
+    /// Whether its vectors may reach over boundaries.
+    pub(crate) spans: bool,
+    /// A run over one of its inputs was interrupted, and so many items of it are left.
+    pub(crate) interrupted: Option<(usize, usize)>,
+    pub(crate) counts: Counts,
+}
+
+/// An edge into a node.
+#[derive(Clone, Copy)]
+pub(crate) struct In {
+    pub(crate) edge: u32,
+    /// Which input it is for the body.
+    pub(crate) input: usize,
+}
+
+/// An edge of a copy.
+pub(crate) struct Edge {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) pipe: Rc<dyn AnyPipe>,
+    pub(crate) need: usize,
+    pub(crate) signals_need: usize,
+    pub(crate) back: bool,
+    /// The regions around its items.
+    pub(crate) regions: Vec<u32>,
+    /// The flush that was delivered over it, until the node has done it.
+    pub(crate) flush: u32,
+    /// Whether its consumer counts as an active child of its producer.
+    pub(crate) counted: bool,
+    /// Whether its consumer waits for a boundary that has to come over it.
+    pub(crate) starved: bool,
+}
+
+/// A region of a copy.
+pub(crate) struct OpenRegion {
+    pub(crate) head: u32,
+    pub(crate) parents: Rc<dyn AnyParents>,
+    /// Which nodes are the last to see a parent.
+    pub(crate) ends: Vec<bool>,
+}
+
+impl<'p> Machine<'p> {
+    /// Makes a copy. `shared` is what all copies share, for each node. The node at hand is noted: its user's code may panic.
+    pub(crate) fn new(
+        description: &'p Description,
+        stream: u64,
+        plan: &Layout,
+        shared: &[Option<Arc<dyn Any + Send + Sync>>],
+        current: &Rc<Cell<u32>>,
+        outside: &'p Outside,
+    ) -> Self {
+        let edges = edges(description, plan);
+        let store = |(head, ends): (&crate::plan::RegionHead, &u32)| (head.store)(head.parents, *ends);
+        let parents: Rc<[Rc<dyn AnyParents>]> = description.regions.iter().zip(&plan.places.ends).map(store).collect();
+        let chunk = Rc::new(Cell::new(0));
+        let mut nodes = Vec::with_capacity(description.nodes.len());
+        for (number, node) in (0_u32..).zip(&description.nodes) {
+            current.set(number);
+            let outputs: Vec<u32> = description.outputs(number).collect();
+            let wire = |(channel, edge): (&u32, &u32)| {
+                let (channel, edge) = (&description.channels[*channel as usize], &edges[*edge as usize]);
+                Wire {
+                    pipe: Rc::clone(&edge.pipe),
+                    most: channel.most.unwrap_or(usize::MAX),
+                    at_signal: channel.at_signal,
+                    back: edge.back,
+                    own: edge.back && edge.to == number,
+                }
+            };
+            let wires = Wires {
+                inputs: node.inputs.iter().map(|edge| Rc::clone(&edges[*edge as usize].pipe)).collect(),
+                outputs: node.channels.iter().zip(&outputs).map(wire).collect(),
+                parents: &parents,
+                signals: node.signals,
+                chunk: &chunk,
+                shared: shared[number as usize].as_ref(),
+            };
+            let factory = node.factory.as_ref().expect("a description that was checked says what its nodes run");
+            let mut inputs: Vec<In> = node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
+            inputs.sort_by_key(|one| !edges[one.edge as usize].back);
+            let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
+            let body = factory(&wires);
+            let cycle = plan.loops.iter().position(|one| one.nodes.contains(&number)).map(|at| at as u32);
+            // Where a boundary comes over several edges, or a loop has to be empty for it, it is handled alone.
+            let alone = node.inputs.len() == 1 && outputs.len() <= 1 && cycle.is_none();
+            nodes.push(Node {
+                spans: plan.spans && alone && body.can_span(),
+                body,
+                kind: node.kind,
+                status: Status::default(),
+                width: node.width,
+                number: plan.places.node_number(number),
+                chain: Chain { regions, parents: Rc::clone(&parents), stream },
+                inputs,
+                outputs,
+                cycle,
+                interrupted: None,
+                counts: Counts::default(),
+            });
+        }
+        let regions = (0_u32..).zip(&description.regions).map(|(region, head)| {
+            let stays = |edge: &u32| {
+                let edge = &edges[*edge as usize];
+                !edge.back && edge.regions.contains(&region)
+            };
+            let inside = |node: &Node| node.chain.regions.iter().any(|(own, _)| *own == region);
+            let ends = nodes.iter().map(|node| inside(node) && !node.outputs.iter().any(stays)).collect();
+            OpenRegion { head: head.node, parents: Rc::clone(&parents[region as usize]), ends }
+        });
+        let regions = regions.collect();
+        let cycles = plan.loops.iter().map(|one| Cycle::new(description, plan, one)).collect();
+        let (fireable, current) = (Vec::with_capacity(nodes.len()), Rc::clone(current));
+        Self {
+            description,
+            nodes,
+            edges,
+            cycles,
+            regions,
+            fireable,
+            starving: 0,
+            current,
+            trips: 0,
+            outside,
+            marks: Default::default(),
+        }
+    }
+}
+
+fn edges(description: &Description, plan: &Layout) -> Vec<Edge> {
+    let make = |((edge, of), size): ((u32, &crate::plan::Edge), &crate::plan::size::Size)| Edge {
+        from: description.from(edge),
+        to: of.to,
+        pipe: (description.channels[of.channel as usize].pipe)(size.capacity, size.signals),
+        need: size.need,
+        signals_need: size.signals_need,
+        back: of.growth.is_some(),
+        regions: plan.places.of_edge[edge as usize].clone(),
+        flush: NO_FLUSH,
+        counted: false,
+        starved: false,
+    };
+    (0_u32..).zip(&description.edges).zip(&plan.sizes).map(make).collect()
+}

@@ -1,0 +1,162 @@
+//! The queue of an edge: items that lie side by side, and the signals among them.
+//!
+//! Items are pushed at the end of a vector and consumed from its front, so a node always sees a slice. The space of consumed
+//! items comes back when a producer needs it: what is left, less than a vector of the consumer as a rule, moves to the front
+//! then. The vector never grows: the room is checked before it is used.
+
+use std::any::Any;
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+
+use super::signal::Signals;
+
+/// The items of an edge.
+pub(crate) struct Buffer<T> {
+    items: Vec<T>,
+    /// So many items at the front are consumed already.
+    consumed: usize,
+    capacity: usize,
+    high_water: usize,
+}
+
+impl<T> Buffer<T> {
+    fn new(capacity: usize) -> Self {
+        Self { items: Vec::with_capacity(capacity), consumed: 0, capacity, high_water: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len() - self.consumed
+    }
+
+    pub(crate) fn room(&self) -> usize {
+        self.capacity - self.len()
+    }
+
+    /// The items that wait, first come first.
+    pub(crate) fn waiting(&self) -> &[T] {
+        &self.items[self.consumed..]
+    }
+
+    /// The vector to push up to `count` items to, for which there must be room.
+    #[inline]
+    pub(crate) fn space(&mut self, count: usize) -> &mut Vec<T> {
+        assert!(count <= self.room(), "a queue has less room than was reckoned with: this is a mistake of ours");
+        if self.items.len() + count > self.capacity {
+            self.items.drain(..self.consumed);
+            self.consumed = 0;
+        }
+        &mut self.items
+    }
+
+    /// The vector that was given out last: pushed to, and not more than was asked for.
+    #[inline]
+    pub(crate) fn items(&mut self) -> &mut Vec<T> {
+        &mut self.items
+    }
+
+    /// Notes how full the queue is, after something was pushed.
+    pub(crate) fn measure(&mut self) {
+        self.high_water = self.high_water.max(self.len());
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.consumed += count;
+        if self.consumed == self.items.len() {
+            self.items.clear();
+            self.consumed = 0;
+        }
+    }
+}
+
+/// The queue of an edge.
+pub(crate) struct Pipe<T> {
+    pub(crate) buffer: RefCell<Buffer<T>>,
+    pub(crate) signals: RefCell<Signals>,
+}
+
+impl<T> Pipe<T> {
+    pub(crate) fn new(capacity: usize, signals: usize) -> Self {
+        Self { buffer: RefCell::new(Buffer::new(capacity)), signals: RefCell::new(Signals::new(signals)) }
+    }
+
+    /// The first items that wait.
+    pub(crate) fn peek(&self, count: usize) -> Ref<'_, [T]> {
+        Ref::map(self.buffer.borrow(), |buffer| &buffer.waiting()[..count])
+    }
+}
+
+/// A pipe whose type of items is not known.
+pub(crate) trait AnyPipe {
+    fn len(&self) -> usize;
+    fn room(&self) -> usize;
+    fn high_water(&self) -> usize;
+    fn consume(&self, count: usize);
+    /// Consumes items with the signals among them.
+    fn consume_with(&self, count: usize, signals: usize);
+    fn signals(&self) -> &RefCell<Signals>;
+    fn as_any(self: Rc<Self>) -> Rc<dyn Any>;
+}
+
+impl<T: 'static> AnyPipe for Pipe<T> {
+    fn len(&self) -> usize {
+        self.buffer.borrow().len()
+    }
+
+    fn room(&self) -> usize {
+        self.buffer.borrow().room()
+    }
+
+    fn high_water(&self) -> usize {
+        self.buffer.borrow().high_water
+    }
+
+    fn consume(&self, count: usize) {
+        self.signals.borrow_mut().spend(count);
+        self.buffer.borrow_mut().consume(count);
+    }
+
+    fn consume_with(&self, count: usize, signals: usize) {
+        self.signals.borrow_mut().skip(signals, count);
+        self.buffer.borrow_mut().consume(count);
+    }
+
+    fn signals(&self) -> &RefCell<Signals> {
+        &self.signals
+    }
+
+    fn as_any(self: Rc<Self>) -> Rc<dyn Any> {
+        self
+    }
+}
+
+/// The pipe with its type. The description of a stream connects only channels and nodes of one type.
+pub(crate) fn typed<T: 'static>(pipe: &Rc<dyn AnyPipe>) -> Rc<Pipe<T>> {
+    Rc::clone(pipe).as_any().downcast().expect("an edge has one type of items at both ends")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AnyPipe, Pipe};
+
+    #[test]
+    fn items_stay_side_by_side_and_the_queue_never_grows() {
+        let pipe: Pipe<u32> = Pipe::new(10, 1);
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut next = 0;
+        let mut expected = 0;
+        for _ in 0..1000 {
+            let count = rng.usize(..=pipe.room());
+            let mut buffer = pipe.buffer.borrow_mut();
+            let before = buffer.space(count).capacity();
+            buffer.items().extend(next..next + count as u32);
+            next += count as u32;
+            assert_eq!(buffer.items().capacity(), before);
+            drop(buffer);
+            let taken = rng.usize(..=pipe.len());
+            assert!(pipe.peek(taken).iter().copied().eq(expected..expected + taken as u32));
+            pipe.consume(taken);
+            expected += taken as u32;
+        }
+        assert!(next > 1000, "{next}");
+    }
+}

@@ -1,0 +1,67 @@
+//! A whole run of a copy, and its end: nothing is left anywhere.
+
+use super::Machine;
+use super::status::State;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::Kind;
+use crate::report::EdgeCounts;
+
+impl Machine<'_> {
+    /// Runs until no node may fire.
+    pub(crate) fn run_all(&mut self) -> Result<()> {
+        for node in 0..self.nodes.len() as u32 {
+            if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
+                self.activate(node);
+            }
+        }
+        while let Some(node) = self.next() {
+            self.trips += 1;
+            self.fire(node)?;
+        }
+        self.check_empty()?;
+        for node in 0..self.nodes.len() as u32 {
+            self.current.set(node);
+            let finished = self.nodes[node as usize].body.finish();
+            finished.map_err(|fault| self.fault(node, fault))?;
+        }
+        Ok(())
+    }
+
+    /// Whatever is left would be lost: that is said, with names.
+    fn check_empty(&self) -> Result<()> {
+        let mut left = Vec::new();
+        for (number, edge) in (0_u32..).zip(&self.edges) {
+            let (items, signals) = (edge.pipe.len(), edge.pipe.signals().borrow().len());
+            if items + signals > 0 {
+                let name = self.description.edge_name(number);
+                left.push(format!("{items} items and {signals} signals are left on {name}"));
+            }
+        }
+        for (node, of) in self.nodes.iter().zip(&self.description.nodes) {
+            match node.status.state {
+                State::Inactive if node.interrupted.is_none() => {}
+                state => left.push(format!("node `{}` is not done ({state:?})", of.name)),
+            }
+        }
+        for region in &self.regions {
+            let held = region.parents.capacity() - region.parents.free();
+            if held > 0 {
+                let name = &self.description.nodes[region.head as usize].name;
+                left.push(format!("{held} parents of the region of node `{name}` are still held"));
+            }
+        }
+        if left.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Internal, format!("the run came to a standstill: {}", left.join("; "))))
+    }
+
+    /// How full the queues were.
+    pub(crate) fn edge_counts(&self) -> Vec<EdgeCounts> {
+        let counts = |edge: &super::Edge| EdgeCounts {
+            high_water: edge.pipe.high_water(),
+            signals_high_water: edge.pipe.signals().borrow().high_water(),
+        };
+        self.edges.iter().map(counts).collect()
+    }
+}

@@ -1,0 +1,206 @@
+//! Who may fire.
+//!
+//! A node may fire when it is active, is not blocked, and none of its children is active. It becomes active when a queue that
+//! leads into it is full, or a flush comes. Whoever changes one of these sees to it that a node that may fire now is on the
+//! stack.
+
+use super::{Machine, NO_FLUSH};
+
+/// What a node is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum State {
+    /// It waits for its queues to be full, or for a flush.
+    #[default]
+    Inactive,
+    /// It has something to do.
+    Active,
+    /// It has something to do, and waits for something else than its children.
+    Blocked(Wait),
+}
+
+/// What a blocked node waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wait {
+    /// A place for a parent.
+    Parents,
+    /// The boundary of a region, which has to come over other edges too.
+    Boundary,
+    /// Its loop has to become empty, or less full.
+    Loop,
+}
+
+/// Whether a node may fire.
+#[derive(Default)]
+pub(crate) struct Status {
+    pub(crate) state: State,
+    /// How many edges lead to active children.
+    pub(crate) active_children: u32,
+    /// Whether it is on the stack.
+    queued: bool,
+    /// Whether it brings what waits for it to an end, for the sake of its loop.
+    pub(crate) draining: bool,
+}
+
+impl Machine<'_> {
+    /// Puts a node on the stack, if it may fire.
+    fn schedule(&mut self, node: u32) {
+        let status = &mut self.nodes[node as usize].status;
+        if status.state == State::Active && status.active_children == 0 && !status.queued {
+            status.queued = true;
+            self.fireable.push(node);
+        }
+    }
+
+    /// The next node that may fire.
+    pub(crate) fn next(&mut self) -> Option<u32> {
+        while let Some(node) = self.fireable.pop() {
+            let status = &mut self.nodes[node as usize].status;
+            status.queued = false;
+            // Where edges join, a node's child may have become active since.
+            if status.state == State::Active && status.active_children == 0 {
+                return Some(node);
+            }
+        }
+        None
+    }
+
+    /// A node has something to do.
+    pub(crate) fn activate(&mut self, node: u32) {
+        let status = &mut self.nodes[node as usize].status;
+        if status.state == State::Inactive {
+            status.state = State::Active;
+            self.count(node);
+        }
+        self.schedule(node);
+    }
+
+    /// An active node counts for those that lead to it. Over a back edge it does not: there is room, as the loop is bounded,
+    /// and two nodes would wait for each other.
+    fn count(&mut self, node: u32) {
+        for at in 0..self.nodes[node as usize].inputs.len() {
+            let edge = &mut self.edges[self.nodes[node as usize].inputs[at].edge as usize];
+            if !edge.back && !edge.counted {
+                edge.counted = true;
+                self.nodes[edge.from as usize].status.active_children += 1;
+            }
+        }
+    }
+
+    /// The consumer of an edge does not count for its producer any more.
+    fn uncount(&mut self, edge: u32) {
+        let edge = &mut self.edges[edge as usize];
+        if edge.counted {
+            edge.counted = false;
+            let from = edge.from;
+            self.nodes[from as usize].status.active_children -= 1;
+            self.schedule(from);
+        }
+    }
+
+    /// A node has nothing to do.
+    pub(crate) fn deactivate(&mut self, node: u32) {
+        self.nodes[node as usize].status.state = State::Inactive;
+        for at in 0..self.nodes[node as usize].inputs.len() {
+            self.uncount(self.nodes[node as usize].inputs[at].edge);
+        }
+    }
+
+    /// A node waits. What will end that has been started.
+    pub(crate) fn block(&mut self, node: u32, wait: Wait) {
+        self.nodes[node as usize].status.state = State::Blocked(wait);
+    }
+
+    /// What a node waited for has come.
+    pub(crate) fn unblock(&mut self, node: u32) {
+        let status = &mut self.nodes[node as usize].status;
+        if let State::Blocked(wait) = status.state {
+            status.state = State::Active;
+            self.starving -= u32::from(wait == Wait::Boundary);
+            for at in 0..self.nodes[node as usize].inputs.len() {
+                self.edges[self.nodes[node as usize].inputs[at].edge as usize].starved = false;
+            }
+            self.count(node);
+            self.schedule(node);
+        }
+    }
+
+    /// A node waits for a boundary that has come over some of its edges. Over the others it does not count as active, so that
+    /// their producers can bring it; and whoever holds it back is made to go on.
+    pub(crate) fn starve(&mut self, node: u32) {
+        self.block(node, Wait::Boundary);
+        self.starving += 1;
+        let mut upstream = Vec::new();
+        for at in 0..self.nodes[node as usize].inputs.len() {
+            let number = self.nodes[node as usize].inputs[at].edge;
+            let edge = &mut self.edges[number as usize];
+            if !edge.back && edge.pipe.signals().borrow().len() == 0 {
+                edge.starved = true;
+                upstream.push(edge.from);
+                self.uncount(number);
+            }
+        }
+        // A boundary that is on its way is in a queue of one of those that lead here. A node with a signal loses no lanes when
+        // it goes on: its vector is cut by the signal anyway.
+        let mut seen = vec![false; self.nodes.len()];
+        while let Some(node) = upstream.pop() {
+            if std::mem::replace(&mut seen[node as usize], true) {
+                continue;
+            }
+            let mut has_signals = false;
+            for one in &self.nodes[node as usize].inputs {
+                let edge = &self.edges[one.edge as usize];
+                has_signals |= edge.pipe.signals().borrow().len() > 0;
+                if !edge.back {
+                    upstream.push(edge.from);
+                }
+            }
+            if has_signals {
+                self.activate(node);
+            }
+        }
+    }
+
+    /// A flush comes to a node over one of its edges.
+    pub(crate) fn flush(&mut self, edge: u32, region: u32) {
+        let edge = &mut self.edges[edge as usize];
+        let to = edge.to;
+        if edge.back || region > self.nodes[to as usize].number {
+            return;
+        }
+        edge.flush = edge.flush.min(region);
+        if self.is_flushing(to) {
+            self.activate(to);
+        }
+    }
+
+    /// The flush that has come to a node over all of its edges.
+    pub(crate) fn flush_of(&self, node: u32) -> u32 {
+        let forward = self.nodes[node as usize].inputs.iter().map(|one| &self.edges[one.edge as usize]);
+        forward.filter(|edge| !edge.back).map(|edge| edge.flush).max().unwrap_or(NO_FLUSH)
+    }
+
+    /// Whether a node has to bring what waits for it to an end.
+    pub(crate) fn is_flushing(&self, node: u32) -> bool {
+        self.flush_of(node) <= self.nodes[node as usize].number
+    }
+
+    /// A node has done the flush that came to it: it goes on to its children.
+    pub(crate) fn pass_flush(&mut self, node: u32) {
+        let region = self.flush_of(node);
+        for at in 0..self.nodes[node as usize].inputs.len() {
+            let edge = &mut self.edges[self.nodes[node as usize].inputs[at].edge as usize];
+            // One that is for more nodes, and has not come over the other edges yet, stays.
+            if edge.flush >= region {
+                edge.flush = NO_FLUSH;
+            }
+        }
+        self.flush_children(node, region);
+    }
+
+    /// Begins a flush of a region, or passes it on.
+    pub(crate) fn flush_children(&mut self, node: u32, region: u32) {
+        for at in 0..self.nodes[node as usize].outputs.len() {
+            self.flush(self.nodes[node as usize].outputs[at], region);
+        }
+    }
+}

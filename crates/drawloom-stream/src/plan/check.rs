@@ -1,0 +1,216 @@
+//! Everything that can be wrong with a description.
+
+use std::collections::BTreeSet;
+
+use super::loops::{Loop, loops};
+use super::regions::{Places, places};
+use super::size::{Size, sizes};
+use super::{Description, Kind};
+use crate::error::{Code, Diagnostic};
+
+/// More signals than this at once are a mistake.
+const MOST_SIGNALS: usize = 1 << 20;
+
+/// How a stream is to be run, as far as the check is concerned.
+pub(crate) struct Wanted {
+    pub(crate) memory: usize,
+    pub(crate) scale: Option<usize>,
+    pub(crate) ordered: bool,
+    pub(crate) spans: bool,
+}
+
+/// What a checked stream needs to run.
+pub(crate) struct Layout {
+    pub(crate) places: Places,
+    pub(crate) loops: Vec<Loop>,
+    pub(crate) sizes: Vec<Size>,
+    /// Whether vectors may reach over the boundaries of regions.
+    pub(crate) spans: bool,
+}
+
+/// Checks a description, and finds everything that is wrong with it. `mistakes` were found while it was made.
+pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) -> Result<Layout, Vec<Diagnostic>> {
+    let mut found = mistakes.to_vec();
+    names(of, &mut found);
+    numbers(of, &mut found);
+    for node in of.nodes.iter().filter(|node| node.factory.is_none()) {
+        let message = format!("node `{}` was begun, but it was not said what it runs", node.name);
+        found.push(Diagnostic::new(Code::Unfinished, message));
+    }
+    for (number, channel) in (0_u32..).zip(&of.channels) {
+        if channel.edge.is_none() {
+            let message = format!("{} leads nowhere: connect it, or discard it", of.channel_name(number));
+            found.push(Diagnostic::new(Code::Unconnected, message));
+        }
+    }
+    if !of.nodes.iter().any(|node| matches!(node.kind, Kind::Source { .. })) {
+        found.push(Diagnostic::new(Code::NoSource, "there is no source"));
+    }
+    let places = places(of);
+    regions(of, &places, &mut found);
+    let loops = loops(of);
+    check_loops(of, &places, &loops, &mut found);
+    if wanted.ordered {
+        order(of, &mut found);
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    let sizes = sizes(of, (&places, &loops), wanted.memory, wanted.scale)?;
+    Ok(Layout { places, loops, sizes, spans: wanted.spans })
+}
+
+fn names(of: &Description, found: &mut Vec<Diagnostic>) {
+    let mut seen = BTreeSet::new();
+    for node in &of.nodes {
+        if node.name.is_empty() {
+            found.push(Diagnostic::new(Code::Name, "a node has an empty name"));
+        } else if !seen.insert(&node.name) {
+            found.push(Diagnostic::new(Code::Name, format!("two nodes are called `{}`", node.name)));
+        }
+        let mut channels = BTreeSet::new();
+        for channel in &node.channels {
+            let name = &of.channels[*channel as usize].name;
+            if name.is_empty() {
+                let message = format!("a channel of node `{}` has an empty name", node.name);
+                found.push(Diagnostic::new(Code::Name, message));
+            } else if !channels.insert(name) {
+                let message = format!("two channels of node `{}` are called `{name}`", node.name);
+                found.push(Diagnostic::new(Code::Name, message));
+            }
+        }
+    }
+}
+
+fn numbers(of: &Description, found: &mut Vec<Diagnostic>) {
+    for node in of.nodes.iter().filter(|node| node.signals.0.max(node.signals.1) > MOST_SIGNALS) {
+        let message =
+            format!("node `{}` declares more signals than the {MOST_SIGNALS} that may be raised at once", node.name);
+        found.push(Diagnostic::new(Code::Memory, message));
+    }
+    let mut zero = |message: String| found.push(Diagnostic::new(Code::Zero, message));
+    for node in &of.nodes {
+        if node.width == 0 {
+            zero(format!("node `{}` has a width of zero: it could never run", node.name));
+        }
+    }
+    for (number, channel) in (0_u32..).zip(&of.channels) {
+        if channel.most == Some(0) {
+            zero(format!("{} may get no items at all", of.channel_name(number)));
+        }
+    }
+    for region in &of.regions {
+        if region.parents == 0 {
+            zero(format!("the region of node `{}` has no room for a parent", of.nodes[region.node as usize].name));
+        }
+    }
+    for (number, edge) in (0_u32..).zip(&of.edges) {
+        if edge.growth == Some(0) {
+            zero(format!("{} has a bound of zero: nothing could go around", of.edge_name(number)));
+        }
+    }
+}
+
+fn regions(of: &Description, places: &Places, found: &mut Vec<Diagnostic>) {
+    for (number, channel) in (0_u32..).zip(&of.channels) {
+        if channel.aggregates && places.of_node[channel.node as usize].is_empty() {
+            let message = format!("{} aggregates, but the node is not inside of a region", of.channel_name(number));
+            found.push(Diagnostic::new(Code::Aggregate, message));
+        }
+    }
+    for node in &of.nodes {
+        let mut forward = node.inputs.iter().filter(|edge| !of.is_back(**edge));
+        let Some(first) = forward.next() else { continue };
+        for edge in forward {
+            if places.of_edge[*edge as usize] != places.of_edge[*first as usize] {
+                let around = |edge: u32| {
+                    places.of_edge[edge as usize].last().map_or_else(
+                        || "no region".to_owned(),
+                        |r| format!("the region of node `{}`", of.nodes[of.regions[*r as usize].node as usize].name),
+                    )
+                };
+                let channel = |edge: u32| of.channel_name(of.edges[edge as usize].channel);
+                let message = format!(
+                    "node `{}` joins {}, whose items are in {}, and {}, whose items are in {}",
+                    node.name,
+                    channel(*first),
+                    around(*first),
+                    channel(*edge),
+                    around(*edge)
+                );
+                found.push(Diagnostic::new(Code::Join, message));
+            }
+        }
+    }
+}
+
+fn check_loops(of: &Description, places: &Places, loops: &[Loop], found: &mut Vec<Diagnostic>) {
+    let mut wrong = |message: String| found.push(Diagnostic::new(Code::Loop, message));
+    for (number, edge) in (0_u32..).zip(&of.edges) {
+        if edge.growth.is_none() {
+            continue;
+        }
+        let from = of.from(number);
+        let Some(one) = loops.iter().find(|one| one.head == edge.to) else { continue };
+        if !one.nodes.contains(&from) || !one.nodes.contains(&edge.to) {
+            wrong(format!(
+                "{} leads back, but nothing leads from that node to this channel: make it an input of the node instead",
+                of.edge_name(number)
+            ));
+        } else if places.of_edge[number as usize] != places.of_node[edge.to as usize] {
+            wrong(format!("{} leads back into another region than its items are in", of.edge_name(number)));
+        } else if !matches!(of.nodes[edge.to as usize].kind, Kind::Run | Kind::Select) {
+            wrong(format!("{} leads back to a node that cannot be the head of a loop", of.edge_name(number)));
+        } else if !matches!(of.nodes[from as usize].kind, Kind::Run) {
+            let name = of.edge_name(number);
+            wrong(format!(
+                "{name} leads back from a node that has no function over a slice: `run` and `each` make such nodes"
+            ));
+        }
+    }
+    for (at, one) in loops.iter().enumerate() {
+        let name = |node: u32| &of.nodes[node as usize].name;
+        for node in one.nodes.iter().filter(|n| places.of_node[**n as usize] != places.of_node[one.head as usize]) {
+            wrong(format!(
+                "the loop of node `{}` leads through node `{}`, which is in another region",
+                name(one.head),
+                name(*node)
+            ));
+        }
+        for other in &loops[at + 1..] {
+            if let Some(node) = one.nodes.iter().find(|n| other.nodes.contains(n)) {
+                wrong(format!(
+                    "node `{}` is in the loop of node `{}` and in that of node `{}`",
+                    name(*node),
+                    name(one.head),
+                    name(other.head)
+                ));
+            }
+        }
+    }
+}
+
+/// What has no order cannot be put in order.
+fn order(of: &Description, found: &mut Vec<Diagnostic>) {
+    let mut wrong = |message: String| found.push(Diagnostic::new(Code::Setting, message));
+    for node in &of.nodes {
+        if node.inputs.len() > 1 {
+            wrong(format!(
+                "the stream is ordered, but node `{}` joins several edges, among which there is no order",
+                node.name
+            ));
+        }
+        if node.kind == (Kind::Source { in_chunks: false }) {
+            wrong(format!(
+                "the stream is ordered, but source `{}` has no positions that several workers could share",
+                node.name
+            ));
+        }
+        if node.kind == Kind::Sink && node.settle.is_none() {
+            wrong(format!("the stream is ordered, but sink `{}` takes items as they come", node.name));
+        }
+    }
+    if of.nodes.iter().filter(|node| matches!(node.kind, Kind::Source { .. })).count() > 1 {
+        wrong("the stream is ordered, but has several sources, between which there is no order".to_owned());
+    }
+}

@@ -1,0 +1,131 @@
+//! What is known of a stream before it runs.
+//!
+//! | file | concept |
+//! |---|---|
+//! | this one | the description of a stream without types: nodes, channels, edges, regions |
+//! | [`check`] | everything that can be wrong with a description |
+//! | [`regions`] | which node is in which region, and the numbers of regions |
+//! | [`loops`] | which nodes a back edge makes a loop of |
+//! | [`size`] | how large the queues are |
+//!
+//! A description is plain data and functions that every thread may call. An executor makes of it what it needs: the machine
+//! makes one copy of all nodes and queues for each worker.
+
+pub(crate) mod check;
+pub(crate) mod loops;
+pub(crate) mod regions;
+pub(crate) mod size;
+
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::body::Factory;
+use crate::machine::parents::AnyParents;
+use crate::machine::pipe::AnyPipe;
+use crate::sink::Settle;
+use crate::source::Opening;
+
+/// A stream, as it was described.
+#[derive(Default)]
+pub(crate) struct Description {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) channels: Vec<Channel>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) regions: Vec<RegionHead>,
+}
+
+/// A node. Its inputs come from nodes before it, except for back edges.
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) width: usize,
+    /// Edges, the back edges last.
+    pub(crate) inputs: Vec<u32>,
+    pub(crate) channels: Vec<u32>,
+    /// How many signals it raises at most in a run, and for a signal.
+    pub(crate) signals: (usize, usize),
+    pub(crate) factory: Option<Factory>,
+    pub(crate) open: Option<OpenSource>,
+    pub(crate) settle: Option<Settle>,
+}
+
+pub(crate) type OpenSource = Arc<dyn Fn(&Opening) -> Arc<dyn Any + Send + Sync> + Send + Sync>;
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// It has no inputs. Sources whose chunks have an order can be run in order by several workers.
+    Source { in_chunks: bool },
+    /// It runs the user's function on a vector of items.
+    Run,
+    /// It runs a loop of ours around the user's function of one item.
+    Select,
+    /// It makes any number of items of one, and can be interrupted.
+    Expand,
+    /// It is the head of a region.
+    Enumerate(u32),
+    /// It has no channels.
+    Sink,
+}
+
+/// A channel of a node.
+pub(crate) struct Channel {
+    pub(crate) name: String,
+    pub(crate) node: u32,
+    /// At most so many items for each input; none when the node stops where there is no room.
+    pub(crate) most: Option<usize>,
+    /// At most so many items at a signal.
+    pub(crate) at_signal: usize,
+    /// Whether its items leave the region.
+    pub(crate) aggregates: bool,
+    pub(crate) edge: Option<u32>,
+    pub(crate) item_bytes: usize,
+    /// Makes a queue for so many items and signals.
+    pub(crate) pipe: fn(usize, usize) -> Rc<dyn AnyPipe>,
+}
+
+/// An edge from a channel to a node.
+pub(crate) struct Edge {
+    pub(crate) channel: u32,
+    pub(crate) to: u32,
+    /// For a back edge: how many items of the loop one item that enters it becomes at most, at any time.
+    pub(crate) growth: Option<usize>,
+}
+
+/// The head of a region.
+pub(crate) struct RegionHead {
+    pub(crate) node: u32,
+    /// How many parents may be under way.
+    pub(crate) parents: usize,
+    pub(crate) parent_bytes: usize,
+    /// Makes the storage, for so many parents that are each released so many times.
+    pub(crate) store: fn(usize, u32) -> Rc<dyn AnyParents>,
+}
+
+impl Description {
+    pub(crate) fn from(&self, edge: u32) -> u32 {
+        self.channels[self.edges[edge as usize].channel as usize].node
+    }
+
+    /// What a channel is called in messages.
+    pub(crate) fn channel_name(&self, channel: u32) -> String {
+        let channel = &self.channels[channel as usize];
+        format!("channel `{}` of node `{}`", channel.name, self.nodes[channel.node as usize].name)
+    }
+
+    /// What an edge is called in messages.
+    pub(crate) fn edge_name(&self, edge: u32) -> String {
+        let edge = &self.edges[edge as usize];
+        format!("the edge from {} to node `{}`", self.channel_name(edge.channel), self.nodes[edge.to as usize].name)
+    }
+
+    /// The edges that leave a node, in the order of its channels. Every channel has one.
+    pub(crate) fn outputs(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.nodes[node as usize].channels.iter().filter_map(|channel| self.channels[*channel as usize].edge)
+    }
+
+    pub(crate) fn is_back(&self, edge: u32) -> bool {
+        self.edges[edge as usize].growth.is_some()
+    }
+}

@@ -1,0 +1,247 @@
+//! Running a stream: one copy for each worker of a team.
+//!
+//! The copies share the position in the source, what sinks have taken, and the wish to stop. Each is made by the worker that
+//! runs it, and never leaves its thread.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use drawloom_runtime::{Context, Future, Loom};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::machine::{Machine, Outside};
+use crate::plan::check::Layout;
+use crate::plan::{Description, Kind};
+use crate::report::{Counts, EdgeCounts, EdgeReport, NodeReport, Report};
+use crate::source::Opening;
+
+/// A stream that was checked. It can be run many times, and by several engines at once.
+#[derive(Clone)]
+pub struct Plan(Arc<Checked>);
+
+struct Checked {
+    name: String,
+    id: u64,
+    description: Description,
+    layout: Layout,
+    ordered: bool,
+}
+
+/// How a stream is run.
+#[derive(Clone, Default)]
+pub struct Settings {
+    workers: Option<usize>,
+    context: Option<Context>,
+}
+
+impl Settings {
+    /// All workers of the engine, in its main context.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// So many workers.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// The workers of a context.
+    #[must_use]
+    pub fn in_context(mut self, context: &Context) -> Self {
+        self.context = Some(context.clone());
+        self
+    }
+}
+
+/// What the workers of one run share.
+struct Crew {
+    plan: Plan,
+    shared: Vec<Option<Arc<dyn Any + Send + Sync>>>,
+    outside: Outside,
+    done: Mutex<Vec<(usize, Result<Done>)>>,
+    workers: usize,
+}
+
+/// What a copy did.
+struct Done {
+    nodes: Vec<Counts>,
+    edges: Vec<EdgeCounts>,
+    trips: u64,
+}
+
+/// A stream that runs.
+#[must_use = "how the run ended is known only to who waits for it"]
+pub struct Running {
+    crew: Arc<Crew>,
+    future: Future<()>,
+    /// The last handle of an engine waits for its tasks: who can cancel this one must have a handle longer than that.
+    loom: Loom,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is locked here is whole whenever a panic could happen.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Plan({}, {} nodes)", self.0.name, self.0.description.nodes.len())
+    }
+}
+
+impl Plan {
+    pub(crate) fn new(name: String, id: u64, description: Description, layout: Layout, ordered: bool) -> Self {
+        Self(Arc::new(Checked { name, id, description, layout, ordered }))
+    }
+
+    /// Runs the stream on all workers of an engine, and waits for the end.
+    ///
+    /// # Errors
+    /// When the run fails.
+    pub fn run(&self, loom: &Loom) -> Result<Report> {
+        self.start(loom, &Settings::new())?.wait()
+    }
+
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// When there are no workers for it.
+    pub fn start(&self, loom: &Loom, settings: &Settings) -> Result<Running> {
+        let workers = settings.workers.unwrap_or_else(|| loom.workers().max(1));
+        let size = u32::try_from(workers).ok().filter(|size| *size > 0);
+        let available = loom.workers().max(1);
+        let Some(size) = size.filter(|_| workers <= available) else {
+            let message =
+                format!("{workers} workers were asked for stream `{}`; the engine has {available}", self.0.name);
+            return Err(Error::new(ErrorKind::Engine, message));
+        };
+        let opening = Opening { workers, one_by_one: self.0.ordered && workers > 1 };
+        let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
+        let crew = Arc::new(Crew {
+            plan: self.clone(),
+            shared: self.0.description.nodes.iter().map(open).collect(),
+            outside: Outside::default(),
+            done: Mutex::default(),
+            workers,
+        });
+        let theirs = Arc::clone(&crew);
+        let mut task = loom.task("stream");
+        if let Some(context) = &settings.context {
+            task = task.in_context(context);
+        }
+        let future = task.team(size).run(move |member| theirs.work(member.rank()));
+        Ok(Running { crew, future, loom: loom.clone() })
+    }
+}
+
+impl Running {
+    /// Asks all workers to stop. What sinks have taken already stays there.
+    pub fn cancel(&self) {
+        // Relaxed: it is only a wish, and nothing is published with it.
+        self.crew.outside.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// How many items the sources have given so far.
+    pub fn given(&self) -> u64 {
+        // Relaxed: it is only to be looked at.
+        self.crew.outside.given.load(Ordering::Relaxed)
+    }
+
+    /// Whether the run is over.
+    pub fn is_complete(&self) -> bool {
+        self.future.is_complete()
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// When a node, source or sink failed, the run was cancelled, or the engine could not run it.
+    pub fn wait(self) -> Result<Report> {
+        let Self { crew, future, loom } = self;
+        let engine = |error| Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"));
+        future.wait().map_err(engine)?;
+        drop(loom);
+        crew.end()
+    }
+}
+
+impl Crew {
+    /// One worker's part.
+    fn work(&self, rank: usize) {
+        let current = Rc::new(Cell::new(0));
+        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(&current)));
+        let done = done.unwrap_or_else(|panic| {
+            let why = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let why = why.or_else(|| panic.downcast_ref::<String>().cloned());
+            let name = &self.plan.0.description.nodes[current.get() as usize].name;
+            let why = why.unwrap_or_else(|| "it said no more".to_owned());
+            Err(Error::new(ErrorKind::Panic, format!("node `{name}` panicked: {why}")).at_node(name))
+        });
+        if done.is_err() {
+            self.outside.stop.store(true, Ordering::Relaxed);
+        }
+        lock(&self.done).push((rank, done));
+    }
+
+    fn run_copy(&self, current: &Rc<Cell<u32>>) -> Result<Done> {
+        let Checked { id, description, layout, .. } = &*self.plan.0;
+        let mut machine = Machine::new(description, *id, layout, &self.shared, current, &self.outside);
+        machine.run_all()?;
+        let nodes = machine.nodes.iter().map(|node| node.counts).collect();
+        Ok(Done { nodes, edges: machine.edge_counts(), trips: machine.trips })
+    }
+
+    /// All workers are done.
+    fn end(&self) -> Result<Report> {
+        let Checked { description, layout, .. } = &*self.plan.0;
+        for settle in description.nodes.iter().filter_map(|node| node.settle.as_ref()) {
+            settle();
+        }
+        let mut done = std::mem::take(&mut *lock(&self.done));
+        done.sort_by_key(|(rank, _)| *rank);
+        // Those who were stopped by another's failure do not say why.
+        let is_cause = |error: &Error| error.kind() != ErrorKind::Cancelled;
+        let errors = || done.iter().filter_map(|(_, done)| done.as_ref().err());
+        if let Some(error) = errors().find(|error| is_cause(error)).or_else(|| errors().next()) {
+            return Err(error.clone());
+        }
+        let mut report = Report { workers: self.workers, ..Report::default() };
+        report.nodes.extend(description.nodes.iter().map(|node| NodeReport {
+            name: node.name.clone(),
+            width: node.width,
+            is_source: matches!(node.kind, Kind::Source { .. }),
+            ..NodeReport::default()
+        }));
+        report.edges.extend(description.edges.iter().zip(&layout.sizes).map(|(edge, size)| {
+            let channel = &description.channels[edge.channel as usize];
+            EdgeReport {
+                from: description.nodes[channel.node as usize].name.clone(),
+                channel: channel.name.clone(),
+                to: description.nodes[edge.to as usize].name.clone(),
+                capacity: size.capacity,
+                ..EdgeReport::default()
+            }
+        }));
+        for done in done.iter().filter_map(|(_, done)| done.as_ref().ok()) {
+            report.trips += done.trips;
+            for (node, counts) in report.nodes.iter_mut().zip(&done.nodes) {
+                node.inputs += if node.is_source { counts.outputs } else { counts.inputs };
+                node.runs += counts.runs;
+                node.full_runs += counts.full_runs;
+                node.signals += counts.signals;
+                node.flushes += counts.flushes;
+            }
+            for (edge, counts) in report.edges.iter_mut().zip(&done.edges) {
+                edge.high_water = edge.high_water.max(counts.high_water);
+                edge.signals_high_water = edge.signals_high_water.max(counts.signals_high_water);
+            }
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,235 @@
+//! Where items go.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+
+/// A sink of items.
+pub struct Sink<T> {
+    pub(crate) open: Opener<T>,
+    /// Puts together what copies did, when all are done; sinks that can do so keep the order.
+    pub(crate) settle: Option<Settle>,
+}
+
+pub(crate) type Settle = Arc<dyn Fn() + Send + Sync>;
+
+type Opener<T> = Arc<dyn Fn(&Chunk) -> Box<dyn Take<T>> + Send + Sync>;
+
+/// The number of the chunk that a copy of the stream works on.
+pub(crate) type Chunk = std::rc::Rc<std::cell::Cell<u64>>;
+
+/// One copy's side of a sink.
+pub(crate) trait Take<T> {
+    /// Takes some items.
+    fn take(&mut self, items: &[T]) -> Result<(), String>;
+
+    /// There are no more.
+    fn finish(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// What a sink has collected, over all runs so far.
+pub struct Collected<T>(Arc<Mutex<Collection<T>>>);
+
+struct Collection<T> {
+    /// What is in its place already.
+    items: Vec<T>,
+    /// What copies did for each chunk, in the order in which they were done.
+    chunks: Vec<(u64, Vec<T>)>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is locked here is whole whenever a panic could happen.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T> Collection<T> {
+    fn len(&self) -> usize {
+        self.items.len() + self.chunks.iter().map(|(_, items)| items.len()).sum::<usize>()
+    }
+
+    /// A run is over: its chunks take their places.
+    fn settle(&mut self) {
+        self.chunks.sort_by_key(|(chunk, _)| *chunk);
+        for (_, mut chunk) in self.chunks.drain(..) {
+            self.items.append(&mut chunk);
+        }
+    }
+}
+
+impl<T> Collected<T> {
+    /// Takes everything that was collected. With one worker, or in a stream that is ordered, it is in order.
+    pub fn take(&self) -> Vec<T> {
+        let mut collection = lock(&self.0);
+        collection.settle();
+        std::mem::take(&mut collection.items)
+    }
+
+    /// How many items were collected.
+    pub fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
+    /// Whether nothing was collected.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T> Clone for Collected<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// A sink that keeps everything in memory, and where to find it.
+pub fn collect<T: Clone + Send + 'static>() -> (Sink<T>, Collected<T>) {
+    collection(usize::MAX)
+}
+
+/// A sink that keeps up to so many items; one more makes the run fail.
+pub fn at_most<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected<T>) {
+    collection(capacity)
+}
+
+fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected<T>) {
+    let collected = Collected(Arc::new(Mutex::new(Collection { items: Vec::new(), chunks: Vec::new() })));
+    let (theirs, settled) = (collected.clone(), collected.clone());
+    let open = move |chunk: &Chunk| {
+        let collected = theirs.clone();
+        Box::new(Collector { collected, capacity, chunk: chunk.clone(), of: 0, items: Vec::new() }) as Box<dyn Take<T>>
+    };
+    let settle: Settle = Arc::new(move || lock(&settled.0).settle());
+    (Sink { open: Arc::new(open), settle: Some(settle) }, collected)
+}
+
+/// Calls a function with up to a vector of items at a time, from any worker.
+pub fn callback<T: 'static>(call: impl Fn(&[T]) + Send + Sync + 'static) -> Sink<T> {
+    let call = Arc::new(call);
+    fallible(move || {
+        let call = Arc::clone(&call);
+        move |items: &[T]| {
+            call(items);
+            Ok::<(), String>(())
+        }
+    })
+}
+
+/// Folds the items of each worker's copy, and hands the result in at the end of the run.
+pub fn fold<T: 'static, A: 'static>(
+    first: impl Fn() -> A + Send + Sync + 'static,
+    fold: impl Fn(&mut A, &[T]) + Send + Sync + 'static,
+    done: impl Fn(A) + Send + Sync + 'static,
+) -> Sink<T> {
+    let code = Arc::new((fold, done));
+    let open = move |_: &Chunk| Box::new(Folded { value: Some(first()), code: Arc::clone(&code) }) as Box<dyn Take<T>>;
+    // There is no order in what is folded.
+    Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())) }
+}
+
+struct Folded<A, F, D> {
+    value: Option<A>,
+    code: Arc<(F, D)>,
+}
+
+impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
+    fn take(&mut self, items: &[T]) -> Result<(), String> {
+        if let Some(value) = &mut self.value {
+            (self.code.0)(value, items);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.value.take().into_iter().for_each(&self.code.1);
+        Ok(())
+    }
+}
+
+/// Sends items into a channel, and waits while it is full. The run fails when nobody receives.
+pub fn sender<T: Clone + Send + 'static>(to: mpsc::SyncSender<T>) -> Sink<T> {
+    fallible(move || {
+        let to = to.clone();
+        move |items: &[T]| items.iter().try_for_each(|item| to.send(item.clone()).map_err(|_| "nobody receives"))
+    })
+}
+
+/// Writes each item as a line of text.
+pub fn lines<T: std::fmt::Display + 'static>(to: impl Write + Send + 'static) -> Sink<T> {
+    let to = Arc::new(Mutex::new(to));
+    fallible(move || {
+        let to = Arc::clone(&to);
+        let mut text = Vec::new();
+        move |items: &[T]| {
+            text.clear();
+            for item in items {
+                writeln!(text, "{item}")?;
+            }
+            lock(&to).write_all(&text)
+        }
+    })
+}
+
+/// A function for each copy of the stream, which takes items, and may fail.
+fn fallible<T, F, E>(make: impl Fn() -> F + Send + Sync + 'static) -> Sink<T>
+where
+    T: 'static,
+    F: FnMut(&[T]) -> Result<(), E> + 'static,
+    E: std::fmt::Display,
+{
+    let open = move |_: &Chunk| Box::new(Function(make())) as Box<dyn Take<T>>;
+    Sink { open: Arc::new(open), settle: None }
+}
+
+struct Function<F>(F);
+
+impl<T, E: std::fmt::Display, F: FnMut(&[T]) -> Result<(), E>> Take<T> for Function<F> {
+    fn take(&mut self, items: &[T]) -> Result<(), String> {
+        (self.0)(items).map_err(|error| error.to_string())
+    }
+}
+
+/// A copy's part of a collection.
+struct Collector<T> {
+    collected: Collected<T>,
+    capacity: usize,
+    chunk: Chunk,
+    /// The chunk that the items are of.
+    of: u64,
+    items: Vec<T>,
+}
+
+impl<T> Collector<T> {
+    fn hand_in(&mut self) -> Result<(), String> {
+        let mut collection = lock(&self.collected.0);
+        if self.items.len() > self.capacity.saturating_sub(collection.len()) {
+            return Err(format!("it has room for {} items, and there are more", self.capacity));
+        }
+        if !self.items.is_empty() {
+            collection.chunks.push((self.of, std::mem::take(&mut self.items)));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Clone> Take<T> for Collector<T> {
+    fn take(&mut self, items: &[T]) -> Result<(), String> {
+        if self.chunk.get() != self.of {
+            self.hand_in()?;
+            self.of = self.chunk.get();
+        }
+        self.items.try_reserve(items.len()).map_err(|_| "there is no memory for more items".to_owned())?;
+        self.items.extend_from_slice(items);
+        // Others must know how much room is left.
+        if self.capacity < usize::MAX { self.hand_in() } else { Ok(()) }
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.hand_in()
+    }
+}
+
+/// A sink that keeps nothing.
+pub(crate) fn nowhere<T: 'static>() -> Sink<T> {
+    Sink { settle: Some(Arc::new(|| ())), ..callback(|_| ()) }
+}

@@ -1,0 +1,78 @@
+//! Back edges.
+
+use drawloom_stream::{ErrorKind, Stream, source};
+
+use crate::loom;
+
+fn collatz(mut n: u64) -> u64 {
+    let mut steps = 0;
+    while n > 1 {
+        n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
+        steps += 1;
+    }
+    steps
+}
+
+#[test]
+fn a_node_that_leads_to_itself_goes_on_until_nothing_is_left() {
+    for width in [1, 7, 128] {
+        let mut stream = Stream::new("collatz").width(width).queue_scale(1);
+        let items = stream.source("numbers", source::indexed(3000, |n| (n, n, 0)));
+        let node = stream.node("step", items);
+        let again = node.input();
+        let (back, done) = node.channel("again", 1).channel("done", 1).each(|(n, at, steps), (back, done)| match *at {
+            0 | 1 => done.push((*n, *steps)),
+            even if even % 2 == 0 => back.push((*n, even / 2, steps + 1)),
+            odd => back.push((*n, 3 * odd + 1, steps + 1)),
+        });
+        stream.back_edge(back, again, 1);
+        let result = stream.collect("result", done);
+        stream.run(&loom(1)).unwrap();
+        let mut result: Vec<(u64, u64)> = result.take();
+        result.sort_unstable();
+        assert!(result.into_iter().eq((0..3000).map(|n| (n, collatz(n)))), "width {width}");
+    }
+}
+
+#[test]
+fn a_loop_of_several_nodes_may_multiply_within_its_bound_and_lie_in_a_region() {
+    for (width, parents) in [(1, 1), (4, 2), (32, 128)] {
+        let mut stream = Stream::new("tree").width(width).queue_scale(1);
+        let items = stream.source("parents", source::range(0..50));
+        let (_, elements) = stream.enumerate_with("elements", items, parents, |n| 0..n % 5);
+        let node = stream.node("count down", elements);
+        let again = node.input();
+        // An item of value n becomes 2^n leaves, as many as 16 at once.
+        let (twice, leaves) = node
+            .channel::<u64>("twice", 1)
+            .channel::<u64>("leaves", 1)
+            .each(|n, (twice, leaves)| if *n == 0 { leaves.push(1) } else { twice.push(n - 1) });
+        let doubled = stream.node("double", twice).width(3).channel::<u64>("out", 2).each(|n, out| {
+            out.push(*n);
+            out.push(*n);
+        });
+        stream.back_edge(doubled, again, 16);
+        let sums = stream.node("sum", leaves).aggregate(|| 0, |sum, item| *sum += item, |sum| sum);
+        let sums = stream.collect("sums", sums);
+        stream.run(&loom(1)).unwrap();
+        let expected: Vec<u64> = (0..50).map(|n| (0..n % 5).map(|e| 1 << e).sum()).collect();
+        assert_eq!(sums.take(), expected, "width {width}");
+    }
+}
+
+#[test]
+fn a_loop_that_grows_beyond_its_bound_is_an_error() {
+    let mut stream = Stream::new("flood").width(8).queue_scale(1);
+    let items = stream.source("one", source::range(0..1));
+    let node = stream.node("double", items);
+    let again = node.input();
+    let (back, out) = node.channel::<u64>("again", 2).channel::<u64>("out", 1).each(|n, (back, _)| {
+        back.push(*n);
+        back.push(*n);
+    });
+    stream.back_edge(back, again, 2);
+    stream.discard("never", out);
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("double")), "{error}");
+    assert!(error.to_string().contains("channel `again` of node `double`"), "{error}");
+}

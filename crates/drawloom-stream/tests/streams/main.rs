@@ -1,0 +1,27 @@
+//! Streams give what a direct interpreter gives, in as few runs as can be, and say what is wrong with those that cannot run.
+
+mod counts;
+mod joins;
+mod loops;
+mod random;
+mod refused;
+mod regions;
+mod workers;
+mod wrong;
+
+use drawloom_runtime::Loom;
+
+/// An engine with so many workers.
+fn loom(workers: usize) -> Loom {
+    Loom::builder().workers(workers).build().unwrap()
+}
+
+/// A hash that mixes all bits.
+fn munge(key: u32) -> u32 {
+    let mut k = (key << 15).wrapping_sub(key).wrapping_sub(1);
+    k ^= k >> 12;
+    k = k.wrapping_add(k << 2);
+    k ^= k >> 4;
+    k = k.wrapping_mul(2057);
+    k ^ (k >> 16)
+}

@@ -1,0 +1,322 @@
+//! Random streams give what a direct interpreter gives.
+//!
+//! The interpreter has no queues: it knows, for each channel, the whole list of what goes through it, and makes the lists of a
+//! node's channels from those of its edges. Streams have splits, joins, loops, expansions, signals, and regions inside of each
+//! other; the widths, the room in queues and the places for parents are as small as they can be, or a little larger.
+
+use drawloom_stream::{Collected, Output, Region, Stream, Tag, source};
+use fastrand::Rng;
+
+use crate::loom;
+
+/// What goes through a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Event {
+    Item(u64),
+    Begin(u64),
+    End,
+    Mark(u64),
+}
+
+use Event::{Begin, End, Item, Mark};
+
+/// A channel that leads nowhere yet, and all that goes through it.
+struct Open {
+    output: Output<u64>,
+    events: Vec<Event>,
+    regions: Vec<Region<u64>>,
+    /// Whether items between two signals are in the order of the list.
+    ordered: bool,
+}
+
+/// More than this is left alone.
+const MANY: usize = 5000;
+
+/// A stream, and what is expected of it.
+pub(crate) struct Case {
+    pub(crate) stream: Stream,
+    pub(crate) sinks: Vec<(Collected<u64>, Vec<u64>, bool)>,
+    /// Whether what a node does depends on items that come before, so that there can be only one copy.
+    pub(crate) alone: bool,
+    /// Whether no edges join.
+    pub(crate) tree: bool,
+}
+
+/// A random stream over so many numbers.
+pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize) -> Case {
+    let mut stream =
+        Stream::new("random").queue_scale(rng.usize(1..4)).width(rng.usize(1..20)).span_regions(rng.bool());
+    let mark = stream.signal::<u64>();
+    let output = stream.source("numbers", source::range(0..numbers));
+    let events = (0..numbers).map(Item).collect();
+    let mut open = vec![Open { output, events, regions: Vec::new(), ordered: true }];
+    let mut case = Case { stream, sinks: Vec::new(), alone: false, tree: true };
+    for number in 0..nodes {
+        let one = open.swap_remove(rng.usize(..open.len()));
+        if one.events.len() > MANY {
+            open.push(one);
+            continue;
+        }
+        if rng.usize(..5) == 0
+            && let Some(at) = open.iter().position(|other| can_join(&one, other))
+        {
+            let other = open.swap_remove(at);
+            open.push(join(&mut case, number, one, other));
+        } else {
+            step(&mut case, rng, mark, number, one, &mut open);
+        }
+    }
+    for (number, one) in open.into_iter().enumerate() {
+        let collected = case.stream.collect(format!("sink {number}"), one.output);
+        let items = one.events.iter().filter_map(|event| if let Item(item) = event { Some(*item) } else { None });
+        case.sinks.push((collected, items.collect(), one.ordered));
+    }
+    case
+}
+
+fn is_same(a: &Region<u64>, b: &Region<u64>) -> bool {
+    format!("{a:?}") == format!("{b:?}")
+}
+
+/// Edges of one region join. Where both have the user's signals it is not said in which order those come.
+fn can_join(one: &Open, other: &Open) -> bool {
+    let marked = |open: &Open| open.events.iter().any(|event| matches!(event, Mark(_)));
+    let same =
+        one.regions.len() == other.regions.len() && one.regions.iter().zip(&other.regions).all(|(a, b)| is_same(a, b));
+    same && !marked(one) && !marked(other)
+}
+
+fn join(case: &mut Case, number: usize, one: Open, other: Open) -> Open {
+    case.tree = false;
+    let output = case.stream.node(format!("join {number}"), [one.output, other.output]).map(|n| n ^ 1);
+    let mut rest = other.events.iter();
+    let mut events = Vec::new();
+    for event in one.events.iter().map(Some).chain([None]) {
+        if let Some(Item(item)) = event {
+            events.push(Item(item ^ 1));
+            continue;
+        }
+        // What the other edge has before the same boundary.
+        for before in rest.by_ref() {
+            let Item(item) = before else { break };
+            events.push(Item(item ^ 1));
+        }
+        events.extend(event);
+    }
+    Open { output, events, regions: one.regions, ordered: false }
+}
+
+/// What becomes of a list when each item becomes some items.
+fn each(events: &[Event], mut becomes: impl FnMut(u64, &mut Vec<Event>)) -> Vec<Event> {
+    let mut result = Vec::new();
+    for event in events {
+        match event {
+            Item(item) => becomes(*item, &mut result),
+            other => result.push(*other),
+        }
+    }
+    result
+}
+
+/// Adds a random node.
+fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open, open: &mut Vec<Open>) {
+    let Open { output, events, mut regions, ordered } = one;
+    let (a, width) = (rng.u64(1..6), rng.usize(1..20));
+    let stream = &mut case.stream;
+    let mut name = |what: &str| format!("{what} {number}");
+    match rng.usize(..13) {
+        11 | 12 => {
+            let node = stream.node(name("select"), output).width(width);
+            let output = node.select(move |n: u64| (n + a, n % 5 < a));
+            let events = each(&events, |n, to| to.extend((n % 5 < a).then_some(Item(n + a))));
+            open.push(Open { output, events, regions, ordered });
+        }
+        0 => {
+            let output = stream.node(name("filter"), output).width(width).filter(move |n| n % (a + 1) != 0);
+            let events = each(&events, |n, to| to.extend((n % (a + 1) != 0).then_some(Item(n))));
+            open.push(Open { output, events, regions, ordered });
+        }
+        1 => {
+            let node = stream.node(name("split"), output).width(width);
+            let node = node.channel::<u64>("left", a as usize).channel::<u64>("right", 1);
+            let (left, right) = node.each(move |n, (left, right)| {
+                (0..n % (a + 1)).for_each(|i| left.push(n + i));
+                if n % 3 == 0 {
+                    right.push(n / 3);
+                }
+            });
+            let to_left = each(&events, |n, to| to.extend((0..n % (a + 1)).map(|i| Item(n + i))));
+            let to_right = each(&events, |n, to| to.extend((n % 3 == 0).then_some(Item(n / 3))));
+            open.push(Open { output: left, events: to_left, regions: regions.clone(), ordered });
+            open.push(Open { output: right, events: to_right, regions, ordered });
+        }
+        2 => {
+            let output = stream.node(name("expand"), output).width(width).expand(move |n| n..n + n % (4 * a));
+            let events = each(&events, |n, to| to.extend((n..n + n % (4 * a)).map(Item)));
+            open.push(Open { output, events, regions, ordered });
+        }
+        3 | 4 if regions.len() < 3 => {
+            let (region, output) =
+                stream.enumerate_with(name("enumerate"), output, rng.usize(1..4), move |n| *n..n + (n * 7) % (3 * a));
+            let events = each(&events, |n, to| {
+                to.push(Begin(n));
+                to.extend((n..n + (n * 7) % (3 * a)).map(Item));
+                to.push(End);
+            });
+            regions.push(region);
+            open.push(Open { output, events, regions, ordered });
+        }
+        5 | 6 if !regions.is_empty() => {
+            let node = stream.node(name("aggregate"), output).width(width);
+            let output = node.aggregate(|| 0_u64, |sum, n| *sum = sum.wrapping_add(*n), |sum| sum % 1000);
+            let events = aggregate(&events, regions.len());
+            regions.pop();
+            open.push(Open { output, events, regions, ordered });
+        }
+        7 if !regions.is_empty() => {
+            // Items are marked with the parent in any of the regions around them, and each parent with its end.
+            let at = rng.usize(..regions.len());
+            let region = regions[at];
+            let node = stream.node(name("parent"), output).width(width).channel::<u64>("out", 1);
+            let output = node.end(move |run, out| out.push(*run.parent(region) + 7)).run(move |run, out| {
+                let parent = *run.parent(region);
+                run.items().iter().for_each(|n| out.push(n.wrapping_mul(31) % 1000 + parent));
+            });
+            let events = with_parents(&events, at, regions.len());
+            open.push(Open { output, events, regions, ordered });
+        }
+        8 if ordered => {
+            let node = stream.node(name("mark"), output).width(width).signals(width, 1).channel::<u64>("out", 2);
+            let output = node.each(move |n, out| {
+                out.push(*n);
+                if n % (a + 3) == 1 {
+                    out.raise(mark, *n);
+                }
+                if n % 2 == 0 {
+                    out.push(n + 1);
+                }
+            });
+            let events = each(&events, |n, to| {
+                to.push(Item(n));
+                to.extend((n % (a + 3) == 1).then_some(Mark(n)));
+                to.extend((n % 2 == 0).then_some(Item(n + 1)));
+            });
+            open.push(Open { output, events, regions, ordered });
+        }
+        9 => {
+            case.alone = true;
+            let node = stream.node(name("last mark"), output).width(width).state(|| 0).channel::<u64>("out", 1);
+            let output = node.on(mark, |run, _, value| *run.state() = *value).run(|run, out| {
+                let (items, last) = (run.items(), *run.state());
+                items.iter().for_each(|n| out.push(n + last));
+            });
+            let mut last = 0;
+            let mut result = Vec::new();
+            for event in &events {
+                match event {
+                    Item(item) => result.push(Item(item + last)),
+                    Mark(value) => last = *value,
+                    other => result.push(*other),
+                }
+            }
+            open.push(Open { output, events: result, regions, ordered });
+        }
+        _ => {
+            case.tree = false;
+            let output = turn(stream, rng, &mut name, width, output, a);
+            let events = each(&events, |n, to| to.push(Item(n - n % (a + 1))));
+            open.push(Open { output, events, regions, ordered: false });
+        }
+    }
+}
+
+/// A loop in which each item goes around some times, through one node or two.
+fn turn(
+    stream: &mut Stream,
+    rng: &mut Rng,
+    name: &mut impl FnMut(&str) -> String,
+    width: usize,
+    output: Output<u64>,
+    a: u64,
+) -> Output<u64> {
+    let node = stream.node(name("loop"), output).width(width);
+    let again = node.input();
+    let (back, done) = node
+        .channel::<u64>("again", 1)
+        .channel::<u64>("done", 1)
+        .each(move |n, (back, done)| if n % (a + 1) == 0 { done.push(*n) } else { back.push(n - 1) });
+    let back = if rng.bool() { stream.node(name("back"), back).map(|n| *n) } else { back };
+    stream.back_edge(back, again, rng.usize(1..3));
+    done
+}
+
+/// The sum of each innermost parent, in its place.
+fn aggregate(events: &[Event], depth: usize) -> Vec<Event> {
+    let (mut result, mut inside, mut sum) = (Vec::new(), 0, 0_u64);
+    for event in events {
+        match event {
+            Item(item) => sum = sum.wrapping_add(*item),
+            Mark(_) => result.push(*event),
+            Begin(_) => {
+                inside += 1;
+                if inside < depth {
+                    result.push(*event);
+                }
+            }
+            End => {
+                result.push(if inside == depth { Item(std::mem::take(&mut sum) % 1000) } else { End });
+                inside -= 1;
+            }
+        }
+    }
+    result
+}
+
+/// Each item with its parent at a depth, and an item more at the end of each innermost parent.
+fn with_parents(events: &[Event], at: usize, depth: usize) -> Vec<Event> {
+    let (mut result, mut parents) = (Vec::new(), Vec::new());
+    for event in events {
+        match event {
+            Item(item) => result.push(Item(item.wrapping_mul(31) % 1000 + parents[at])),
+            Begin(parent) => {
+                parents.push(*parent);
+                result.push(*event);
+            }
+            End => {
+                result.extend((parents.len() == depth).then(|| Item(parents[at] + 7)));
+                parents.pop();
+                result.push(End);
+            }
+            Mark(_) => result.push(*event),
+        }
+    }
+    result
+}
+
+/// How many cases there are.
+pub(crate) fn cases(few: u64) -> u64 {
+    std::env::var("DRAWLOOM_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
+}
+
+#[test]
+fn random_streams_give_what_the_interpreter_gives() {
+    let loom = loom(1);
+    for seed in 0..cases(1500) {
+        let mut rng = Rng::with_seed(seed);
+        let numbers = rng.u64(0..150);
+        let nodes = rng.usize(1..12);
+        let case = case(&mut rng, numbers, nodes);
+        let report = case.stream.run(&loom).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        for (number, (collected, mut expected, ordered)) in case.sinks.into_iter().enumerate() {
+            let mut items = collected.take();
+            if !ordered {
+                items.sort_unstable();
+                expected.sort_unstable();
+            }
+            assert_eq!(items, expected, "seed {seed}, sink {number}");
+        }
+        for edge in &report.edges {
+            assert!(edge.high_water <= edge.capacity, "seed {seed}: {edge:?}");
+        }
+    }
+}

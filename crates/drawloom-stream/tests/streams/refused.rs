@@ -1,0 +1,213 @@
+//! Streams that cannot be run, and everything that is wrong with them.
+
+use drawloom_stream::{Code, ErrorKind, Settings, Stream, source};
+
+use crate::loom;
+
+fn refused(stream: Stream) -> Vec<(Code, String)> {
+    let error = stream.plan().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    let text = error.to_string();
+    let found: Vec<_> = error.diagnostics().iter().map(|d| (d.code(), d.message().to_owned())).collect();
+    assert!(found.iter().all(|(_, message)| text.contains(message)));
+    found
+}
+
+fn only(stream: Stream) -> (Code, String) {
+    let mut found = refused(stream);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn all_mistakes_are_found_at_once() {
+    let mut stream = Stream::new("wrong");
+    let items = stream.source("a", source::range(0..1));
+    let node = stream.node("a", items).width(0).channel::<u64>("x", 0).channel::<u64>("x", 1);
+    let (one, two) = node.each(|_, _| {});
+    let sums = stream.node("", one).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    stream.discard("sink", sums);
+    drop(two);
+    let codes: Vec<Code> = refused(stream).into_iter().map(|(code, _)| code).collect();
+    let expected = [Code::Name, Code::Name, Code::Name, Code::Zero, Code::Zero, Code::Unconnected, Code::Aggregate];
+    assert_eq!(codes, expected);
+}
+
+#[test]
+fn a_channel_that_leads_nowhere_is_refused() {
+    let mut stream = Stream::new("open");
+    drop(stream.source("numbers", source::range(0..1)));
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Unconnected);
+    assert_eq!(message, "channel `out` of node `numbers` leads nowhere: connect it, or discard it");
+}
+
+#[test]
+fn a_stream_without_a_source_is_refused() {
+    assert_eq!(only(Stream::new("nothing")), (Code::NoSource, "there is no source".to_owned()));
+}
+
+#[test]
+fn a_node_that_does_nothing_is_refused() {
+    let mut stream = Stream::new("unfinished");
+    let items = stream.source("numbers", source::range(0..1));
+    drop(stream.node("node", items));
+    assert_eq!(only(stream).0, Code::Unfinished);
+}
+
+#[test]
+fn edges_from_different_regions_do_not_join() {
+    let mut stream = Stream::new("joined");
+    let items = stream.source("numbers", source::range(0..9));
+    let (left, right) = stream
+        .node("split", items)
+        .channel::<u64>("left", 1)
+        .channel::<u64>("right", 1)
+        .each(|n, (left, right)| if n % 2 == 0 { left.push(*n) } else { right.push(*n) });
+    let (_, elements) = stream.enumerate("elements", left, |n| 0..*n);
+    stream.discard("both", [elements, right]);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Join);
+    for name in ["node `both`", "channel `elements` of node `elements`", "channel `right` of node `split`"] {
+        assert!(message.contains(name), "{message}");
+    }
+}
+
+#[test]
+fn an_aggregation_leaves_a_region_only_once() {
+    let mut stream = Stream::new("twice");
+    let items = stream.source("numbers", source::range(0..9));
+    let (_, elements) = stream.enumerate("elements", items, |n| 0..*n);
+    let once = stream.node("once", elements).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    let twice = stream.node("twice", once).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    stream.discard("sink", twice);
+    let (code, message) = only(stream);
+    assert_eq!((code, message.contains("node `twice`")), (Code::Aggregate, true), "{message}");
+}
+
+#[test]
+fn parts_of_other_streams_are_refused() {
+    let mut other = Stream::new("other");
+    let foreign = other.source("numbers", source::range(0..9));
+    let mut stream = Stream::new("stream");
+    let own = stream.source("numbers", source::range(0..9));
+    stream.discard("sink", [own, foreign]);
+    assert_eq!(only(stream).0, Code::Foreign);
+}
+
+#[test]
+fn back_edges_must_close_loops_that_can_be_run() {
+    // An edge to a node that does not lead to the channel.
+    let mut stream = Stream::new("no loop");
+    let items = stream.source("numbers", source::range(0..9));
+    let (left, right) =
+        stream.node("split", items).channel::<u64>("left", 1).channel::<u64>("right", 1).each(|_, _| {});
+    let node = stream.node("aside", left);
+    let aside = node.input();
+    let out = node.map(|n| *n);
+    stream.discard("sink", out);
+    stream.back_edge(right, aside, 1);
+    assert_eq!(only(stream).0, Code::Loop);
+
+    // A loop inside of a loop.
+    let mut stream = Stream::new("two loops");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("outer", items);
+    let outer = node.input();
+    let items = node.map(|n| *n);
+    let node = stream.node("inner", items);
+    let inner = node.input();
+    let (a, b) = node.channel::<u64>("a", 1).channel::<u64>("b", 1).each(|_, _| {});
+    stream.back_edge(a, inner, 1);
+    stream.back_edge(b, outer, 1);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Loop);
+    assert!(message.contains("node `inner` is in the loop of node"), "{message}");
+
+    // A loop out of a region, and one without a bound.
+    let mut stream = Stream::new("out of region");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("head", items);
+    let head = node.input();
+    let items = node.map(|n| *n);
+    let (_, elements) = stream.enumerate("elements", items, |n| 0..*n);
+    let inside = stream.node("inside", elements).map(|n| *n);
+    stream.back_edge(inside, head, 0);
+    let codes: Vec<Code> = refused(stream).into_iter().map(|(code, _)| code).collect();
+    assert_eq!(codes, [Code::Zero, Code::Loop, Code::Loop]);
+}
+
+#[test]
+fn queues_that_do_not_fit_are_refused() {
+    let mut stream = Stream::new("large").memory(1000);
+    let items = stream.source("numbers", source::range(0..9));
+    let many = stream.node("many", items).channel::<u64>("out", 1000).each(|_, _| {});
+    stream.discard("sink", many);
+    assert_eq!(only(stream).0, Code::Memory);
+
+    let mut stream = Stream::new("uncountable");
+    let items = stream.source("numbers", source::range(0..9));
+    let many = stream.node("many", items).channel::<u64>("out", usize::MAX).each(|_, _| {});
+    stream.discard("sink", many);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Memory);
+    assert!(message.contains("channel `out` of node `many`"), "{message}");
+}
+
+#[test]
+fn storage_that_does_not_fit_is_refused() {
+    for parents in [usize::MAX, 1 << 40, 1 << 22] {
+        let mut stream = Stream::new("parents");
+        let items = stream.source("numbers", source::range(0..9));
+        let (_, elements) = stream.enumerate_with("elements", items, parents, |n| 0..*n);
+        stream.discard("sink", elements);
+        let (code, message) = only(stream);
+        assert_eq!(code, Code::Memory);
+        assert!(message.contains("node `elements`"), "{message}");
+    }
+    let mut stream = Stream::new("signals");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("node", items).signals(usize::MAX, usize::MAX);
+    node.run(|_, ()| {});
+    assert_eq!(only(stream).0, Code::Memory);
+}
+
+#[test]
+fn a_loop_of_a_node_without_a_function_over_a_slice_is_refused() {
+    let mut stream = Stream::new("select");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("node", items);
+    let again = node.input();
+    let back = node.select(|n: u64| (n, true));
+    stream.back_edge(back, again, 1);
+    assert_eq!(only(stream).0, Code::Loop);
+}
+
+#[test]
+fn what_has_no_order_cannot_be_ordered() {
+    let mut stream = Stream::new("order").ordered();
+    let a = stream.source("a", source::iter(0..3));
+    let b = stream.source("b", source::range(0..3));
+    let b = stream.node("b as it is", b).map(|n| *n as i32);
+    stream.sink("sink", [a, b], drawloom_stream::sink::callback(|_: &[i32]| {}));
+    let codes: Vec<Code> = refused(stream).into_iter().map(|(code, _)| code).collect();
+    assert_eq!(codes, [Code::Setting; 4]);
+}
+
+#[test]
+fn regions_without_places_are_refused_and_so_are_teams_without_workers() {
+    let mut stream = Stream::new("places");
+    let items = stream.source("numbers", source::range(0..9));
+    let (_, elements) = stream.enumerate_with("elements", items, 0, |n| 0..*n);
+    stream.discard("sink", elements);
+    assert_eq!(only(stream).0, Code::Zero);
+
+    let mut stream = Stream::new("workers");
+    let items = stream.source("numbers", source::range(0..9));
+    stream.discard("sink", items);
+    let plan = stream.plan().unwrap();
+    for workers in [0, 2] {
+        let error = plan.start(&loom(1), &Settings::new().workers(workers)).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Engine, "{error}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Several copies of a stream, their order, and runs that are stopped.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use drawloom_stream::{ErrorKind, Settings, Stream, source};
+use fastrand::Rng;
+
+use crate::random::{case, cases};
+use crate::{loom, munge};
+
+#[test]
+fn several_workers_give_the_same_items() {
+    let loom = loom(3);
+    for seed in 0..cases(200) {
+        let mut rng = Rng::with_seed(seed);
+        let (numbers, nodes) = (rng.u64(0..8000), rng.usize(1..6));
+        let mut case = case(&mut rng, numbers, nodes);
+        if case.alone {
+            continue;
+        }
+        let in_order = case.tree && rng.bool();
+        if in_order {
+            case.stream = case.stream.ordered();
+        }
+        case.stream.run(&loom).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        for (number, (collected, mut expected, ordered)) in case.sinks.into_iter().enumerate() {
+            let mut items = collected.take();
+            assert!(ordered || !in_order, "trees keep the order");
+            if !in_order {
+                items.sort_unstable();
+                expected.sort_unstable();
+            }
+            assert_eq!(items, expected, "seed {seed}, sink {number}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_runs_again_and_sinks_keep_what_they_have() {
+    let mut stream = Stream::new("again").ordered();
+    let items = stream.source("numbers", source::range(0..5000));
+    let kept = stream.node("keep", items).filter(|n| munge(*n as u32).is_multiple_of(3));
+    let kept = stream.collect("kept", kept);
+    let plan = stream.plan().unwrap();
+    let loom = loom(2);
+    let expected: Vec<u64> = (0..5000).filter(|n| munge(*n as u32).is_multiple_of(3)).collect();
+    plan.run(&loom).unwrap();
+    plan.start(&loom, &Settings::new().workers(1)).unwrap().wait().unwrap();
+    assert_eq!(kept.len(), 2 * expected.len());
+    assert_eq!(kept.take(), [expected.clone(), expected].concat());
+    assert!(kept.is_empty());
+}
+
+#[test]
+fn two_streams_run_at_once_in_their_own_contexts() {
+    let loom = loom(2);
+    let contexts = [0, 1].map(|n| loom.context(format!("c{n}")).workers([loom.worker(n).unwrap()]).create().unwrap());
+    let running = contexts.map(|context| {
+        let mut stream = Stream::new("one");
+        let items = stream.source("numbers", source::range(0..10_000));
+        let result = stream.collect("all", items);
+        let settings = Settings::new().workers(1).in_context(&context);
+        (stream.plan().unwrap().start(&loom, &settings).unwrap(), result)
+    });
+    for (running, result) in running {
+        running.wait().unwrap();
+        assert!(result.take().into_iter().eq(0..10_000));
+    }
+}
+
+#[test]
+fn a_live_source_brings_items_to_the_end_while_more_may_come() {
+    let (to, from) = mpsc::channel();
+    let (out, results) = mpsc::sync_channel(10_000);
+    let mut stream = Stream::new("live").width(128);
+    let items = stream.source("arrivals", source::receiver(from, Duration::from_millis(1)));
+    let doubled = stream.node("double", items).map(|n: &u64| n * 2);
+    stream.sink("results", doubled, drawloom_stream::sink::sender(out));
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    // Each answer comes back before the next item is sent, though no vector is ever full.
+    for n in 0..5 {
+        to.send(n).unwrap();
+        assert_eq!(results.recv().unwrap(), 2 * n);
+    }
+    drop(to);
+    let report = running.wait().unwrap();
+    assert_eq!(report.node("double").unwrap().inputs, 5);
+}
+
+#[test]
+fn an_item_that_goes_around_for_ever_is_cancelled() {
+    let (started, has_started) = mpsc::sync_channel(1);
+    let mut stream = Stream::new("around");
+    let items = stream.source("one", source::range(0..1));
+    let node = stream.node("around", items);
+    let again = node.input();
+    let back = node.channel::<u64>("again", 1).each(move |n, back| {
+        _ = started.try_send(());
+        back.push(*n);
+    });
+    stream.back_edge(back, again, 1);
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    has_started.recv().unwrap();
+    running.cancel();
+    assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn a_run_that_would_not_end_is_cancelled() {
+    let (started, has_started) = mpsc::sync_channel(1);
+    let mut stream = Stream::new("endless");
+    let items = stream.source("numbers", source::iter(0_u64..));
+    let sink = drawloom_stream::sink::callback(move |_: &[u64]| _ = started.try_send(()));
+    stream.sink("nowhere", items, sink);
+    let running = stream.plan().unwrap().start(&loom(2), &Settings::new()).unwrap();
+    has_started.recv().unwrap();
+    running.cancel();
+    assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+}
