@@ -104,7 +104,7 @@ pub fn by_name(name: &str) -> Option<Result<RawMesh, String>> {
 }
 
 impl Dots {
-    /// The program on a [`line`], for a number of iterations. `progress` is called after each.
+    /// The program on a [`line()`], for a number of iterations. `progress` is called after each.
     ///
     /// # Errors
     /// When the mesh is not a line.
