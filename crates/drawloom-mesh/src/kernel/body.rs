@@ -74,7 +74,7 @@ macro_rules! loop_body {
             /// it did is put back in the order of iterations.
             ///
             /// # Safety
-            /// As [`LoopBody::run`]; the places are plain, and none is [`reached_twice`]. On x86-64, the processor has AVX.
+            /// As [`LoopBody::run`]; the places are plain. On x86-64, the processor has AVX.
             #[inline(always)]
             unsafe fn in_lanes(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
                 $(let $x = places[$n].known_plain();)*
@@ -141,7 +141,7 @@ macro_rules! loop_body {
                     }
                     #[cfg(target_arch = "x86_64")]
                     if std::arch::is_x86_feature_detected!("avx2") {
-                        if !(true $(& $a::IN_LANES)*) || reached_twice(places) {
+                        if !(true $(& $a::IN_LANES)*) {
                             return self.each_with_avx2(places, iterations);
                         }
                         return self.ways.run(iterations.len(), |way| match way {
@@ -161,15 +161,6 @@ macro_rules! loop_body {
 }
 
 for_each_arity!(loop_body);
-
-/// Whether something is an argument more than once, and directly at least once. Then an iteration may add, through a map, to
-/// an element that a later iteration of the same group has fetched already, and would put back without the addition.
-#[cfg(target_arch = "x86_64")]
-fn reached_twice(places: &[Place]) -> bool {
-    let is_direct = |place: &Place| place.table.is_null() && !place.base.is_null();
-    let same = |one: &Place| places.iter().filter(|other| other.base == one.base).count() > 1;
-    places.iter().filter(|place| is_direct(place)).any(same)
-}
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
