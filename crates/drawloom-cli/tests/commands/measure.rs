@@ -1,10 +1,8 @@
 //! `drawloom bench tasks`, `drawloom bench metg` and `drawloom bench trace`: every line with every key. What the figures are
 //! is not tested.
 
-mod support;
-
+use crate::support::drawloom;
 use serde_json::{Value, json};
-use support::drawloom;
 
 const PATTERNS: [&str; 6] = ["independent", "chain", "chains64", "readers", "stencil", "roundtrip"];
 

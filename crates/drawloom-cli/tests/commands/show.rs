@@ -1,8 +1,6 @@
 //! `drawloom show`.
 
-mod support;
-
-use support::{Folder, RACE, VALID, drawloom, drawloom_with, example};
+use crate::support::{Folder, RACE, VALID, drawloom, drawloom_with, example};
 
 #[test]
 fn the_ending_of_the_name_says_what_is_drawn() {

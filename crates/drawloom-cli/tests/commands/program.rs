@@ -1,13 +1,11 @@
 //! What holds for the program as a whole, and the small commands.
 
-mod support;
-
 use std::io::Read;
 use std::process::Stdio;
 
+use crate::support::{Folder, RACE, SWAP_JSON, VALID, command, drawloom, drawloom_with, example, finish};
 use drawloom_graph::Rule;
 use serde_json::json;
-use support::{Folder, RACE, SWAP_JSON, VALID, command, drawloom, drawloom_with, example, finish};
 
 #[test]
 fn every_command_has_help_with_examples() {

@@ -1,8 +1,6 @@
 //! `drawloom fmt`.
 
-mod support;
-
-use support::{Folder, SWAP_JSON, drawloom, drawloom_in, drawloom_with, example};
+use crate::support::{Folder, SWAP_JSON, drawloom, drawloom_in, drawloom_with, example};
 
 const UGLY: &str = "region   A,B # two\ndisjoint A,B\n\n\n\ntask t( read A,write   B )\n";
 

@@ -1,9 +1,7 @@
 //! `drawloom check`.
 
-mod support;
-
+use crate::support::{Folder, RACE, SWAP_JSON, VALID, drawloom, drawloom_in, drawloom_with, example};
 use serde_json::json;
-use support::{Folder, RACE, SWAP_JSON, VALID, drawloom, drawloom_in, drawloom_with, example};
 
 #[test]
 fn a_valid_graph_exits_with_0_and_is_ordered_and_explained() {

@@ -1,9 +1,7 @@
 //! `drawloom mesh` and `drawloom plot`.
 
-mod support;
-
+use crate::support::{Folder, drawloom, drawloom_in};
 use serde_json::json;
-use support::{Folder, drawloom, drawloom_in};
 
 #[test]
 fn a_generated_file_is_read_as_the_generated_mesh() {

@@ -1,8 +1,6 @@
 //! `drawloom event`: graphs of devices that send each other messages.
 
-mod support;
-
-use support::{Folder, drawloom, drawloom_with};
+use crate::support::{Folder, drawloom, drawloom_with};
 
 #[test]
 fn every_executor_prints_the_same_counts() {

@@ -1,14 +1,12 @@
 //! Orders and partitions of random meshes.
 
-mod support;
-
+use crate::support::random_mesh;
 use drawloom_mesh::naca::naca0012;
 use drawloom_mesh::partition::{self, partition};
 use drawloom_mesh::raw::{Adjacency, RawMesh};
 use drawloom_mesh::renumber::{self, Permutation, Renumbering, quality, renumber};
 use drawloom_mesh::{Error, ErrorKind};
 use fastrand::Rng;
-use support::random_mesh;
 
 const CASES: u64 = 2000;
 

@@ -1,12 +1,10 @@
 //! Gmsh's files, in every form.
 
-mod support;
-
+use crate::support::msh::{TEXT_40, TEXT_41, binary};
 use drawloom_mesh::ErrorKind;
 use drawloom_mesh::files::{gmsh, read_bytes, vtu};
 use drawloom_mesh::plot::Plot;
 use drawloom_mesh::raw::{RawMesh, Values};
-use support::msh::{TEXT_40, TEXT_41, binary};
 
 fn expected() -> RawMesh {
     let mut mesh = RawMesh::new();

@@ -1,9 +1,7 @@
 //! `drawloom explain`.
 
-mod support;
-
+use crate::support::{RACE, VALID, drawloom, drawloom_with};
 use serde_json::json;
-use support::{RACE, VALID, drawloom, drawloom_with};
 
 const WHY: &str = "reader must run before writer because reader reads A (version 0) and writer overwrites A";
 

@@ -1,9 +1,7 @@
 //! `drawloom stats`.
 
-mod support;
-
+use crate::support::{RACE, VALID, drawloom, drawloom_with};
 use serde_json::json;
-use support::{RACE, VALID, drawloom, drawloom_with};
 
 #[test]
 fn json_counts_everything() {

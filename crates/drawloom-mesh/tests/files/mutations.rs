@@ -1,15 +1,13 @@
 //! Readers survive everything: a changed file is a mesh that is right, or an error, and takes no more memory than its size
 //! accounts for.
 
-mod support;
-
+use crate::support::msh::{TEXT_40, TEXT_41, binary};
 use drawloom_mesh::checkpoint::Checkpoint;
 use drawloom_mesh::files::vtu::{self, Encoding};
 use drawloom_mesh::files::{fe_grid, new_grid, read_bytes};
 use drawloom_mesh::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::raw::Values;
 use fastrand::Rng;
-use support::msh::{TEXT_40, TEXT_41, binary};
 
 const CASES: usize = 3000;
 

@@ -1,9 +1,7 @@
 //! `drawloom order`.
 
-mod support;
-
+use crate::support::{RACE, SWAP_JSON, VALID, drawloom, drawloom_with, example};
 use serde_json::{Value, json};
-use support::{RACE, SWAP_JSON, VALID, drawloom, drawloom_with, example};
 
 #[test]
 fn text_shows_the_order_the_parameters_and_the_reasons() {
