@@ -359,18 +359,33 @@ impl PlanState {
                 ended += 1;
                 continue;
             }
+            // Counted down last, when it is known whether there is something to go on with.
+            let mut nearly = None;
             for &other in self.later(node) {
-                let later = &pattern.nodes[other as usize];
                 // A node that waits for this one only needs no counting.
-                // AcqRel: the one who reaches zero sees what all earlier nodes did.
-                if later.waits > 1 && self.pending[other as usize].fetch_sub(1, Ordering::AcqRel) != 1 {
-                    continue;
+                if pattern.nodes[other as usize].waits > 1 {
+                    if nearly.is_none() && self.is_nearly_ready(other) {
+                        nearly = Some(other);
+                        continue;
+                    }
+                    if !self.count_down(other) {
+                        continue;
+                    }
                 }
                 if next.is_none() && !asks && place.may_go_on() {
                     next = Some(other);
                 } else {
                     core.push_node(local, context, self.ready(other));
                 }
+            }
+            let Some(other) = nearly else { continue };
+            let waits = next.is_none() && !asks;
+            let ready =
+                if waits { self.count_down_and_wait(core, place, context, other) } else { self.count_down(other) };
+            if ready && waits && place.may_go_on() {
+                next = Some(other);
+            } else if ready {
+                core.push_node(local, context, self.ready(other));
             }
         }
         ended
