@@ -36,16 +36,10 @@ impl PlanState {
         self.pending[node as usize].fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Whether a node waits for one more besides one that is complete and not counted yet.
-    #[inline]
-    pub(super) fn is_nearly_ready(&self, node: u32) -> bool {
-        // Relaxed: a hint.
-        self.pending[node as usize].load(Ordering::Relaxed) == 2
-    }
-
-    /// As [`PlanState::count_down`], by a worker that has nothing to go on with: it waits for the node for a moment.
+    /// As [`PlanState::count_down`], by a worker that has nothing to go on with: when the node waits for one more, the worker
+    /// waits for it too, for a moment.
     #[cold]
-    pub(super) fn count_down_and_wait(&self, core: &Core, place: Place<'_>, context: u32, node: u32) -> bool {
+    pub(super) fn wait_for(&self, core: &Core, place: Place<'_>, context: u32, node: u32) -> bool {
         let policy = &core.context(context).policy;
         let goes_on = || place.may_go_on() && policy.is_empty();
         let pending = &self.pending[node as usize];

@@ -359,16 +359,13 @@ impl PlanState {
                 ended += 1;
                 continue;
             }
-            // Counted down last, when it is known whether there is something to go on with.
-            let mut nearly = None;
-            for &other in self.later(node) {
+            let later = self.later(node);
+            for (left, &other) in (0..later.len()).rev().zip(later) {
                 // A node that waits for this one only needs no counting.
                 if pattern.nodes[other as usize].waits > 1 {
-                    if nearly.is_none() && self.is_nearly_ready(other) {
-                        nearly = Some(other);
-                        continue;
-                    }
-                    if !self.count_down(other) {
+                    let waits = left == 0 && next.is_none() && !asks;
+                    let ready = if waits { self.wait_for(core, place, context, other) } else { self.count_down(other) };
+                    if !ready {
                         continue;
                     }
                 }
@@ -377,15 +374,6 @@ impl PlanState {
                 } else {
                     core.push_node(local, context, self.ready(other));
                 }
-            }
-            let Some(other) = nearly else { continue };
-            let waits = next.is_none() && !asks;
-            let ready =
-                if waits { self.count_down_and_wait(core, place, context, other) } else { self.count_down(other) };
-            if ready && waits && place.may_go_on() {
-                next = Some(other);
-            } else if ready {
-                core.push_node(local, context, self.ready(other));
             }
         }
         ended
