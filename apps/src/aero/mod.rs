@@ -3,8 +3,12 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `kernels` | what is computed for each cell and node |
+//! | `text` | the kernels as C text, for graph files |
 
 pub mod kernels;
+mod text;
+
+pub use text::text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -140,7 +144,7 @@ impl Aero {
                     goes_on[0] = c1[0].sqrt() > goal[0] && inner[0] < MOST_STEPS;
                 });
             });
-            program.scalar("reset").update(rms).run(|rms| rms[0] = 0.0);
+            program.scalar("reset_rms").update(rms).run(|rms| rms[0] = 0.0);
             program.each(nodes, "update").update(phim).write(res).read(u).inc(rms).run(kernels::update);
             program.require_finite(rms);
             let done = Arc::clone(&done);

@@ -4,8 +4,12 @@
 //! |---|---|
 //! | `mod` | [`Dots`]: a sum of indices, a scalar product through maps, and one of odd and even elements |
 //! | `scalars` | programs without loops over sets: a sequence, a `while`, a repetition |
+//! | `text` | the kernels as C text, for graph files |
 
 pub mod scalars;
+mod text;
+
+pub use text::text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

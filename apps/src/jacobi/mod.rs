@@ -8,12 +8,15 @@
 //! | `grid` | square grids, and the matrix of any mesh with edges |
 //! | `double` | the program in double precision |
 //! | `mixed` | the same in two precisions, with more components than it needs |
+//! | `text` | the kernels as C text, for graph files |
 
 mod double;
 mod grid;
 mod mixed;
+mod text;
 
 pub use grid::{by_name, grid};
+pub use text::text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

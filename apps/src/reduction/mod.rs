@@ -7,10 +7,13 @@
 //! |---|---|
 //! | `mod` | [`Reduction`], which counts edges and cells |
 //! | `bounds` | [`Bounds`]: lowest and highest values, directly and through a map |
+//! | `text` | the kernels as C text, for graph files |
 
 mod bounds;
+mod text;
 
 pub use bounds::{Bounds, FIVE, five};
+pub use text::{bounds_text, text};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

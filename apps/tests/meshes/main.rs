@@ -4,6 +4,7 @@ mod aero;
 mod airfoil;
 mod c_text;
 mod dots;
+mod in_c;
 mod jacobi;
 mod reduction;
 mod support;

@@ -12,8 +12,8 @@ use super::ring::Ring;
 
 /// How often an empty mailbox is looked at again before the worker goes to sleep, and how long it waits in between. Mail
 /// often comes within a microsecond; giving the processor away instead could take milliseconds on a busy machine.
-const PATIENCE: u32 = 32;
-const PAUSE: u32 = 32;
+const PATIENCE: u32 = 128;
+const PAUSE: u32 = 8;
 
 /// What all parts share.
 pub(crate) struct Mail {

@@ -17,6 +17,10 @@ use crate::graph::instance::{Changing, Instance};
 use crate::graph::topology::Topology;
 use crate::handlers::{Sent, pins};
 
+/// After how many turns of devices mail is exchanged, also within a round: what one worker sends is for others to work on
+/// meanwhile, and one of them may have the device that all others send to.
+const TURNS: usize = 64;
+
 /// What the workers share: each takes its part at the beginning, and puts it back at the end.
 struct Crew {
     parts: Vec<Mutex<Option<Part>>>,
@@ -141,8 +145,14 @@ impl Worker<'_> {
         let mut turn = Vec::new();
         loop {
             std::mem::swap(&mut part.waiting, &mut turn);
-            for device in turn.drain(..) {
+            for (number, device) in turn.drain(..).enumerate() {
                 part.turn(device, pins::first, &mut self.post)?;
+                if number % TURNS == TURNS - 1 {
+                    if self.mail.exchange(self.rank, part, &mut self.post.rings, &mut self.taken) == Next::End {
+                        return Ok(Next::End);
+                    }
+                    self.read(part)?;
+                }
             }
             if self.mail.exchange(self.rank, part, &mut self.post.rings, &mut self.taken) == Next::End {
                 return Ok(Next::End);

@@ -43,7 +43,9 @@ impl OnEvents {
         let mut declared = compiled(&mesh, statements, &events, ("drawloom_mesh", None), &trouble)?;
         alter(&mut declared);
         let parts = match events.executor {
-            Executor::Parallel { workers: workers @ 2.. } => Some(parts(&mesh, &declared.invocations, workers)),
+            Executor::Parallel { workers: workers @ 2.. } => {
+                Some(parts(&mesh, &declared.invocations, workers, events.control))
+            }
             _ => None,
         };
         let connected = connect(&mesh, &events, &declared, parts)?;

@@ -1,4 +1,8 @@
 //! `drawloom event`: run a graph of devices that send each other messages.
+//!
+//! The graphs that have names are in [`samples`].
+
+mod samples;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,10 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum, ValueHint};
-use drawloom_apps::airfoil::{self, Airfoil};
 use drawloom_event::xml::{self, Version};
-use drawloom_event::{ErrorKind, Executor, Instance, Log, Machine, Report, Settings, log, samples};
-use drawloom_mesh::naca;
+use drawloom_event::{ErrorKind, Executor, Instance, Log, Machine, Report, Settings, log};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -20,9 +22,10 @@ use crate::output::{self, Output};
 /// Run a graph of devices that send each other messages
 ///
 /// A graph is an XML file of the published family (version 3 or 4) whose device types are known here, or a sample:
-/// ring:NODESxLAPS, heat:WIDTHxHEIGHTxSTEPS, storm:NODESxDEGREExWAVES, or the mesh program airfoil:IxJxITERATIONS on the mesh
-/// naca0012:IxJ, whose files have C text for other tools of the family. All executors have one meaning; what differs is the
-/// order of messages, which logs show, and which `--compare` looks beyond.
+/// ring:NODESxLAPS, heat:WIDTHxHEIGHTxSTEPS, storm:NODESxDEGREExWAVES. Mesh programs are samples too, and their files have C
+/// text for other tools of the family: airfoil:IxJxITERATIONS, aero:IxJxITERATIONS, reduction:IxJxITERATIONS and bounds:IxJ on
+/// the mesh naca0012:IxJ, jacobi:SIDExSWEEPS and jacobi_mixed:SIDExSWEEPS on a square grid, and dots:LENGTHxITERATIONS. All
+/// executors have one meaning; what differs is the order of messages, which logs show, and which `--compare` looks beyond.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -222,13 +225,11 @@ fn executor(arguments: &Arguments) -> (Executor, usize) {
 
 /// The graph that an argument stands for.
 fn instance(argument: &Path) -> Result<Arc<Instance>, Failure> {
-    if let Some(sample) = argument.to_str().and_then(|text| sample(text).transpose()) {
+    if let Some(sample) = argument.to_str().and_then(|text| samples::by_name(text).transpose()) {
         return sample;
     }
     let named = |error| Failure::unusable(format_args!("{}: {error}", argument.display()));
-    let mut registry = samples::registry();
-    let smallest = airfoil(1, 1, 1)?;
-    registry.register(smallest.graph_type()).map_err(Failure::unusable)?;
+    let registry = samples::registry()?;
     match Input::new(argument) {
         Input::Stdin => xml::read(std::io::stdin().lock(), &registry).map_err(named),
         input => {
@@ -236,48 +237,6 @@ fn instance(argument: &Path) -> Result<Arc<Instance>, Failure> {
             xml::read(File::open(argument).map_err(unreadable)?, &registry).map_err(named)
         }
     }
-}
-
-/// A sample, if the text is the name of one with sizes.
-fn sample(text: &str) -> Result<Option<Arc<Instance>>, Failure> {
-    let Some((name, sizes)) = text.split_once(':') else { return Ok(None) };
-    let form = match name {
-        "ring" => "ring:NODESxLAPS",
-        "heat" => "heat:WIDTHxHEIGHTxSTEPS",
-        "storm" => "storm:NODESxDEGREExWAVES",
-        "airfoil" => "airfoil:IxJxITERATIONS",
-        _ => return Ok(None),
-    };
-    let numbers: Option<Vec<u32>> =
-        sizes.split('x').map(|size| integer(size).ok().and_then(|size| u32::try_from(size).ok())).collect();
-    // As many devices and edges as fit into a few gigabytes.
-    const MOST: u64 = 50_000_000;
-    let made = match (name, numbers.as_deref()) {
-        ("ring", Some(&[nodes, laps])) if u64::from(nodes) <= MOST => samples::ring::instance(nodes, laps),
-        ("heat", Some(&[width, height, steps])) if u64::from(width) * u64::from(height) <= MOST => {
-            samples::heat::instance(width, height, steps)
-        }
-        // A cell has some forty edges.
-        ("airfoil", Some(&[i, j, iterations])) if u64::from(i) * u64::from(j) <= MOST / 40 => {
-            return airfoil(i, j, iterations).map(Some);
-        }
-        ("storm", Some(&[nodes, degree, waves])) if u64::from(nodes) * (u64::from(degree) + 1) <= MOST => {
-            samples::storm::instance(nodes, degree, waves, 1)
-        }
-        _ => {
-            return Err(Failure::unusable(format_args!(
-                "{text:?} is no sample: write {form}, with at most {MOST} edges"
-            )));
-        }
-    };
-    made.map(Some).map_err(Failure::unusable)
-}
-
-/// The program `airfoil` as devices.
-fn airfoil(i: u32, j: u32, iterations: u32) -> Result<Arc<Instance>, Failure> {
-    let raw = naca::naca0012(i as usize, j as usize).map_err(Failure::unusable)?;
-    let app = Airfoil::new(&raw, u64::from(iterations), |_, _| ()).map_err(Failure::unusable)?;
-    app.program.event_graph("airfoil", Some(&airfoil::text())).map_err(Failure::unusable)
 }
 
 fn read_log(path: &Path, instance: &Arc<Instance>) -> Result<Log, Failure> {
