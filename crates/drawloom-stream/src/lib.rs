@@ -53,4 +53,4 @@ pub use report::{EdgeReport, NodeReport, Report};
 pub use run::{Plan, Running, Settings};
 pub use sink::{Collected, Sink};
 pub use source::Source;
-pub use wide::select;
+pub use wide::{select, split};

@@ -1,7 +1,7 @@
 //! Functions of one item, for which the loop is ours.
 //!
-//! The loop computes a value and a flag for each item of a vector first, without a branch, so that the compiler can use wide
-//! instructions; then it moves the values that are kept side by side, without a branch too: see [`wide`].
+//! The loop computes values and flags without a branch, so that the compiler can use wide instructions, and moves the values
+//! that are kept side by side without a branch too: see [`wide`].
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,12 +10,41 @@ use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
 use crate::wide::{self, Level};
 
+/// Which items of a run were kept, as bits: how many were kept before any of them is known without counting one by one.
+#[derive(Default)]
+struct Kept {
+    words: Vec<u64>,
+    /// How many were kept before each word.
+    before: Vec<usize>,
+}
+
+impl Kept {
+    /// The words of a run are complete.
+    fn count(&mut self) {
+        let mut sum = 0;
+        self.before.clear();
+        for word in &self.words {
+            self.before.push(sum);
+            sum += word.count_ones() as usize;
+        }
+        self.before.push(sum);
+    }
+
+    /// How many of the first items were kept.
+    #[inline]
+    fn among(&self, items: usize) -> usize {
+        let (word, bit) = (items / 64, items % 64);
+        let part = self.words.get(word).map_or(0, |bits| (bits & ((1 << bit) - 1)).count_ones());
+        self.before[word] + part as usize
+    }
+}
+
 /// A node that keeps some of its items, and maps them.
 pub(crate) struct Select<I, O, F> {
     inputs: Vec<Rc<Pipe<I>>>,
     output: Rc<Pipe<O>>,
     code: Arc<F>,
-    kept: Vec<bool>,
+    kept: Kept,
     level: Level,
 }
 
@@ -30,7 +59,7 @@ where
             inputs: wires.inputs.iter().map(typed).collect(),
             output: typed(&wires.outputs[0].pipe),
             code: Arc::clone(code),
-            kept: Vec::new(),
+            kept: Kept::default(),
             level: Level::best(),
         })
     }
@@ -38,13 +67,10 @@ where
     fn select(&mut self, input: usize, count: usize) {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(count);
-        let start = space.len();
-        space.resize(start + count, O::default());
         // Grows once to the width of the node.
-        self.kept.resize(count, false);
-        let next = wide::select_at(self.level, &items, &mut space[start..], &mut self.kept, &*self.code);
-        space.truncate(start + next);
+        let words = &mut self.kept.words;
+        words.clear();
+        wide::select_at(self.level, &items, buffer.space(count), &mut |word| words.push(word), &*self.code);
         buffer.measure();
     }
 }
@@ -66,11 +92,51 @@ where
 
     fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
         self.select(input, count);
-        let (mut at, mut pushed) = (0, 0);
+        self.kept.count();
         for mark in marks {
-            pushed += self.kept[at..mark.at].iter().map(|kept| usize::from(*kept)).sum::<usize>();
-            (at, mark.pushed) = (mark.at, pushed);
+            mark.pushed = self.kept.among(mark.at);
         }
         Ok(())
+    }
+}
+
+/// A node that maps its items, and sends each to one of two channels.
+pub(crate) struct Split<I, O, F> {
+    inputs: Vec<Rc<Pipe<I>>>,
+    outputs: [Rc<Pipe<O>>; 2],
+    code: Arc<F>,
+    level: Level,
+}
+
+impl<I, O, F> Split<I, O, F>
+where
+    I: Copy + 'static,
+    O: Copy + Default + 'static,
+    F: Fn(I) -> (O, bool) + 'static,
+{
+    pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+        Box::new(Self {
+            inputs: wires.inputs.iter().map(typed).collect(),
+            outputs: [typed(&wires.outputs[0].pipe), typed(&wires.outputs[1].pipe)],
+            code: Arc::clone(code),
+            level: Level::best(),
+        })
+    }
+}
+
+impl<I, O, F> Body for Split<I, O, F>
+where
+    I: Copy + 'static,
+    O: Copy + Default + 'static,
+    F: Fn(I) -> (O, bool) + 'static,
+{
+    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+        let items = self.inputs[input].peek(count);
+        let [mut accepted, mut rejected] = self.outputs.each_ref().map(|pipe| pipe.buffer.borrow_mut());
+        let both = (accepted.space(count), rejected.space(count));
+        wide::split_at(self.level, &items, both, &mut |_| (), &*self.code);
+        accepted.measure();
+        rejected.measure();
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 }

@@ -10,7 +10,7 @@ use crate::body::Factory;
 use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
 use crate::body::fold::{Fold, Folding};
-use crate::body::lanes::Select;
+use crate::body::lanes::{Select, Split};
 use crate::body::slice::{Hooks, Run, Slice};
 use crate::plan::Kind;
 
@@ -71,6 +71,21 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         self.stream.description.nodes[self.node as usize].kind = Kind::Select;
         self.stream.finish(self.node, Arc::new(move |wires| Select::make(&code, wires)));
         Output::new(self.stream.id, channel)
+    }
+
+    /// Maps plain items, and sends each to one of two channels: to `accept` if its flag is set, and to `reject` if it is not.
+    /// Wide instructions are used as in [`NodeBuilder::select`].
+    pub fn split<O>(self, code: impl Fn(I) -> (O, bool) + Send + Sync + 'static) -> (Output<O>, Output<O>)
+    where
+        I: Copy,
+        O: Copy + Default + 'static,
+    {
+        let code = Arc::new(code);
+        let [accept, reject] =
+            ["accept", "reject"].map(|name| self.stream.add_channel::<O>(self.node, name.to_owned(), Some(1), false));
+        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        self.stream.finish(self.node, Arc::new(move |wires| Split::make(&code, wires)));
+        (Output::new(self.stream.id, accept), Output::new(self.stream.id, reject))
     }
 
     /// Makes any number of items of each. The iterator is asked for more as there is room, so there is no bound.

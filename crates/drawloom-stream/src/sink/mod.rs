@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
+use crate::wide;
+
 /// A sink of items.
 pub struct Sink<T> {
     pub(crate) open: Opener<T>,
@@ -135,7 +137,7 @@ struct Folded<A, F, D> {
 impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
     fn take(&mut self, items: &[T]) -> Result<(), String> {
         if let Some(value) = &mut self.value {
-            (self.code.0)(value, items);
+            wide::call(|| (self.code.0)(value, items));
         }
         Ok(())
     }

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use crate::wide;
+
 /// A source of items.
 pub struct Source<T> {
     pub(crate) open: Opener<T>,
@@ -60,7 +62,7 @@ pub fn range(range: Range<u64>) -> Source<u64> {
 /// A function of each index below `len`.
 pub fn indexed<T: 'static>(len: u64, item: impl Fn(u64) -> T + Send + Sync + 'static) -> Source<T> {
     let item = Arc::new(item);
-    chunked(len, move |range, items| items.extend(range.map(|index| item(index))))
+    chunked(len, move |range, items| wide::call(|| items.extend(range.map(|index| item(index)))))
 }
 
 /// The items of a slice or vector, which is kept: every run begins at the front.

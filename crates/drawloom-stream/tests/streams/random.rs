@@ -124,12 +124,20 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
     let (a, width) = (rng.u64(1..6), rng.usize(1..20));
     let stream = &mut case.stream;
     let mut name = |what: &str| format!("{what} {number}");
-    match rng.usize(..13) {
+    match rng.usize(..14) {
         11 | 12 => {
             let node = stream.node(name("select"), output).width(width);
             let output = node.select(move |n: u64| (n + a, n % 5 < a));
             let events = each(&events, |n, to| to.extend((n % 5 < a).then_some(Item(n + a))));
             open.push(Open { output, events, regions, ordered });
+        }
+        13 => {
+            let code = move |n: u64| (n + a, n % 3 < a);
+            let (accept, reject) = stream.node(name("split"), output).width(width).split(code);
+            for (output, flag) in [(accept, true), (reject, false)] {
+                let events = each(&events, |n, to| to.extend((code(n).1 == flag).then_some(Item(n + a))));
+                open.push(Open { output, events, regions: regions.clone(), ordered });
+            }
         }
         0 => {
             let output = stream.node(name("filter"), output).width(width).filter(move |n| n % (a + 1) != 0);
