@@ -55,7 +55,7 @@ const BLOCK: usize = 256;
 /// How many flags make a word.
 const WORD: usize = 64;
 /// A vector is given so much more space than its items need: whole registers are written.
-pub(crate) const SLACK: usize = 16;
+pub(crate) const SLACK: usize = 32;
 /// Values of more bytes are not kept in blocks: they would need much space on the stack, and gain nothing.
 const LARGE: usize = 64;
 
@@ -82,18 +82,56 @@ where
     split_at(Level::best(), items, (accepted, rejected), &mut |_| (), code);
 }
 
-/// Calls a function that is compiled for the widest instructions that the processor has, as far as it is inlined here: a
-/// loop, around the user's function as a rule.
+/// Appends so many numbers, each one more than the one before it. Short counts cost no branch that depends on them.
+#[inline(always)]
+pub(crate) fn count_up(first: u32, count: usize, to: &mut Vec<u32>) {
+    to.reserve(count + SLACK);
+    let (start, len) = (to.as_mut_ptr(), to.len());
+    let mut done = 0;
+    loop {
+        for lane in 0..SLACK {
+            // SAFETY: `done` is at most `count` here, and there is space for so many numbers and for SLACK more.
+            unsafe { start.add(len + done + lane).write(first.wrapping_add((done + lane) as u32)) };
+        }
+        done += SLACK;
+        if done >= count {
+            break;
+        }
+    }
+    // SAFETY: so many numbers were written.
+    unsafe { to.set_len(len + count) };
+}
+
+/// A loop, around the user's function as a rule. What implements this marks `run` as `#[inline(always)]`, so that it is
+/// compiled for each instruction set.
+pub(crate) trait Kernel {
+    /// What comes out.
+    type Output;
+    /// Runs the loop.
+    fn run(self) -> Self::Output;
+}
+
+impl<R, F: FnOnce() -> R> Kernel for F {
+    type Output = R;
+
+    #[inline(always)]
+    fn run(self) -> R {
+        self()
+    }
+}
+
+/// Runs a loop with the widest instructions that the processor has. A closure gets them only if it is small enough to be
+/// inlined; larger loops are kernels.
 #[inline]
-pub(crate) fn call<R>(code: impl FnOnce() -> R) -> R {
+pub(crate) fn call<K: Kernel>(kernel: K) -> K::Output {
     match Level::best() {
-        Level::Portable => code(),
+        Level::Portable => kernel.run(),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: this level is made only where the processor has AVX2.
-        Level::Avx2 => unsafe { x86::call_avx2(code) },
+        Level::Avx2 => unsafe { x86::call_avx2(kernel) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: this level is made only where the processor has these parts of AVX-512.
-        Level::Avx512 => unsafe { x86::call_avx512(code) },
+        Level::Avx512 => unsafe { x86::call_avx512(kernel) },
     }
 }
 
@@ -309,16 +347,16 @@ mod x86 {
         _mm512_test_epi8_mask,
     };
 
-    use super::{Place, SLACK, WORD, is_number, select_one_by_one, split_one_by_one, sweep};
+    use super::{Kernel, Place, SLACK, WORD, is_number, select_one_by_one, split_one_by_one, sweep};
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn call_avx2<R>(code: impl FnOnce() -> R) -> R {
-        code()
+    pub(super) fn call_avx2<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run()
     }
 
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,popcnt")]
-    pub(super) fn call_avx512<R>(code: impl FnOnce() -> R) -> R {
-        code()
+    pub(super) fn call_avx512<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run()
     }
 
     #[target_feature(enable = "avx2")]

@@ -8,6 +8,7 @@
 //! | [`slice`] | the user's function over a slice of items |
 //! | [`lanes`] | functions of one item, for which the loop is ours |
 //! | [`fold`] | the elements of a parent become one item |
+//! | [`sum`] | numbers of the elements of a parent are added up |
 //! | [`expand`] | one item becomes any number of items, or the elements of a region |
 //! | [`ends`] | sources and sinks |
 
@@ -18,6 +19,7 @@ pub(crate) mod fold;
 pub(crate) mod lanes;
 pub(crate) mod push;
 pub(crate) mod slice;
+pub(crate) mod sum;
 
 use std::any::Any;
 use std::cell::Ref;
@@ -65,6 +67,8 @@ pub(crate) struct Mark {
     pub(crate) at: usize,
     /// Whether it is the end of a parent of the innermost region.
     pub(crate) ends_own: bool,
+    /// Whether it stands on the next edge too.
+    pub(crate) stays: bool,
     /// So many items were pushed before it.
     pub(crate) pushed: usize,
 }

@@ -167,7 +167,7 @@ impl Machine<'_> {
         let inputs = &self.nodes[node as usize].inputs;
         let first = |edge: u32| {
             let signals = self.edges[edge as usize].pipe.signals().borrow();
-            signals.first().and_then(|signal| signal.boundary()).filter(|_| signals.credit() == Some(0))
+            signals.first_boundary().filter(|_| signals.credit() == Some(0))
         };
         let Some(boundary) = first(inputs[at].edge) else { return true };
         let mut others = inputs.iter().filter(|one| !self.edges[one.edge as usize].back);
@@ -275,7 +275,7 @@ impl Machine<'_> {
     }
 
     /// A node sees another parent from now on.
-    pub(super) fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
+    fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
         for (own, place) in &mut self.nodes[node as usize].chain.regions {
             if *own == region {
                 *place = parent;
@@ -283,13 +283,18 @@ impl Machine<'_> {
         }
     }
 
-    /// A node is done with a parent. When many places are free, the head of the region goes on.
-    pub(super) fn release(&mut self, node: u32, region: u32, parent: u32) {
+    /// A node is done with a parent.
+    fn release(&mut self, node: u32, region: u32, parent: u32) {
         let open = &self.regions[region as usize];
-        if !open.ends[node as usize] {
-            return;
+        if open.ends[node as usize] {
+            open.parents.release(parent);
+            self.look_after_parents(region);
         }
-        open.parents.release(parent);
+    }
+
+    /// When many places for parents are free, the head of the region goes on.
+    pub(super) fn look_after_parents(&mut self, region: u32) {
+        let open = &self.regions[region as usize];
         let head = open.head;
         // Half of the places, so that the head does not come back for each of them.
         if 2 * open.parents.free() >= open.parents.capacity()

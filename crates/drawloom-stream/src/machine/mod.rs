@@ -30,7 +30,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use self::cycle::Cycle;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
-use self::signal::Signal;
 use self::status::Status;
 use crate::body::{Body, Chain, Mark, Wire, Wires};
 use crate::plan::check::Layout;
@@ -66,7 +65,7 @@ pub(crate) struct Machine<'p> {
     /// What others may know of the run, and wish.
     pub(crate) outside: &'p Outside,
     /// Space for the boundaries of a run.
-    pub(crate) marks: (Vec<Mark>, Vec<Signal>),
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// A node of a copy.
@@ -206,7 +205,7 @@ impl<'p> Machine<'p> {
             current,
             trips: 0,
             outside,
-            marks: Default::default(),
+            marks: Vec::new(),
         }
     }
 }

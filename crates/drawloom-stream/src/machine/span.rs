@@ -5,24 +5,25 @@
 //! boundary. There the boundary stands on the next edge. So the boundaries themselves say which lane belongs to which parent,
 //! and what is folded is folded segment by segment.
 
+use std::rc::Rc;
+
 use super::Machine;
-use super::signal::Signal;
+use super::signal::Slot;
 use crate::body::Mark;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 impl Machine<'_> {
     /// Whether the next signal at the only edge into a node is a boundary.
     pub(super) fn is_at_boundary(&self, node: u32) -> bool {
         let edge = &self.edges[self.nodes[node as usize].inputs[0].edge as usize];
-        edge.pipe.signals().borrow().first().is_some_and(|signal| signal.boundary().is_some())
+        edge.pipe.signals().borrow().is_at_boundary()
     }
 
     /// Runs over up to a vector of items, and all boundaries among them for which there is room.
     pub(super) fn span(&mut self, node: u32) -> Result<()> {
-        let (mut marks, mut signals) = std::mem::take(&mut self.marks);
+        let mut marks = std::mem::take(&mut self.marks);
         marks.clear();
-        signals.clear();
-        let count = self.reach(node, &mut marks, &mut signals);
+        let count = self.reach(node, &mut marks);
         let this = &mut self.nodes[node as usize];
         let one = this.inputs[0];
         let output = this.outputs.first().copied();
@@ -33,32 +34,36 @@ impl Machine<'_> {
         this.counts.runs += u64::from(count > 0);
         this.counts.full_runs += u64::from(count == this.width);
         this.counts.inputs += count as u64;
-        this.counts.signals += marks.len() as u64;
-        self.edges[one.edge as usize].pipe.consume_with(count, marks.len());
+        let pipe = Rc::clone(&self.edges[one.edge as usize].pipe);
+        let signals = pipe.signals().borrow();
+        let boundaries = &signals.waiting()[..marks.len()];
+        this.counts.signals += boundaries.iter().map(Slot::signals).sum::<u64>();
         if let Some(number) = output {
             let edge = &self.edges[number as usize];
             let mut onward = edge.pipe.signals().borrow_mut();
-            for (mark, signal) in marks.iter().zip(&signals) {
-                let stays = signal.boundary().is_some_and(|(region, ..)| edge.regions.contains(&region));
-                if stays && !onward.push(before + mark.pushed, signal.clone()) {
-                    let name = self.description.edge_name(number);
-                    return Err(Error::new(ErrorKind::Internal, format!("{name} has no room for a signal")));
-                }
+            let room = onward.room();
+            onward.make_space(room.min(marks.len()));
+            let both = marks.iter().zip(boundaries).filter(|(mark, _)| mark.stays);
+            onward.follow(both.map(|(mark, boundary)| (before + mark.pushed, *boundary)));
+        }
+        // The node does not look at parents, so it need not know which of them it sees.
+        for same in boundaries.chunk_by(|a, b| a.region() == b.region()) {
+            if let Some(region) = same[0].region()
+                && self.regions[region as usize].ends[node as usize]
+            {
+                self.regions[region as usize].parents.release_all(same);
+                self.look_after_parents(region);
             }
         }
-        for (region, parent, begins) in signals.iter().filter_map(Signal::boundary) {
-            self.see(node, region, begins.then_some(parent));
-            if !begins {
-                self.release(node, region, parent);
-            }
-        }
-        self.marks = (marks, signals);
+        drop(signals);
+        pipe.consume_with(count, marks.len());
+        self.marks = marks;
         self.look_at_children(node);
         Ok(())
     }
 
     /// How many items the next run takes, and the boundaries among them.
-    fn reach(&self, node: u32, marks: &mut Vec<Mark>, signals: &mut Vec<Signal>) -> usize {
+    fn reach(&self, node: u32, marks: &mut Vec<Mark>) -> usize {
         let this = &self.nodes[node as usize];
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let pipe = &self.edges[this.inputs[0].edge as usize].pipe;
@@ -66,22 +71,31 @@ impl Machine<'_> {
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.
         let mut room_for_signals = output.map_or(usize::MAX, |edge| edge.pipe.signals().borrow().room());
         let mut room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
+        let signals = pipe.signals().borrow();
+        let waiting = signals.waiting();
+        marks.reserve(waiting.len());
         let mut reached = 0;
-        for (credit, signal) in pipe.signals().borrow().iter() {
-            let boundary = signal.boundary();
-            let Some((region, _, begins)) = boundary.filter(|_| reached + credit <= this.width) else {
-                return this.width.min(reached + credit);
-            };
-            let stays = output.is_some_and(|edge| edge.regions.contains(&region));
-            let ends_own = !begins && Some(region) == own;
-            if (stays && room_for_signals == 0) || (ends_own && !stays && room_for_items == 0) {
+        // Boundaries of one region follow each other as a rule, so what it means to this node is asked when it changes.
+        let (mut last, mut stays, mut is_own) = (None, false, false);
+        for slot in waiting {
+            let at = signals.credit_of(slot);
+            if slot.region().is_none() || at > this.width {
+                return this.width.min(at);
+            }
+            if slot.region() != last {
+                last = slot.region();
+                stays = output.is_some_and(|edge| last.is_some_and(|region| edge.regions.contains(&region)));
+                is_own = last == own;
+            }
+            let ends_own = is_own && slot.ends().is_some();
+            let pushes = ends_own && !stays;
+            if (stays && room_for_signals == 0) || (pushes && room_for_items == 0) {
                 return reached;
             }
             room_for_signals -= usize::from(stays);
-            room_for_items -= usize::from(ends_own && !stays);
-            reached += credit;
-            marks.push(Mark { at: reached, ends_own, pushed: 0 });
-            signals.push(signal.clone());
+            room_for_items -= usize::from(pushes);
+            reached = at;
+            marks.push(Mark { at, ends_own, stays, pushed: 0 });
         }
         // What is behind the last boundary may fill the vector.
         let waiting = pipe.len();

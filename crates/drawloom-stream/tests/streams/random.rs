@@ -176,7 +176,11 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
         }
         5 | 6 if !regions.is_empty() => {
             let node = stream.node(name("aggregate"), output).width(width);
-            let output = node.aggregate(|| 0_u64, |sum, n| *sum = sum.wrapping_add(*n), |sum| sum % 1000);
+            let output = if rng.bool() {
+                node.aggregate(|| 0_u64, |sum, n| *sum = sum.wrapping_add(*n), |sum| sum % 1000)
+            } else {
+                node.aggregate_sum(|n| *n, |_, sum| sum % 1000)
+            };
             let events = aggregate(&events, regions.len());
             regions.pop();
             open.push(Open { output, events, regions, ordered });
