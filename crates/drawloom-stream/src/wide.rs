@@ -5,7 +5,8 @@
 //! those that are kept are moved side by side from there to where they go, 16 or 8 at once where the processor can compress a
 //! register, one by one elsewhere. All ways give the same values.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// What the processor can do.
@@ -82,16 +83,56 @@ where
     split_at(Level::best(), items, (accepted, rejected), &mut |_| (), code);
 }
 
-/// Appends so many numbers, each one more than the one before it. Short counts cost no branch that depends on them.
+/// Numbers that can be counted up.
+pub(crate) trait Number: Copy + 'static {
+    /// The number that is so much higher.
+    fn plus(self, more: usize) -> Self;
+    /// How many numbers there are from this one to before another.
+    fn until(self, end: Self) -> usize;
+}
+
+impl Number for u32 {
+    #[inline(always)]
+    fn plus(self, more: usize) -> Self {
+        self.wrapping_add(more as u32)
+    }
+
+    #[inline(always)]
+    fn until(self, end: Self) -> usize {
+        end.saturating_sub(self) as usize
+    }
+}
+
+impl Number for u64 {
+    #[inline(always)]
+    fn plus(self, more: usize) -> Self {
+        self.wrapping_add(more as u64)
+    }
+
+    #[inline(always)]
+    fn until(self, end: Self) -> usize {
+        usize::try_from(end.saturating_sub(self)).unwrap_or(usize::MAX)
+    }
+}
+
+/// Moves up to so many numbers from an iterator to a vector, if the iterator is a range of such numbers. Short ranges cost no
+/// branch that depends on their length. Says whether the iterator has ended.
 #[inline(always)]
-pub(crate) fn count_up(first: u32, count: usize, to: &mut Vec<u32>) {
+pub(crate) fn count_up<N: Number, It>(items: &mut It, room: usize, to: &mut Vec<It::Item>) -> Option<bool>
+where
+    It: Iterator + 'static,
+    It::Item: 'static,
+{
+    let range: &mut Range<N> = (items as &mut dyn Any).downcast_mut()?;
+    let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
+    let count = range.start.until(range.end).min(room);
     to.reserve(count + SLACK);
     let (start, len) = (to.as_mut_ptr(), to.len());
     let mut done = 0;
     loop {
         for lane in 0..SLACK {
             // SAFETY: `done` is at most `count` here, and there is space for so many numbers and for SLACK more.
-            unsafe { start.add(len + done + lane).write(first.wrapping_add((done + lane) as u32)) };
+            unsafe { start.add(len + done + lane).write(range.start.plus(done + lane)) };
         }
         done += SLACK;
         if done >= count {
@@ -100,6 +141,8 @@ pub(crate) fn count_up(first: u32, count: usize, to: &mut Vec<u32>) {
     }
     // SAFETY: so many numbers were written.
     unsafe { to.set_len(len + count) };
+    range.start = range.start.plus(count);
+    Some(range.start.until(range.end) == 0)
 }
 
 /// A loop, around the user's function as a rule. What implements this marks `run` as `#[inline(always)]`, so that it is

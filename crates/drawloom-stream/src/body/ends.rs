@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
+use crate::machine::signal::Marks;
 use crate::sink::{Chunk, Take};
 use crate::source::{Fed, Feed};
 
@@ -64,7 +65,7 @@ impl<T: 'static> Body for SinkEnd<T> {
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, _: &mut [Mark]) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>) -> Result<(), Fault> {
         self.take.take(&self.inputs[input].peek(count)).map_err(Fault::Sink)
     }
 

@@ -3,8 +3,6 @@
 //! The iterator over what an item becomes is kept between runs. When the channel has no room, the run ends in the middle of
 //! the item, and goes on with it when there is room: no queue must hold all that a vector of items may become.
 
-use std::any::Any;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -18,13 +16,11 @@ use crate::wide::{self, Kernel};
 /// just have ended.
 #[inline(always)]
 fn pour<It: Iterator<Item: 'static> + 'static>(items: &mut It, room: usize, space: &mut Vec<It::Item>) -> bool {
-    if let (Some(range), Some(space)) =
-        ((items as &mut dyn Any).downcast_mut::<Range<u32>>(), (space as &mut dyn Any).downcast_mut::<Vec<u32>>())
-    {
-        let count = room.min(range.len());
-        wide::count_up(range.start, count, space);
-        range.start += count as u32;
-        return range.start >= range.end;
+    if let Some(ended) = wide::count_up::<u32, It>(items, room, space) {
+        return ended;
+    }
+    if let Some(ended) = wide::count_up::<u64, It>(items, room, space) {
+        return ended;
     }
     let before = space.len();
     space.extend(items.take(room));

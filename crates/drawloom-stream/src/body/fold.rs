@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::Signal;
+use crate::machine::signal::{Marks, Signal};
 use crate::wide::{self, Kernel};
 
 /// How elements are folded: the first value, what an element does to it, and what becomes of it.
@@ -79,10 +79,10 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(marks.iter().filter(|mark| mark.ends_own).count());
+        let space = buffer.space(marks.places().filter(|(_, ends)| *ends).count());
         let (code, first) = (&*self.code, (self.code.first)());
         let value = std::mem::replace(&mut self.value, first);
         self.value = wide::call(Segments { items: &items, marks, code, value, space });
@@ -92,16 +92,16 @@ where
 }
 
 /// Folds segment after segment.
-struct Segments<'a, I, A, O, N, F, D> {
+struct Segments<'a, 'b, I, A, O, N, F, D> {
     items: &'a [I],
-    marks: &'a mut [Mark],
+    marks: &'a mut Marks<'b>,
     code: &'a Folding<N, F, D>,
     /// Of the parent that is under way.
     value: A,
     space: &'a mut Vec<O>,
 }
 
-impl<I, A, O, N, F, D> Kernel for Segments<'_, I, A, O, N, F, D>
+impl<I, A, O, N, F, D> Kernel for Segments<'_, '_, I, A, O, N, F, D>
 where
     N: Fn() -> A,
     F: Fn(&mut A, &I),
@@ -113,13 +113,13 @@ where
     fn run(self) -> A {
         let Self { items, marks, code, mut value, space } = self;
         let (mut at, before) = (0, space.len());
-        for mark in marks {
-            items[at..mark.at].iter().for_each(|item| (code.fold)(&mut value, item));
-            at = mark.at;
-            if mark.ends_own {
+        for (place, ends) in marks.places() {
+            items[at..place].iter().for_each(|item| (code.fold)(&mut value, item));
+            at = place;
+            if ends {
                 space.push((code.finish)(std::mem::replace(&mut value, (code.first)())));
             }
-            mark.pushed = space.len() - before;
+            marks.pushed.push(space.len() - before);
         }
         items[at..].iter().for_each(|item| (code.fold)(&mut value, item));
         value

@@ -6,8 +6,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
+use crate::machine::signal::Marks;
 use crate::wide::{self, Level};
 
 /// Which items of a run were kept, as bits: how many were kept before any of them is known without counting one by one.
@@ -23,19 +24,19 @@ impl Kept {
     fn count(&mut self) {
         let mut sum = 0;
         self.before.clear();
+        // One more: all items may be asked for.
+        self.words.push(0);
         for word in &self.words {
             self.before.push(sum);
             sum += word.count_ones() as usize;
         }
-        self.before.push(sum);
     }
 
     /// How many of the first items were kept.
-    #[inline]
-    fn among(&self, items: usize) -> usize {
+    #[inline(always)]
+    fn among(words: &[u64], before: &[usize], items: usize) -> usize {
         let (word, bit) = (items / 64, items % 64);
-        let part = self.words.get(word).map_or(0, |bits| (bits & ((1 << bit) - 1)).count_ones());
-        self.before[word] + part as usize
+        before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize
     }
 }
 
@@ -90,12 +91,11 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
         self.select(input, count);
         self.kept.count();
-        for mark in marks {
-            mark.pushed = self.kept.among(mark.at);
-        }
+        let Kept { words, before } = &self.kept;
+        wide::call(|| marks.pushed.extend(marks.places().map(|(at, _)| Kept::among(words, before, at))));
         Ok(())
     }
 }

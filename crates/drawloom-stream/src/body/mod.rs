@@ -29,7 +29,7 @@ use std::sync::Arc;
 use crate::build::handle::Region;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
-use crate::machine::signal::Signal;
+use crate::machine::signal::{Marks, Signal};
 use crate::sink::Chunk;
 
 /// A node in one copy of a stream: its code, its state, and its ends of edges.
@@ -50,7 +50,7 @@ pub(crate) trait Body {
     }
 
     /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then.
-    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
         let _ = (input, count, marks);
         Ok(())
     }
@@ -59,18 +59,6 @@ pub(crate) trait Body {
     fn finish(&mut self) -> Result<(), Fault> {
         Ok(())
     }
-}
-
-/// A boundary among the items of a run.
-pub(crate) struct Mark {
-    /// So many items of the run are before it.
-    pub(crate) at: usize,
-    /// Whether it is the end of a parent of the innermost region.
-    pub(crate) ends_own: bool,
-    /// Whether it stands on the next edge too.
-    pub(crate) stays: bool,
-    /// So many items were pushed before it.
-    pub(crate) pushed: usize,
 }
 
 /// What a node did in a run.

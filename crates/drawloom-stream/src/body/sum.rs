@@ -6,9 +6,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::Signal;
+use crate::machine::signal::{Marks, Signal};
 use crate::wide::{self, Kernel};
 
 /// Parents with more elements on average are added up one after the other.
@@ -81,10 +81,10 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(marks.iter().filter(|mark| mark.ends_own).count());
+        let space = buffer.space(marks.places().filter(|(_, ends)| *ends).count());
         let (code, sums) = (&*self.code, &mut self.sums);
         self.so_far = wide::call(Segments { items: &items, marks, code, so_far: self.so_far, sums, space });
         buffer.measure();
@@ -108,23 +108,23 @@ impl<I, V: Fn(&I) -> u64> Kernel for Total<'_, I, V> {
 }
 
 /// The sums of the segments of a vector.
-struct Segments<'a, I, O, V, D> {
+struct Segments<'a, 'b, I, O, V, D> {
     items: &'a [I],
-    marks: &'a mut [Mark],
+    marks: &'a mut Marks<'b>,
     code: &'a Adding<V, D>,
     so_far: (u64, u64),
     sums: &'a mut Vec<u64>,
     space: &'a mut Vec<O>,
 }
 
-impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, I, O, V, D> {
+impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I, O, V, D> {
     type Output = (u64, u64);
 
     #[inline(always)]
     fn run(self) -> (u64, u64) {
         let Self { items, marks, code, so_far: (mut count, mut sum), sums, space } = self;
         let (mut at, before) = (0, space.len());
-        let short = marks.len() * SHORT > items.len();
+        let short = marks.places().len() * SHORT > items.len();
         if short {
             sums.clear();
             sums.push(0);
@@ -141,15 +141,15 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, I, O,
                 Total { items: &items[from..to], value: &code.value }.run()
             }
         };
-        for mark in marks {
-            count += (mark.at - at) as u64;
-            sum = sum.wrapping_add(between(at, mark.at));
-            at = mark.at;
-            if mark.ends_own {
+        for (place, ends) in marks.places() {
+            count += (place - at) as u64;
+            sum = sum.wrapping_add(between(at, place));
+            at = place;
+            if ends {
                 space.push((code.finish)(count, sum));
                 (count, sum) = (0, 0);
             }
-            mark.pushed = space.len() - before;
+            marks.pushed.push(space.len() - before);
         }
         (count + (items.len() - at) as u64, sum.wrapping_add(between(at, items.len())))
     }

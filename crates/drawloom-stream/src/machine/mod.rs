@@ -31,7 +31,7 @@ use self::cycle::Cycle;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
 use self::status::Status;
-use crate::body::{Body, Chain, Mark, Wire, Wires};
+use crate::body::{Body, Chain, Wire, Wires};
 use crate::plan::check::Layout;
 use crate::plan::{Description, Kind};
 use crate::report::Counts;
@@ -64,8 +64,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) trips: u64,
     /// What others may know of the run, and wish.
     pub(crate) outside: &'p Outside,
-    /// Space for the boundaries of a run.
-    pub(crate) marks: Vec<Mark>,
+    /// Space for what a run says of its boundaries.
+    pub(crate) pushed: Vec<usize>,
 }
 
 /// A node of a copy.
@@ -205,7 +205,7 @@ impl<'p> Machine<'p> {
             current,
             trips: 0,
             outside,
-            marks: Vec::new(),
+            pushed: Vec::new(),
         }
     }
 }

@@ -69,11 +69,31 @@ impl Slot {
     }
 }
 
+/// The boundaries among the items of a run.
+pub(crate) struct Marks<'a> {
+    slots: &'a [Slot],
+    consumed: u64,
+    own: u32,
+    /// For each, how many items were pushed before it.
+    pub(crate) pushed: &'a mut Vec<usize>,
+}
+
+impl<'a> Marks<'a> {
+    /// For each, how many items of the run are before it, and whether a parent of the node's innermost region ends there.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = (usize, bool)> + use<'a> {
+        let (slots, consumed, own) = (self.slots, self.consumed, self.own);
+        slots.iter().map(move |slot| ((slot.at - consumed) as usize, slot.region == own && slot.ends != NONE))
+    }
+}
+
 /// The signals of one edge, in order.
 pub(crate) struct Signals {
     /// Those in front are consumed already.
     slots: Vec<Slot>,
     first: usize,
+    /// Whether they may be of several regions, or some are the user's.
+    mixed: bool,
     /// The user's signals among them.
     values: VecDeque<(u64, Rc<dyn Any>)>,
     /// How many items of the edge are consumed.
@@ -86,7 +106,7 @@ impl Signals {
     pub(crate) fn new(capacity: usize) -> Self {
         // Twice the space, so that what waits is moved to the front less often than once for each signal.
         let slots = Vec::with_capacity(capacity.saturating_mul(2));
-        Self { slots, first: 0, values: VecDeque::new(), consumed: 0, capacity, high_water: 0 }
+        Self { slots, first: 0, mixed: false, values: VecDeque::new(), consumed: 0, capacity, high_water: 0 }
     }
 
     #[inline]
@@ -133,11 +153,18 @@ impl Signals {
         has_room
     }
 
+    /// The place and region of the last signal that waits.
+    #[inline(always)]
+    fn last(&self) -> Option<(u64, u32)> {
+        self.slots[self.first..].last().map(|last| (last.at, last.region))
+    }
+
     /// Adds a slot, for which there is room.
     #[inline(always)]
     fn append(&mut self, slot: Slot) {
-        let last = self.slots[self.first..].last().map_or(self.consumed, |last| last.at);
-        assert!(last <= slot.at, "credits of an edge exceed its items: this is a mistake of ours");
+        let (at, region) = self.last().unwrap_or((self.consumed, slot.region));
+        assert!(at <= slot.at, "credits of an edge exceed its items: this is a mistake of ours");
+        self.mixed |= region != slot.region;
         if self.slots.len() == self.slots.capacity() {
             self.make_space(1);
         }
@@ -147,12 +174,16 @@ impl Signals {
 
     /// Adds boundaries that come from another edge, behind so many items each. There must be room for all.
     #[inline]
-    pub(crate) fn follow(&mut self, boundaries: impl Iterator<Item = (usize, Slot)>) {
-        let (first, consumed) = (self.slots.len(), self.consumed);
-        let last = self.slots[self.first..].last().map_or(consumed, |last| last.at);
+    pub(crate) fn follow(&mut self, mixed: bool, boundaries: impl Iterator<Item = (usize, Slot)>) {
+        let (new, consumed) = (self.slots.len(), self.consumed);
+        let last = self.last();
         self.slots.extend(boundaries.map(|(items, slot)| Slot { at: consumed + items as u64, ..slot }));
-        let in_order = self.slots.get(first).is_none_or(|slot| last <= slot.at);
-        assert!(in_order && self.len() <= self.capacity, "a boundary has no room: this is a mistake of ours");
+        if let (Some((at, region)), Some(slot)) = (last, self.slots.get(new)) {
+            assert!(at <= slot.at, "credits of an edge exceed its items: this is a mistake of ours");
+            self.mixed |= region != slot.region;
+        }
+        assert!(self.len() <= self.capacity, "a boundary has no room: this is a mistake of ours");
+        self.mixed |= mixed;
         self.high_water = self.high_water.max(self.len());
     }
 
@@ -209,6 +240,24 @@ impl Signals {
         &self.slots[self.first..]
     }
 
+    /// Whether those that wait may be of several regions, or some of the user's.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.mixed
+    }
+
+    /// How many of those that wait are among so many items, or right behind them. Places never go back.
+    pub(crate) fn within(&self, items: usize) -> usize {
+        let end = self.consumed + items as u64;
+        self.waiting().partition_point(|slot| slot.at <= end)
+    }
+
+    /// The first boundaries, for the body of a node whose innermost region is this one.
+    pub(crate) fn marks<'a>(&'a self, boundaries: usize, own: Option<u32>, pushed: &'a mut Vec<usize>) -> Marks<'a> {
+        pushed.clear();
+        let own = own.unwrap_or(NONE);
+        Marks { slots: &self.waiting()[..boundaries], consumed: self.consumed, own, pushed }
+    }
+
     /// Some items were consumed, and so many boundaries among them.
     pub(crate) fn skip(&mut self, boundaries: usize, items: usize) {
         if let Some(last) = boundaries.checked_sub(1) {
@@ -226,6 +275,7 @@ impl Signals {
         if self.first == self.slots.len() {
             self.slots.clear();
             self.first = 0;
+            self.mixed = false;
         }
     }
 

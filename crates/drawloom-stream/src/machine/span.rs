@@ -8,8 +8,7 @@
 use std::rc::Rc;
 
 use super::Machine;
-use super::signal::Slot;
-use crate::body::Mark;
+use super::signal::{Signals, Slot};
 use crate::error::Result;
 
 impl Machine<'_> {
@@ -21,33 +20,37 @@ impl Machine<'_> {
 
     /// Runs over up to a vector of items, and all boundaries among them for which there is room.
     pub(super) fn span(&mut self, node: u32) -> Result<()> {
-        let mut marks = std::mem::take(&mut self.marks);
-        marks.clear();
-        let count = self.reach(node, &mut marks);
+        let one = self.nodes[node as usize].inputs[0];
+        let pipe = Rc::clone(&self.edges[one.edge as usize].pipe);
+        let signals = pipe.signals().borrow();
+        let (count, boundaries) = self.reach(node, &signals, pipe.len());
+        let mut pushed = std::mem::take(&mut self.pushed);
         let this = &mut self.nodes[node as usize];
-        let one = this.inputs[0];
-        let output = this.outputs.first().copied();
-        let before = output.map_or(0, |edge| self.edges[edge as usize].pipe.len());
-        if let Err(fault) = this.body.span(one.input, count, &mut marks) {
+        let own = this.chain.regions.last().map(|(region, _)| *region);
+        let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
+        let before = output.map_or(0, |edge| edge.pipe.len());
+        if let Err(fault) = this.body.span(one.input, count, &mut signals.marks(boundaries, own, &mut pushed)) {
             return Err(self.fault(node, fault));
         }
+        let (slots, mixed) = (&signals.waiting()[..boundaries], signals.is_mixed());
         this.counts.runs += u64::from(count > 0);
         this.counts.full_runs += u64::from(count == this.width);
         this.counts.inputs += count as u64;
-        let pipe = Rc::clone(&self.edges[one.edge as usize].pipe);
-        let signals = pipe.signals().borrow();
-        let boundaries = &signals.waiting()[..marks.len()];
-        this.counts.signals += boundaries.iter().map(Slot::signals).sum::<u64>();
-        if let Some(number) = output {
-            let edge = &self.edges[number as usize];
+        this.counts.signals += slots.iter().map(Slot::signals).sum::<u64>();
+        if let Some(edge) = output {
+            let stays = |slot: &Slot| slot.region().is_some_and(|region| edge.regions.contains(&region));
+            let both = pushed.iter().map(|pushed| before + pushed).zip(slots.iter().copied());
             let mut onward = edge.pipe.signals().borrow_mut();
-            let room = onward.room();
-            onward.make_space(room.min(marks.len()));
-            let both = marks.iter().zip(boundaries).filter(|(mark, _)| mark.stays);
-            onward.follow(both.map(|(mark, boundary)| (before + mark.pushed, *boundary)));
+            if mixed {
+                onward.make_space(slots.iter().filter(|slot| stays(slot)).count());
+                onward.follow(true, both.filter(|(_, slot)| stays(slot)));
+            } else if slots.first().is_some_and(stays) {
+                onward.make_space(boundaries);
+                onward.follow(false, both);
+            }
         }
         // The node does not look at parents, so it need not know which of them it sees.
-        for same in boundaries.chunk_by(|a, b| a.region() == b.region()) {
+        for same in slots.chunk_by(|a, b| !mixed || a.region() == b.region()) {
             if let Some(region) = same[0].region()
                 && self.regions[region as usize].ends[node as usize]
             {
@@ -56,52 +59,46 @@ impl Machine<'_> {
             }
         }
         drop(signals);
-        pipe.consume_with(count, marks.len());
-        self.marks = marks;
+        pipe.consume_with(count, boundaries);
+        self.pushed = pushed;
         self.look_at_children(node);
         Ok(())
     }
 
-    /// How many items the next run takes, and the boundaries among them.
-    fn reach(&self, node: u32, marks: &mut Vec<Mark>) -> usize {
+    /// How many items the next run takes, and how many boundaries.
+    fn reach(&self, node: u32, signals: &Signals, waiting: usize) -> (usize, usize) {
         let this = &self.nodes[node as usize];
         let own = this.chain.regions.last().map(|(region, _)| *region);
-        let pipe = &self.edges[this.inputs[0].edge as usize].pipe;
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.
-        let mut room_for_signals = output.map_or(usize::MAX, |edge| edge.pipe.signals().borrow().room());
-        let mut room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
-        let signals = pipe.signals().borrow();
-        let waiting = signals.waiting();
-        marks.reserve(waiting.len());
-        let mut reached = 0;
-        // Boundaries of one region follow each other as a rule, so what it means to this node is asked when it changes.
-        let (mut last, mut stays, mut is_own) = (None, false, false);
-        for slot in waiting {
-            let at = signals.credit_of(slot);
-            if slot.region().is_none() || at > this.width {
-                return this.width.min(at);
-            }
-            if slot.region() != last {
-                last = slot.region();
-                stays = output.is_some_and(|edge| last.is_some_and(|region| edge.regions.contains(&region)));
-                is_own = last == own;
-            }
-            let ends_own = is_own && slot.ends().is_some();
-            let pushes = ends_own && !stays;
-            if (stays && room_for_signals == 0) || (pushes && room_for_items == 0) {
-                return reached;
-            }
-            room_for_signals -= usize::from(stays);
-            room_for_items -= usize::from(pushes);
-            reached = at;
-            marks.push(Mark { at, ends_own, stays, pushed: 0 });
-        }
-        // What is behind the last boundary may fill the vector.
-        let waiting = pipe.len();
-        if waiting >= this.width || self.is_flushing(node) || this.status.draining {
-            return waiting.min(this.width);
-        }
-        reached
+        let room_for_signals = output.map_or(usize::MAX, |edge| edge.pipe.signals().borrow().room());
+        let room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
+        let stays =
+            |slot: &Slot| output.is_some_and(|edge| slot.region().is_some_and(|region| edge.regions.contains(&region)));
+        let (slots, within) = (signals.waiting(), signals.within(this.width));
+        let taken = if !signals.is_mixed() {
+            within.min(if slots.first().is_some_and(stays) { room_for_signals } else { room_for_items })
+        } else {
+            let (mut signals, mut items) = (room_for_signals, room_for_items);
+            let has_room = |slot: &&Slot| {
+                let stays = stays(slot);
+                let pushes = !stays && slot.region() == own && slot.ends().is_some();
+                let has_room = slot.region().is_some() && !(stays && signals == 0) && !(pushes && items == 0);
+                signals -= usize::from(stays && has_room);
+                items -= usize::from(pushes && has_room);
+                has_room
+            };
+            slots[..within].iter().take_while(has_room).count()
+        };
+        let reached = taken.checked_sub(1).map_or(0, |last| signals.credit_of(&slots[last]));
+        let count = match slots.get(taken) {
+            // The next boundary is behind the vector, or there is no room for it; a signal of the user's ends the vector.
+            Some(next) if taken < within && next.region().is_some() => reached,
+            Some(next) => this.width.min(signals.credit_of(next)),
+            // What is behind the last boundary may fill the vector.
+            None if waiting >= this.width || self.is_flushing(node) || this.status.draining => waiting.min(this.width),
+            None => reached,
+        };
+        (count, taken)
     }
 }
