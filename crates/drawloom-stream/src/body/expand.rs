@@ -12,6 +12,9 @@ use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Signal, Signals};
 use crate::wide::{self, Kernel};
 
+/// How many parents begin together.
+const GROUP: usize = 64;
+
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
 #[inline(always)]
@@ -158,44 +161,55 @@ where
     #[inline(always)]
     fn run(self) -> Ran {
         let Self { items, region, code, current, signals, parents, space, front, full } = self;
-        let mut ran = Ran { done: items.len(), stop: Stop::Done };
-        // The parent that has ended, which is said together with the begin of the next.
-        let mut ended = None;
-        for (done, item) in items.iter().enumerate() {
-            let (mut elements, parent) = match current.take() {
-                Some(current) => current,
-                None => {
-                    // A parent begins only where it can end too.
-                    if signals.room() < 2 {
-                        ran = Ran { done, stop: Stop::Full };
-                        break;
-                    }
-                    let Some(parent) = parents.keep(|| item.clone()) else {
-                        ran = Ran { done, stop: Stop::Parents };
-                        break;
-                    };
-                    match ended.take() {
-                        Some(ended) => signals.turn(space.len() - front, region, ended, parent),
-                        None => raise(signals, space.len() - front, Signal::Begin { region, parent }),
-                    }
-                    (code(item), parent)
-                }
-            };
+        let mut done = 0;
+        if let Some((mut elements, parent)) = current.take() {
             if !pour(&mut elements, full - space.len(), space) {
                 *current = Some((elements, parent));
-                ran = Ran { done, stop: Stop::Full };
-                break;
+                return Ran { done, stop: Stop::Full };
             }
-            ended = Some(parent);
-        }
-        if let Some(parent) = ended {
             raise(signals, space.len() - front, Signal::End { region, parent });
+            done += 1;
         }
-        ran
+        // Elements, parents and boundaries are seen to in turn, for a group of parents: so each loop is a simple one.
+        let (mut ends, mut places) = ([0; GROUP], [0; GROUP]);
+        while done < items.len() {
+            // There is a boundary for each parent, and one more: a parent begins only where it can end too.
+            let room = signals.room().saturating_sub(1);
+            let group = GROUP.min(items.len() - done).min(room).min(parents.free());
+            if group == 0 {
+                return Ran { done, stop: if room == 0 { Stop::Full } else { Stop::Parents } };
+            }
+            let group = &items[done..done + group];
+            let first = space.len() - front;
+            let mut begun = 0;
+            let mut rest = None;
+            for (item, end) in group.iter().zip(&mut ends) {
+                let mut elements = code(item);
+                let ended = pour(&mut elements, full - space.len(), space);
+                *end = space.len() - front;
+                begun += 1;
+                if !ended {
+                    rest = Some(elements);
+                    break;
+                }
+            }
+            parents.keep(&group[..begun], &mut places);
+            raise(signals, first, Signal::Begin { region, parent: places[0] });
+            signals.turns(region, &ends[..begun], &places[..begun]);
+            let parent = places[begun - 1];
+            if let Some(elements) = rest {
+                *current = Some((elements, parent));
+                return Ran { done: done + begun - 1, stop: Stop::Full };
+            }
+            raise(signals, ends[begun - 1], Signal::End { region, parent });
+            done += begun;
+        }
+        Ran { done, stop: Stop::Done }
     }
 }
 
 /// Raises a boundary, for which there is room.
+#[inline]
 fn raise(signals: &mut Signals, items: usize, signal: Signal) {
     assert!(signals.push(items, signal), "a boundary has no room: this is a mistake of ours");
 }

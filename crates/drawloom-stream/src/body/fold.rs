@@ -119,7 +119,9 @@ where
             if ends {
                 space.push((code.finish)(std::mem::replace(&mut value, (code.first)())));
             }
-            marks.pushed.push(space.len() - before);
+            if marks.go_on {
+                marks.pushed.push(space.len() - before);
+            }
         }
         items[at..].iter().for_each(|item| (code.fold)(&mut value, item));
         value

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Marks;
-use crate::wide::{self, Level};
+use crate::wide::{self, Kernel, Level};
 
 /// Which items of a run were kept, as bits: how many were kept before any of them is known without counting one by one.
 #[derive(Default)]
@@ -31,12 +31,24 @@ impl Kept {
             sum += word.count_ones() as usize;
         }
     }
+}
 
-    /// How many of the first items were kept.
+/// How many items were kept before each boundary.
+struct Count<'a, 'b> {
+    kept: &'a Kept,
+    marks: &'a mut Marks<'b>,
+}
+
+impl Kernel for Count<'_, '_> {
+    type Output = ();
+
     #[inline(always)]
-    fn among(words: &[u64], before: &[usize], items: usize) -> usize {
-        let (word, bit) = (items / 64, items % 64);
-        before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize
+    fn run(self) {
+        let Kept { words, before } = self.kept;
+        for (at, _) in self.marks.places() {
+            let (word, bit) = (at / 64, at % 64);
+            self.marks.pushed.push(before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize);
+        }
     }
 }
 
@@ -94,9 +106,80 @@ where
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
         self.select(input, count);
         self.kept.count();
-        let Kept { words, before } = &self.kept;
-        wide::call(|| marks.pushed.extend(marks.places().map(|(at, _)| Kept::among(words, before, at))));
+        wide::call(Count { kept: &self.kept, marks });
         Ok(())
+    }
+}
+
+/// A node that makes at most one item of each, whatever the types.
+pub(crate) struct Pick<I, O, F> {
+    inputs: Vec<Rc<Pipe<I>>>,
+    output: Rc<Pipe<O>>,
+    code: Arc<F>,
+}
+
+impl<I, O, F> Pick<I, O, F>
+where
+    I: 'static,
+    O: 'static,
+    F: Fn(&I) -> Option<O> + 'static,
+{
+    pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+        Box::new(Self {
+            inputs: wires.inputs.iter().map(typed).collect(),
+            output: typed(&wires.outputs[0].pipe),
+            code: Arc::clone(code),
+        })
+    }
+}
+
+impl<I, O, F> Body for Pick<I, O, F>
+where
+    I: 'static,
+    O: 'static,
+    F: Fn(&I) -> Option<O> + 'static,
+{
+    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        wide::call(Picking { items: &items, code: &*self.code, space: buffer.space(count) });
+        buffer.measure();
+        Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let space = buffer.space(count);
+        let (mut at, before) = (0, space.len());
+        for (place, _) in marks.places() {
+            wide::call(Picking { items: &items[at..place], code: &*self.code, space });
+            marks.pushed.push(space.len() - before);
+            at = place;
+        }
+        wide::call(Picking { items: &items[at..], code: &*self.code, space });
+        buffer.measure();
+        Ok(())
+    }
+}
+
+/// Makes at most one item of each.
+struct Picking<'a, I, O, F> {
+    items: &'a [I],
+    code: &'a F,
+    space: &'a mut Vec<O>,
+}
+
+impl<I, O, F: Fn(&I) -> Option<O>> Kernel for Picking<'_, I, O, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.space.extend(self.items.iter().filter_map(self.code));
     }
 }
 

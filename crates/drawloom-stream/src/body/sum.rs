@@ -126,31 +126,33 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
         let (mut at, before) = (0, space.len());
         let short = marks.places().len() * SHORT > items.len();
         if short {
+            let mut running = 0_u64;
             sums.clear();
             sums.push(0);
-            let mut running = 0_u64;
             sums.extend(items.iter().map(|item| {
                 running = running.wrapping_add((code.value)(item));
                 running
             }));
         }
-        let between = |from: usize, to: usize| {
-            if short {
-                sums[to].wrapping_sub(sums[from])
-            } else {
-                Total { items: &items[from..to], value: &code.value }.run()
-            }
-        };
+        // The sum from the beginning of the vector up to the boundary before.
+        let mut before_it = 0_u64;
         for (place, ends) in marks.places() {
             count += (place - at) as u64;
-            sum = sum.wrapping_add(between(at, place));
+            sum = sum.wrapping_add(if short {
+                sums[place].wrapping_sub(std::mem::replace(&mut before_it, sums[place]))
+            } else {
+                Total { items: &items[at..place], value: &code.value }.run()
+            });
             at = place;
             if ends {
                 space.push((code.finish)(count, sum));
                 (count, sum) = (0, 0);
             }
-            marks.pushed.push(space.len() - before);
+            if marks.go_on {
+                marks.pushed.push(space.len() - before);
+            }
         }
-        (count + (items.len() - at) as u64, sum.wrapping_add(between(at, items.len())))
+        let rest = Total { items: &items[at..], value: &code.value }.run();
+        (count + (items.len() - at) as u64, sum.wrapping_add(rest))
     }
 }

@@ -10,7 +10,7 @@ use crate::body::Factory;
 use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
 use crate::body::fold::{Fold, Folding};
-use crate::body::lanes::{Select, Split};
+use crate::body::lanes::{Pick, Select, Split};
 use crate::body::slice::{Hooks, Run, Slice};
 use crate::body::sum::{Adding, Sum};
 use crate::plan::Kind;
@@ -40,7 +40,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
 
     /// Maps every item.
     pub fn map<O: 'static>(self, code: impl Fn(&I) -> O + Send + Sync + 'static) -> Output<O> {
-        self.channel::<O>("out", 1).each(move |item, out| out.push(code(item)))
+        self.filter_map(move |item| Some(code(item)))
     }
 
     /// Keeps some of the items.
@@ -53,11 +53,23 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
 
     /// Maps items, and keeps some of them.
     pub fn filter_map<O: 'static>(self, code: impl Fn(&I) -> Option<O> + Send + Sync + 'static) -> Output<O> {
-        self.channel::<O>("out", 1).each(move |item, out| {
-            if let Some(item) = code(item) {
+        let code = Arc::new(code);
+        let each = Arc::clone(&code);
+        let Self { stream, node, .. } = self;
+        let output = NodeBuilder::new(stream, node).channel::<O>("out", 1).each(move |item, out| {
+            if let Some(item) = each(item) {
                 out.push(item);
             }
-        })
+        });
+        // A node that pushes over a back edge must look how much room there is; others need not.
+        if let Some(each) = stream.description.nodes[node as usize].factory.take() {
+            let picks: Factory = Arc::new(move |wires| match wires.outputs[0].back {
+                true => each(wires),
+                false => Pick::make(&code, wires),
+            });
+            stream.finish(node, picks);
+        }
+        output
     }
 
     /// Maps plain items, and keeps those whose flag is set. The code is run for a whole vector without a branch, so that it

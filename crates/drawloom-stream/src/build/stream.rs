@@ -107,8 +107,9 @@ impl Stream {
     }
 
     /// Whether vectors may reach over the boundaries of regions, at nodes that do not look at parents: those made by
-    /// [`NodeBuilder::select`] and [`NodeBuilder::aggregate`], and sinks. They may, unless it is said. The user's signals
-    /// always end a vector.
+    /// [`NodeBuilder::select`], [`NodeBuilder::map`], [`NodeBuilder::filter`], [`NodeBuilder::filter_map`],
+    /// [`NodeBuilder::aggregate`] and [`NodeBuilder::aggregate_sum`], and sinks. They may, unless it is said. The user's
+    /// signals always end a vector.
     #[must_use]
     pub fn span_regions(mut self, spans: bool) -> Self {
         self.spans = spans;

@@ -66,6 +66,9 @@ pub(crate) struct Machine<'p> {
     pub(crate) outside: &'p Outside,
     /// Space for what a run says of its boundaries.
     pub(crate) pushed: Vec<usize>,
+    /// Space for the search for a boundary: nodes to look at, and those that were looked at.
+    pub(crate) upstream: Vec<u32>,
+    pub(crate) seen: Vec<bool>,
 }
 
 /// A node of a copy.
@@ -206,6 +209,8 @@ impl<'p> Machine<'p> {
             trips: 0,
             outside,
             pushed: Vec::new(),
+            upstream: Vec::with_capacity(description.edges.len()),
+            seen: Vec::new(),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::cell::{Ref, RefCell, RefMut};
+use std::mem::needs_drop;
 use std::rc::Rc;
 
 use super::signal::Slot;
@@ -23,23 +24,49 @@ pub(crate) struct Storage<P> {
 }
 
 impl<P> Storage<P> {
-    /// Keeps a parent. None when all places are taken.
+    /// How many places are free.
     #[inline]
-    pub(crate) fn keep(&mut self, parent: impl FnOnce() -> P) -> Option<u32> {
-        let place = self.free.pop()?;
-        self.left[place as usize] = self.ends;
-        self.places[place as usize] = Some(parent());
-        Some(place)
+    pub(crate) fn free(&self) -> usize {
+        self.free.len()
     }
 
+    /// Keeps parents, for which there are places, and says where.
     #[inline]
-    fn release(&mut self, place: u32) {
-        let left = &mut self.left[place as usize];
-        assert!(*left > 0, "a parent was released too often: this is a mistake of ours");
-        *left -= 1;
-        if *left == 0 {
-            self.free.push(place);
-            self.places[place as usize] = None;
+    pub(crate) fn keep(&mut self, parents: &[P], places: &mut [u32])
+    where
+        P: Clone,
+    {
+        let left = self.free.len() - parents.len();
+        for ((parent, free), place) in parents.iter().zip(self.free[left..].iter().rev()).zip(places) {
+            if self.ends != 1 {
+                self.left[*free as usize] = self.ends;
+            }
+            self.places[*free as usize] = Some(parent.clone());
+            *place = *free;
+        }
+        self.free.truncate(left);
+    }
+
+    /// Some nodes have seen the ends of parents.
+    #[inline]
+    fn release(&mut self, ended: impl Iterator<Item = u32>) {
+        let done = self.free.len();
+        if self.ends == 1 {
+            self.free.extend(ended);
+        } else {
+            for place in ended {
+                let left = &mut self.left[place as usize];
+                assert!(*left > 0, "a parent was released too often: this is a mistake of ours");
+                *left -= 1;
+                if *left == 0 {
+                    self.free.push(place);
+                }
+            }
+        }
+        assert!(self.free.len() <= self.places.len(), "a parent was released too often: this is a mistake of ours");
+        // Nobody can ask for a parent that has ended, so only what must be dropped is.
+        if needs_drop::<P>() {
+            self.free[done..].iter().for_each(|place| self.places[*place as usize] = None);
         }
     }
 }
@@ -76,12 +103,11 @@ pub(crate) trait AnyParents {
 
 impl<P: 'static> AnyParents for Parents<P> {
     fn release(&self, place: u32) {
-        self.0.borrow_mut().release(place);
+        self.0.borrow_mut().release(std::iter::once(place));
     }
 
     fn release_all(&self, boundaries: &[Slot]) {
-        let mut storage = self.0.borrow_mut();
-        boundaries.iter().filter_map(Slot::ends).for_each(|place| storage.release(place));
+        self.0.borrow_mut().release(boundaries.iter().filter_map(Slot::ends));
     }
 
     fn free(&self) -> usize {

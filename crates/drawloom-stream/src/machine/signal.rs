@@ -34,6 +34,9 @@ impl Signal {
     }
 }
 
+/// What a place in a queue of signals costs: there are twice as many slots as places, and each may have a value.
+pub(crate) const SIGNAL_BYTES: usize = 2 * size_of::<Slot>() + size_of::<(u64, Rc<dyn Any>)>();
+
 /// In place of the number of a parent or of a region: there is none.
 const NONE: u32 = u32::MAX;
 
@@ -62,10 +65,15 @@ impl Slot {
         (self.ends != NONE).then_some(self.ends)
     }
 
-    /// How many signals a boundary stands for.
-    #[inline]
-    pub(crate) fn signals(&self) -> u64 {
-        u64::from(self.ends != NONE) + u64::from(self.begins != NONE)
+    /// How many signals some boundaries stand for.
+    pub(crate) fn signals(slots: &[Slot], mixed: bool) -> u64 {
+        let absent = |slot: &Slot| u64::from(slot.ends == NONE) + u64::from(slot.begins == NONE);
+        // On an edge of one region nothing comes between the end of a parent and the begin of the next, so that only at the
+        // first boundary may no parent end, and only at the last may none begin.
+        let (all, ends) = (2 * slots.len() as u64, [slots.first(), slots.last().filter(|_| slots.len() > 1)]);
+        let absent: u64 =
+            if mixed { slots.iter().map(absent).sum() } else { ends.into_iter().flatten().map(absent).sum() };
+        all - absent
     }
 }
 
@@ -74,6 +82,8 @@ pub(crate) struct Marks<'a> {
     slots: &'a [Slot],
     consumed: u64,
     own: u32,
+    /// Whether somebody wants to know the following.
+    pub(crate) go_on: bool,
     /// For each, how many items were pushed before it.
     pub(crate) pushed: &'a mut Vec<usize>,
 }
@@ -173,7 +183,7 @@ impl Signals {
     }
 
     /// Adds boundaries that come from another edge, behind so many items each. There must be room for all.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn follow(&mut self, mixed: bool, boundaries: impl Iterator<Item = (usize, Slot)>) {
         let (new, consumed) = (self.slots.len(), self.consumed);
         let last = self.last();
@@ -195,11 +205,13 @@ impl Signals {
         }
     }
 
-    /// Adds a boundary where one parent ends, and another begins. There must be room.
+    /// Adds a boundary for each two parents that follow each other, behind so many items. There must be room.
     #[inline(always)]
-    pub(crate) fn turn(&mut self, items: usize, region: u32, ends: u32, begins: u32) {
-        let at = self.consumed + items as u64;
-        self.append(Slot { at, region, ends, begins });
+    pub(crate) fn turns(&mut self, region: u32, items: &[usize], parents: &[u32]) {
+        let both = parents.iter().zip(parents.iter().skip(1)).zip(items);
+        self.make_space(parents.len());
+        let slots = both.map(|((&ends, &begins), items)| (*items, Slot { at: 0, region, ends, begins }));
+        self.follow(false, slots);
     }
 
     /// How many items may be consumed before it is the first signal's turn.
@@ -252,10 +264,16 @@ impl Signals {
     }
 
     /// The first boundaries, for the body of a node whose innermost region is this one.
-    pub(crate) fn marks<'a>(&'a self, boundaries: usize, own: Option<u32>, pushed: &'a mut Vec<usize>) -> Marks<'a> {
+    pub(crate) fn marks<'a>(
+        &'a self,
+        boundaries: usize,
+        own: Option<u32>,
+        go_on: bool,
+        pushed: &'a mut Vec<usize>,
+    ) -> Marks<'a> {
         pushed.clear();
         let own = own.unwrap_or(NONE);
-        Marks { slots: &self.waiting()[..boundaries], consumed: self.consumed, own, pushed }
+        Marks { slots: &self.waiting()[..boundaries], consumed: self.consumed, own, go_on, pushed }
     }
 
     /// Some items were consumed, and so many boundaries among them.
@@ -303,7 +321,7 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
-    use super::{Signal, Signals};
+    use super::{Signal, Signals, Slot};
 
     fn end(parent: u32) -> Signal {
         Signal::End { region: 0, parent }
@@ -342,7 +360,7 @@ mod tests {
         assert!(signals.push(3, end(0)));
         assert!(signals.push(3, begin(1)), "it needs no room");
         assert!(!signals.push(3, end(1)), "the parent has no items, and is a boundary of its own");
-        assert_eq!((signals.len(), signals.waiting()[1].signals()), (2, 2));
+        assert_eq!((signals.len(), Slot::signals(signals.waiting(), false)), (2, 3));
         let mut taken = Vec::new();
         taken.extend(signals.take().and_then(|signal| signal.boundary()));
         signals.spend(3);

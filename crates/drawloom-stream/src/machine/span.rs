@@ -29,22 +29,25 @@ impl Machine<'_> {
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         let before = output.map_or(0, |edge| edge.pipe.len());
-        if let Err(fault) = this.body.span(one.input, count, &mut signals.marks(boundaries, own, &mut pushed)) {
+        let stays =
+            |slot: &Slot| output.is_some_and(|edge| slot.region().is_some_and(|region| edge.regions.contains(&region)));
+        let (slots, mixed) = (&signals.waiting()[..boundaries], signals.is_mixed());
+        let go_on = mixed || slots.first().is_some_and(stays);
+        let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
+        if let Err(fault) = this.body.span(one.input, count, &mut marks) {
             return Err(self.fault(node, fault));
         }
-        let (slots, mixed) = (&signals.waiting()[..boundaries], signals.is_mixed());
         this.counts.runs += u64::from(count > 0);
         this.counts.full_runs += u64::from(count == this.width);
         this.counts.inputs += count as u64;
-        this.counts.signals += slots.iter().map(Slot::signals).sum::<u64>();
-        if let Some(edge) = output {
-            let stays = |slot: &Slot| slot.region().is_some_and(|region| edge.regions.contains(&region));
+        this.counts.signals += Slot::signals(slots, mixed);
+        if let Some(edge) = output.filter(|_| go_on) {
             let both = pushed.iter().map(|pushed| before + pushed).zip(slots.iter().copied());
             let mut onward = edge.pipe.signals().borrow_mut();
             if mixed {
                 onward.make_space(slots.iter().filter(|slot| stays(slot)).count());
                 onward.follow(true, both.filter(|(_, slot)| stays(slot)));
-            } else if slots.first().is_some_and(stays) {
+            } else {
                 onward.make_space(boundaries);
                 onward.follow(false, both);
             }

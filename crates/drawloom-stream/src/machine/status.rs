@@ -129,7 +129,7 @@ impl Machine<'_> {
     pub(crate) fn starve(&mut self, node: u32) {
         self.block(node, Wait::Boundary);
         self.starving += 1;
-        let mut upstream = Vec::new();
+        let mut upstream = std::mem::take(&mut self.upstream);
         for at in 0..self.nodes[node as usize].inputs.len() {
             let number = self.nodes[node as usize].inputs[at].edge;
             let edge = &mut self.edges[number as usize];
@@ -141,7 +141,9 @@ impl Machine<'_> {
         }
         // A boundary that is on its way is in a queue of one of those that lead here. A node with a signal loses no lanes when
         // it goes on: its vector is cut by the signal anyway.
-        let mut seen = vec![false; self.nodes.len()];
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.clear();
+        seen.resize(self.nodes.len(), false);
         while let Some(node) = upstream.pop() {
             if std::mem::replace(&mut seen[node as usize], true) {
                 continue;
@@ -158,6 +160,7 @@ impl Machine<'_> {
                 self.activate(node);
             }
         }
+        (self.upstream, self.seen) = (upstream, seen);
     }
 
     /// A flush comes to a node over one of its edges.
