@@ -34,6 +34,8 @@ pub enum ErrorKind {
     Sink,
     /// The run was cancelled.
     Cancelled,
+    /// A setting of the run does not belong to the stream.
+    Setting,
     /// The engine could not run the stream: no workers, or no threads.
     Engine,
     /// An invariant of this crate is broken: items are left, or nodes wait for ever. Please report it.

@@ -23,11 +23,15 @@ use std::any::Any;
 use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
+use crate::bell::Bell;
 use crate::build::handle::Region;
+use crate::given::Given;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
 use crate::machine::signal::Signal;
+use crate::parameter::Parameters;
 use crate::sink::Chunk;
 
 /// A node in one copy of a stream: its code, its state, and its ends of edges.
@@ -51,6 +55,18 @@ pub(crate) trait Body {
     fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
         let _ = (input, count, marks);
         Ok(())
+    }
+
+    /// A source takes back some of the items that nobody has consumed yet, for others, but leaves `keep`. Says how many, if
+    /// others can have something now.
+    fn give_back(&mut self, keep: usize) -> Option<usize> {
+        let _ = keep;
+        None
+    }
+
+    /// Whether a source can give items that another copy took back.
+    fn has_returned(&self) -> bool {
+        false
     }
 
     /// The run is over.
@@ -89,6 +105,8 @@ pub(crate) enum Stop {
     Exhausted,
     /// The source has no items now, and wants those that it gave to be seen to.
     Idle,
+    /// Somebody outside of the stream has to do something first. The bell rings then; or it is to be tried again at a time.
+    Outside(Option<Instant>),
 }
 
 /// What the user's code did wrong. The machine adds names.
@@ -105,19 +123,25 @@ pub(crate) enum Fault {
 }
 
 /// Makes the body of a node, for each copy of a stream.
-pub(crate) type Factory = Arc<dyn Fn(&Wires<'_>) -> Box<dyn Body> + Send + Sync>;
+pub(crate) type Factory = Arc<dyn for<'g> Fn(&Wires<'g>) -> Box<dyn Body + 'g> + Send + Sync>;
 
 /// What a body is connected to.
-pub(crate) struct Wires<'a> {
+pub(crate) struct Wires<'g> {
     pub(crate) inputs: Vec<Rc<dyn AnyPipe>>,
     pub(crate) outputs: Vec<Wire>,
-    pub(crate) parents: &'a [Rc<dyn AnyParents>],
+    pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
     /// How many signals may be raised in a run, and for a signal.
     pub(crate) signals: (usize, usize),
     /// The number of the chunk of the source that is worked on.
-    pub(crate) chunk: &'a Chunk,
+    pub(crate) chunk: Chunk,
+    /// What rings when somebody outside of the stream has done something for it.
+    pub(crate) bell: Arc<Bell>,
     /// What all copies of this node share in one run.
-    pub(crate) shared: Option<&'a Arc<dyn Any + Send + Sync>>,
+    pub(crate) shared: Option<Arc<dyn Any + Send + Sync>>,
+    /// The values of the stream's parameters in this run.
+    pub(crate) parameters: Parameters,
+    /// What was given to this run, and to no other.
+    pub(crate) given: &'g Given<'g>,
 }
 
 /// A channel's end of an edge.

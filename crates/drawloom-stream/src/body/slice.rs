@@ -10,6 +10,7 @@ use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::build::handle::Region;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Signal;
+use crate::parameter::{Parameter, Parameters};
 
 /// What a body sees in a run: up to a vector of items, the node's state, and the parents that the items belong to.
 ///
@@ -18,6 +19,7 @@ pub struct Run<'a, I, S = ()> {
     items: &'a [I],
     state: &'a mut S,
     chain: &'a Chain,
+    parameters: &'a Parameters,
 }
 
 impl<'a, I, S> Run<'a, I, S> {
@@ -29,6 +31,14 @@ impl<'a, I, S> Run<'a, I, S> {
     /// The state of the node, in this copy of the stream.
     pub fn state(&mut self) -> &mut S {
         self.state
+    }
+
+    /// The value of a parameter of the stream, in this run of it.
+    ///
+    /// # Panics
+    /// When the parameter is of another stream. The run of this one fails then, with the name of the node.
+    pub fn parameter<T: 'static>(&self, parameter: Parameter<T>) -> &'a T {
+        self.parameters.get(parameter)
     }
 
     /// The parent in a region to which all items of this run belong.
@@ -46,9 +56,12 @@ type Handler<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channe
 /// The handlers of signals, each with its tag.
 type Handlers<I, S, C> = Vec<(u64, Arc<Handler<I, S, C>>)>;
 
+/// Makes the state of a node, at the beginning of a run.
+pub(crate) type Init<S> = Arc<dyn Fn(&Parameters) -> S + Send + Sync>;
+
 /// What a node does besides its runs.
 pub(crate) struct Hooks<I, S, C: Channels> {
-    pub(crate) init: Arc<dyn Fn() -> S + Send + Sync>,
+    pub(crate) init: Init<S>,
     pub(crate) cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
     pub(crate) begin: Option<Arc<Code<I, S, C>>>,
     pub(crate) end: Option<Arc<Code<I, S, C>>>,
@@ -63,6 +76,7 @@ pub(crate) struct Slice<I, S, C: Channels, F> {
     hooks: Arc<Hooks<I, S, C>>,
     code: Arc<F>,
     signals: (usize, usize),
+    parameters: Parameters,
 }
 
 impl<I, S, C, F> Slice<I, S, C, F>
@@ -76,10 +90,11 @@ where
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
             ends: C::connect(&wires.outputs),
-            state: Some((hooks.init)()),
+            state: Some((hooks.init)(&wires.parameters)),
             hooks: Arc::clone(hooks),
             code: Arc::clone(code),
             signals: wires.signals,
+            parameters: wires.parameters.clone(),
         })
     }
 
@@ -93,7 +108,7 @@ where
         // The state is there until the run is over, and nothing is called after that.
         let Some(state) = &mut self.state else { return Ok(()) };
         let mut push = C::open(&self.ends, bounds);
-        code(&mut Run { items, state, chain }, &mut push);
+        code(&mut Run { items, state, chain, parameters: &self.parameters }, &mut push);
         C::close(&self.ends, push, bounds)
     }
 }

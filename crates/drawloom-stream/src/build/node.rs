@@ -11,7 +11,8 @@ use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
 use crate::body::fold::{Fold, Folding};
 use crate::body::lanes::Select;
-use crate::body::slice::{Hooks, Run, Slice};
+use crate::body::slice::{Hooks, Init, Run, Slice};
+use crate::parameter::Parameters;
 use crate::plan::Kind;
 
 /// A node whose channels and state are being described.
@@ -19,7 +20,7 @@ use crate::plan::Kind;
 pub struct NodeBuilder<'s, I, C: Channels = (), S = ()> {
     stream: &'s mut Stream,
     node: u32,
-    init: Arc<dyn Fn() -> S + Send + Sync>,
+    init: Init<S>,
     cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
     types: PhantomData<fn(I) -> C>,
 }
@@ -34,7 +35,7 @@ pub struct HandlingNode<'s, I, C: Channels, S> {
 
 impl<'s, I: 'static> NodeBuilder<'s, I> {
     pub(super) fn new(stream: &'s mut Stream, node: u32) -> Self {
-        Self { stream, node, init: Arc::new(|| ()), cleanup: None, types: PhantomData }
+        Self { stream, node, init: Arc::new(|_| ()), cleanup: None, types: PhantomData }
     }
 
     /// Maps every item.
@@ -70,6 +71,20 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
         self.stream.description.nodes[self.node as usize].kind = Kind::Select;
         self.stream.finish(self.node, Arc::new(move |wires| Select::make(&code, wires)));
+        Output::new(self.stream.id, channel)
+    }
+
+    /// As [`NodeBuilder::select`], with code that is made with the parameters of the run, once for each copy of the stream.
+    pub fn select_with<O, F>(self, make: impl Fn(&Parameters) -> F + Send + Sync + 'static) -> Output<O>
+    where
+        I: Copy,
+        O: Copy + Default + 'static,
+        F: Fn(I) -> (O, bool) + 'static,
+    {
+        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
+        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        let factory: Factory = Arc::new(move |wires| Select::make(&Arc::new(make(&wires.parameters)), wires));
+        self.stream.finish(self.node, factory);
         Output::new(self.stream.id, channel)
     }
 
@@ -109,6 +124,14 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
 impl<'s, I: 'static, C: Channels> NodeBuilder<'s, I, C> {
     /// A state, made at the beginning of a run, for each copy of the stream.
     pub fn state<S: 'static>(self, init: impl Fn() -> S + Send + Sync + 'static) -> NodeBuilder<'s, I, C, S> {
+        self.state_with(move |_| init())
+    }
+
+    /// As [`NodeBuilder::state`], made with the parameters of the run.
+    pub fn state_with<S: 'static>(
+        self,
+        init: impl Fn(&Parameters) -> S + Send + Sync + 'static,
+    ) -> NodeBuilder<'s, I, C, S> {
         NodeBuilder { stream: self.stream, node: self.node, init: Arc::new(init), cleanup: None, types: PhantomData }
     }
 }

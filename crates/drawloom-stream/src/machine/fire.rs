@@ -42,6 +42,7 @@ impl Machine<'_> {
         {
             // An item may go around in a loop for ever, so this is asked before each step.
             self.go_on()?;
+            self.share(node);
             match self.next_step(node) {
                 Step::Run { at, count } => self.run(node, at, count)?,
                 Step::Span => self.span(node)?,
@@ -58,7 +59,7 @@ impl Machine<'_> {
     }
 
     /// Ends the run if somebody wishes it.
-    fn go_on(&self) -> Result<()> {
+    pub(super) fn go_on(&self) -> Result<()> {
         // Relaxed: it is only a wish, and nothing is published with it.
         if self.outside.stop.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Cancelled, "the run was cancelled"));
@@ -90,13 +91,14 @@ impl Machine<'_> {
                     self.nodes[node as usize].counts.flushes += 1;
                     self.flush_children(node, WHOLE);
                 }
+                Stop::Outside(until) => {
+                    self.look_at_children(node);
+                    self.block_outside(node, until);
+                    return Ok(());
+                }
                 _ => self.look_at_children(node),
             }
-            if ran.done == 0 {
-                // A live source had nothing for a while: others have their turn, or the run may be cancelled.
-                self.activate(node);
-                return Ok(());
-            }
+            self.flush_if_wished();
         }
         Ok(())
     }
@@ -194,6 +196,9 @@ impl Machine<'_> {
             && let Some(cycle) = self.headed_by(node)
         {
             self.enter(cycle, ran.done);
+        }
+        if let Stop::Outside(until) = ran.stop {
+            self.block_outside(node, until);
         }
         if ran.stop == Stop::Parents {
             // Parents become free when those that are under way come to their end.

@@ -14,9 +14,15 @@ impl Machine<'_> {
                 self.activate(node);
             }
         }
-        while let Some(node) = self.next() {
-            self.trips += 1;
-            self.fire(node)?;
+        loop {
+            while let Some(node) = self.next() {
+                self.trips += 1;
+                self.fire(node)?;
+                self.listen();
+            }
+            if !self.wait_outside()? && !self.take_from_others()? {
+                break;
+            }
         }
         self.check_empty()?;
         for node in 0..self.nodes.len() as u32 {

@@ -4,6 +4,8 @@
 //! leads into it is full, or a flush comes. Whoever changes one of these sees to it that a node that may fire now is on the
 //! stack.
 
+use std::time::Instant;
+
 use super::{Machine, NO_FLUSH};
 
 /// What a node is doing.
@@ -27,6 +29,8 @@ pub(crate) enum Wait {
     Boundary,
     /// Its loop has to become empty, or less full.
     Loop,
+    /// Somebody outside of the stream; it is tried again at a time, if there is one.
+    Outside(Option<Instant>),
 }
 
 /// Whether a node may fire.
@@ -116,6 +120,7 @@ impl Machine<'_> {
         if let State::Blocked(wait) = status.state {
             status.state = State::Active;
             self.starving -= u32::from(wait == Wait::Boundary);
+            self.waiting -= u32::from(matches!(wait, Wait::Outside(_)));
             for at in 0..self.nodes[node as usize].inputs.len() {
                 self.edges[self.nodes[node as usize].inputs[at].edge as usize].starved = false;
             }

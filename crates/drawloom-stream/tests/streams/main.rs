@@ -3,9 +3,12 @@
 mod counts;
 mod joins;
 mod loops;
+mod parameters;
 mod random;
 mod refused;
 mod regions;
+mod tasks;
+mod waits;
 mod workers;
 mod wrong;
 
