@@ -65,6 +65,8 @@ pub enum Code {
     Zero,
     /// A channel aggregates, and its node is not inside of a region.
     Aggregate,
+    /// A node handles boundaries of a region that is not around it.
+    Handler,
     /// The edges into a node come from different regions.
     Join,
     /// A channel, node or region belongs to another stream.

@@ -35,6 +35,7 @@
 mod bell;
 mod body;
 mod build;
+mod dot;
 mod error;
 mod exchange;
 mod given;
@@ -47,6 +48,7 @@ mod settings;
 pub mod sink;
 pub mod source;
 mod team;
+mod trace;
 #[allow(unsafe_code)]
 mod wide;
 

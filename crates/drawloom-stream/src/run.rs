@@ -9,12 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use drawloom_runtime::{Future, Loom};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
-use crate::machine::dry::Dry;
 use crate::machine::{Machine, Outside};
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
@@ -22,6 +22,7 @@ use crate::plan::{Description, Kind};
 use crate::report::{Counts, EdgeCounts, EdgeReport, NodeReport, Report};
 use crate::settings::Settings;
 use crate::source::Opening;
+use crate::trace::Firings;
 
 /// A stream that was checked. It can be run many times, and by several engines at once.
 #[derive(Clone)]
@@ -52,6 +53,7 @@ struct Done {
     nodes: Vec<Counts>,
     edges: Vec<EdgeCounts>,
     trips: u64,
+    firings: Firings,
 }
 
 /// A stream that runs.
@@ -75,6 +77,11 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
+    /// The stream as a picture for Graphviz, with the figures of a run if there was one.
+    pub fn to_dot(&self, report: Option<&Report>) -> String {
+        crate::dot::picture(&self.0.name, &self.0.description, report)
+    }
+
     pub(crate) fn new(name: String, id: u64, description: Description, layout: Layout, ordered: bool) -> Self {
         Self(Arc::new(Checked { name, id, description, layout, ordered }))
     }
@@ -102,7 +109,7 @@ impl Plan {
         };
         let crew = Arc::new(self.crew(settings, workers, &Given::new())?);
         let theirs = Arc::clone(&crew);
-        let mut task = loom.task("stream");
+        let mut task = loom.task(self.0.name.clone());
         if let Some(context) = &settings.context {
             task = task.in_context(context);
         }
@@ -123,7 +130,7 @@ impl Plan {
             plan: self.clone(),
             shared: description.nodes.iter().map(open).collect(),
             parameters,
-            outside: Outside { dry: Dry::new(workers), timed: settings.timed, ..Outside::default() },
+            outside: Outside::new(workers, settings),
             done: Mutex::default(),
             workers,
             over: AtomicBool::new(false),
@@ -217,7 +224,8 @@ impl Crew {
         let mut machine = Machine::new(description, *id, layout, shared, given, current, &self.outside);
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();
-        Ok(Done { nodes, edges: machine.edge_counts(), trips: machine.trips })
+        let edges = machine.edge_counts();
+        Ok(Done { nodes, edges, trips: machine.trips, firings: machine.firings })
     }
 
     /// All workers are done.
@@ -232,7 +240,7 @@ impl Crew {
         if let Some(error) = errors().find(|error| is_cause(error)).or_else(|| errors().next()) {
             return Err(error.clone());
         }
-        let mut report = Report { workers: self.workers, ..Report::default() };
+        let mut report = Report { workers: self.workers, timed: self.outside.timed, ..Report::default() };
         report.nodes.extend(description.nodes.iter().map(|node| NodeReport {
             name: node.name.clone(),
             width: node.width,
@@ -251,14 +259,19 @@ impl Crew {
         }));
         for done in done.iter().filter_map(|(_, done)| done.as_ref().ok()) {
             report.trips += done.trips;
+            report.firings.push(done.firings.clone());
             for (node, counts) in report.nodes.iter_mut().zip(&done.nodes) {
                 node.inputs += if node.is_source { counts.outputs } else { counts.inputs };
                 node.runs += counts.runs;
                 node.full_runs += counts.full_runs;
                 node.signals += counts.signals;
                 node.flushes += counts.flushes;
+                node.user += Duration::from_nanos(counts.body.saturating_sub(counts.pushing));
+                node.pushing += Duration::from_nanos(counts.pushing);
+                node.overhead += Duration::from_nanos(counts.fire.saturating_sub(counts.body));
             }
             for (edge, counts) in report.edges.iter_mut().zip(&done.edges) {
+                edge.blocked += Duration::from_nanos(counts.blocked);
                 edge.high_water = edge.high_water.max(counts.high_water);
                 edge.signals_high_water = edge.signals_high_water.max(counts.signals_high_water);
             }

@@ -15,6 +15,7 @@ pub struct Settings {
     pub(crate) workers: Option<usize>,
     pub(crate) context: Option<Context>,
     pub(crate) timed: bool,
+    pub(crate) traced: usize,
     set: Vec<Set>,
 }
 
@@ -58,6 +59,14 @@ impl Settings {
     #[must_use]
     pub fn timed(mut self) -> Self {
         self.timed = true;
+        self
+    }
+
+    /// Keeps up to so many firings of each copy, with their times, for [`Report::trace`](crate::Report::trace). Time is measured
+    /// then.
+    #[must_use]
+    pub fn traced(mut self, most: usize) -> Self {
+        (self.timed, self.traced) = (true, most);
         self
     }
 

@@ -20,7 +20,7 @@ pub(crate) mod push;
 pub(crate) mod slice;
 
 use std::any::Any;
-use std::cell::Ref;
+use std::cell::{Cell, Ref};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,6 +44,12 @@ pub(crate) trait Body {
     fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
         let _ = (signal, chain);
         Ok(false)
+    }
+
+    /// Whether it has something to say about a boundary of a region that is not its innermost one.
+    fn handles(&self, region: u32) -> bool {
+        let _ = region;
+        false
     }
 
     /// Whether it can run over the boundaries of regions: it does not look at parents.
@@ -114,6 +120,8 @@ pub(crate) enum Stop {
 pub(crate) enum Fault {
     /// More items were pushed to a channel than may be.
     Items { channel: usize, most: usize },
+    /// An item was pushed to a channel inside of a region of which no parent is under way.
+    Orphan { channel: usize },
     /// More signals were raised on a channel than may be.
     Signals { channel: usize, most: usize },
     /// The source failed.
@@ -150,6 +158,8 @@ pub(crate) struct Wire {
     /// How many items may be pushed for each input, and at a signal.
     pub(crate) most: usize,
     pub(crate) at_signal: usize,
+    /// How many regions are around its items.
+    pub(crate) depth: usize,
     /// Whether the edge leads back in a loop, and to the very same node.
     pub(crate) back: bool,
     pub(crate) own: bool,
@@ -160,9 +170,17 @@ pub(crate) struct Chain {
     pub(crate) regions: Vec<(u32, Option<u32>)>,
     pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
     pub(crate) stream: u64,
+    /// Whether time is measured, and how many nanoseconds of the last call were spent on pushing.
+    pub(crate) timed: bool,
+    pub(crate) pushing: Cell<u64>,
 }
 
 impl Chain {
+    /// Of how many regions a parent is under way, from the outermost one.
+    pub(crate) fn depth(&self) -> usize {
+        self.regions.iter().take_while(|(_, parent)| parent.is_some()).count()
+    }
+
     /// The parent of a region whose items the node sees now.
     pub(crate) fn parent<P: 'static>(&self, region: Region<P>) -> Option<Ref<'_, P>> {
         if region.stream != self.stream {

@@ -4,12 +4,14 @@ use std::any::Any;
 use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::channels::{Bounds, Channels};
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::build::handle::Region;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Signal;
+use crate::machine::time::since;
 use crate::parameter::{Parameter, Parameters};
 
 /// What a body sees in a run: up to a vector of items, the node's state, and the parents that the items belong to.
@@ -50,7 +52,7 @@ impl<'a, I, S> Run<'a, I, S> {
     }
 }
 
-type Code<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>) + Send + Sync;
+pub(crate) type Code<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>) + Send + Sync;
 type Handler<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>, &dyn Any) + Send + Sync;
 
 /// The handlers of signals, each with its tag.
@@ -66,6 +68,8 @@ pub(crate) struct Hooks<I, S, C: Channels> {
     pub(crate) begin: Option<Arc<Code<I, S, C>>>,
     pub(crate) end: Option<Arc<Code<I, S, C>>>,
     pub(crate) handlers: Handlers<I, S, C>,
+    /// What the node does at boundaries of any region around it: of which region, and whether the parent begins.
+    pub(crate) boundaries: Vec<(u32, bool, Arc<Code<I, S, C>>)>,
 }
 
 /// A node with a function over a slice.
@@ -107,9 +111,15 @@ where
     ) -> Result<(), Fault> {
         // The state is there until the run is over, and nothing is called after that.
         let Some(state) = &mut self.state else { return Ok(()) };
+        let clock = || chain.timed.then(Instant::now);
+        let start = clock();
         let mut push = C::open(&self.ends, bounds);
+        let opened = since(start);
         code(&mut Run { items, state, chain, parameters: &self.parameters }, &mut push);
-        C::close(&self.ends, push, bounds)
+        let start = clock();
+        let closed = C::close(&self.ends, push, bounds);
+        chain.pushing.set(chain.pushing.get() + opened + since(start));
+        closed
     }
 }
 
@@ -122,7 +132,7 @@ where
 {
     fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
         let (pipe, code) = (Rc::clone(&self.inputs[input]), Arc::clone(&self.code));
-        let bounds = Bounds { inputs: Some(count), signals: self.signals.0 };
+        let bounds = Bounds { inputs: Some(count), signals: self.signals.0, depth: usize::MAX };
         self.call(&pipe.peek(count), &bounds, chain, |run, push| code(run, push))?;
         C::settle(&self.ends);
         Ok(Ran { done: count, stop: Stop::Done })
@@ -130,10 +140,10 @@ where
 
     fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
         let hooks = Arc::clone(&self.hooks);
-        let bounds = Bounds { inputs: None, signals: self.signals.1 };
-        let hook = match signal {
-            Signal::Begin { .. } => hooks.begin.as_ref(),
-            Signal::End { .. } => hooks.end.as_ref(),
+        let bounds = Bounds { inputs: None, signals: self.signals.1, depth: chain.depth() };
+        let (region, begins, hook) = match signal {
+            Signal::Begin { region, .. } => (*region, true, hooks.begin.as_ref()),
+            Signal::End { region, .. } => (*region, false, hooks.end.as_ref()),
             Signal::User { tag, value } => {
                 let Some((_, handler)) = hooks.handlers.iter().find(|(own, _)| own == tag) else { return Ok(false) };
                 self.call(&[], &bounds, chain, |run, push| handler(run, push, &**value))?;
@@ -141,10 +151,21 @@ where
                 return Ok(true);
             }
         };
-        let Some(hook) = hook else { return Ok(false) };
-        self.call(&[], &bounds, chain, |run, push| hook(run, push))?;
+        let own = chain.regions.last().is_some_and(|(own, _)| *own == region);
+        let any = hooks.boundaries.iter().filter(|(of, begin, _)| (*of, *begin) == (region, begins));
+        let called = hook.filter(|_| own).into_iter().chain(any.map(|(_, _, code)| code));
+        let mut codes = called.peekable();
+        if codes.peek().is_none() {
+            return Ok(false);
+        }
+        // One call for all of them: what they push and raise together is bounded.
+        self.call(&[], &bounds, chain, |run, push| codes.for_each(|code| code(run, push)))?;
         C::settle(&self.ends);
         Ok(true)
+    }
+
+    fn handles(&self, region: u32) -> bool {
+        self.hooks.boundaries.iter().any(|(of, ..)| *of == region)
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

@@ -4,14 +4,14 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::handle::{Input, Output, Tag};
+use super::handle::{Input, Output, Region, Tag};
 use super::stream::Stream;
 use crate::body::Factory;
 use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
 use crate::body::fold::{Fold, Folding};
 use crate::body::lanes::Select;
-use crate::body::slice::{Hooks, Init, Run, Slice};
+use crate::body::slice::{Code, Hooks, Init, Run, Slice};
 use crate::parameter::Parameters;
 use crate::plan::Kind;
 
@@ -196,7 +196,7 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
 
     fn handling(self) -> HandlingNode<'s, I, C, S> {
         let Self { stream, node, init, cleanup, types: _ } = self;
-        let hooks = Hooks { init, cleanup, begin: None, end: None, handlers: Vec::new() };
+        let hooks = Hooks { init, cleanup, begin: None, end: None, handlers: Vec::new(), boundaries: Vec::new() };
         HandlingNode { stream, node, hooks }
     }
 
@@ -214,6 +214,25 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
         self.handling().end(code)
+    }
+
+    /// What the node does at the begin of each parent of any region around it, before anything that belongs to the parent.
+    ///
+    /// Boundaries are always forwarded too: those behind the node count by them which parents are under way. Items can be pushed
+    /// only where they belong to a parent that is under way: at a boundary of an outer region, to a channel that leads there.
+    pub fn on_begin<P, F>(self, region: Region<P>, code: F) -> HandlingNode<'s, I, C, S>
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.handling().on_begin(region, code)
+    }
+
+    /// What the node does at the end of each parent of any region around it: see [`NodeBuilder::on_begin`].
+    pub fn on_end<P, F>(self, region: Region<P>, code: F) -> HandlingNode<'s, I, C, S>
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.handling().on_end(region, code)
     }
 
     /// What the node does with signals of a kind, instead of forwarding them.
@@ -261,6 +280,30 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
         self.hooks.end = Some(Arc::new(code));
+        self
+    }
+
+    /// See [`NodeBuilder::on_begin`].
+    pub fn on_begin<P, F>(self, region: Region<P>, code: F) -> Self
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.on_boundary(region, true, Arc::new(code))
+    }
+
+    /// See [`NodeBuilder::on_end`].
+    pub fn on_end<P, F>(self, region: Region<P>, code: F) -> Self
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.on_boundary(region, false, Arc::new(code))
+    }
+
+    fn on_boundary<P>(mut self, region: Region<P>, begins: bool, code: Arc<Code<I, S, C>>) -> Self {
+        if !self.stream.is_foreign(region.stream, "a region") {
+            self.stream.description.nodes[self.node as usize].handles.push(region.region);
+            self.hooks.boundaries.push((region.region, begins, code));
+        }
         self
     }
 

@@ -260,7 +260,7 @@ impl Stream {
         self.plan()?.run(loom)
     }
 
-    fn is_foreign(&mut self, stream: u64, what: &str) -> bool {
+    pub(super) fn is_foreign(&mut self, stream: u64, what: &str) -> bool {
         if stream != self.id {
             let message = format!("{what} of another stream is used in stream `{}`", self.name);
             self.mistakes.push(Diagnostic::new(Code::Foreign, message));
@@ -281,6 +281,7 @@ impl Stream {
             open: None,
             settle: None,
             around: None,
+            handles: Vec::new(),
         });
         for output in from {
             if !self.is_foreign(output.stream, "a channel") {

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use super::Machine;
 use super::signal::Signal;
 use super::status::{State, Wait};
+use super::time::since;
 use crate::body::{Fault, Stop};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Kind;
@@ -73,9 +74,11 @@ impl Machine<'_> {
         while self.nodes[node as usize].status.active_children == 0 {
             self.go_on()?;
             let room = self.edges[output as usize].pipe.room();
+            let start = self.clock();
             let source = &mut self.nodes[node as usize];
             let ran = source.body.run(0, room, &source.chain).map_err(|fault| self.fault(node, fault))?;
             let source = &mut self.nodes[node as usize];
+            source.counts.body += since(start);
             source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
             // Relaxed: it is only to be looked at.
@@ -178,12 +181,15 @@ impl Machine<'_> {
 
     /// A run over items of an edge.
     fn run(&mut self, node: u32, at: usize, count: usize) -> Result<()> {
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let one = this.inputs[at];
         let ran = match this.body.run(one.input, count, &this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(node, fault)),
         };
+        this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
         if this.interrupted.is_none() {
             this.counts.runs += 1;
             this.counts.full_runs += u64::from(count == this.width);
@@ -257,7 +263,7 @@ impl Machine<'_> {
             self.see(node, region, Some(parent));
             self.forward(node, &signal, Some(region))?;
         }
-        if own {
+        if own || self.nodes[node as usize].body.handles(region) {
             self.call(node, &signal)?;
         }
         if !begins {
@@ -275,8 +281,12 @@ impl Machine<'_> {
     }
 
     fn call(&mut self, node: u32, signal: &Signal) -> Result<bool> {
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
-        this.body.handle(signal, &this.chain).map_err(|fault| self.fault(node, fault))
+        let handled = this.body.handle(signal, &this.chain);
+        this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
+        handled.map_err(|fault| self.fault(node, fault))
     }
 
     /// A node sees another parent from now on.
@@ -351,6 +361,10 @@ impl Machine<'_> {
             Fault::Items { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
+            ),
+            Fault::Orphan { channel: at } => Error::new(
+                ErrorKind::Exceeded,
+                format!("an item was pushed to {} while no parent of its region is under way", channel(at)),
             ),
             Fault::Signals { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,

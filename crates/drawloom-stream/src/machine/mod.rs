@@ -10,6 +10,7 @@
 //! | [`dry`] | copies that have nothing to do take from others |
 //! | [`outside`] | nodes that wait for somebody outside of the stream |
 //! | [`settle`] | the end of a run: nothing is left anywhere |
+//! | [`time`] | how long nodes take |
 //! | [`pipe`], [`signal`], [`parents`] | queues, the signals in them, the parents of regions |
 //!
 //! The protocol is in the README of the crate. A copy belongs to one thread, so there are no atomics in it.
@@ -24,12 +25,14 @@ pub(crate) mod settle;
 pub(crate) mod signal;
 pub(crate) mod span;
 pub(crate) mod status;
+pub(crate) mod time;
 
 use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Instant;
 
 use self::cycle::Cycle;
 use self::dry::Dry;
@@ -44,12 +47,13 @@ use crate::parameter::Parameters;
 use crate::plan::check::Layout;
 use crate::plan::{Description, Kind};
 use crate::report::Counts;
+use crate::settings::Settings;
+use crate::trace::Firings;
 
 /// No flush is under way.
 pub(crate) const NO_FLUSH: u32 = u32::MAX;
 
 /// What a run shares with those who look at it.
-#[derive(Default)]
 pub(crate) struct Outside {
     /// Somebody wishes it to end.
     pub(crate) stop: AtomicBool,
@@ -59,10 +63,28 @@ pub(crate) struct Outside {
     pub(crate) flushes: AtomicU64,
     /// Whether time is measured.
     pub(crate) timed: bool,
+    /// How many firings of each copy are kept, and what their times are counted from.
+    pub(crate) traced: usize,
+    pub(crate) began: Instant,
     /// The copies that have nothing to do.
     pub(crate) dry: Dry,
     /// Rings when somebody outside has done something that a node may wait for.
     pub(crate) bell: Arc<Bell>,
+}
+
+impl Outside {
+    pub(crate) fn new(workers: usize, settings: &Settings) -> Self {
+        Self {
+            stop: AtomicBool::new(false),
+            given: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
+            timed: settings.timed,
+            traced: settings.traced,
+            began: Instant::now(),
+            dry: Dry::new(workers),
+            bell: Arc::default(),
+        }
+    }
 }
 
 /// A copy of a stream.
@@ -79,6 +101,7 @@ pub(crate) struct Machine<'p> {
     /// The node that runs, for messages.
     pub(crate) current: Rc<Cell<u32>>,
     pub(crate) trips: u64,
+    pub(crate) firings: Firings,
     /// How many nodes wait for somebody outside, and up to which ring they have heard.
     pub(crate) waiting: u32,
     pub(crate) heard: u64,
@@ -137,6 +160,9 @@ pub(crate) struct Edge {
     pub(crate) counted: bool,
     /// Whether its consumer waits for a boundary that has to come over it.
     pub(crate) starved: bool,
+    /// Since when it keeps its producer from firing, and how many nanoseconds it did before.
+    pub(crate) since: Option<Instant>,
+    pub(crate) blocked: u64,
 }
 
 /// A region of a copy.
@@ -172,6 +198,7 @@ impl<'p> Machine<'p> {
                     pipe: Rc::clone(&edge.pipe),
                     most: channel.most.unwrap_or(usize::MAX),
                     at_signal: channel.at_signal,
+                    depth: edge.regions.len(),
                     back: edge.back,
                     own: edge.back && edge.to == number,
                 }
@@ -202,7 +229,13 @@ impl<'p> Machine<'p> {
                 status: Status::default(),
                 width: node.width,
                 number: plan.places.node_number(number),
-                chain: Chain { regions, parents: Rc::clone(&parents), stream },
+                chain: Chain {
+                    regions,
+                    parents: Rc::clone(&parents),
+                    stream,
+                    timed: outside.timed,
+                    pushing: Cell::new(0),
+                },
                 inputs,
                 outputs,
                 cycle,
@@ -233,6 +266,7 @@ impl<'p> Machine<'p> {
             starving: 0,
             current,
             trips: 0,
+            firings: Firings::default(),
             waiting: 0,
             heard: outside.bell.heard(),
             flushes: 0,
@@ -260,6 +294,8 @@ fn edges(description: &Description, plan: &Layout) -> Vec<Edge> {
         flush: NO_FLUSH,
         counted: false,
         starved: false,
+        since: None,
+        blocked: 0,
     };
     (0_u32..).zip(&description.edges).zip(&plan.sizes).map(make).collect()
 }

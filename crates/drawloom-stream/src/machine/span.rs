@@ -7,6 +7,7 @@
 
 use super::Machine;
 use super::signal::Signal;
+use super::time::since;
 use crate::body::Mark;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -23,6 +24,7 @@ impl Machine<'_> {
         marks.clear();
         signals.clear();
         let count = self.reach(node, &mut marks, &mut signals);
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let one = this.inputs[0];
         let output = this.outputs.first().copied();
@@ -30,6 +32,7 @@ impl Machine<'_> {
         if let Err(fault) = this.body.span(one.input, count, &mut marks) {
             return Err(self.fault(node, fault));
         }
+        this.counts.body += since(start);
         this.counts.runs += u64::from(count > 0);
         this.counts.full_runs += u64::from(count == this.width);
         this.counts.inputs += count as u64;

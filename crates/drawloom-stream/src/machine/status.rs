@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use super::time::since;
 use super::{Machine, NO_FLUSH};
 
 /// What a node is doing.
@@ -82,9 +83,10 @@ impl Machine<'_> {
     /// and two nodes would wait for each other.
     fn count(&mut self, node: u32) {
         for at in 0..self.nodes[node as usize].inputs.len() {
+            let now = self.clock();
             let edge = &mut self.edges[self.nodes[node as usize].inputs[at].edge as usize];
             if !edge.back && !edge.counted {
-                edge.counted = true;
+                (edge.counted, edge.since) = (true, now);
                 self.nodes[edge.from as usize].status.active_children += 1;
             }
         }
@@ -95,6 +97,7 @@ impl Machine<'_> {
         let edge = &mut self.edges[edge as usize];
         if edge.counted {
             edge.counted = false;
+            edge.blocked += since(edge.since.take());
             let from = edge.from;
             self.nodes[from as usize].status.active_children -= 1;
             self.schedule(from);

@@ -52,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) open: Option<OpenSource>,
     pub(crate) settle: Option<Settle>,
     pub(crate) around: Option<Around>,
+    /// The regions at whose boundaries it does something.
+    pub(crate) handles: Vec<u32>,
 }
 
 pub(crate) type OpenSource = Arc<dyn Fn(&Opening<'_>) -> Arc<dyn Any + Send + Sync> + Send + Sync>;
