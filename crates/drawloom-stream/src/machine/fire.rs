@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use super::Machine;
 use super::signal::Signal;
 use super::status::{State, Wait};
+use super::time::since;
 use crate::body::{Fault, Stop};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Kind;
@@ -42,6 +43,7 @@ impl Machine<'_> {
         {
             // An item may go around in a loop for ever, so this is asked before each step.
             self.go_on()?;
+            self.share(node);
             match self.next_step(node) {
                 Step::Run { at, count } => self.run(node, at, count)?,
                 Step::Span => self.span(node)?,
@@ -58,7 +60,7 @@ impl Machine<'_> {
     }
 
     /// Ends the run if somebody wishes it.
-    fn go_on(&self) -> Result<()> {
+    pub(super) fn go_on(&self) -> Result<()> {
         // Relaxed: it is only a wish, and nothing is published with it.
         if self.outside.stop.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Cancelled, "the run was cancelled"));
@@ -72,9 +74,11 @@ impl Machine<'_> {
         while self.nodes[node as usize].status.active_children == 0 {
             self.go_on()?;
             let room = self.edges[output as usize].pipe.room();
+            let start = self.clock();
             let source = &mut self.nodes[node as usize];
             let ran = source.body.run(0, room, &source.chain).map_err(|fault| self.fault(node, fault))?;
             let source = &mut self.nodes[node as usize];
+            source.counts.body += since(start);
             source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
             // Relaxed: it is only to be looked at.
@@ -90,13 +94,14 @@ impl Machine<'_> {
                     self.nodes[node as usize].counts.flushes += 1;
                     self.flush_children(node, WHOLE);
                 }
+                Stop::Outside(until) => {
+                    self.look_at_children(node);
+                    self.block_outside(node, until);
+                    return Ok(());
+                }
                 _ => self.look_at_children(node),
             }
-            if ran.done == 0 {
-                // A live source had nothing for a while: others have their turn, or the run may be cancelled.
-                self.activate(node);
-                return Ok(());
-            }
+            self.flush_if_wished();
         }
         Ok(())
     }
@@ -176,12 +181,15 @@ impl Machine<'_> {
 
     /// A run over items of an edge.
     fn run(&mut self, node: u32, at: usize, count: usize) -> Result<()> {
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let one = this.inputs[at];
         let ran = match this.body.run(one.input, count, &this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(node, fault)),
         };
+        this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
         if this.interrupted.is_none() {
             this.counts.runs += 1;
             this.counts.full_runs += u64::from(count == this.width);
@@ -194,6 +202,9 @@ impl Machine<'_> {
             && let Some(cycle) = self.headed_by(node)
         {
             self.enter(cycle, ran.done);
+        }
+        if let Stop::Outside(until) = ran.stop {
+            self.block_outside(node, until);
         }
         if ran.stop == Stop::Parents {
             // Parents become free when those that are under way come to their end.
@@ -252,7 +263,7 @@ impl Machine<'_> {
             self.see(node, region, Some(parent));
             self.forward(node, &signal, Some(region))?;
         }
-        if own {
+        if own || self.nodes[node as usize].body.handles(region) {
             self.call(node, &signal)?;
         }
         if !begins {
@@ -270,8 +281,12 @@ impl Machine<'_> {
     }
 
     fn call(&mut self, node: u32, signal: &Signal) -> Result<bool> {
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
-        this.body.handle(signal, &this.chain).map_err(|fault| self.fault(node, fault))
+        let handled = this.body.handle(signal, &this.chain);
+        this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
+        handled.map_err(|fault| self.fault(node, fault))
     }
 
     /// A node sees another parent from now on.
@@ -351,6 +366,10 @@ impl Machine<'_> {
             Fault::Items { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
+            ),
+            Fault::Orphan { channel: at } => Error::new(
+                ErrorKind::Exceeded,
+                format!("an item was pushed to {} while no parent of its region is under way", channel(at)),
             ),
             Fault::Signals { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use super::Machine;
 use super::signal::{Signals, Slot};
+use super::time::since;
 use crate::error::Result;
 
 impl Machine<'_> {
@@ -25,6 +26,7 @@ impl Machine<'_> {
         let signals = pipe.signals().borrow();
         let (count, boundaries) = self.reach(node, &signals, pipe.len());
         let mut pushed = std::mem::take(&mut self.pushed);
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
@@ -37,6 +39,7 @@ impl Machine<'_> {
         if let Err(fault) = this.body.span(one.input, count, &mut marks) {
             return Err(self.fault(node, fault));
         }
+        this.counts.body += since(start);
         this.counts.runs += u64::from(count > 0);
         this.counts.full_runs += u64::from(count == this.width);
         this.counts.inputs += count as u64;

@@ -4,6 +4,9 @@
 //! leads into it is full, or a flush comes. Whoever changes one of these sees to it that a node that may fire now is on the
 //! stack.
 
+use std::time::Instant;
+
+use super::time::since;
 use super::{Machine, NO_FLUSH};
 
 /// What a node is doing.
@@ -27,6 +30,8 @@ pub(crate) enum Wait {
     Boundary,
     /// Its loop has to become empty, or less full.
     Loop,
+    /// Somebody outside of the stream; it is tried again at a time, if there is one.
+    Outside(Option<Instant>),
 }
 
 /// Whether a node may fire.
@@ -78,9 +83,10 @@ impl Machine<'_> {
     /// and two nodes would wait for each other.
     fn count(&mut self, node: u32) {
         for at in 0..self.nodes[node as usize].inputs.len() {
+            let now = self.clock();
             let edge = &mut self.edges[self.nodes[node as usize].inputs[at].edge as usize];
             if !edge.back && !edge.counted {
-                edge.counted = true;
+                (edge.counted, edge.since) = (true, now);
                 self.nodes[edge.from as usize].status.active_children += 1;
             }
         }
@@ -91,6 +97,7 @@ impl Machine<'_> {
         let edge = &mut self.edges[edge as usize];
         if edge.counted {
             edge.counted = false;
+            edge.blocked += since(edge.since.take());
             let from = edge.from;
             self.nodes[from as usize].status.active_children -= 1;
             self.schedule(from);
@@ -116,6 +123,7 @@ impl Machine<'_> {
         if let State::Blocked(wait) = status.state {
             status.state = State::Active;
             self.starving -= u32::from(wait == Wait::Boundary);
+            self.waiting -= u32::from(matches!(wait, Wait::Outside(_)));
             for at in 0..self.nodes[node as usize].inputs.len() {
                 self.edges[self.nodes[node as usize].inputs[at].edge as usize].starved = false;
             }
