@@ -61,6 +61,10 @@ impl<T: 'static> Body for SinkEnd<T> {
         Ok(Ran { done: count, stop: Stop::Done })
     }
 
+    fn is_seamless(&self) -> bool {
+        self.take.is_seamless()
+    }
+
     fn can_span(&self) -> bool {
         true
     }

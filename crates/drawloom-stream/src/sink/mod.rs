@@ -24,6 +24,11 @@ pub(crate) trait Take<T> {
     /// Takes some items.
     fn take(&mut self, items: &[T]) -> Result<(), String>;
 
+    /// Whether it does not matter to it how many items it gets at once.
+    fn is_seamless(&self) -> bool {
+        false
+    }
+
     /// There are no more.
     fn finish(&mut self) -> Result<(), String> {
         Ok(())
@@ -142,6 +147,10 @@ impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
         Ok(())
     }
 
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
     fn finish(&mut self) -> Result<(), String> {
         self.value.take().into_iter().for_each(&self.code.1);
         Ok(())
@@ -224,6 +233,10 @@ impl<T: Clone> Take<T> for Collector<T> {
         self.items.extend_from_slice(items);
         // Others must know how much room is left.
         if self.capacity < usize::MAX { self.hand_in() } else { Ok(()) }
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
     }
 
     fn finish(&mut self) -> Result<(), String> {
