@@ -83,6 +83,10 @@ impl<T: 'static> Body for SinkEnd<T> {
         })
     }
 
+    fn is_seamless(&self) -> bool {
+        self.take.is_seamless()
+    }
+
     fn can_span(&self) -> bool {
         // A run over boundaries cannot end in the middle.
         !self.take.may_wait()

@@ -99,6 +99,10 @@ where
         Ok(Ran { done: count, stop: Stop::Done })
     }
 
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
     fn can_span(&self) -> bool {
         true
     }
@@ -145,6 +149,10 @@ where
         wide::call(Picking { items: &items, code: &*self.code, space: buffer.space(count) });
         buffer.measure();
         Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
     }
 
     fn can_span(&self) -> bool {
@@ -221,5 +229,9 @@ where
         accepted.measure();
         rejected.measure();
         Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
     }
 }

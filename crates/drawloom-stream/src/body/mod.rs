@@ -54,6 +54,11 @@ pub(crate) trait Body {
         false
     }
 
+    /// Whether it does not matter to it where vectors end, so that it can take several at once.
+    fn is_seamless(&self) -> bool {
+        false
+    }
+
     /// Whether it can run over the boundaries of regions: it does not look at parents.
     fn can_span(&self) -> bool {
         false

@@ -77,6 +77,10 @@ where
         Ok(true)
     }
 
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
     fn can_span(&self) -> bool {
         true
     }

@@ -2,7 +2,7 @@
 //!
 //! A firing is a series of steps: a run over up to a vector of items, or the handling of one signal. Before each step, no
 //! child is active, so every channel has room for all that the step may push and raise. After it, every child whose queue
-//! became full is activated, and then the firing ends.
+//! became full is activated, and then the firing ends. A step may be a run over several vectors, which counts as so many runs.
 
 use std::sync::atomic::Ordering;
 
@@ -114,6 +114,7 @@ impl Machine<'_> {
         if self.nodes[node as usize].spans && self.is_at_boundary(node) {
             return Step::Span;
         }
+        let vectors = self.vectors(node);
         let flushing = self.is_flushing(node);
         let headed = self.headed_by(node);
         let draining = self.nodes[node as usize].status.draining;
@@ -125,9 +126,9 @@ impl Machine<'_> {
             // What comes around may fill a vector later, so it waits for that until nothing else can be done.
             let whole_vectors = edge.back || !(flushing || draining);
             let count = match credit {
-                Some(credit) => credit.min(this.width),
-                None if whole_vectors && waiting < this.width => 0,
-                None => waiting.min(this.width),
+                Some(credit) => credit.min(this.width.saturating_mul(vectors)),
+                None if whole_vectors => (waiting / this.width).min(vectors) * this.width,
+                None => waiting.min(this.width.saturating_mul(vectors)),
             };
             let (back, entering) = (edge.back, headed.filter(|_| !edge.back));
             if count > 0 {
@@ -152,6 +153,18 @@ impl Machine<'_> {
             return self.rest_of_loop(node);
         }
         if held { Step::Hold } else { Step::Rest }
+    }
+
+    /// How many vectors a node may take at once: more than one where it does not matter to it where vectors end, and there is
+    /// room for all that they may become. So no child can become full between two of them, and nothing else changes than that
+    /// the machine is asked less often.
+    pub(super) fn vectors(&self, node: u32) -> usize {
+        let this = &self.nodes[node as usize];
+        if !this.seamless {
+            return 1;
+        }
+        let edges = this.outputs.iter().map(|edge| &self.edges[*edge as usize]);
+        edges.map(|edge| edge.pipe.room() / edge.need.max(1)).min().unwrap_or(usize::MAX).max(1)
     }
 
     /// The head of a loop runs what waits at its own back edges, and then lets its loop become empty.
@@ -191,8 +204,8 @@ impl Machine<'_> {
         this.counts.body += since(start);
         this.counts.pushing += this.chain.pushing.take();
         if this.interrupted.is_none() {
-            this.counts.runs += 1;
-            this.counts.full_runs += u64::from(count == this.width);
+            this.counts.runs += count.div_ceil(this.width) as u64;
+            this.counts.full_runs += (count / this.width) as u64;
         }
         this.interrupted = (ran.stop != Stop::Done).then_some((at, count - ran.done));
         this.counts.inputs += ran.done as u64;

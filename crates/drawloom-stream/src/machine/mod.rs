@@ -131,6 +131,8 @@ pub(crate) struct Node<'p> {
     pub(crate) cycle: Option<u32>,
     /// Whether its vectors may reach over boundaries.
     pub(crate) spans: bool,
+    /// Whether it may take several vectors at once.
+    pub(crate) seamless: bool,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
     pub(crate) interrupted: Option<(usize, usize)>,
     /// The source that leads to it.
@@ -226,6 +228,7 @@ impl<'p> Machine<'p> {
             let alone = node.inputs.len() == 1 && outputs.len() <= 1 && cycle.is_none();
             nodes.push(Node {
                 spans: plan.spans && alone && body.can_span(),
+                seamless: cycle.is_none() && body.is_seamless(),
                 body,
                 kind: node.kind,
                 status: Status::default(),

@@ -259,7 +259,7 @@ impl Signals {
 
     /// How many of those that wait are among so many items, or right behind them. Places never go back.
     pub(crate) fn within(&self, items: usize) -> usize {
-        let end = self.consumed + items as u64;
+        let end = self.consumed.saturating_add(items as u64);
         self.waiting().partition_point(|slot| slot.at <= end)
     }
 

@@ -40,8 +40,8 @@ impl Machine<'_> {
             return Err(self.fault(node, fault));
         }
         this.counts.body += since(start);
-        this.counts.runs += u64::from(count > 0);
-        this.counts.full_runs += u64::from(count == this.width);
+        this.counts.runs += count.div_ceil(this.width) as u64;
+        this.counts.full_runs += (count / this.width) as u64;
         this.counts.inputs += count as u64;
         this.counts.signals += Slot::signals(slots, mixed);
         if let Some(edge) = output.filter(|_| go_on) {
@@ -74,6 +74,7 @@ impl Machine<'_> {
     /// How many items the next run takes, and how many boundaries.
     fn reach(&self, node: u32, signals: &Signals, waiting: usize) -> (usize, usize) {
         let this = &self.nodes[node as usize];
+        let width = this.width.saturating_mul(self.vectors(node));
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.
@@ -81,7 +82,7 @@ impl Machine<'_> {
         let room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
         let stays =
             |slot: &Slot| output.is_some_and(|edge| slot.region().is_some_and(|region| edge.regions.contains(&region)));
-        let (slots, within) = (signals.waiting(), signals.within(this.width));
+        let (slots, within) = (signals.waiting(), signals.within(width));
         let taken = if !signals.is_mixed() {
             within.min(if slots.first().is_some_and(stays) { room_for_signals } else { room_for_items })
         } else {
@@ -100,10 +101,10 @@ impl Machine<'_> {
         let count = match slots.get(taken) {
             // The next boundary is behind the vector, or there is no room for it; a signal of the user's ends the vector.
             Some(next) if taken < within && next.region().is_some() => reached,
-            Some(next) => this.width.min(signals.credit_of(next)),
+            Some(next) => width.min(signals.credit_of(next)),
             // What is behind the last boundary may fill the vector.
-            None if waiting >= this.width || self.is_flushing(node) || this.status.draining => waiting.min(this.width),
-            None => reached,
+            None if self.is_flushing(node) || this.status.draining => waiting.min(width),
+            None => reached.max(waiting.min(width) / this.width * this.width),
         };
         (count, taken)
     }

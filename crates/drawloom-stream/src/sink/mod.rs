@@ -42,6 +42,11 @@ pub(crate) trait Take<T> {
         false
     }
 
+    /// Whether it does not matter to it how many items it gets at once.
+    fn is_seamless(&self) -> bool {
+        false
+    }
+
     /// There are no more.
     fn finish(&mut self) -> Result<(), String> {
         Ok(())
@@ -182,6 +187,10 @@ impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
         Ok(Taken::All)
     }
 
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
     fn finish(&mut self) -> Result<(), String> {
         self.value.take().into_iter().for_each(&self.code.1);
         Ok(())
@@ -292,6 +301,10 @@ impl<T: Clone> Take<T> for Collector<T> {
             self.hand_in()?;
         }
         Ok(Taken::All)
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
     }
 
     fn finish(&mut self) -> Result<(), String> {
