@@ -1,7 +1,7 @@
 //! The filters as loops that are written by hand, block after block, with the same wide instructions as the streams: the limit
 //! that a stream can come close to.
 
-use drawloom_stream::select;
+use drawloom_stream::{select, split};
 
 use super::number::{Divisor, Rand, munge};
 use super::plain::STAGES;
@@ -16,21 +16,21 @@ pub type Sum = (u64, u128);
 
 /// Space for one block.
 struct Block {
-    items: [u32; BLOCK],
-    values: [u32; BLOCK],
-    kept: [bool; BLOCK],
+    items: Vec<u32>,
+    values: Vec<u32>,
 }
 
 impl Block {
     fn new() -> Self {
-        Self { items: [0; BLOCK], values: [0; BLOCK], kept: [false; BLOCK] }
+        // A little more than a block: registers are written as a whole.
+        Self { items: Vec::with_capacity(2 * BLOCK), values: Vec::with_capacity(2 * BLOCK) }
     }
 
-    /// Filters the first items in their place. Returns how many are left.
-    fn filter(&mut self, count: usize, code: impl Fn(u32) -> (u32, bool)) -> usize {
-        let left = select(&self.items[..count], &mut self.values[..count], &mut self.kept[..count], &code);
+    /// Filters the items.
+    fn filter(&mut self, code: impl Fn(u32) -> (u32, bool)) {
+        self.values.clear();
+        select(&self.items, &mut self.values, &code);
         std::mem::swap(&mut self.items, &mut self.values);
-        left
     }
 }
 
@@ -39,17 +39,16 @@ fn add(sum: &mut Sum, items: &[u32]) {
     sum.1 += u128::from(items.iter().map(|item| u64::from(*item)).sum::<u64>());
 }
 
-/// Blocks of numbers below n.
-fn blocks(n: u64, mut each: impl FnMut(&mut Block, usize)) {
+/// Blocks of numbers below n, each the given function of it.
+fn blocks(n: u64, number: impl Fn(u64) -> u32, mut each: impl FnMut(&mut Block)) {
     let mut block = Block::new();
     let mut start = 0;
     while start < n {
-        let count = (n - start).min(BLOCK as u64) as usize;
-        for (item, number) in block.items[..count].iter_mut().zip(start as u32..) {
-            *item = number;
-        }
-        each(&mut block, count);
-        start += count as u64;
+        let end = n.min(start + BLOCK as u64);
+        block.items.clear();
+        block.items.extend((start..end).map(&number));
+        each(&mut block);
+        start = end;
     }
 }
 
@@ -61,10 +60,14 @@ fn even(item: u32) -> (u32, bool) {
 /// EvenFilter.
 pub fn even_filter(n: u64) -> Sum {
     let mut sum = Sum::default();
-    blocks(n, |block, count| {
-        let left = block.filter(count, even);
-        add(&mut sum, &block.items[..left]);
-    });
+    blocks(
+        n,
+        |number| number as u32,
+        |block| {
+            block.filter(even);
+            add(&mut sum, &block.items);
+        },
+    );
     sum
 }
 
@@ -72,16 +75,19 @@ pub fn even_filter(n: u64) -> Sum {
 pub fn mod_filter(n: u64) -> Sum {
     let divisors = STAGES.map(|(_, number)| Divisor::new(number));
     let mut sum = Sum::default();
-    blocks(n, |block, mut count| {
-        block.items[..count].iter_mut().for_each(|item| *item = item.wrapping_mul(2));
-        for divisor in divisors {
-            count = block.filter(count, |item| {
-                let hash = munge(item);
-                (hash, divisor.divides(hash))
-            });
-        }
-        add(&mut sum, &block.items[..count]);
-    });
+    blocks(
+        n,
+        |number| 2 * number as u32,
+        |block| {
+            for divisor in divisors {
+                block.filter(|item| {
+                    let hash = munge(item);
+                    (hash, divisor.divides(hash))
+                });
+            }
+            add(&mut sum, &block.items);
+        },
+    );
     sum
 }
 
@@ -92,19 +98,16 @@ pub fn random(n: usize) -> Vec<u32> {
 
 /// SplitFilter: what is accepted, and what is rejected.
 pub fn split_filter(numbers: &[u32]) -> (Sum, Sum) {
-    let (mut accepted, mut rejected) = (Sum::default(), Sum::default());
+    let mut sums = (Sum::default(), Sum::default());
     let mut block = Block::new();
     for numbers in numbers.chunks(BLOCK) {
-        let (count, values, kept) = (numbers.len(), &mut block.values, &mut block.kept);
-        let left = select(numbers, &mut values[..count], &mut kept[..count], &even);
-        add(&mut accepted, &values[..left]);
-        let left = select(numbers, &mut values[..count], &mut kept[..count], &|item| {
-            let hash = munge(item);
-            (hash, hash & 1 == 1)
-        });
-        add(&mut rejected, &values[..left]);
+        block.items.clear();
+        block.values.clear();
+        split(numbers, &mut block.items, &mut block.values, &even);
+        add(&mut sums.0, &block.items);
+        add(&mut sums.1, &block.values);
     }
-    (accepted, rejected)
+    sums
 }
 
 /// The input of RegionSum.

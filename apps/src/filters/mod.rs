@@ -6,6 +6,8 @@
 //! | [`gains`] | SynthGain, SameTypePipe, InterruptSim |
 //! | [`regions`] | RegionSum, Taxi |
 //! | [`turns`] | LoopFilter, Mandelbrot |
+//! | [`blast`] | a search for a sequence in a long one |
+//! | [`queens`] | queens on a board |
 //! | [`by_hand`] | the same without a stream, as loops: what a stream is compared with |
 //! | [`number`] | the hash they use, and glibc's random numbers |
 //! | [`tally`] | what their sinks count |
@@ -13,10 +15,12 @@
 //! Each counts the items of its sinks and adds up their values, which must not depend on the width of vectors or the number of
 //! workers (except for SynthGain, whose gains depend on the place of an item in its vector).
 
+mod blast;
 pub mod by_hand;
 mod gains;
 pub mod number;
 mod plain;
+mod queens;
 mod regions;
 mod tally;
 #[cfg(test)]
@@ -57,11 +61,15 @@ pub enum App {
     InterruptSim,
     /// The sums of the even hashes of n numbers in segments of random lengths. The sum adds the segments' sums.
     RegionSum,
+    /// A sequence of 256 letters is looked for in one of n letters: words that agree are extended. The sum adds the scores.
+    Blast,
+    /// All ways to place n queens on a board of n rows. The sum adds the columns of the first queens, counted from zero.
+    Queens,
 }
 
 impl App {
     /// All programs.
-    pub const ALL: [App; 11] = [
+    pub const ALL: [App; 13] = [
         App::EvenFilter,
         App::SplitFilter,
         App::ModFilter,
@@ -73,7 +81,14 @@ impl App {
         App::Mandelbrot,
         App::InterruptSim,
         App::RegionSum,
+        App::Blast,
+        App::Queens,
     ];
+
+    /// How many inputs there are, unless it is said.
+    pub fn usual_n(self) -> u64 {
+        if self == App::Queens { 8 } else { 1_000_000 }
+    }
 
     /// The name in lower case.
     pub fn name(self) -> &'static str {
@@ -89,6 +104,8 @@ impl App {
             App::Mandelbrot => "mandelbrot",
             App::InterruptSim => "interruptsim",
             App::RegionSum => "regionsum",
+            App::Blast => "blast",
+            App::Queens => "queens",
         }
     }
 }
@@ -142,6 +159,8 @@ pub struct Outcome {
     pub sinks: Vec<(&'static str, Tally)>,
     /// What happened in each of its streams.
     pub reports: Vec<Report>,
+    /// The streams as pictures for Graphviz, with the figures of the run.
+    pub pictures: Vec<String>,
 }
 
 impl Program {
@@ -162,6 +181,8 @@ impl Program {
             App::Taxi => regions::taxi(request),
             App::LoopFilter => turns::modulo(request),
             App::Mandelbrot => turns::mandelbrot(request),
+            App::Blast => blast::search(request),
+            App::Queens => queens::boards(request),
         }
     }
 
@@ -175,14 +196,24 @@ impl Program {
     ///
     /// # Errors
     /// When a stream fails.
-    pub fn run(self, loom: &Loom, workers: usize, mut watch: impl FnMut(&Running)) -> Result<Outcome> {
-        let settings = Settings::new().workers(workers);
-        let mut reports = Vec::new();
+    pub fn run(self, loom: &Loom, workers: usize, watch: impl FnMut(&Running)) -> Result<Outcome> {
+        self.run_with(loom, &Settings::new().workers(workers), watch)
+    }
+
+    /// Runs it as settings say, and waits for the end.
+    ///
+    /// # Errors
+    /// When a stream fails.
+    pub fn run_with(self, loom: &Loom, settings: &Settings, mut watch: impl FnMut(&Running)) -> Result<Outcome> {
+        let (mut reports, mut pictures) = (Vec::new(), Vec::new());
         for stage in self.stages {
-            let running = stage()?.start(loom, &settings)?;
+            let plan = stage()?;
+            let running = plan.start(loom, settings)?;
             watch(&running);
-            reports.push(running.wait()?);
+            let report = running.wait()?;
+            pictures.push(plan.to_dot(Some(&report)));
+            reports.push(report);
         }
-        Ok(Outcome { sinks: self.sinks, reports })
+        Ok(Outcome { sinks: self.sinks, reports, pictures })
     }
 }

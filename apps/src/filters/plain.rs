@@ -21,10 +21,9 @@ pub(super) fn even(request: &Request) -> Result<Program> {
 pub(super) fn split(request: &Request) -> Result<Program> {
     let mut stream = request.stream("splitfilter");
     let numbers = stream.source("numbers", request.random(0));
-    let node = stream.node("split", numbers).channel::<u32>("accept", 1).channel::<u32>("reject", 1);
-    let (accept, reject) = node.each(|number, (accept, reject)| {
-        let hash = munge(*number);
-        if hash & 1 == 0 { accept.push(hash) } else { reject.push(hash) }
+    let (accept, reject) = stream.node("split", numbers).split(|number: u32| {
+        let hash = munge(number);
+        (hash, hash & 1 == 0)
     });
     let accepted = Tally::add(&mut stream, "accept", accept, |v| u64::from(*v));
     let rejected = Tally::add(&mut stream, "reject", reject, |v| u64::from(*v));

@@ -48,14 +48,7 @@ pub(super) fn sums(request: &Request) -> Result<Program> {
         let hash = munge(number);
         (hash, hash & 1 == 0)
     });
-    let sums = stream.node("acc", hashes).aggregate(
-        Evens::default,
-        |evens, hash| {
-            evens.count += 1;
-            evens.sum += u64::from(*hash);
-        },
-        |evens| evens,
-    );
+    let sums = stream.node("acc", hashes).aggregate_sum(|hash| u64::from(*hash), |count, sum| Evens { count, sum });
     let tally = Tally::add(&mut stream, "sink", sums, |evens: &Evens| {
         // The count is part of the result, though only the sums are added up.
         std::hint::black_box(evens.count);

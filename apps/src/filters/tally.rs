@@ -26,7 +26,12 @@ impl Tally {
         let theirs = self.clone();
         let fold = move |all: &mut (u64, u128), items: &[T]| {
             all.0 += items.len() as u64;
-            all.1 += items.iter().map(|item| u128::from(value(item))).sum::<u128>();
+            // Two sums of halves: each fits, and can be made with wide instructions.
+            let (low, high) = items
+                .iter()
+                .map(&value)
+                .fold((0, 0), |(low, high), value| (low + (value & u64::from(u32::MAX)), high + (value >> 32)));
+            all.1 += u128::from(low) + (u128::from(high) << 32);
         };
         let done = move |(outputs, sum): (u64, u128)| {
             let mut all = theirs.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,8 @@
 
 use drawloom_runtime::Loom;
 
-use super::number::munge;
+use super::blast::search_directly;
+use super::number::{Rand, munge};
 use super::regions::taxi_directly;
 use super::turns::mandelbrot_directly;
 use super::{App, Outcome, Program, Request};
@@ -16,13 +17,20 @@ fn run(app: App, workers: usize, request: &Request) -> Vec<(u64, u128)> {
     outcome(app, workers, request).sinks.iter().map(|(_, tally)| (tally.outputs(), tally.sum())).collect()
 }
 
-/// At all widths, with one worker and with several.
+/// At all widths, with one worker and with several, each of which is in order once where that can be.
 fn gives(app: App, n: u64, expected: &[(u64, u128)]) {
-    for (width, workers, ordered) in
-        [(1, 1, false), (4, 2, false), (8, 1, true), (16, 3, false), (32, 2, false), (128, 1, false), (1000, 2, false)]
+    let widths = [1, 4, 8, 16, 32, 128, 1000];
+    for (number, (width, workers)) in
+        widths.into_iter().flat_map(|width| [1, 2, 3].map(|workers| (width, workers))).enumerate()
     {
-        let request =
-            Request { n, width, ordered: ordered && app != App::LoopFilter, mean_length: 16, ..Request::default() };
+        let ordered = number % 4 == 0;
+        let request = Request {
+            n,
+            width,
+            ordered: ordered && !matches!(app, App::LoopFilter | App::Mandelbrot),
+            mean_length: 16,
+            ..Request::default()
+        };
         assert_eq!(run(app, workers, &request), expected, "{} at width {width}, {workers} workers", app.name());
     }
 }
@@ -32,7 +40,9 @@ fn filters_give_the_known_counts_and_sums() {
     gives(App::EvenFilter, 100_000, &[(49_982, 107_471_978_673_294)]);
     let million = Request::default();
     assert_eq!(run(App::EvenFilter, 1, &million), [(499_910, 1_076_020_796_002_716)]);
-    assert_eq!(run(App::SplitFilter, 2, &million).iter().map(|(n, _)| *n).collect::<Vec<_>>(), [499_456, 500_544]);
+    let hashes = || Rand::new(0).take(1_000_000).map(munge);
+    let sum = |parity: u32| hashes().filter(|hash| hash % 2 == parity).map(u128::from).sum::<u128>();
+    assert_eq!(run(App::SplitFilter, 2, &million), [(499_456, sum(0)), (500_544, sum(1))]);
     assert_eq!(run(App::ModFilter, 2, &million), [(33_184, 71_313_248_635_145)]);
     assert_eq!(run(App::AsyncFilter, 2, &million), [(33_203, 71_292_839_307_475)]);
     assert_eq!(run(App::LoopFilter, 2, &million), [(33_184, 71_313_248_635_145)]);
@@ -89,6 +99,33 @@ fn pairs_of_numbers_are_found_in_lines() {
 
 #[test]
 fn iterations_are_those_of_each_point() {
-    let request = Request { n: 3000, ..Request::default() };
-    assert_eq!(run(App::Mandelbrot, 2, &request), [(3000, mandelbrot_directly(3000))]);
+    gives(App::Mandelbrot, 3000, &[(3000, mandelbrot_directly(3000))]);
+}
+
+#[test]
+fn queens_have_their_known_numbers_of_boards() {
+    // The board in the mirror is a board too, so the first queen is in the middle on average.
+    let boards = |n: u64, count: u64| [(count, u128::from(count * (n - 1) / 2))];
+    for (n, count) in [(1, 1), (2, 0), (3, 0), (4, 2), (5, 10), (6, 4), (7, 40), (9, 352), (10, 724), (12, 14_200)] {
+        let request = Request { n, ..Request::default() };
+        assert_eq!(run(App::Queens, 2, &request), boards(n, count), "{n} queens");
+    }
+    gives(App::Queens, 8, &boards(8, 92));
+    assert_eq!(run(App::Queens, 1, &Request { n: 0, ..Request::default() }), [(0, 0)]);
+}
+
+#[test]
+fn a_board_that_is_too_large_is_an_error() {
+    let loom = Loom::builder().workers(1).build().unwrap();
+    let request = Request { n: 33, ..Request::default() };
+    let error = Program::new(App::Queens, &request).unwrap().run(&loom, 1, |_| ()).err().unwrap();
+    assert!(error.to_string().contains("at most 32 rows"), "{error}");
+}
+
+#[test]
+fn a_search_finds_what_a_direct_one_finds() {
+    let expected = search_directly(50_000);
+    assert!(expected.0 > 100, "{expected:?}");
+    gives(App::Blast, 50_000, &[expected]);
+    assert_eq!(run(App::Blast, 1, &Request { n: 5, ..Request::default() }), [(0, 0)]);
 }

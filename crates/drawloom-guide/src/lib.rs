@@ -60,6 +60,7 @@ chapters! {
     workers "workers.md",
     meshes "meshes.md",
     applications "applications.md",
+    streams "streams.md",
     events "events.md",
     seeing "seeing.md",
     measuring "measuring.md",

@@ -34,6 +34,8 @@ pub enum ErrorKind {
     Sink,
     /// The run was cancelled.
     Cancelled,
+    /// A setting of the run does not belong to the stream.
+    Setting,
     /// The engine could not run the stream: no workers, or no threads.
     Engine,
     /// An invariant of this crate is broken: items are left, or nodes wait for ever. Please report it.
@@ -63,6 +65,8 @@ pub enum Code {
     Zero,
     /// A channel aggregates, and its node is not inside of a region.
     Aggregate,
+    /// A node handles boundaries of a region that is not around it.
+    Handler,
     /// The edges into a node come from different regions.
     Join,
     /// A channel, node or region belongs to another stream.

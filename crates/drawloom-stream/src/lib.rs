@@ -24,21 +24,31 @@
 //! | [`Stream`], [`NodeBuilder`] | describing a stream |
 //! | [`source`], [`sink`] | where items come from, and go to |
 //! | [`Plan`], [`Running`], [`Report`] | a stream that was checked, runs, and has run |
+//! | [`Settings`], [`Parameter`], [`Given`], [`TeamStream`] | how a stream is run, what its nodes get to know, and a stream as a task |
 //! | `plan` | the description without types: its check, regions, loops, and sizes of queues |
 //! | `body` | what nodes do with items |
 //! | `machine` | one copy of a stream: who fires when |
+//! | `bell`, `exchange` | how the rest of the program calls a stream that waits for it, and a buffer between the two |
 //! | `wide` | wide instructions, in the one module with `unsafe` code |
 #![deny(unsafe_code)]
 
+mod bell;
 mod body;
 mod build;
+mod dot;
 mod error;
+mod exchange;
+mod given;
 mod machine;
+mod parameter;
 mod plan;
 mod report;
 mod run;
+mod settings;
 pub mod sink;
 pub mod source;
+mod team;
+mod trace;
 #[allow(unsafe_code)]
 mod wide;
 
@@ -49,8 +59,12 @@ pub use build::handle::{Input, IntoInputs, Output, Region, Tag};
 pub use build::node::{HandlingNode, NodeBuilder};
 pub use build::stream::Stream;
 pub use error::{Code, Diagnostic, Error, ErrorKind, Result};
+pub use given::{Given, Place};
+pub use parameter::{Parameter, Parameters};
 pub use report::{EdgeReport, NodeReport, Report};
-pub use run::{Plan, Running, Settings};
+pub use run::{Plan, Running};
+pub use settings::Settings;
 pub use sink::{Collected, Sink};
 pub use source::Source;
-pub use wide::select;
+pub use team::TeamStream;
+pub use wide::{select, split};

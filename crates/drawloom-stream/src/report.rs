@@ -1,5 +1,10 @@
 //! What happened in a run.
 
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::trace::Firings;
+
 /// What a node did, in one copy of a stream.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Counts {
@@ -9,6 +14,10 @@ pub(crate) struct Counts {
     pub(crate) full_runs: u64,
     pub(crate) signals: u64,
     pub(crate) flushes: u64,
+    /// Nanoseconds: of all firings, within the body, and in the body for pushing.
+    pub(crate) fire: u64,
+    pub(crate) body: u64,
+    pub(crate) pushing: u64,
 }
 
 /// How full a queue was.
@@ -16,6 +25,7 @@ pub(crate) struct Counts {
 pub(crate) struct EdgeCounts {
     pub(crate) high_water: usize,
     pub(crate) signals_high_water: usize,
+    pub(crate) blocked: u64,
 }
 
 /// What happened in a run of a stream, over all workers.
@@ -29,6 +39,10 @@ pub struct Report {
     pub trips: u64,
     /// How many workers had a copy of the stream.
     pub workers: usize,
+    /// Whether time was measured: see [`Settings::timed`](crate::Settings::timed).
+    pub timed: bool,
+    /// The firings of each copy, as far as they were kept.
+    pub(crate) firings: Vec<Firings>,
 }
 
 /// What a node did.
@@ -50,6 +64,13 @@ pub struct NodeReport {
     pub flushes: u64,
     /// Whether it is a source.
     pub is_source: bool,
+    /// How long the user's code ran, over all workers; zero unless time was measured. For nodes whose loop is ours, such as those
+    /// made by `select`, this is the whole loop.
+    pub user: Duration,
+    /// How long it took to make room in channels, and to look at what was pushed.
+    pub pushing: Duration,
+    /// How long it took to choose what to run, besides.
+    pub overhead: Duration,
 }
 
 impl NodeReport {
@@ -74,6 +95,9 @@ pub struct EdgeReport {
     pub high_water: usize,
     /// How many signals it held at most.
     pub signals_high_water: usize,
+    /// How long it kept the node that it comes from waiting: until the one that it leads to was done. Over all workers; zero
+    /// unless time was measured.
+    pub blocked: Duration,
 }
 
 impl Report {
@@ -82,23 +106,124 @@ impl Report {
         self.nodes.iter().find(|node| node.name == name)
     }
 
-    /// The figures as a table.
+    /// The figures as a table of nodes and a table of edges.
     pub fn table(&self) -> String {
-        let widest = self.nodes.iter().map(|node| node.name.chars().count()).max().unwrap_or(0).max(4);
-        let mut text = format!(
-            "{:widest$} {:>14} {:>12} {:>12} {:>10} {:>10}\n",
-            "node", "inputs", "runs", "full runs", "mean lanes", "signals"
-        );
-        for node in self.nodes.iter().filter(|node| !node.is_source) {
-            text.push_str(&format!(
-                "{:widest$} {:>14} {:>12} {:>12} {:>10.1} {:>10}\n",
-                node.name,
-                node.inputs,
-                node.runs,
-                node.full_runs,
-                node.mean_lanes(),
-                node.signals
-            ));
+        let ms = |time: Duration| format!("{:.3}", time.as_secs_f64() * 1e3);
+        let mut nodes = Table::new(&["node", "inputs", "runs", "full runs", "mean lanes", "signals", "flushes"]);
+        let mut edges = Table::new(&["edge", "capacity", "high water"]);
+        if self.timed {
+            nodes.columns(&["user ms", "pushing ms", "overhead ms"]);
+            edges.columns(&["blocked ms"]);
+        }
+        for node in &self.nodes {
+            let lanes = if node.is_source { String::new() } else { format!("{:.1}", node.mean_lanes()) };
+            let full = if node.is_source { String::new() } else { node.full_runs.to_string() };
+            let counts = [node.inputs.to_string(), node.runs.to_string(), full, lanes];
+            let mut row = vec![node.name.clone()];
+            row.extend(counts.into_iter().chain([node.signals.to_string(), node.flushes.to_string()]));
+            if self.timed {
+                row.extend([node.user, node.pushing, node.overhead].map(ms));
+            }
+            nodes.row(row);
+        }
+        for edge in &self.edges {
+            let mut row = vec![edge.name(), edge.capacity.to_string(), edge.high_water.to_string()];
+            if self.timed {
+                row.push(ms(edge.blocked));
+            }
+            edges.row(row);
+        }
+        format!("{}{}{} firings\n", nodes.text(), edges.text(), self.trips)
+    }
+
+    /// The figures as one line of JSON. Times are in seconds, and left out unless time was measured.
+    pub fn json(&self) -> String {
+        let mut text = format!("{{\"workers\":{},\"trips\":{},\"nodes\":[", self.workers, self.trips);
+        for (number, node) in self.nodes.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            let NodeReport { width, inputs, runs, full_runs, signals, flushes, is_source, .. } = node;
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "{comma}{{\"name\":{},\"is_source\":{is_source},\"width\":{width},\"inputs\":{inputs},\"runs\":{runs},\
+                 \"full_runs\":{full_runs},\"signals\":{signals},\"flushes\":{flushes}",
+                quoted(&node.name)
+            );
+            if self.timed {
+                let [user, pushing, overhead] = [node.user, node.pushing, node.overhead].map(|time| time.as_secs_f64());
+                let _ = write!(text, ",\"user\":{user},\"pushing\":{pushing},\"overhead\":{overhead}");
+            }
+            text.push('}');
+        }
+        text.push_str("],\"edges\":[");
+        for (number, edge) in self.edges.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            let [from, channel, to] = [&edge.from, &edge.channel, &edge.to].map(|name| quoted(name));
+            let EdgeReport { capacity, high_water, signals_high_water, .. } = edge;
+            let _ = write!(
+                text,
+                "{comma}{{\"from\":{from},\"channel\":{channel},\"to\":{to},\"capacity\":{capacity},\
+                 \"high_water\":{high_water},\"signals_high_water\":{signals_high_water}"
+            );
+            if self.timed {
+                let _ = write!(text, ",\"blocked\":{}", edge.blocked.as_secs_f64());
+            }
+            text.push('}');
+        }
+        text.push_str("]}");
+        text
+    }
+}
+
+impl EdgeReport {
+    /// What it is called in a table.
+    fn name(&self) -> String {
+        format!("{}.{} -> {}", self.from, self.channel, self.to)
+    }
+}
+
+/// A text between quotes, for JSON and for Graphviz.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for sign in text.chars() {
+        match sign {
+            '"' | '\\' => quoted.extend(['\\', sign]),
+            sign if sign.is_control() => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(sign));
+            }
+            sign => quoted.push(sign),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Rows of text, the first column to the left and the others to the right.
+struct Table(Vec<Vec<String>>);
+
+impl Table {
+    fn new(head: &[&str]) -> Self {
+        Self(vec![head.iter().map(|text| (*text).to_owned()).collect()])
+    }
+
+    fn columns(&mut self, more: &[&str]) {
+        self.0[0].extend(more.iter().map(|text| (*text).to_owned()));
+    }
+
+    fn row(&mut self, row: Vec<String>) {
+        self.0.push(row);
+    }
+
+    fn text(&self) -> String {
+        let widest = |column: usize| self.0.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.0[0].len()).map(widest).collect();
+        let mut text = String::new();
+        for row in &self.0 {
+            let _ = write!(text, "{:1$}", row[0], widths[0]);
+            for (cell, width) in row.iter().zip(&widths).skip(1) {
+                let _ = write!(text, "  {cell:>width$}");
+            }
+            text.push('\n');
         }
         text
     }

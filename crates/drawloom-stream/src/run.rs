@@ -7,17 +7,22 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use drawloom_runtime::{Context, Future, Loom};
+use drawloom_runtime::{Future, Loom};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::given::Given;
 use crate::machine::{Machine, Outside};
+use crate::parameter::Parameters;
 use crate::plan::check::Layout;
 use crate::plan::{Description, Kind};
 use crate::report::{Counts, EdgeCounts, EdgeReport, NodeReport, Report};
+use crate::settings::Settings;
 use crate::source::Opening;
+use crate::trace::Firings;
 
 /// A stream that was checked. It can be run many times, and by several engines at once.
 #[derive(Clone)]
@@ -31,41 +36,16 @@ struct Checked {
     ordered: bool,
 }
 
-/// How a stream is run.
-#[derive(Clone, Default)]
-pub struct Settings {
-    workers: Option<usize>,
-    context: Option<Context>,
-}
-
-impl Settings {
-    /// All workers of the engine, in its main context.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// So many workers.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
-        self
-    }
-
-    /// The workers of a context.
-    #[must_use]
-    pub fn in_context(mut self, context: &Context) -> Self {
-        self.context = Some(context.clone());
-        self
-    }
-}
-
 /// What the workers of one run share.
-struct Crew {
+pub(crate) struct Crew {
     plan: Plan,
     shared: Vec<Option<Arc<dyn Any + Send + Sync>>>,
+    parameters: Parameters,
     outside: Outside,
     done: Mutex<Vec<(usize, Result<Done>)>>,
     workers: usize,
+    /// Whether those outside were told that the run is over.
+    over: AtomicBool,
 }
 
 /// What a copy did.
@@ -73,6 +53,7 @@ struct Done {
     nodes: Vec<Counts>,
     edges: Vec<EdgeCounts>,
     trips: u64,
+    firings: Firings,
 }
 
 /// A stream that runs.
@@ -96,6 +77,11 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
+    /// The stream as a picture for Graphviz, with the figures of a run if there was one.
+    pub fn to_dot(&self, report: Option<&Report>) -> String {
+        crate::dot::picture(&self.0.name, &self.0.description, report)
+    }
+
     pub(crate) fn new(name: String, id: u64, description: Description, layout: Layout, ordered: bool) -> Self {
         Self(Arc::new(Checked { name, id, description, layout, ordered }))
     }
@@ -111,7 +97,7 @@ impl Plan {
     /// Begins a run.
     ///
     /// # Errors
-    /// When there are no workers for it.
+    /// When there are no workers for it, or a setting is of another stream.
     pub fn start(&self, loom: &Loom, settings: &Settings) -> Result<Running> {
         let workers = settings.workers.unwrap_or_else(|| loom.workers().max(1));
         let size = u32::try_from(workers).ok().filter(|size| *size > 0);
@@ -121,30 +107,49 @@ impl Plan {
                 format!("{workers} workers were asked for stream `{}`; the engine has {available}", self.0.name);
             return Err(Error::new(ErrorKind::Engine, message));
         };
-        let opening = Opening { workers, one_by_one: self.0.ordered && workers > 1 };
-        let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
-        let crew = Arc::new(Crew {
-            plan: self.clone(),
-            shared: self.0.description.nodes.iter().map(open).collect(),
-            outside: Outside::default(),
-            done: Mutex::default(),
-            workers,
-        });
+        let crew = Arc::new(self.crew(settings, workers, &Given::new())?);
         let theirs = Arc::clone(&crew);
-        let mut task = loom.task("stream");
+        let mut task = loom.task(self.0.name.clone());
         if let Some(context) = &settings.context {
             task = task.in_context(context);
         }
-        let future = task.team(size).run(move |member| theirs.work(member.rank()));
+        let future = task.team(size).run(move |member| theirs.work(member.rank(), &Given::new()));
         Ok(Running { crew, future, loom: loom.clone() })
+    }
+
+    /// What a run needs before its workers begin.
+    pub(crate) fn crew(&self, settings: &Settings, workers: usize, given: &Given<'_>) -> Result<Crew> {
+        let Checked { name, id, description, ordered, .. } = &*self.0;
+        let parameters = settings.parameters(name, *id, description)?;
+        let opening = Opening { workers, one_by_one: *ordered && workers > 1, given };
+        let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
+        for around in description.nodes.iter().filter_map(|node| node.around.as_ref()) {
+            (around.begin)();
+        }
+        Ok(Crew {
+            plan: self.clone(),
+            shared: description.nodes.iter().map(open).collect(),
+            parameters,
+            outside: Outside::new(workers, settings),
+            done: Mutex::default(),
+            workers,
+            over: AtomicBool::new(false),
+        })
     }
 }
 
 impl Running {
     /// Asks all workers to stop. What sinks have taken already stays there.
     pub fn cancel(&self) {
+        self.crew.stop();
+    }
+
+    /// Asks for all items that are under way to be brought to their end, in vectors that are not full where it must be. The
+    /// report counts such flushes at the sources.
+    pub fn flush(&self) {
         // Relaxed: it is only a wish, and nothing is published with it.
-        self.crew.outside.stop.store(true, Ordering::Relaxed);
+        self.crew.outside.flushes.fetch_add(1, Ordering::Relaxed);
+        self.crew.outside.bell.ring();
     }
 
     /// How many items the sources have given so far.
@@ -172,10 +177,17 @@ impl Running {
 }
 
 impl Crew {
+    /// Asks all workers to stop.
+    fn stop(&self) {
+        // Relaxed: it is only a wish, and nothing is published with it.
+        self.outside.stop.store(true, Ordering::Relaxed);
+        self.outside.bell.ring();
+    }
+
     /// One worker's part.
-    fn work(&self, rank: usize) {
+    pub(crate) fn work(&self, rank: usize, given: &Given<'_>) {
         let current = Rc::new(Cell::new(0));
-        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(&current)));
+        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(&current, given)));
         let done = done.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let why = why.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -184,26 +196,43 @@ impl Crew {
             Err(Error::new(ErrorKind::Panic, format!("node `{name}` panicked: {why}")).at_node(name))
         });
         if done.is_err() {
-            self.outside.stop.store(true, Ordering::Relaxed);
+            self.stop();
         }
-        lock(&self.done).push((rank, done));
+        let all = {
+            let mut all = lock(&self.done);
+            all.push((rank, done));
+            all.len() == self.workers
+        };
+        if all {
+            self.tell_outside();
+        }
     }
 
-    fn run_copy(&self, current: &Rc<Cell<u32>>) -> Result<Done> {
+    /// The run is over, for those outside: sinks have all that they get.
+    fn tell_outside(&self) {
+        if self.over.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let nodes = &self.plan.0.description.nodes;
+        nodes.iter().filter_map(|node| node.settle.as_ref()).for_each(|settle| settle());
+        nodes.iter().filter_map(|node| node.around.as_ref()).for_each(|around| (around.end)());
+    }
+
+    fn run_copy(&self, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
         let Checked { id, description, layout, .. } = &*self.plan.0;
-        let mut machine = Machine::new(description, *id, layout, &self.shared, current, &self.outside);
+        let shared = (&self.shared[..], &self.parameters);
+        let mut machine = Machine::new(description, *id, layout, shared, given, current, &self.outside);
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();
-        Ok(Done { nodes, edges: machine.edge_counts(), trips: machine.trips })
+        let edges = machine.edge_counts();
+        Ok(Done { nodes, edges, trips: machine.trips, firings: machine.firings })
     }
 
     /// All workers are done.
-    fn end(&self) -> Result<Report> {
+    pub(crate) fn end(&self) -> Result<Report> {
+        self.tell_outside();
         let Checked { description, layout, .. } = &*self.plan.0;
-        for settle in description.nodes.iter().filter_map(|node| node.settle.as_ref()) {
-            settle();
-        }
-        let mut done = std::mem::take(&mut *lock(&self.done));
+        let mut done = lock(&self.done);
         done.sort_by_key(|(rank, _)| *rank);
         // Those who were stopped by another's failure do not say why.
         let is_cause = |error: &Error| error.kind() != ErrorKind::Cancelled;
@@ -211,7 +240,7 @@ impl Crew {
         if let Some(error) = errors().find(|error| is_cause(error)).or_else(|| errors().next()) {
             return Err(error.clone());
         }
-        let mut report = Report { workers: self.workers, ..Report::default() };
+        let mut report = Report { workers: self.workers, timed: self.outside.timed, ..Report::default() };
         report.nodes.extend(description.nodes.iter().map(|node| NodeReport {
             name: node.name.clone(),
             width: node.width,
@@ -230,18 +259,30 @@ impl Crew {
         }));
         for done in done.iter().filter_map(|(_, done)| done.as_ref().ok()) {
             report.trips += done.trips;
+            report.firings.push(done.firings.clone());
             for (node, counts) in report.nodes.iter_mut().zip(&done.nodes) {
                 node.inputs += if node.is_source { counts.outputs } else { counts.inputs };
                 node.runs += counts.runs;
                 node.full_runs += counts.full_runs;
                 node.signals += counts.signals;
                 node.flushes += counts.flushes;
+                node.user += Duration::from_nanos(counts.body.saturating_sub(counts.pushing));
+                node.pushing += Duration::from_nanos(counts.pushing);
+                node.overhead += Duration::from_nanos(counts.fire.saturating_sub(counts.body));
             }
             for (edge, counts) in report.edges.iter_mut().zip(&done.edges) {
+                edge.blocked += Duration::from_nanos(counts.blocked);
                 edge.high_water = edge.high_water.max(counts.high_water);
                 edge.signals_high_water = edge.signals_high_water.max(counts.signals_high_water);
             }
         }
         Ok(report)
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        // The engine may never have run it.
+        self.tell_outside();
     }
 }

@@ -1,12 +1,13 @@
 //! `drawloom run filters`: streams in which it is not known how many items come of one.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use drawloom_apps::filters::{App, Outcome, Program, Request};
 use drawloom_runtime::Loom;
-use drawloom_stream::{NodeReport, Running};
+use drawloom_stream::{NodeReport, Running, Settings};
 use serde::Serialize;
 
 use super::bar::Bar;
@@ -16,6 +17,9 @@ use crate::output::{self, Output};
 
 /// How often the bar is looked at.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How many firings of each worker go into a trace.
+const MOST_FIRINGS: usize = 1 << 18;
 
 /// Run a stream of items through nodes that keep, drop or multiply them
 ///
@@ -28,15 +32,18 @@ Examples:
   drawloom run filters --app modfilter --n 1e9            a billion, on every core
   drawloom run filters --app regionsum --mean-length 16 --json
   drawloom run filters --app synthgain --workers 1 --n 1e5
+  drawloom run filters --app queens --n 12                all boards of twelve queens
+  drawloom run filters --app blast --timed                where the time goes, node by node
+  drawloom run filters --dot filters.dot                  a picture of the stream with its figures
 
 Exit codes: 0 done, 1 the run failed, 2 an unusable setting.")]
 pub(crate) struct Arguments {
     /// Which program
     #[arg(long, value_enum, default_value_t, value_name = "APP")]
     app: Name,
-    /// How many inputs
-    #[arg(long, default_value = "1e6", value_parser = integer, value_name = "N")]
-    n: u64,
+    /// How many inputs; by default a million, and eight queens
+    #[arg(long, value_parser = integer, value_name = "N")]
+    n: Option<u64>,
     /// How many items a node sees at once
     #[arg(long, default_value = "128", value_parser = integer, value_name = "W")]
     width: u64,
@@ -55,6 +62,15 @@ pub(crate) struct Arguments {
     /// Whether nodes may be compiled into one; no program has such nodes yet
     #[arg(long, value_enum, default_value_t, value_name = "FUSE")]
     fuse: Fuse,
+    /// Measure the time that nodes take, and how long full queues keep them waiting
+    #[arg(long)]
+    timed: bool,
+    /// Write when which node fired on which worker, for Perfetto
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Write a picture of the stream with its figures, for Graphviz
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
     /// Print one line of JSON, last
     #[arg(long)]
     json: bool,
@@ -96,6 +112,10 @@ enum Name {
     Interruptsim,
     /// Sums of segments
     Regionsum,
+    /// A sequence that is looked for in a long one
+    Blast,
+    /// Queens on a board, none of which attacks another
+    Queens,
 }
 
 impl From<Name> for App {
@@ -112,6 +132,8 @@ impl From<Name> for App {
             Name::Mandelbrot => App::Mandelbrot,
             Name::Interruptsim => App::InterruptSim,
             Name::Regionsum => App::RegionSum,
+            Name::Blast => App::Blast,
+            Name::Queens => App::Queens,
         }
     }
 }
@@ -143,11 +165,26 @@ struct Node {
     inputs: u64,
     runs: u64,
     full_runs: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pushing_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overhead_seconds: Option<f64>,
 }
 
-impl From<&NodeReport> for Node {
-    fn from(node: &NodeReport) -> Self {
-        Self { name: node.name.clone(), inputs: node.inputs, runs: node.runs, full_runs: node.full_runs }
+impl Node {
+    fn new(node: &NodeReport, timed: bool) -> Self {
+        let seconds = |time: Duration| timed.then(|| time.as_secs_f64());
+        Self {
+            name: node.name.clone(),
+            inputs: node.inputs,
+            runs: node.runs,
+            full_runs: node.full_runs,
+            user_seconds: seconds(node.user),
+            pushing_seconds: seconds(node.pushing),
+            overhead_seconds: seconds(node.overhead),
+        }
     }
 }
 
@@ -162,13 +199,24 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
             return Exit::Unusable;
         }
     };
-    let bar = Bar::new(app.name(), arguments.n);
+    let bar = Bar::new(app.name(), arguments.n(app));
+    let mut settings = Settings::new().workers(workers);
+    if arguments.timed {
+        settings = settings.timed();
+    }
+    if arguments.trace.is_some() {
+        settings = settings.traced(MOST_FIRINGS);
+    }
     let start = Instant::now();
-    let outcome = program.run(&loom, workers, |running| watch(running, &bar, start));
+    let outcome = program.run_with(&loom, &settings, |running| watch(running, &bar, start));
     let seconds = start.elapsed().as_secs_f64();
     bar.clear();
     match outcome {
         Ok(outcome) => {
+            if let Err(why) = write_files(arguments, &outcome) {
+                output::complain(format_args!("filters: {why}"));
+                return Exit::Invalid;
+            }
             print(arguments, app, workers, seconds, &outcome, output);
             Exit::Valid
         }
@@ -179,10 +227,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     }
 }
 
+impl Arguments {
+    fn n(&self, app: App) -> u64 {
+        self.n.unwrap_or_else(|| app.usual_n())
+    }
+}
+
 fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Program), String> {
     let size = |number: u64, what: &str| u32::try_from(number).map_err(|_| format!("{what} of {number} is too large"));
     let request = Request {
-        n: arguments.n,
+        n: arguments.n(app),
         width: size(arguments.width, "a width")? as usize,
         mean_length: arguments.mean_length,
         ordered: arguments.ordered,
@@ -191,6 +245,24 @@ fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Pro
     let program = Program::new(app, &request).map_err(|error| error.to_string())?;
     let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
     Ok((loom, program))
+}
+
+/// Writes the picture and the trace, where they are wanted. Of a program of several streams, each has its own trace.
+fn write_files(arguments: &Arguments, outcome: &Outcome) -> Result<(), String> {
+    let write =
+        |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()));
+    if let Some(path) = &arguments.dot {
+        write(path, outcome.pictures.concat().as_bytes())?;
+    }
+    if let Some(path) = &arguments.trace {
+        for (number, report) in outcome.reports.iter().enumerate() {
+            let mut bytes = Vec::new();
+            drawloom_trace::chrome::write(&report.trace(), &mut bytes).map_err(|error| error.to_string())?;
+            let path = if number == 0 { path.clone() } else { path.with_extension(format!("{}.json", number + 1)) };
+            write(&path, &bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// Shows how far a stream is, until it is done.
@@ -205,11 +277,11 @@ fn watch(running: &Running, bar: &Bar, start: Instant) {
 
 fn print(arguments: &Arguments, app: App, workers: usize, seconds: f64, outcome: &Outcome, output: &mut Output) {
     if !arguments.json {
-        let rate = arguments.n as f64 / seconds.max(1e-9) / 1e6;
+        let rate = arguments.n(app) as f64 / seconds.max(1e-9) / 1e6;
         output.line(format_args!(
             "{} of {} inputs, width {}, {workers} worker{}: {:.3} ms, {rate:.1} M items/s",
             app.name(),
-            arguments.n,
+            arguments.n(app),
             arguments.width,
             if workers == 1 { "" } else { "s" },
             seconds * 1e3
@@ -225,13 +297,13 @@ fn print(arguments: &Arguments, app: App, workers: usize, seconds: f64, outcome:
     let nodes = outcome.reports.iter().flat_map(|report| &report.nodes).filter(|node| !node.is_source);
     output.json(&Line {
         app: app.name(),
-        n: arguments.n,
+        n: arguments.n(app),
         width: arguments.width,
         workers,
         outputs: figure(outcome.sinks.iter().map(|(name, tally)| (*name, tally.outputs()))),
         sum: figure(outcome.sinks.iter().map(|(name, tally)| (*name, tally.sum()))),
         seconds,
-        nodes: nodes.map(Node::from).collect(),
+        nodes: nodes.map(|node| Node::new(node, arguments.timed)).collect(),
     });
 }
 

@@ -23,6 +23,41 @@ fn filters_give_their_known_numbers_and_print_every_key_last() {
 }
 
 #[test]
+fn queens_and_a_search_have_their_known_numbers() {
+    let filters = |more: &[&str]| {
+        let arguments = ["run", "filters", "--json"].into_iter().chain(more.iter().copied());
+        drawloom(&arguments.collect::<Vec<_>>()).exits(0).json()
+    };
+    let line = filters(&["--app", "queens"]);
+    assert_eq!((&line["n"], &line["outputs"], &line["sum"]), (&8.into(), &92.into(), &322.into()), "{line}");
+    let (one, two) =
+        (&["--app", "blast", "--n", "1e5", "--workers", "1"], &["--app", "blast", "--n", "1e5", "--workers", "2"]);
+    let (one, two) = (filters(one), filters(two));
+    assert_eq!((&one["outputs"], &one["sum"]), (&two["outputs"], &two["sum"]));
+    assert!(one["outputs"].as_u64().unwrap() > 100, "{one}");
+    let ran = drawloom(&["run", "filters", "--app", "queens", "--n", "40"]).exits(1);
+    assert!(ran.err.contains("at most 32 rows"), "{}", ran.err);
+}
+
+#[test]
+fn times_pictures_and_traces_are_there_on_request() {
+    let folder = std::env::temp_dir().join(format!("drawloom-filters-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (dot, trace) = (folder.join("filters.dot"), folder.join("filters.json"));
+    let (dot_text, trace_text) = (dot.to_str().unwrap(), trace.to_str().unwrap());
+    let ran = drawloom(&["run", "filters", "--n", "1e4", "--timed", "--dot", dot_text, "--trace", trace_text]).exits(0);
+    assert!(ran.out.contains("user ms") && ran.out.contains("blocked ms"), "{}", ran.out);
+    assert!(std::fs::read_to_string(&dot).unwrap().starts_with("digraph"));
+    let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(&trace).unwrap()).unwrap();
+    assert!(trace.to_string().contains("\"f1\""));
+    std::fs::remove_dir_all(&folder).unwrap();
+    let line = drawloom(&["run", "filters", "--n", "1e4", "--timed", "--json"]).exits(0).json();
+    assert!(line["nodes"][0]["user_seconds"].as_f64().unwrap() > 0.0, "{line}");
+    let ran = drawloom(&["run", "filters", "--n", "10", "--dot", "/no/such/folder/x.dot"]).exits(1);
+    assert!(ran.err.contains("/no/such/folder/x.dot"), "{}", ran.err);
+}
+
+#[test]
 fn filters_that_cannot_run_are_unusable() {
     let ran = drawloom(&["run", "filters", "--width", "0"]).exits(2);
     assert!(ran.err.contains("has a width of zero"), "{}", ran.err);

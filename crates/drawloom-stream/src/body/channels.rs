@@ -38,6 +38,8 @@ pub trait Channels: 'static {
 pub(crate) struct Bounds {
     pub(crate) inputs: Option<usize>,
     pub(crate) signals: usize,
+    /// Of how many regions a parent is under way: what is pushed must not be deeper.
+    pub(crate) depth: usize,
 }
 
 /// One channel more.
@@ -70,7 +72,8 @@ impl Raise for () {
 fn fault<T: 'static>(end: &End<T>, excess: Option<Excess>, channel: usize, bounds: &Bounds) -> Result<(), Fault> {
     match excess {
         None => Ok(()),
-        Some(Excess::Items) => Err(Fault::Items { channel, most: end.most(bounds.inputs) }),
+        Some(Excess::Items) if end.is_deeper(bounds) => Err(Fault::Orphan { channel }),
+        Some(Excess::Items) => Err(Fault::Items { channel, most: end.most(bounds) }),
         Some(Excess::Signals) => Err(Fault::Signals { channel, most: bounds.signals }),
     }
 }
@@ -108,7 +111,7 @@ impl<A: 'static> Channels for (A,) {
 
     #[allow(private_interfaces)]
     fn open<'a>(end: &'a End<A>, bounds: &Bounds) -> Push<'a, A> {
-        end.open(bounds.inputs, bounds.signals)
+        end.open(bounds)
     }
 
     #[allow(private_interfaces)]
@@ -141,7 +144,7 @@ macro_rules! channels {
 
             #[allow(private_interfaces)]
             fn open<'a>(ends: &'a Self::Ends, bounds: &Bounds) -> Self::Push<'a> {
-                ($(ends.$n.open(bounds.inputs, bounds.signals),)*)
+                ($(ends.$n.open(bounds),)*)
             }
 
             #[allow(private_interfaces)]

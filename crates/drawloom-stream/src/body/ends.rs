@@ -1,32 +1,38 @@
 //! Sources and sinks, as the machine sees them.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use crate::bell::Bell;
 use crate::machine::pipe::{Pipe, typed};
-use crate::sink::{Chunk, Take};
+use crate::machine::signal::Marks;
+use crate::sink::{Chunk, Take, Taken};
 use crate::source::{Fed, Feed};
 
 /// A node without inputs.
-pub(crate) struct SourceEnd<T> {
+pub(crate) struct SourceEnd<'g, T> {
     output: Rc<Pipe<T>>,
-    feed: Box<dyn Feed<T>>,
+    feed: Box<dyn Feed<T> + 'g>,
     /// Tells the sinks which chunk their items are of.
     chunk: Chunk,
+    bell: Arc<Bell>,
 }
 
-impl<T: 'static> SourceEnd<T> {
-    pub(crate) fn make(feed: Box<dyn Feed<T>>, wires: &Wires<'_>) -> Box<dyn Body> {
-        Box::new(Self { output: typed(&wires.outputs[0].pipe), feed, chunk: Rc::clone(wires.chunk) })
+impl<'g, T: 'static> SourceEnd<'g, T> {
+    pub(crate) fn make(feed: Box<dyn Feed<T> + 'g>, wires: &Wires<'_>) -> Box<dyn Body + 'g> {
+        let (chunk, bell) = (Rc::clone(&wires.chunk), Arc::clone(&wires.bell));
+        Box::new(Self { output: typed(&wires.outputs[0].pipe), feed, chunk, bell })
     }
 }
 
-impl<T: 'static> Body for SourceEnd<T> {
+impl<T: 'static> Body for SourceEnd<'_, T> {
     fn run(&mut self, _: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let mut buffer = self.output.buffer.borrow_mut();
+        self.feed.forget(buffer.len());
         let space = buffer.space(count);
         let before = space.len();
-        let fed = self.feed.feed(count, space).map_err(Fault::Source)?;
+        let fed = self.feed.feed(count, space, &self.bell).map_err(Fault::Source)?;
         self.chunk.set(self.feed.chunk());
         let done = space.len() - before;
         if done > count {
@@ -36,9 +42,22 @@ impl<T: 'static> Body for SourceEnd<T> {
         let stop = match fed {
             Fed::More => Stop::Done,
             Fed::Idle => Stop::Idle,
+            Fed::Wait(until) => Stop::Outside(until),
             Fed::Exhausted => Stop::Exhausted,
         };
         Ok(Ran { done, stop })
+    }
+
+    fn give_back(&mut self, keep: usize) -> Option<usize> {
+        let mut buffer = self.output.buffer.borrow_mut();
+        let waiting = buffer.len();
+        self.feed.forget(waiting);
+        let count = waiting.saturating_sub(keep).div_ceil(2);
+        self.feed.give_back(count, buffer.items())
+    }
+
+    fn has_returned(&self) -> bool {
+        self.feed.has_returned()
     }
 }
 
@@ -46,26 +65,35 @@ impl<T: 'static> Body for SourceEnd<T> {
 pub(crate) struct SinkEnd<T> {
     inputs: Vec<Rc<Pipe<T>>>,
     take: Box<dyn Take<T>>,
+    bell: Arc<Bell>,
 }
 
 impl<T: 'static> SinkEnd<T> {
     pub(crate) fn make(take: Box<dyn Take<T>>, wires: &Wires<'_>) -> Box<dyn Body> {
-        Box::new(Self { inputs: wires.inputs.iter().map(typed).collect(), take })
+        Box::new(Self { inputs: wires.inputs.iter().map(typed).collect(), take, bell: Arc::clone(&wires.bell) })
     }
 }
 
 impl<T: 'static> Body for SinkEnd<T> {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        self.take.take(&self.inputs[input].peek(count)).map_err(Fault::Sink)?;
-        Ok(Ran { done: count, stop: Stop::Done })
+        let taken = self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
+        Ok(match taken {
+            Taken::All => Ran { done: count, stop: Stop::Done },
+            Taken::Some { taken, until } => Ran { done: taken, stop: Stop::Outside(until) },
+        })
+    }
+
+    fn is_seamless(&self) -> bool {
+        self.take.is_seamless()
     }
 
     fn can_span(&self) -> bool {
-        true
+        // A run over boundaries cannot end in the middle.
+        !self.take.may_wait()
     }
 
-    fn span(&mut self, input: usize, count: usize, _: &mut [Mark]) -> Result<(), Fault> {
-        self.take.take(&self.inputs[input].peek(count)).map_err(Fault::Sink)
+    fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>) -> Result<(), Fault> {
+        self.take.take(&self.inputs[input].peek(count), &self.bell).map(|_| ()).map_err(Fault::Sink)
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

@@ -7,20 +7,27 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
-use crate::machine::parents::Parents;
-use crate::machine::pipe::{Buffer, Pipe, typed};
+use crate::machine::parents::{Parents, Storage};
+use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Signal, Signals};
+use crate::wide::{self, Kernel};
 
-/// Moves items from an iterator to a channel while there is room. False when there is none left, though the iterator may just
-/// have ended.
-fn pour<T: 'static>(items: &mut impl Iterator<Item = T>, buffer: &mut Buffer<T>) -> bool {
-    let room = buffer.room();
-    let space = buffer.space(room);
+/// How many parents begin together.
+const GROUP: usize = 64;
+
+/// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
+/// just have ended.
+#[inline(always)]
+fn pour<It: Iterator<Item: 'static> + 'static>(items: &mut It, room: usize, space: &mut Vec<It::Item>) -> bool {
+    if let Some(ended) = wide::count_up::<u32, It>(items, room, space) {
+        return ended;
+    }
+    if let Some(ended) = wide::count_up::<u64, It>(items, room, space) {
+        return ended;
+    }
     let before = space.len();
     space.extend(items.take(room));
-    let ended = space.len() - before < room;
-    buffer.measure();
-    ended
+    space.len() - before < room
 }
 
 /// A node that makes any number of items of each.
@@ -59,14 +66,20 @@ where
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
+        let room = buffer.room();
+        let space = buffer.space(room);
+        let full = space.len() + room;
+        let mut ran = Ran { done: count, stop: Stop::Done };
         for (done, item) in items.iter().enumerate() {
             let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
-            if !pour(current, &mut buffer) {
-                return Ok(Ran { done, stop: Stop::Full });
+            if !pour(current, full - space.len(), space) {
+                ran = Ran { done, stop: Stop::Full };
+                break;
             }
             self.current = None;
         }
-        Ok(Ran { done: count, stop: Stop::Done })
+        buffer.measure();
+        Ok(ran)
     }
 }
 
@@ -101,12 +114,6 @@ where
     }
 }
 
-/// Raises a boundary behind what was pushed. There is room: a parent begins only where it can end too.
-fn raise<T>(signals: &mut Signals, buffer: &Buffer<T>, signal: Signal) {
-    let raised = signals.push(buffer.len(), signal);
-    assert!(raised, "a boundary has no room: this is a mistake of ours");
-}
-
 impl<P, It, F> Body for Enumerate<P, It, F>
 where
     P: Clone + 'static,
@@ -115,27 +122,94 @@ where
     F: Fn(&P) -> It + 'static,
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let (region, items) = (self.region, self.inputs[input].peek(count));
+        let items = self.inputs[input].peek(count);
         let (mut buffer, mut signals) = (self.output.buffer.borrow_mut(), self.output.signals.borrow_mut());
-        for (done, item) in items.iter().enumerate() {
-            if self.current.is_none() {
-                if signals.room() < 2 {
-                    return Ok(Ran { done, stop: Stop::Full });
-                }
-                let Some(parent) = self.parents.keep(|| item.clone()) else {
-                    return Ok(Ran { done, stop: Stop::Parents });
-                };
-                self.current = Some(((self.code)(item), parent));
-                raise(&mut signals, &buffer, Signal::Begin { region, parent });
-            }
-            if let Some((elements, parent)) = &mut self.current {
-                if !pour(elements, &mut buffer) {
-                    return Ok(Ran { done, stop: Stop::Full });
-                }
-                raise(&mut signals, &buffer, Signal::End { region, parent: *parent });
-            }
-            self.current = None;
-        }
-        Ok(Ran { done: count, stop: Stop::Done })
+        let mut parents = self.parents.storage();
+        let (waiting, room) = (buffer.len(), buffer.room());
+        let (region, code, space) = (self.region, &*self.code, buffer.space(room));
+        let (front, full) = (space.len() - waiting, space.len() + room);
+        let (signals, parents, current) = (&mut *signals, &mut *parents, &mut self.current);
+        let ran = wide::call(Pouring { items: &items, region, code, current, signals, parents, space, front, full });
+        buffer.measure();
+        Ok(ran)
     }
+}
+
+/// Pours the elements of parents into a channel, with boundaries among them.
+struct Pouring<'a, P, It: Iterator, F> {
+    items: &'a [P],
+    region: u32,
+    code: &'a F,
+    current: &'a mut Option<(It, u32)>,
+    signals: &'a mut Signals,
+    parents: &'a mut Storage<P>,
+    space: &'a mut Vec<It::Item>,
+    /// How many items at the front of the space are consumed already, and how many there may be.
+    front: usize,
+    full: usize,
+}
+
+impl<P, It, F> Kernel for Pouring<'_, P, It, F>
+where
+    P: Clone,
+    It: Iterator + 'static,
+    It::Item: 'static,
+    F: Fn(&P) -> It,
+{
+    type Output = Ran;
+
+    #[inline(always)]
+    fn run(self) -> Ran {
+        let Self { items, region, code, current, signals, parents, space, front, full } = self;
+        let mut done = 0;
+        if let Some((mut elements, parent)) = current.take() {
+            if !pour(&mut elements, full - space.len(), space) {
+                *current = Some((elements, parent));
+                return Ran { done, stop: Stop::Full };
+            }
+            raise(signals, space.len() - front, Signal::End { region, parent });
+            done += 1;
+        }
+        // Elements, parents and boundaries are seen to in turn, for a group of parents: so each loop is a simple one.
+        let (mut ends, mut places) = ([0; GROUP], [0; GROUP]);
+        while done < items.len() {
+            // There is a boundary for each parent, and one more: a parent begins only where it can end too.
+            let room = signals.room().saturating_sub(1);
+            let group = GROUP.min(items.len() - done).min(room).min(parents.free());
+            if group == 0 {
+                return Ran { done, stop: if room == 0 { Stop::Full } else { Stop::Parents } };
+            }
+            let group = &items[done..done + group];
+            let first = space.len() - front;
+            let mut begun = 0;
+            let mut rest = None;
+            for (item, end) in group.iter().zip(&mut ends) {
+                let mut elements = code(item);
+                let ended = pour(&mut elements, full - space.len(), space);
+                *end = space.len() - front;
+                begun += 1;
+                if !ended {
+                    rest = Some(elements);
+                    break;
+                }
+            }
+            parents.keep(&group[..begun], &mut places);
+            raise(signals, first, Signal::Begin { region, parent: places[0] });
+            signals.turns(region, &ends[..begun], &places[..begun]);
+            let parent = places[begun - 1];
+            if let Some(elements) = rest {
+                *current = Some((elements, parent));
+                return Ran { done: done + begun - 1, stop: Stop::Full };
+            }
+            raise(signals, ends[begun - 1], Signal::End { region, parent });
+            done += begun;
+        }
+        Ran { done, stop: Stop::Done }
+    }
+}
+
+/// Raises a boundary, for which there is room.
+#[inline]
+fn raise(signals: &mut Signals, items: usize, signal: Signal) {
+    assert!(signals.push(items, signal), "a boundary has no room: this is a mistake of ours");
 }

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::Signal;
+use crate::machine::signal::{Marks, Signal};
+use crate::wide::{self, Kernel};
 
 /// How elements are folded: the first value, what an element does to it, and what becomes of it.
 pub(crate) struct Folding<N, F, D> {
@@ -48,10 +49,6 @@ where
         buffer.space(1).push(item);
         buffer.measure();
     }
-
-    fn fold(&mut self, items: &[I]) {
-        items.iter().for_each(|item| (self.code.fold)(&mut self.value, item));
-    }
 }
 
 impl<I, A, O, N, F, D> Body for Fold<I, A, O, N, F, D>
@@ -64,8 +61,8 @@ where
     D: Fn(A) -> O + 'static,
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let pipe = Rc::clone(&self.inputs[input]);
-        self.fold(&pipe.peek(count));
+        let (items, code, value) = (self.inputs[input].peek(count), &*self.code, &mut self.value);
+        wide::call(|| items.iter().for_each(|item| (code.fold)(value, item)));
         Ok(Ran { done: count, stop: Stop::Done })
     }
 
@@ -78,24 +75,59 @@ where
         Ok(true)
     }
 
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
     fn can_span(&self) -> bool {
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
-        let pipe = Rc::clone(&self.inputs[input]);
-        let items = pipe.peek(count);
-        let (mut at, mut pushed) = (0, 0);
-        for mark in marks {
-            self.fold(&items[at..mark.at]);
-            at = mark.at;
-            if mark.ends_own {
-                self.push();
-                pushed += 1;
-            }
-            mark.pushed = pushed;
-        }
-        self.fold(&items[at..]);
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let space = buffer.space(marks.places().filter(|(_, ends)| *ends).count());
+        let (code, first) = (&*self.code, (self.code.first)());
+        let value = std::mem::replace(&mut self.value, first);
+        self.value = wide::call(Segments { items: &items, marks, code, value, space });
+        buffer.measure();
         Ok(())
+    }
+}
+
+/// Folds segment after segment.
+struct Segments<'a, 'b, I, A, O, N, F, D> {
+    items: &'a [I],
+    marks: &'a mut Marks<'b>,
+    code: &'a Folding<N, F, D>,
+    /// Of the parent that is under way.
+    value: A,
+    space: &'a mut Vec<O>,
+}
+
+impl<I, A, O, N, F, D> Kernel for Segments<'_, '_, I, A, O, N, F, D>
+where
+    N: Fn() -> A,
+    F: Fn(&mut A, &I),
+    D: Fn(A) -> O,
+{
+    type Output = A;
+
+    #[inline(always)]
+    fn run(self) -> A {
+        let Self { items, marks, code, mut value, space } = self;
+        let (mut at, before) = (0, space.len());
+        for (place, ends) in marks.places() {
+            items[at..place].iter().for_each(|item| (code.fold)(&mut value, item));
+            at = place;
+            if ends {
+                space.push((code.finish)(std::mem::replace(&mut value, (code.first)())));
+            }
+            if marks.go_on {
+                marks.pushed.push(space.len() - before);
+            }
+        }
+        items[at..].iter().for_each(|item| (code.fold)(&mut value, item));
+        value
     }
 }

@@ -1,21 +1,63 @@
 //! Functions of one item, for which the loop is ours.
 //!
-//! The loop computes a value and a flag for each item of a vector first, without a branch, so that the compiler can use wide
-//! instructions; then it moves the values that are kept side by side, without a branch too: see [`wide`].
+//! The loop computes values and flags without a branch, so that the compiler can use wide instructions, and moves the values
+//! that are kept side by side without a branch too: see [`wide`].
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Mark, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
-use crate::wide::{self, Level};
+use crate::machine::signal::Marks;
+use crate::wide::{self, Kernel, Level};
+
+/// Which items of a run were kept, as bits: how many were kept before any of them is known without counting one by one.
+#[derive(Default)]
+struct Kept {
+    words: Vec<u64>,
+    /// How many were kept before each word.
+    before: Vec<usize>,
+}
+
+impl Kept {
+    /// The words of a run are complete.
+    fn count(&mut self) {
+        let mut sum = 0;
+        self.before.clear();
+        // One more: all items may be asked for.
+        self.words.push(0);
+        for word in &self.words {
+            self.before.push(sum);
+            sum += word.count_ones() as usize;
+        }
+    }
+}
+
+/// How many items were kept before each boundary.
+struct Count<'a, 'b> {
+    kept: &'a Kept,
+    marks: &'a mut Marks<'b>,
+}
+
+impl Kernel for Count<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Kept { words, before } = self.kept;
+        for (at, _) in self.marks.places() {
+            let (word, bit) = (at / 64, at % 64);
+            self.marks.pushed.push(before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize);
+        }
+    }
+}
 
 /// A node that keeps some of its items, and maps them.
 pub(crate) struct Select<I, O, F> {
     inputs: Vec<Rc<Pipe<I>>>,
     output: Rc<Pipe<O>>,
     code: Arc<F>,
-    kept: Vec<bool>,
+    kept: Kept,
     level: Level,
 }
 
@@ -30,7 +72,7 @@ where
             inputs: wires.inputs.iter().map(typed).collect(),
             output: typed(&wires.outputs[0].pipe),
             code: Arc::clone(code),
-            kept: Vec::new(),
+            kept: Kept::default(),
             level: Level::best(),
         })
     }
@@ -38,13 +80,10 @@ where
     fn select(&mut self, input: usize, count: usize) {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(count);
-        let start = space.len();
-        space.resize(start + count, O::default());
         // Grows once to the width of the node.
-        self.kept.resize(count, false);
-        let next = wide::select_at(self.level, &items, &mut space[start..], &mut self.kept, &*self.code);
-        space.truncate(start + next);
+        let words = &mut self.kept.words;
+        words.clear();
+        wide::select_at(self.level, &items, buffer.space(count), &mut |word| words.push(word), &*self.code);
         buffer.measure();
     }
 }
@@ -60,17 +99,139 @@ where
         Ok(Ran { done: count, stop: Stop::Done })
     }
 
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
     fn can_span(&self) -> bool {
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
         self.select(input, count);
-        let (mut at, mut pushed) = (0, 0);
-        for mark in marks {
-            pushed += self.kept[at..mark.at].iter().map(|kept| usize::from(*kept)).sum::<usize>();
-            (at, mark.pushed) = (mark.at, pushed);
-        }
+        self.kept.count();
+        wide::call(Count { kept: &self.kept, marks });
         Ok(())
+    }
+}
+
+/// A node that makes at most one item of each, whatever the types.
+pub(crate) struct Pick<I, O, F> {
+    inputs: Vec<Rc<Pipe<I>>>,
+    output: Rc<Pipe<O>>,
+    code: Arc<F>,
+}
+
+impl<I, O, F> Pick<I, O, F>
+where
+    I: 'static,
+    O: 'static,
+    F: Fn(&I) -> Option<O> + 'static,
+{
+    pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+        Box::new(Self {
+            inputs: wires.inputs.iter().map(typed).collect(),
+            output: typed(&wires.outputs[0].pipe),
+            code: Arc::clone(code),
+        })
+    }
+}
+
+impl<I, O, F> Body for Pick<I, O, F>
+where
+    I: 'static,
+    O: 'static,
+    F: Fn(&I) -> Option<O> + 'static,
+{
+    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        wide::call(Picking { items: &items, code: &*self.code, space: buffer.space(count) });
+        buffer.measure();
+        Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let space = buffer.space(count);
+        let (mut at, before) = (0, space.len());
+        for (place, _) in marks.places() {
+            wide::call(Picking { items: &items[at..place], code: &*self.code, space });
+            marks.pushed.push(space.len() - before);
+            at = place;
+        }
+        wide::call(Picking { items: &items[at..], code: &*self.code, space });
+        buffer.measure();
+        Ok(())
+    }
+}
+
+/// Makes at most one item of each.
+struct Picking<'a, I, O, F> {
+    items: &'a [I],
+    code: &'a F,
+    space: &'a mut Vec<O>,
+}
+
+impl<I, O, F: Fn(&I) -> Option<O>> Kernel for Picking<'_, I, O, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.space.extend(self.items.iter().filter_map(self.code));
+    }
+}
+
+/// A node that maps its items, and sends each to one of two channels.
+pub(crate) struct Split<I, O, F> {
+    inputs: Vec<Rc<Pipe<I>>>,
+    outputs: [Rc<Pipe<O>>; 2],
+    code: Arc<F>,
+    level: Level,
+}
+
+impl<I, O, F> Split<I, O, F>
+where
+    I: Copy + 'static,
+    O: Copy + Default + 'static,
+    F: Fn(I) -> (O, bool) + 'static,
+{
+    pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+        Box::new(Self {
+            inputs: wires.inputs.iter().map(typed).collect(),
+            outputs: [typed(&wires.outputs[0].pipe), typed(&wires.outputs[1].pipe)],
+            code: Arc::clone(code),
+            level: Level::best(),
+        })
+    }
+}
+
+impl<I, O, F> Body for Split<I, O, F>
+where
+    I: Copy + 'static,
+    O: Copy + Default + 'static,
+    F: Fn(I) -> (O, bool) + 'static,
+{
+    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+        let items = self.inputs[input].peek(count);
+        let [mut accepted, mut rejected] = self.outputs.each_ref().map(|pipe| pipe.buffer.borrow_mut());
+        let both = (accepted.space(count), rejected.space(count));
+        wide::split_at(self.level, &items, both, &mut |_| (), &*self.code);
+        accepted.measure();
+        rejected.measure();
+        Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
     }
 }

@@ -8,6 +8,7 @@
 //! | [`slice`] | the user's function over a slice of items |
 //! | [`lanes`] | functions of one item, for which the loop is ours |
 //! | [`fold`] | the elements of a parent become one item |
+//! | [`sum`] | numbers of the elements of a parent are added up |
 //! | [`expand`] | one item becomes any number of items, or the elements of a region |
 //! | [`ends`] | sources and sinks |
 
@@ -18,16 +19,21 @@ pub(crate) mod fold;
 pub(crate) mod lanes;
 pub(crate) mod push;
 pub(crate) mod slice;
+pub(crate) mod sum;
 
 use std::any::Any;
-use std::cell::Ref;
+use std::cell::{Cell, Ref};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
+use crate::bell::Bell;
 use crate::build::handle::Region;
+use crate::given::Given;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
-use crate::machine::signal::Signal;
+use crate::machine::signal::{Marks, Signal};
+use crate::parameter::Parameters;
 use crate::sink::Chunk;
 
 /// A node in one copy of a stream: its code, its state, and its ends of edges.
@@ -42,31 +48,44 @@ pub(crate) trait Body {
         Ok(false)
     }
 
+    /// Whether it has something to say about a boundary of a region that is not its innermost one.
+    fn handles(&self, region: u32) -> bool {
+        let _ = region;
+        false
+    }
+
+    /// Whether it does not matter to it where vectors end, so that it can take several at once.
+    fn is_seamless(&self) -> bool {
+        false
+    }
+
     /// Whether it can run over the boundaries of regions: it does not look at parents.
     fn can_span(&self) -> bool {
         false
     }
 
     /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then.
-    fn span(&mut self, input: usize, count: usize, marks: &mut [Mark]) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
         let _ = (input, count, marks);
         Ok(())
+    }
+
+    /// A source takes back some of the items that nobody has consumed yet, for others, but leaves `keep`. Says how many, if
+    /// others can have something now.
+    fn give_back(&mut self, keep: usize) -> Option<usize> {
+        let _ = keep;
+        None
+    }
+
+    /// Whether a source can give items that another copy took back.
+    fn has_returned(&self) -> bool {
+        false
     }
 
     /// The run is over.
     fn finish(&mut self) -> Result<(), Fault> {
         Ok(())
     }
-}
-
-/// A boundary among the items of a run.
-pub(crate) struct Mark {
-    /// So many items of the run are before it.
-    pub(crate) at: usize,
-    /// Whether it is the end of a parent of the innermost region.
-    pub(crate) ends_own: bool,
-    /// So many items were pushed before it.
-    pub(crate) pushed: usize,
 }
 
 /// What a node did in a run.
@@ -89,6 +108,8 @@ pub(crate) enum Stop {
     Exhausted,
     /// The source has no items now, and wants those that it gave to be seen to.
     Idle,
+    /// Somebody outside of the stream has to do something first. The bell rings then; or it is to be tried again at a time.
+    Outside(Option<Instant>),
 }
 
 /// What the user's code did wrong. The machine adds names.
@@ -96,6 +117,8 @@ pub(crate) enum Stop {
 pub(crate) enum Fault {
     /// More items were pushed to a channel than may be.
     Items { channel: usize, most: usize },
+    /// An item was pushed to a channel inside of a region of which no parent is under way.
+    Orphan { channel: usize },
     /// More signals were raised on a channel than may be.
     Signals { channel: usize, most: usize },
     /// The source failed.
@@ -105,19 +128,25 @@ pub(crate) enum Fault {
 }
 
 /// Makes the body of a node, for each copy of a stream.
-pub(crate) type Factory = Arc<dyn Fn(&Wires<'_>) -> Box<dyn Body> + Send + Sync>;
+pub(crate) type Factory = Arc<dyn for<'g> Fn(&Wires<'g>) -> Box<dyn Body + 'g> + Send + Sync>;
 
 /// What a body is connected to.
-pub(crate) struct Wires<'a> {
+pub(crate) struct Wires<'g> {
     pub(crate) inputs: Vec<Rc<dyn AnyPipe>>,
     pub(crate) outputs: Vec<Wire>,
-    pub(crate) parents: &'a [Rc<dyn AnyParents>],
+    pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
     /// How many signals may be raised in a run, and for a signal.
     pub(crate) signals: (usize, usize),
     /// The number of the chunk of the source that is worked on.
-    pub(crate) chunk: &'a Chunk,
+    pub(crate) chunk: Chunk,
+    /// What rings when somebody outside of the stream has done something for it.
+    pub(crate) bell: Arc<Bell>,
     /// What all copies of this node share in one run.
-    pub(crate) shared: Option<&'a Arc<dyn Any + Send + Sync>>,
+    pub(crate) shared: Option<Arc<dyn Any + Send + Sync>>,
+    /// The values of the stream's parameters in this run.
+    pub(crate) parameters: Parameters,
+    /// What was given to this run, and to no other.
+    pub(crate) given: &'g Given<'g>,
 }
 
 /// A channel's end of an edge.
@@ -126,6 +155,8 @@ pub(crate) struct Wire {
     /// How many items may be pushed for each input, and at a signal.
     pub(crate) most: usize,
     pub(crate) at_signal: usize,
+    /// How many regions are around its items.
+    pub(crate) depth: usize,
     /// Whether the edge leads back in a loop, and to the very same node.
     pub(crate) back: bool,
     pub(crate) own: bool,
@@ -136,9 +167,17 @@ pub(crate) struct Chain {
     pub(crate) regions: Vec<(u32, Option<u32>)>,
     pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
     pub(crate) stream: u64,
+    /// Whether time is measured, and how many nanoseconds of the last call were spent on pushing.
+    pub(crate) timed: bool,
+    pub(crate) pushing: Cell<u64>,
 }
 
 impl Chain {
+    /// Of how many regions a parent is under way, from the outermost one.
+    pub(crate) fn depth(&self) -> usize {
+        self.regions.iter().take_while(|(_, parent)| parent.is_some()).count()
+    }
+
     /// The parent of a region whose items the node sees now.
     pub(crate) fn parent<P: 'static>(&self, region: Region<P>) -> Option<Ref<'_, P>> {
         if region.stream != self.stream {

@@ -5,6 +5,7 @@ use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
 use super::Wire;
+use super::channels::Bounds;
 use crate::build::handle::Tag;
 use crate::machine::pipe::{Buffer, Pipe, typed};
 use crate::machine::signal::{Signal, Signals};
@@ -86,23 +87,34 @@ pub struct End<T> {
     staged: Option<RefCell<Vec<T>>>,
     most: usize,
     at_signal: usize,
+    depth: usize,
     back: bool,
 }
 
 impl<T: 'static> End<T> {
     pub(crate) fn new(wire: &Wire) -> Self {
         let staged = wire.own.then(RefCell::default);
-        Self { pipe: typed(&wire.pipe), staged, most: wire.most, at_signal: wire.at_signal, back: wire.back }
+        let Wire { most, at_signal, depth, back, .. } = *wire;
+        Self { pipe: typed(&wire.pipe), staged, most, at_signal, depth, back }
     }
 
     /// How many items may be pushed in a run over so many inputs, or at a signal.
-    pub(crate) fn most(&self, inputs: Option<usize>) -> usize {
-        inputs.map_or(self.at_signal, |inputs| self.most.saturating_mul(inputs))
+    pub(crate) fn most(&self, bounds: &Bounds) -> usize {
+        match bounds.inputs {
+            _ if self.is_deeper(bounds) => 0,
+            Some(inputs) => self.most.saturating_mul(inputs),
+            None => self.at_signal,
+        }
+    }
+
+    /// Whether its items would belong to a parent that is not under way.
+    pub(crate) fn is_deeper(&self, bounds: &Bounds) -> bool {
+        self.depth > bounds.depth
     }
 
     /// Begins a run over so many inputs, or the handling of a signal.
-    pub(crate) fn open(&self, inputs: Option<usize>, signals_allowed: usize) -> Push<'_, T> {
-        let most = self.most(inputs);
+    pub(crate) fn open(&self, bounds: &Bounds) -> Push<'_, T> {
+        let (most, signals_allowed) = (self.most(bounds), bounds.signals);
         let signals = &self.pipe.signals;
         if let Some(staged) = &self.staged {
             let left = most.min(self.pipe.buffer.borrow().room());

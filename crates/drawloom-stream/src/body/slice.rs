@@ -4,12 +4,15 @@ use std::any::Any;
 use std::cell::Ref;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::channels::{Bounds, Channels};
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::build::handle::Region;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Signal;
+use crate::machine::time::since;
+use crate::parameter::{Parameter, Parameters};
 
 /// What a body sees in a run: up to a vector of items, the node's state, and the parents that the items belong to.
 ///
@@ -18,6 +21,7 @@ pub struct Run<'a, I, S = ()> {
     items: &'a [I],
     state: &'a mut S,
     chain: &'a Chain,
+    parameters: &'a Parameters,
 }
 
 impl<'a, I, S> Run<'a, I, S> {
@@ -31,6 +35,14 @@ impl<'a, I, S> Run<'a, I, S> {
         self.state
     }
 
+    /// The value of a parameter of the stream, in this run of it.
+    ///
+    /// # Panics
+    /// When the parameter is of another stream. The run of this one fails then, with the name of the node.
+    pub fn parameter<T: 'static>(&self, parameter: Parameter<T>) -> &'a T {
+        self.parameters.get(parameter)
+    }
+
     /// The parent in a region to which all items of this run belong.
     ///
     /// # Panics
@@ -40,19 +52,24 @@ impl<'a, I, S> Run<'a, I, S> {
     }
 }
 
-type Code<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>) + Send + Sync;
+pub(crate) type Code<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>) + Send + Sync;
 type Handler<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>, &dyn Any) + Send + Sync;
 
 /// The handlers of signals, each with its tag.
 type Handlers<I, S, C> = Vec<(u64, Arc<Handler<I, S, C>>)>;
 
+/// Makes the state of a node, at the beginning of a run.
+pub(crate) type Init<S> = Arc<dyn Fn(&Parameters) -> S + Send + Sync>;
+
 /// What a node does besides its runs.
 pub(crate) struct Hooks<I, S, C: Channels> {
-    pub(crate) init: Arc<dyn Fn() -> S + Send + Sync>,
+    pub(crate) init: Init<S>,
     pub(crate) cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
     pub(crate) begin: Option<Arc<Code<I, S, C>>>,
     pub(crate) end: Option<Arc<Code<I, S, C>>>,
     pub(crate) handlers: Handlers<I, S, C>,
+    /// What the node does at boundaries of any region around it: of which region, and whether the parent begins.
+    pub(crate) boundaries: Vec<(u32, bool, Arc<Code<I, S, C>>)>,
 }
 
 /// A node with a function over a slice.
@@ -63,6 +80,7 @@ pub(crate) struct Slice<I, S, C: Channels, F> {
     hooks: Arc<Hooks<I, S, C>>,
     code: Arc<F>,
     signals: (usize, usize),
+    parameters: Parameters,
 }
 
 impl<I, S, C, F> Slice<I, S, C, F>
@@ -76,10 +94,11 @@ where
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
             ends: C::connect(&wires.outputs),
-            state: Some((hooks.init)()),
+            state: Some((hooks.init)(&wires.parameters)),
             hooks: Arc::clone(hooks),
             code: Arc::clone(code),
             signals: wires.signals,
+            parameters: wires.parameters.clone(),
         })
     }
 
@@ -92,9 +111,15 @@ where
     ) -> Result<(), Fault> {
         // The state is there until the run is over, and nothing is called after that.
         let Some(state) = &mut self.state else { return Ok(()) };
+        let clock = || chain.timed.then(Instant::now);
+        let start = clock();
         let mut push = C::open(&self.ends, bounds);
-        code(&mut Run { items, state, chain }, &mut push);
-        C::close(&self.ends, push, bounds)
+        let opened = since(start);
+        code(&mut Run { items, state, chain, parameters: &self.parameters }, &mut push);
+        let start = clock();
+        let closed = C::close(&self.ends, push, bounds);
+        chain.pushing.set(chain.pushing.get() + opened + since(start));
+        closed
     }
 }
 
@@ -107,7 +132,7 @@ where
 {
     fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
         let (pipe, code) = (Rc::clone(&self.inputs[input]), Arc::clone(&self.code));
-        let bounds = Bounds { inputs: Some(count), signals: self.signals.0 };
+        let bounds = Bounds { inputs: Some(count), signals: self.signals.0, depth: usize::MAX };
         self.call(&pipe.peek(count), &bounds, chain, |run, push| code(run, push))?;
         C::settle(&self.ends);
         Ok(Ran { done: count, stop: Stop::Done })
@@ -115,10 +140,10 @@ where
 
     fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
         let hooks = Arc::clone(&self.hooks);
-        let bounds = Bounds { inputs: None, signals: self.signals.1 };
-        let hook = match signal {
-            Signal::Begin { .. } => hooks.begin.as_ref(),
-            Signal::End { .. } => hooks.end.as_ref(),
+        let bounds = Bounds { inputs: None, signals: self.signals.1, depth: chain.depth() };
+        let (region, begins, hook) = match signal {
+            Signal::Begin { region, .. } => (*region, true, hooks.begin.as_ref()),
+            Signal::End { region, .. } => (*region, false, hooks.end.as_ref()),
             Signal::User { tag, value } => {
                 let Some((_, handler)) = hooks.handlers.iter().find(|(own, _)| own == tag) else { return Ok(false) };
                 self.call(&[], &bounds, chain, |run, push| handler(run, push, &**value))?;
@@ -126,10 +151,21 @@ where
                 return Ok(true);
             }
         };
-        let Some(hook) = hook else { return Ok(false) };
-        self.call(&[], &bounds, chain, |run, push| hook(run, push))?;
+        let own = chain.regions.last().is_some_and(|(own, _)| *own == region);
+        let any = hooks.boundaries.iter().filter(|(of, begin, _)| (*of, *begin) == (region, begins));
+        let called = hook.filter(|_| own).into_iter().chain(any.map(|(_, _, code)| code));
+        let mut codes = called.peekable();
+        if codes.peek().is_none() {
+            return Ok(false);
+        }
+        // One call for all of them: what they push and raise together is bounded.
+        self.call(&[], &bounds, chain, |run, push| codes.for_each(|code| code(run, push)))?;
         C::settle(&self.ends);
         Ok(true)
+    }
+
+    fn handles(&self, region: u32) -> bool {
+        self.hooks.boundaries.iter().any(|(of, ..)| *of == region)
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

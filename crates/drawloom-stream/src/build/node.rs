@@ -4,14 +4,16 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::handle::{Input, Output, Tag};
+use super::handle::{Input, Output, Region, Tag};
 use super::stream::Stream;
 use crate::body::Factory;
 use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
 use crate::body::fold::{Fold, Folding};
-use crate::body::lanes::Select;
-use crate::body::slice::{Hooks, Run, Slice};
+use crate::body::lanes::{Pick, Select, Split};
+use crate::body::slice::{Code, Hooks, Init, Run, Slice};
+use crate::body::sum::{Adding, Sum};
+use crate::parameter::Parameters;
 use crate::plan::Kind;
 
 /// A node whose channels and state are being described.
@@ -19,7 +21,7 @@ use crate::plan::Kind;
 pub struct NodeBuilder<'s, I, C: Channels = (), S = ()> {
     stream: &'s mut Stream,
     node: u32,
-    init: Arc<dyn Fn() -> S + Send + Sync>,
+    init: Init<S>,
     cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
     types: PhantomData<fn(I) -> C>,
 }
@@ -34,12 +36,12 @@ pub struct HandlingNode<'s, I, C: Channels, S> {
 
 impl<'s, I: 'static> NodeBuilder<'s, I> {
     pub(super) fn new(stream: &'s mut Stream, node: u32) -> Self {
-        Self { stream, node, init: Arc::new(|| ()), cleanup: None, types: PhantomData }
+        Self { stream, node, init: Arc::new(|_| ()), cleanup: None, types: PhantomData }
     }
 
     /// Maps every item.
     pub fn map<O: 'static>(self, code: impl Fn(&I) -> O + Send + Sync + 'static) -> Output<O> {
-        self.channel::<O>("out", 1).each(move |item, out| out.push(code(item)))
+        self.filter_map(move |item| Some(code(item)))
     }
 
     /// Keeps some of the items.
@@ -52,11 +54,23 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
 
     /// Maps items, and keeps some of them.
     pub fn filter_map<O: 'static>(self, code: impl Fn(&I) -> Option<O> + Send + Sync + 'static) -> Output<O> {
-        self.channel::<O>("out", 1).each(move |item, out| {
-            if let Some(item) = code(item) {
+        let code = Arc::new(code);
+        let each = Arc::clone(&code);
+        let Self { stream, node, .. } = self;
+        let output = NodeBuilder::new(stream, node).channel::<O>("out", 1).each(move |item, out| {
+            if let Some(item) = each(item) {
                 out.push(item);
             }
-        })
+        });
+        // A node that pushes over a back edge must look how much room there is; others need not.
+        if let Some(each) = stream.description.nodes[node as usize].factory.take() {
+            let picks: Factory = Arc::new(move |wires| match wires.outputs[0].back {
+                true => each(wires),
+                false => Pick::make(&code, wires),
+            });
+            stream.finish(node, picks);
+        }
+        output
     }
 
     /// Maps plain items, and keeps those whose flag is set. The code is run for a whole vector without a branch, so that it
@@ -70,6 +84,35 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
         self.stream.description.nodes[self.node as usize].kind = Kind::Select;
         self.stream.finish(self.node, Arc::new(move |wires| Select::make(&code, wires)));
+        Output::new(self.stream.id, channel)
+    }
+
+    /// Maps plain items, and sends each to one of two channels: to `accept` if its flag is set, and to `reject` if it is not.
+    /// Wide instructions are used as in [`NodeBuilder::select`].
+    pub fn split<O>(self, code: impl Fn(I) -> (O, bool) + Send + Sync + 'static) -> (Output<O>, Output<O>)
+    where
+        I: Copy,
+        O: Copy + Default + 'static,
+    {
+        let code = Arc::new(code);
+        let [accept, reject] =
+            ["accept", "reject"].map(|name| self.stream.add_channel::<O>(self.node, name.to_owned(), Some(1), false));
+        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        self.stream.finish(self.node, Arc::new(move |wires| Split::make(&code, wires)));
+        (Output::new(self.stream.id, accept), Output::new(self.stream.id, reject))
+    }
+
+    /// As [`NodeBuilder::select`], with code that is made with the parameters of the run, once for each copy of the stream.
+    pub fn select_with<O, F>(self, make: impl Fn(&Parameters) -> F + Send + Sync + 'static) -> Output<O>
+    where
+        I: Copy,
+        O: Copy + Default + 'static,
+        F: Fn(I) -> (O, bool) + 'static,
+    {
+        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
+        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        let factory: Factory = Arc::new(move |wires| Select::make(&Arc::new(make(&wires.parameters)), wires));
+        self.stream.finish(self.node, factory);
         Output::new(self.stream.id, channel)
     }
 
@@ -104,11 +147,33 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         self.stream.finish(self.node, Arc::new(move |wires| Fold::make(&code, wires)));
         Output::new(self.stream.id, channel)
     }
+
+    /// Adds up a number of each element of each parent, and makes an item of how many elements there were and of the sum,
+    /// which leaves the region: one for each parent, as [`NodeBuilder::aggregate`] does, and faster where parents have few
+    /// elements. A sum that is too large for 64 bits wraps around.
+    pub fn aggregate_sum<O: 'static>(
+        self,
+        value: impl Fn(&I) -> u64 + Send + Sync + 'static,
+        finish: impl Fn(u64, u64) -> O + Send + Sync + 'static,
+    ) -> Output<O> {
+        let code = Arc::new(Adding { value, finish });
+        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), true);
+        self.stream.finish(self.node, Arc::new(move |wires| Sum::make(&code, wires)));
+        Output::new(self.stream.id, channel)
+    }
 }
 
 impl<'s, I: 'static, C: Channels> NodeBuilder<'s, I, C> {
     /// A state, made at the beginning of a run, for each copy of the stream.
     pub fn state<S: 'static>(self, init: impl Fn() -> S + Send + Sync + 'static) -> NodeBuilder<'s, I, C, S> {
+        self.state_with(move |_| init())
+    }
+
+    /// As [`NodeBuilder::state`], made with the parameters of the run.
+    pub fn state_with<S: 'static>(
+        self,
+        init: impl Fn(&Parameters) -> S + Send + Sync + 'static,
+    ) -> NodeBuilder<'s, I, C, S> {
         NodeBuilder { stream: self.stream, node: self.node, init: Arc::new(init), cleanup: None, types: PhantomData }
     }
 }
@@ -173,7 +238,7 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
 
     fn handling(self) -> HandlingNode<'s, I, C, S> {
         let Self { stream, node, init, cleanup, types: _ } = self;
-        let hooks = Hooks { init, cleanup, begin: None, end: None, handlers: Vec::new() };
+        let hooks = Hooks { init, cleanup, begin: None, end: None, handlers: Vec::new(), boundaries: Vec::new() };
         HandlingNode { stream, node, hooks }
     }
 
@@ -191,6 +256,25 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
         self.handling().end(code)
+    }
+
+    /// What the node does at the begin of each parent of any region around it, before anything that belongs to the parent.
+    ///
+    /// Boundaries are always forwarded too: those behind the node count by them which parents are under way. Items can be pushed
+    /// only where they belong to a parent that is under way: at a boundary of an outer region, to a channel that leads there.
+    pub fn on_begin<P, F>(self, region: Region<P>, code: F) -> HandlingNode<'s, I, C, S>
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.handling().on_begin(region, code)
+    }
+
+    /// What the node does at the end of each parent of any region around it: see [`NodeBuilder::on_begin`].
+    pub fn on_end<P, F>(self, region: Region<P>, code: F) -> HandlingNode<'s, I, C, S>
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.handling().on_end(region, code)
     }
 
     /// What the node does with signals of a kind, instead of forwarding them.
@@ -238,6 +322,30 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
         self.hooks.end = Some(Arc::new(code));
+        self
+    }
+
+    /// See [`NodeBuilder::on_begin`].
+    pub fn on_begin<P, F>(self, region: Region<P>, code: F) -> Self
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.on_boundary(region, true, Arc::new(code))
+    }
+
+    /// See [`NodeBuilder::on_end`].
+    pub fn on_end<P, F>(self, region: Region<P>, code: F) -> Self
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.on_boundary(region, false, Arc::new(code))
+    }
+
+    fn on_boundary<P>(mut self, region: Region<P>, begins: bool, code: Arc<Code<I, S, C>>) -> Self {
+        if !self.stream.is_foreign(region.stream, "a region") {
+            self.stream.description.nodes[self.node as usize].handles.push(region.region);
+            self.hooks.boundaries.push((region.region, begins, code));
+        }
         self
     }
 

@@ -15,6 +15,7 @@ use crate::body::expand::Enumerate;
 use crate::error::{Code, Diagnostic, Error, Result};
 use crate::machine::parents::Parents;
 use crate::machine::pipe::Pipe;
+use crate::parameter::Parameter;
 use crate::plan::check::{Wanted, check};
 use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead};
 use crate::report::Report;
@@ -52,8 +53,8 @@ impl std::fmt::Debug for Stream {
     }
 }
 
-/// A number that no other stream or signal has.
-fn unique() -> u64 {
+/// A number that no other stream, signal or place has.
+pub(crate) fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     // Relaxed: only that no two are equal counts.
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -107,8 +108,9 @@ impl Stream {
     }
 
     /// Whether vectors may reach over the boundaries of regions, at nodes that do not look at parents: those made by
-    /// [`NodeBuilder::select`] and [`NodeBuilder::aggregate`], and sinks. They may, unless it is said. The user's signals
-    /// always end a vector.
+    /// [`NodeBuilder::select`], [`NodeBuilder::map`], [`NodeBuilder::filter`], [`NodeBuilder::filter_map`],
+    /// [`NodeBuilder::aggregate`] and [`NodeBuilder::aggregate_sum`], and sinks. They may, unless it is said. The user's
+    /// signals always end a vector.
     #[must_use]
     pub fn span_regions(mut self, spans: bool) -> Self {
         self.spans = spans;
@@ -123,16 +125,17 @@ impl Stream {
     /// A node that items come from.
     pub fn source<T: 'static>(&mut self, name: impl Into<String>, source: Source<T>) -> Output<T> {
         let kind = Kind::Source { in_chunks: source.in_chunks };
+        let around = source.around.clone();
         let open: OpenSource =
-            Arc::new(move |opening: &Opening| Arc::new((source.open)(opening)) as Arc<dyn Any + Send + Sync>);
+            Arc::new(move |opening: &Opening<'_>| Arc::new((source.open)(opening)) as Arc<dyn Any + Send + Sync>);
         let factory: Factory = Arc::new(|wires| {
-            let shared = wires.shared.and_then(|shared| shared.downcast_ref::<Arc<dyn Shared<T>>>());
+            let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<Arc<dyn Shared<T>>>());
             let shared = shared.expect("a source is opened before it is copied");
-            SourceEnd::make(Arc::clone(shared).feed(), wires)
+            SourceEnd::make(Arc::clone(shared).feed(wires.given), wires)
         });
         let node = self.add_node(name.into(), kind, Vec::<Output<T>>::new());
         let node_of = &mut self.description.nodes[node as usize];
-        (node_of.factory, node_of.open) = (Some(factory), Some(open));
+        (node_of.factory, node_of.open, node_of.around) = (Some(factory), Some(open), around);
         let channel = self.add_channel::<T>(node, "out".to_owned(), None, false);
         Output::new(self.id, channel)
     }
@@ -141,9 +144,9 @@ impl Stream {
     pub fn sink<T: 'static>(&mut self, name: impl Into<String>, from: impl IntoInputs<T>, sink: Sink<T>) {
         let node = self.add_node(name.into(), Kind::Sink, from.into_inputs());
         let node_of = &mut self.description.nodes[node as usize];
-        node_of.settle = sink.settle;
+        (node_of.settle, node_of.around) = (sink.settle, sink.around);
         let open = sink.open;
-        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(wires.chunk), wires)));
+        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(&wires.chunk), wires)));
     }
 
     /// A sink that keeps everything in memory.
@@ -227,6 +230,17 @@ impl Stream {
         Tag::new(unique())
     }
 
+    /// A value that all nodes may read, and that each run may set: see [`Settings::set`](crate::Settings::set). The name is for
+    /// messages.
+    ///
+    /// One that every node reads is a parameter of the whole stream; one that a function gives to all nodes that it describes is
+    /// a parameter of a module; one that a single node reads is its own.
+    pub fn parameter<T: Send + Sync + 'static>(&mut self, name: impl Into<String>, value: T) -> Parameter<T> {
+        let number = self.description.parameters.len() as u32;
+        self.description.parameters.push((name.into(), Arc::new(value)));
+        Parameter::new(self.id, number)
+    }
+
     /// Checks the description, and makes a plan of it that can be run many times.
     ///
     /// # Errors
@@ -247,7 +261,7 @@ impl Stream {
         self.plan()?.run(loom)
     }
 
-    fn is_foreign(&mut self, stream: u64, what: &str) -> bool {
+    pub(super) fn is_foreign(&mut self, stream: u64, what: &str) -> bool {
         if stream != self.id {
             let message = format!("{what} of another stream is used in stream `{}`", self.name);
             self.mistakes.push(Diagnostic::new(Code::Foreign, message));
@@ -267,6 +281,8 @@ impl Stream {
             factory: None,
             open: None,
             settle: None,
+            around: None,
+            handles: Vec::new(),
         });
         for output in from {
             if !self.is_foreign(output.stream, "a channel") {

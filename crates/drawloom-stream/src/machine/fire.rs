@@ -2,13 +2,14 @@
 //!
 //! A firing is a series of steps: a run over up to a vector of items, or the handling of one signal. Before each step, no
 //! child is active, so every channel has room for all that the step may push and raise. After it, every child whose queue
-//! became full is activated, and then the firing ends.
+//! became full is activated, and then the firing ends. A step may be a run over several vectors, which counts as so many runs.
 
 use std::sync::atomic::Ordering;
 
 use super::Machine;
 use super::signal::Signal;
 use super::status::{State, Wait};
+use super::time::since;
 use crate::body::{Fault, Stop};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Kind;
@@ -42,6 +43,7 @@ impl Machine<'_> {
         {
             // An item may go around in a loop for ever, so this is asked before each step.
             self.go_on()?;
+            self.share(node);
             match self.next_step(node) {
                 Step::Run { at, count } => self.run(node, at, count)?,
                 Step::Span => self.span(node)?,
@@ -58,7 +60,7 @@ impl Machine<'_> {
     }
 
     /// Ends the run if somebody wishes it.
-    fn go_on(&self) -> Result<()> {
+    pub(super) fn go_on(&self) -> Result<()> {
         // Relaxed: it is only a wish, and nothing is published with it.
         if self.outside.stop.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Cancelled, "the run was cancelled"));
@@ -72,9 +74,11 @@ impl Machine<'_> {
         while self.nodes[node as usize].status.active_children == 0 {
             self.go_on()?;
             let room = self.edges[output as usize].pipe.room();
+            let start = self.clock();
             let source = &mut self.nodes[node as usize];
             let ran = source.body.run(0, room, &source.chain).map_err(|fault| self.fault(node, fault))?;
             let source = &mut self.nodes[node as usize];
+            source.counts.body += since(start);
             source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
             // Relaxed: it is only to be looked at.
@@ -90,13 +94,14 @@ impl Machine<'_> {
                     self.nodes[node as usize].counts.flushes += 1;
                     self.flush_children(node, WHOLE);
                 }
+                Stop::Outside(until) => {
+                    self.look_at_children(node);
+                    self.block_outside(node, until);
+                    return Ok(());
+                }
                 _ => self.look_at_children(node),
             }
-            if ran.done == 0 {
-                // A live source had nothing for a while: others have their turn, or the run may be cancelled.
-                self.activate(node);
-                return Ok(());
-            }
+            self.flush_if_wished();
         }
         Ok(())
     }
@@ -109,6 +114,7 @@ impl Machine<'_> {
         if self.nodes[node as usize].spans && self.is_at_boundary(node) {
             return Step::Span;
         }
+        let vectors = self.vectors(node);
         let flushing = self.is_flushing(node);
         let headed = self.headed_by(node);
         let draining = self.nodes[node as usize].status.draining;
@@ -120,9 +126,9 @@ impl Machine<'_> {
             // What comes around may fill a vector later, so it waits for that until nothing else can be done.
             let whole_vectors = edge.back || !(flushing || draining);
             let count = match credit {
-                Some(credit) => credit.min(this.width),
-                None if whole_vectors && waiting < this.width => 0,
-                None => waiting.min(this.width),
+                Some(credit) => credit.min(this.width.saturating_mul(vectors)),
+                None if whole_vectors => (waiting / this.width).min(vectors) * this.width,
+                None => waiting.min(this.width.saturating_mul(vectors)),
             };
             let (back, entering) = (edge.back, headed.filter(|_| !edge.back));
             if count > 0 {
@@ -149,6 +155,18 @@ impl Machine<'_> {
         if held { Step::Hold } else { Step::Rest }
     }
 
+    /// How many vectors a node may take at once: more than one where it does not matter to it where vectors end, and there is
+    /// room for all that they may become. So no child can become full between two of them, and nothing else changes than that
+    /// the machine is asked less often.
+    pub(super) fn vectors(&self, node: u32) -> usize {
+        let this = &self.nodes[node as usize];
+        if !this.seamless {
+            return 1;
+        }
+        let edges = this.outputs.iter().map(|edge| &self.edges[*edge as usize]);
+        edges.map(|edge| edge.pipe.room() / edge.need.max(1)).min().unwrap_or(usize::MAX).max(1)
+    }
+
     /// The head of a loop runs what waits at its own back edges, and then lets its loop become empty.
     fn rest_of_loop(&self, node: u32) -> Step {
         let this = &self.nodes[node as usize];
@@ -167,7 +185,7 @@ impl Machine<'_> {
         let inputs = &self.nodes[node as usize].inputs;
         let first = |edge: u32| {
             let signals = self.edges[edge as usize].pipe.signals().borrow();
-            signals.first().and_then(|signal| signal.boundary()).filter(|_| signals.credit() == Some(0))
+            signals.first_boundary().filter(|_| signals.credit() == Some(0))
         };
         let Some(boundary) = first(inputs[at].edge) else { return true };
         let mut others = inputs.iter().filter(|one| !self.edges[one.edge as usize].back);
@@ -176,15 +194,18 @@ impl Machine<'_> {
 
     /// A run over items of an edge.
     fn run(&mut self, node: u32, at: usize, count: usize) -> Result<()> {
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let one = this.inputs[at];
         let ran = match this.body.run(one.input, count, &this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(node, fault)),
         };
+        this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
         if this.interrupted.is_none() {
-            this.counts.runs += 1;
-            this.counts.full_runs += u64::from(count == this.width);
+            this.counts.runs += count.div_ceil(this.width) as u64;
+            this.counts.full_runs += (count / this.width) as u64;
         }
         this.interrupted = (ran.stop != Stop::Done).then_some((at, count - ran.done));
         this.counts.inputs += ran.done as u64;
@@ -194,6 +215,9 @@ impl Machine<'_> {
             && let Some(cycle) = self.headed_by(node)
         {
             self.enter(cycle, ran.done);
+        }
+        if let Stop::Outside(until) = ran.stop {
+            self.block_outside(node, until);
         }
         if ran.stop == Stop::Parents {
             // Parents become free when those that are under way come to their end.
@@ -252,7 +276,7 @@ impl Machine<'_> {
             self.see(node, region, Some(parent));
             self.forward(node, &signal, Some(region))?;
         }
-        if own {
+        if own || self.nodes[node as usize].body.handles(region) {
             self.call(node, &signal)?;
         }
         if !begins {
@@ -270,12 +294,16 @@ impl Machine<'_> {
     }
 
     fn call(&mut self, node: u32, signal: &Signal) -> Result<bool> {
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
-        this.body.handle(signal, &this.chain).map_err(|fault| self.fault(node, fault))
+        let handled = this.body.handle(signal, &this.chain);
+        this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
+        handled.map_err(|fault| self.fault(node, fault))
     }
 
     /// A node sees another parent from now on.
-    pub(super) fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
+    fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
         for (own, place) in &mut self.nodes[node as usize].chain.regions {
             if *own == region {
                 *place = parent;
@@ -283,13 +311,18 @@ impl Machine<'_> {
         }
     }
 
-    /// A node is done with a parent. When many places are free, the head of the region goes on.
-    pub(super) fn release(&mut self, node: u32, region: u32, parent: u32) {
+    /// A node is done with a parent.
+    fn release(&mut self, node: u32, region: u32, parent: u32) {
         let open = &self.regions[region as usize];
-        if !open.ends[node as usize] {
-            return;
+        if open.ends[node as usize] {
+            open.parents.release(parent);
+            self.look_after_parents(region);
         }
-        open.parents.release(parent);
+    }
+
+    /// When many places for parents are free, the head of the region goes on.
+    pub(super) fn look_after_parents(&mut self, region: u32) {
+        let open = &self.regions[region as usize];
         let head = open.head;
         // Half of the places, so that the head does not come back for each of them.
         if 2 * open.parents.free() >= open.parents.capacity()
@@ -346,6 +379,10 @@ impl Machine<'_> {
             Fault::Items { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
+            ),
+            Fault::Orphan { channel: at } => Error::new(
+                ErrorKind::Exceeded,
+                format!("an item was pushed to {} while no parent of its region is under way", channel(at)),
             ),
             Fault::Signals { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,

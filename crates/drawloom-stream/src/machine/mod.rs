@@ -7,52 +7,89 @@
 //! | [`fire`] | one node consumes what waits for it |
 //! | [`span`] | a run that reaches over boundaries of regions |
 //! | [`cycle`] | loops: who may enter, and how they become empty |
+//! | [`dry`] | copies that have nothing to do take from others |
+//! | [`outside`] | nodes that wait for somebody outside of the stream |
 //! | [`settle`] | the end of a run: nothing is left anywhere |
+//! | [`time`] | how long nodes take |
 //! | [`pipe`], [`signal`], [`parents`] | queues, the signals in them, the parents of regions |
 //!
 //! The protocol is in the README of the crate. A copy belongs to one thread, so there are no atomics in it.
 
 pub(crate) mod cycle;
+pub(crate) mod dry;
 pub(crate) mod fire;
+pub(crate) mod outside;
 pub(crate) mod parents;
 pub(crate) mod pipe;
 pub(crate) mod settle;
 pub(crate) mod signal;
 pub(crate) mod span;
 pub(crate) mod status;
+pub(crate) mod time;
 
 use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Instant;
 
 use self::cycle::Cycle;
+use self::dry::Dry;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
-use self::signal::Signal;
 use self::status::Status;
-use crate::body::{Body, Chain, Mark, Wire, Wires};
+use crate::bell::Bell;
+use crate::body::{Body, Chain, Wire, Wires};
+use crate::given::Given;
+use crate::parameter::Parameters;
 use crate::plan::check::Layout;
 use crate::plan::{Description, Kind};
 use crate::report::Counts;
+use crate::settings::Settings;
+use crate::trace::Firings;
 
 /// No flush is under way.
 pub(crate) const NO_FLUSH: u32 = u32::MAX;
 
 /// What a run shares with those who look at it.
-#[derive(Default)]
 pub(crate) struct Outside {
     /// Somebody wishes it to end.
     pub(crate) stop: AtomicBool,
     /// How many items the sources have given.
     pub(crate) given: AtomicU64,
+    /// How often somebody wished that all items that are under way come to their end.
+    pub(crate) flushes: AtomicU64,
+    /// Whether time is measured.
+    pub(crate) timed: bool,
+    /// How many firings of each copy are kept, and what their times are counted from.
+    pub(crate) traced: usize,
+    pub(crate) began: Instant,
+    /// The copies that have nothing to do.
+    pub(crate) dry: Dry,
+    /// Rings when somebody outside has done something that a node may wait for.
+    pub(crate) bell: Arc<Bell>,
+}
+
+impl Outside {
+    pub(crate) fn new(workers: usize, settings: &Settings) -> Self {
+        Self {
+            stop: AtomicBool::new(false),
+            given: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
+            timed: settings.timed,
+            traced: settings.traced,
+            began: Instant::now(),
+            dry: Dry::new(workers),
+            bell: Arc::default(),
+        }
+    }
 }
 
 /// A copy of a stream.
 pub(crate) struct Machine<'p> {
     pub(crate) description: &'p Description,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node<'p>>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) cycles: Vec<Cycle>,
     pub(crate) regions: Vec<OpenRegion>,
@@ -63,15 +100,24 @@ pub(crate) struct Machine<'p> {
     /// The node that runs, for messages.
     pub(crate) current: Rc<Cell<u32>>,
     pub(crate) trips: u64,
+    pub(crate) firings: Firings,
+    /// How many nodes wait for somebody outside, and up to which ring they have heard.
+    pub(crate) waiting: u32,
+    pub(crate) heard: u64,
+    /// How many wishes to flush were seen.
+    pub(crate) flushes: u64,
     /// What others may know of the run, and wish.
     pub(crate) outside: &'p Outside,
-    /// Space for the boundaries of a run.
-    pub(crate) marks: (Vec<Mark>, Vec<Signal>),
+    /// Space for what a run says of its boundaries.
+    pub(crate) pushed: Vec<usize>,
+    /// Space for the search for a boundary: nodes to look at, and those that were looked at.
+    pub(crate) upstream: Vec<u32>,
+    pub(crate) seen: Vec<bool>,
 }
 
 /// A node of a copy.
-pub(crate) struct Node {
-    pub(crate) body: Box<dyn Body>,
+pub(crate) struct Node<'p> {
+    pub(crate) body: Box<dyn Body + 'p>,
     pub(crate) kind: Kind,
     pub(crate) status: Status,
     pub(crate) width: usize,
@@ -85,8 +131,12 @@ pub(crate) struct Node {
     pub(crate) cycle: Option<u32>,
     /// Whether its vectors may reach over boundaries.
     pub(crate) spans: bool,
+    /// Whether it may take several vectors at once.
+    pub(crate) seamless: bool,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
     pub(crate) interrupted: Option<(usize, usize)>,
+    /// The source that leads to it.
+    pub(crate) source: Option<u32>,
     pub(crate) counts: Counts,
 }
 
@@ -114,6 +164,9 @@ pub(crate) struct Edge {
     pub(crate) counted: bool,
     /// Whether its consumer waits for a boundary that has to come over it.
     pub(crate) starved: bool,
+    /// Since when it keeps its producer from firing, and how many nanoseconds it did before.
+    pub(crate) since: Option<Instant>,
+    pub(crate) blocked: u64,
 }
 
 /// A region of a copy.
@@ -130,7 +183,8 @@ impl<'p> Machine<'p> {
         description: &'p Description,
         stream: u64,
         plan: &Layout,
-        shared: &[Option<Arc<dyn Any + Send + Sync>>],
+        (shared, parameters): (&[Option<Arc<dyn Any + Send + Sync>>], &Parameters),
+        given: &'p Given<'p>,
         current: &Rc<Cell<u32>>,
         outside: &'p Outside,
     ) -> Self {
@@ -148,6 +202,7 @@ impl<'p> Machine<'p> {
                     pipe: Rc::clone(&edge.pipe),
                     most: channel.most.unwrap_or(usize::MAX),
                     at_signal: channel.at_signal,
+                    depth: edge.regions.len(),
                     back: edge.back,
                     own: edge.back && edge.to == number,
                 }
@@ -155,10 +210,13 @@ impl<'p> Machine<'p> {
             let wires = Wires {
                 inputs: node.inputs.iter().map(|edge| Rc::clone(&edges[*edge as usize].pipe)).collect(),
                 outputs: node.channels.iter().zip(&outputs).map(wire).collect(),
-                parents: &parents,
+                parents: Rc::clone(&parents),
                 signals: node.signals,
-                chunk: &chunk,
-                shared: shared[number as usize].as_ref(),
+                chunk: Rc::clone(&chunk),
+                bell: Arc::clone(&outside.bell),
+                shared: shared[number as usize].clone(),
+                parameters: parameters.clone(),
+                given,
             };
             let factory = node.factory.as_ref().expect("a description that was checked says what its nodes run");
             let mut inputs: Vec<In> = node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
@@ -170,16 +228,24 @@ impl<'p> Machine<'p> {
             let alone = node.inputs.len() == 1 && outputs.len() <= 1 && cycle.is_none();
             nodes.push(Node {
                 spans: plan.spans && alone && body.can_span(),
+                seamless: cycle.is_none() && body.is_seamless(),
                 body,
                 kind: node.kind,
                 status: Status::default(),
                 width: node.width,
                 number: plan.places.node_number(number),
-                chain: Chain { regions, parents: Rc::clone(&parents), stream },
+                chain: Chain {
+                    regions,
+                    parents: Rc::clone(&parents),
+                    stream,
+                    timed: outside.timed,
+                    pushing: Cell::new(0),
+                },
                 inputs,
                 outputs,
                 cycle,
                 interrupted: None,
+                source: inputs_from_source(description, number),
                 counts: Counts::default(),
             });
         }
@@ -188,7 +254,7 @@ impl<'p> Machine<'p> {
                 let edge = &edges[*edge as usize];
                 !edge.back && edge.regions.contains(&region)
             };
-            let inside = |node: &Node| node.chain.regions.iter().any(|(own, _)| *own == region);
+            let inside = |node: &Node<'_>| node.chain.regions.iter().any(|(own, _)| *own == region);
             let ends = nodes.iter().map(|node| inside(node) && !node.outputs.iter().any(stays)).collect();
             OpenRegion { head: head.node, parents: Rc::clone(&parents[region as usize]), ends }
         });
@@ -205,10 +271,22 @@ impl<'p> Machine<'p> {
             starving: 0,
             current,
             trips: 0,
+            firings: Firings::default(),
+            waiting: 0,
+            heard: outside.bell.heard(),
+            flushes: 0,
             outside,
-            marks: Default::default(),
+            pushed: Vec::new(),
+            upstream: Vec::with_capacity(description.edges.len()),
+            seen: Vec::new(),
         }
     }
+}
+
+/// The first source that leads to a node.
+fn inputs_from_source(description: &Description, node: u32) -> Option<u32> {
+    let from = description.nodes[node as usize].inputs.iter().map(|edge| description.from(*edge));
+    from.into_iter().find(|from| matches!(description.nodes[*from as usize].kind, Kind::Source { .. }))
 }
 
 fn edges(description: &Description, plan: &Layout) -> Vec<Edge> {
@@ -223,6 +301,8 @@ fn edges(description: &Description, plan: &Layout) -> Vec<Edge> {
         flush: NO_FLUSH,
         counted: false,
         starved: false,
+        since: None,
+        blocked: 0,
     };
     (0_u32..).zip(&description.edges).zip(&plan.sizes).map(make).collect()
 }

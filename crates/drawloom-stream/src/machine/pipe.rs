@@ -9,6 +9,7 @@ use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 
 use super::signal::Signals;
+use crate::wide::SLACK;
 
 /// The items of an edge.
 pub(crate) struct Buffer<T> {
@@ -21,7 +22,8 @@ pub(crate) struct Buffer<T> {
 
 impl<T> Buffer<T> {
     fn new(capacity: usize) -> Self {
-        Self { items: Vec::with_capacity(capacity), consumed: 0, capacity, high_water: 0 }
+        // What writes whole registers writes beyond what it pushes.
+        Self { items: Vec::with_capacity(capacity + SLACK), consumed: 0, capacity, high_water: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -14,9 +14,17 @@ impl Machine<'_> {
                 self.activate(node);
             }
         }
-        while let Some(node) = self.next() {
-            self.trips += 1;
-            self.fire(node)?;
+        loop {
+            while let Some(node) = self.next() {
+                self.trips += 1;
+                let start = self.clock();
+                self.fire(node)?;
+                self.note_firing(node, start);
+                self.listen();
+            }
+            if !self.wait_outside()? && !self.take_from_others()? {
+                break;
+            }
         }
         self.check_empty()?;
         for node in 0..self.nodes.len() as u32 {
@@ -59,6 +67,7 @@ impl Machine<'_> {
     /// How full the queues were.
     pub(crate) fn edge_counts(&self) -> Vec<EdgeCounts> {
         let counts = |edge: &super::Edge| EdgeCounts {
+            blocked: edge.blocked,
             high_water: edge.pipe.high_water(),
             signals_high_water: edge.pipe.signals().borrow().high_water(),
         };

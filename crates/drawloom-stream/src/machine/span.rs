@@ -5,89 +5,107 @@
 //! boundary. There the boundary stands on the next edge. So the boundaries themselves say which lane belongs to which parent,
 //! and what is folded is folded segment by segment.
 
+use std::rc::Rc;
+
 use super::Machine;
-use super::signal::Signal;
-use crate::body::Mark;
-use crate::error::{Error, ErrorKind, Result};
+use super::signal::{Signals, Slot};
+use super::time::since;
+use crate::error::Result;
 
 impl Machine<'_> {
     /// Whether the next signal at the only edge into a node is a boundary.
     pub(super) fn is_at_boundary(&self, node: u32) -> bool {
         let edge = &self.edges[self.nodes[node as usize].inputs[0].edge as usize];
-        edge.pipe.signals().borrow().first().is_some_and(|signal| signal.boundary().is_some())
+        edge.pipe.signals().borrow().is_at_boundary()
     }
 
     /// Runs over up to a vector of items, and all boundaries among them for which there is room.
     pub(super) fn span(&mut self, node: u32) -> Result<()> {
-        let (mut marks, mut signals) = std::mem::take(&mut self.marks);
-        marks.clear();
-        signals.clear();
-        let count = self.reach(node, &mut marks, &mut signals);
+        let one = self.nodes[node as usize].inputs[0];
+        let pipe = Rc::clone(&self.edges[one.edge as usize].pipe);
+        let signals = pipe.signals().borrow();
+        let (count, boundaries) = self.reach(node, &signals, pipe.len());
+        let mut pushed = std::mem::take(&mut self.pushed);
+        let start = self.clock();
         let this = &mut self.nodes[node as usize];
-        let one = this.inputs[0];
-        let output = this.outputs.first().copied();
-        let before = output.map_or(0, |edge| self.edges[edge as usize].pipe.len());
+        let own = this.chain.regions.last().map(|(region, _)| *region);
+        let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
+        let before = output.map_or(0, |edge| edge.pipe.len());
+        let stays =
+            |slot: &Slot| output.is_some_and(|edge| slot.region().is_some_and(|region| edge.regions.contains(&region)));
+        let (slots, mixed) = (&signals.waiting()[..boundaries], signals.is_mixed());
+        let go_on = mixed || slots.first().is_some_and(stays);
+        let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
         if let Err(fault) = this.body.span(one.input, count, &mut marks) {
             return Err(self.fault(node, fault));
         }
-        this.counts.runs += u64::from(count > 0);
-        this.counts.full_runs += u64::from(count == this.width);
+        this.counts.body += since(start);
+        this.counts.runs += count.div_ceil(this.width) as u64;
+        this.counts.full_runs += (count / this.width) as u64;
         this.counts.inputs += count as u64;
-        this.counts.signals += marks.len() as u64;
-        self.edges[one.edge as usize].pipe.consume_with(count, marks.len());
-        if let Some(number) = output {
-            let edge = &self.edges[number as usize];
+        this.counts.signals += Slot::signals(slots, mixed);
+        if let Some(edge) = output.filter(|_| go_on) {
+            let both = pushed.iter().map(|pushed| before + pushed).zip(slots.iter().copied());
             let mut onward = edge.pipe.signals().borrow_mut();
-            for (mark, signal) in marks.iter().zip(&signals) {
-                let stays = signal.boundary().is_some_and(|(region, ..)| edge.regions.contains(&region));
-                if stays && !onward.push(before + mark.pushed, signal.clone()) {
-                    let name = self.description.edge_name(number);
-                    return Err(Error::new(ErrorKind::Internal, format!("{name} has no room for a signal")));
-                }
+            if mixed {
+                onward.make_space(slots.iter().filter(|slot| stays(slot)).count());
+                onward.follow(true, both.filter(|(_, slot)| stays(slot)));
+            } else {
+                onward.make_space(boundaries);
+                onward.follow(false, both);
             }
         }
-        for (region, parent, begins) in signals.iter().filter_map(Signal::boundary) {
-            self.see(node, region, begins.then_some(parent));
-            if !begins {
-                self.release(node, region, parent);
+        // The node does not look at parents, so it need not know which of them it sees.
+        for same in slots.chunk_by(|a, b| !mixed || a.region() == b.region()) {
+            if let Some(region) = same[0].region()
+                && self.regions[region as usize].ends[node as usize]
+            {
+                self.regions[region as usize].parents.release_all(same);
+                self.look_after_parents(region);
             }
         }
-        self.marks = (marks, signals);
+        drop(signals);
+        pipe.consume_with(count, boundaries);
+        self.pushed = pushed;
         self.look_at_children(node);
         Ok(())
     }
 
-    /// How many items the next run takes, and the boundaries among them.
-    fn reach(&self, node: u32, marks: &mut Vec<Mark>, signals: &mut Vec<Signal>) -> usize {
+    /// How many items the next run takes, and how many boundaries.
+    fn reach(&self, node: u32, signals: &Signals, waiting: usize) -> (usize, usize) {
         let this = &self.nodes[node as usize];
+        let width = this.width.saturating_mul(self.vectors(node));
         let own = this.chain.regions.last().map(|(region, _)| *region);
-        let pipe = &self.edges[this.inputs[0].edge as usize].pipe;
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.
-        let mut room_for_signals = output.map_or(usize::MAX, |edge| edge.pipe.signals().borrow().room());
-        let mut room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
-        let mut reached = 0;
-        for (credit, signal) in pipe.signals().borrow().iter() {
-            let boundary = signal.boundary();
-            let Some((region, _, begins)) = boundary.filter(|_| reached + credit <= this.width) else {
-                return this.width.min(reached + credit);
+        let room_for_signals = output.map_or(usize::MAX, |edge| edge.pipe.signals().borrow().room());
+        let room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
+        let stays =
+            |slot: &Slot| output.is_some_and(|edge| slot.region().is_some_and(|region| edge.regions.contains(&region)));
+        let (slots, within) = (signals.waiting(), signals.within(width));
+        let taken = if !signals.is_mixed() {
+            within.min(if slots.first().is_some_and(stays) { room_for_signals } else { room_for_items })
+        } else {
+            let (mut signals, mut items) = (room_for_signals, room_for_items);
+            let has_room = |slot: &&Slot| {
+                let stays = stays(slot);
+                let pushes = !stays && slot.region() == own && slot.ends().is_some();
+                let has_room = slot.region().is_some() && !(stays && signals == 0) && !(pushes && items == 0);
+                signals -= usize::from(stays && has_room);
+                items -= usize::from(pushes && has_room);
+                has_room
             };
-            let stays = output.is_some_and(|edge| edge.regions.contains(&region));
-            let ends_own = !begins && Some(region) == own;
-            if (stays && room_for_signals == 0) || (ends_own && !stays && room_for_items == 0) {
-                return reached;
-            }
-            room_for_signals -= usize::from(stays);
-            room_for_items -= usize::from(ends_own && !stays);
-            reached += credit;
-            marks.push(Mark { at: reached, ends_own, pushed: 0 });
-            signals.push(signal.clone());
-        }
-        // What is behind the last boundary may fill the vector.
-        let waiting = pipe.len();
-        if waiting >= this.width || self.is_flushing(node) || this.status.draining {
-            return waiting.min(this.width);
-        }
-        reached
+            slots[..within].iter().take_while(has_room).count()
+        };
+        let reached = taken.checked_sub(1).map_or(0, |last| signals.credit_of(&slots[last]));
+        let count = match slots.get(taken) {
+            // The next boundary is behind the vector, or there is no room for it; a signal of the user's ends the vector.
+            Some(next) if taken < within && next.region().is_some() => reached,
+            Some(next) => width.min(signals.credit_of(next)),
+            // What is behind the last boundary may fill the vector.
+            None if self.is_flushing(node) || this.status.draining => waiting.min(width),
+            None => reached.max(waiting.min(width) / this.width * this.width),
+        };
+        (count, taken)
     }
 }

@@ -4,6 +4,9 @@
 //! leads into it is full, or a flush comes. Whoever changes one of these sees to it that a node that may fire now is on the
 //! stack.
 
+use std::time::Instant;
+
+use super::time::since;
 use super::{Machine, NO_FLUSH};
 
 /// What a node is doing.
@@ -27,6 +30,8 @@ pub(crate) enum Wait {
     Boundary,
     /// Its loop has to become empty, or less full.
     Loop,
+    /// Somebody outside of the stream; it is tried again at a time, if there is one.
+    Outside(Option<Instant>),
 }
 
 /// Whether a node may fire.
@@ -78,9 +83,10 @@ impl Machine<'_> {
     /// and two nodes would wait for each other.
     fn count(&mut self, node: u32) {
         for at in 0..self.nodes[node as usize].inputs.len() {
+            let now = self.clock();
             let edge = &mut self.edges[self.nodes[node as usize].inputs[at].edge as usize];
             if !edge.back && !edge.counted {
-                edge.counted = true;
+                (edge.counted, edge.since) = (true, now);
                 self.nodes[edge.from as usize].status.active_children += 1;
             }
         }
@@ -91,6 +97,7 @@ impl Machine<'_> {
         let edge = &mut self.edges[edge as usize];
         if edge.counted {
             edge.counted = false;
+            edge.blocked += since(edge.since.take());
             let from = edge.from;
             self.nodes[from as usize].status.active_children -= 1;
             self.schedule(from);
@@ -116,6 +123,7 @@ impl Machine<'_> {
         if let State::Blocked(wait) = status.state {
             status.state = State::Active;
             self.starving -= u32::from(wait == Wait::Boundary);
+            self.waiting -= u32::from(matches!(wait, Wait::Outside(_)));
             for at in 0..self.nodes[node as usize].inputs.len() {
                 self.edges[self.nodes[node as usize].inputs[at].edge as usize].starved = false;
             }
@@ -129,7 +137,7 @@ impl Machine<'_> {
     pub(crate) fn starve(&mut self, node: u32) {
         self.block(node, Wait::Boundary);
         self.starving += 1;
-        let mut upstream = Vec::new();
+        let mut upstream = std::mem::take(&mut self.upstream);
         for at in 0..self.nodes[node as usize].inputs.len() {
             let number = self.nodes[node as usize].inputs[at].edge;
             let edge = &mut self.edges[number as usize];
@@ -141,7 +149,9 @@ impl Machine<'_> {
         }
         // A boundary that is on its way is in a queue of one of those that lead here. A node with a signal loses no lanes when
         // it goes on: its vector is cut by the signal anyway.
-        let mut seen = vec![false; self.nodes.len()];
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.clear();
+        seen.resize(self.nodes.len(), false);
         while let Some(node) = upstream.pop() {
             if std::mem::replace(&mut seen[node as usize], true) {
                 continue;
@@ -158,6 +168,7 @@ impl Machine<'_> {
                 self.activate(node);
             }
         }
+        (self.upstream, self.seen) = (upstream, seen);
     }
 
     /// A flush comes to a node over one of its edges.

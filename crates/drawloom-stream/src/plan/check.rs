@@ -118,6 +118,15 @@ fn regions(of: &Description, places: &Places, found: &mut Vec<Diagnostic>) {
             found.push(Diagnostic::new(Code::Aggregate, message));
         }
     }
+    for (node, around) in of.nodes.iter().zip(&places.of_node) {
+        for region in node.handles.iter().filter(|region| !around.contains(region)) {
+            let message = format!(
+                "node `{}` handles boundaries of the region of node `{}`, which is not around it",
+                node.name, of.nodes[of.regions[*region as usize].node as usize].name
+            );
+            found.push(Diagnostic::new(Code::Handler, message));
+        }
+    }
     for node in &of.nodes {
         let mut forward = node.inputs.iter().filter(|edge| !of.is_back(**edge));
         let Some(first) = forward.next() else { continue };

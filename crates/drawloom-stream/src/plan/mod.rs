@@ -20,6 +20,7 @@ use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::bell::Around;
 use crate::body::Factory;
 use crate::machine::parents::AnyParents;
 use crate::machine::pipe::AnyPipe;
@@ -33,6 +34,8 @@ pub(crate) struct Description {
     pub(crate) channels: Vec<Channel>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) regions: Vec<RegionHead>,
+    /// What nodes may read, with the names and values of those that a run does not set.
+    pub(crate) parameters: Vec<(String, Arc<dyn Any + Send + Sync>)>,
 }
 
 /// A node. Its inputs come from nodes before it, except for back edges.
@@ -48,9 +51,12 @@ pub(crate) struct Node {
     pub(crate) factory: Option<Factory>,
     pub(crate) open: Option<OpenSource>,
     pub(crate) settle: Option<Settle>,
+    pub(crate) around: Option<Around>,
+    /// The regions at whose boundaries it does something.
+    pub(crate) handles: Vec<u32>,
 }
 
-pub(crate) type OpenSource = Arc<dyn Fn(&Opening) -> Arc<dyn Any + Send + Sync> + Send + Sync>;
+pub(crate) type OpenSource = Arc<dyn Fn(&Opening<'_>) -> Arc<dyn Any + Send + Sync> + Send + Sync>;
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,11 +8,12 @@ use super::Description;
 use super::loops::Loop;
 use super::regions::Places;
 use crate::error::{Code, Diagnostic};
+use crate::machine::signal::SIGNAL_BYTES;
 
 /// What a queue would hold, if memory allows it: so many bytes.
 const GOOD_BYTES: usize = 16 << 10;
-/// What a queue of signals would hold, if that is not too little: outside of regions, and inside, where there are two for each
-/// parent.
+/// What a queue of signals would hold, if that is not too little and memory allows it: outside of regions, and inside, where
+/// there is one for each parent and one more.
 const GOOD_SIGNALS: (usize, usize) = (64, 2048);
 
 /// How large the queue of an edge is, and when it counts as full.
@@ -46,7 +47,7 @@ pub(crate) fn sizes(
             wrong.push(Diagnostic::new(Code::Memory, message));
         }
     }
-    let mut sizes: Vec<(Size, usize)> = Vec::with_capacity(of.edges.len());
+    let mut sizes: Vec<(Size, (usize, usize))> = Vec::with_capacity(of.edges.len());
     for (number, edge) in (0_u32..).zip(&of.edges) {
         let channel = &of.channels[edge.channel as usize];
         let (up, down) = (&of.nodes[channel.node as usize], &of.nodes[edge.to as usize]);
@@ -78,9 +79,11 @@ pub(crate) fn sizes(
         let raised = up.signals.0.max(up.signals.1.saturating_add(1)).max(2);
         let inside = !places.of_edge[number as usize].is_empty();
         let good_signals = if inside { GOOD_SIGNALS.1 } else { GOOD_SIGNALS.0 };
-        let signals = scale.map_or(raised.max(good_signals), |scale| raised.saturating_mul(scale));
+        let good_signals = scale.map_or(raised.max(good_signals), |scale| raised.saturating_mul(scale));
+        least_bytes = least_bytes.saturating_add(raised.saturating_mul(SIGNAL_BYTES));
         let need = if edge.growth.is_some() { 0 } else { need };
-        sizes.push((Size { capacity: least, need, signals, signals_need: raised }, more));
+        let size = Size { capacity: least, need, signals: raised, signals_need: raised };
+        sizes.push((size, (more, good_signals - raised)));
     }
     if least_bytes > memory {
         let message = format!("the queues need at least {least_bytes} bytes in each copy, and may use {memory}");
@@ -89,11 +92,12 @@ pub(crate) fn sizes(
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    // What is left of the memory is shared evenly.
-    let share = (memory - least_bytes) / of.edges.len().max(1);
-    let with_more = |(edge, (size, more)): (&super::Edge, (Size, usize))| {
+    // What is left of the memory is shared evenly, among edges and between items and signals.
+    let share = (memory - least_bytes) / of.edges.len().max(1) / 2;
+    let with_more = |(edge, (size, (items, signals))): (&super::Edge, (Size, (usize, usize)))| {
         let item = of.channels[edge.channel as usize].item_bytes.max(1);
-        Size { capacity: size.capacity + more.min(share / item), ..size }
+        let signals = size.signals + signals.min(share / SIGNAL_BYTES);
+        Size { capacity: size.capacity + items.min(share / item), signals, ..size }
     };
     Ok(of.edges.iter().zip(sizes).map(with_more).collect())
 }

@@ -1,13 +1,28 @@
 //! Where items go.
+//!
+//! | file | concept |
+//! |---|---|
+//! | this one | sinks that take everything, or fail |
+//! | [`buffer`](self::buffer()) | a sink of fixed size, which waits for room |
+
+mod buffer;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Instant;
+
+pub use self::buffer::{Drain, buffer};
+use crate::bell::{Around, Asking, Bell};
+
+use crate::wide;
 
 /// A sink of items.
 pub struct Sink<T> {
     pub(crate) open: Opener<T>,
     /// Puts together what copies did, when all are done; sinks that can do so keep the order.
     pub(crate) settle: Option<Settle>,
+    /// What is done around each run.
+    pub(crate) around: Option<Around>,
 }
 
 pub(crate) type Settle = Arc<dyn Fn() + Send + Sync>;
@@ -19,13 +34,33 @@ pub(crate) type Chunk = std::rc::Rc<std::cell::Cell<u64>>;
 
 /// One copy's side of a sink.
 pub(crate) trait Take<T> {
-    /// Takes some items.
-    fn take(&mut self, items: &[T]) -> Result<(), String>;
+    /// Takes items. A sink that has no room for all of them now sees to it that the bell is rung when it has.
+    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, String>;
+
+    /// Whether it may take less than all.
+    fn may_wait(&self) -> bool {
+        false
+    }
+
+    /// Whether it does not matter to it how many items it gets at once.
+    fn is_seamless(&self) -> bool {
+        false
+    }
 
     /// There are no more.
     fn finish(&mut self) -> Result<(), String> {
         Ok(())
     }
+}
+
+/// How many items a sink took.
+pub(crate) enum Taken {
+    All,
+    /// Not all: it is to be asked again when the bell rings, or it is time.
+    Some {
+        taken: usize,
+        until: Option<Instant>,
+    },
 }
 
 /// What a sink has collected, over all runs so far.
@@ -65,6 +100,18 @@ impl<T> Collected<T> {
         std::mem::take(&mut collection.items)
     }
 
+    /// Moves everything that was collected to the front of a slice, and says how many items that were. When the slice is too
+    /// short, the rest stays collected, in order.
+    pub fn move_into(&self, to: &mut [T]) -> usize {
+        let mut collection = lock(&self.0);
+        collection.settle();
+        let count = to.len().min(collection.items.len());
+        for (place, item) in to.iter_mut().zip(collection.items.drain(..count)) {
+            *place = item;
+        }
+        count
+    }
+
     /// How many items were collected.
     pub fn len(&self) -> usize {
         lock(&self.0).len()
@@ -100,7 +147,7 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
         Box::new(Collector { collected, capacity, chunk: chunk.clone(), of: 0, items: Vec::new() }) as Box<dyn Take<T>>
     };
     let settle: Settle = Arc::new(move || lock(&settled.0).settle());
-    (Sink { open: Arc::new(open), settle: Some(settle) }, collected)
+    (Sink { open: Arc::new(open), settle: Some(settle), around: None }, collected)
 }
 
 /// Calls a function with up to a vector of items at a time, from any worker.
@@ -124,7 +171,7 @@ pub fn fold<T: 'static, A: 'static>(
     let code = Arc::new((fold, done));
     let open = move |_: &Chunk| Box::new(Folded { value: Some(first()), code: Arc::clone(&code) }) as Box<dyn Take<T>>;
     // There is no order in what is folded.
-    Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())) }
+    Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())), around: None }
 }
 
 struct Folded<A, F, D> {
@@ -133,11 +180,15 @@ struct Folded<A, F, D> {
 }
 
 impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
-    fn take(&mut self, items: &[T]) -> Result<(), String> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
         if let Some(value) = &mut self.value {
-            (self.code.0)(value, items);
+            wide::call(|| (self.code.0)(value, items));
         }
-        Ok(())
+        Ok(Taken::All)
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
     }
 
     fn finish(&mut self) -> Result<(), String> {
@@ -147,11 +198,36 @@ impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
 }
 
 /// Sends items into a channel, and waits while it is full. The run fails when nobody receives.
+///
+/// A channel of the standard library cannot call back when it has room, so it is asked again after a moment; [`buffer`] is
+/// called.
 pub fn sender<T: Clone + Send + 'static>(to: mpsc::SyncSender<T>) -> Sink<T> {
-    fallible(move || {
-        let to = to.clone();
-        move |items: &[T]| items.iter().try_for_each(|item| to.send(item.clone()).map_err(|_| "nobody receives"))
-    })
+    let open = move |_: &Chunk| Box::new(Sending { to: to.clone(), asking: Asking::default() }) as Box<dyn Take<T>>;
+    Sink { open: Arc::new(open), settle: None, around: None }
+}
+
+struct Sending<T> {
+    to: mpsc::SyncSender<T>,
+    asking: Asking,
+}
+
+impl<T: Clone> Take<T> for Sending<T> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
+        for (taken, item) in items.iter().enumerate() {
+            match self.to.try_send(item.clone()) {
+                Ok(()) => self.asking.answered(),
+                Err(mpsc::TrySendError::Full(_)) => {
+                    return Ok(Taken::Some { taken, until: Some(self.asking.again()) });
+                }
+                Err(mpsc::TrySendError::Disconnected(_)) => return Err("nobody receives".to_owned()),
+            }
+        }
+        Ok(Taken::All)
+    }
+
+    fn may_wait(&self) -> bool {
+        true
+    }
 }
 
 /// Writes each item as a line of text.
@@ -178,14 +254,14 @@ where
     E: std::fmt::Display,
 {
     let open = move |_: &Chunk| Box::new(Function(make())) as Box<dyn Take<T>>;
-    Sink { open: Arc::new(open), settle: None }
+    Sink { open: Arc::new(open), settle: None, around: None }
 }
 
 struct Function<F>(F);
 
 impl<T, E: std::fmt::Display, F: FnMut(&[T]) -> Result<(), E>> Take<T> for Function<F> {
-    fn take(&mut self, items: &[T]) -> Result<(), String> {
-        (self.0)(items).map_err(|error| error.to_string())
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
+        (self.0)(items).map(|()| Taken::All).map_err(|error| error.to_string())
     }
 }
 
@@ -213,7 +289,7 @@ impl<T> Collector<T> {
 }
 
 impl<T: Clone> Take<T> for Collector<T> {
-    fn take(&mut self, items: &[T]) -> Result<(), String> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
         if self.chunk.get() != self.of {
             self.hand_in()?;
             self.of = self.chunk.get();
@@ -221,7 +297,14 @@ impl<T: Clone> Take<T> for Collector<T> {
         self.items.try_reserve(items.len()).map_err(|_| "there is no memory for more items".to_owned())?;
         self.items.extend_from_slice(items);
         // Others must know how much room is left.
-        if self.capacity < usize::MAX { self.hand_in() } else { Ok(()) }
+        if self.capacity < usize::MAX {
+            self.hand_in()?;
+        }
+        Ok(Taken::All)
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
     }
 
     fn finish(&mut self) -> Result<(), String> {

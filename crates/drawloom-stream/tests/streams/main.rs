@@ -1,11 +1,17 @@
 //! Streams give what a direct interpreter gives, in as few runs as can be, and say what is wrong with those that cannot run.
 
 mod counts;
+mod defects;
+mod handlers;
 mod joins;
 mod loops;
+mod parameters;
 mod random;
 mod refused;
 mod regions;
+mod seeing;
+mod tasks;
+mod waits;
 mod workers;
 mod wrong;
 

@@ -1,0 +1,68 @@
+//! A stream as a picture for Graphviz.
+
+use std::fmt::Write;
+
+use crate::plan::{Description, Kind};
+use crate::report::{Report, quoted};
+
+/// Nodes with their figures below each other, channels as edges, back edges dashed, regions as boxes around their nodes.
+pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> String {
+    let places = crate::plan::regions::places(of);
+    let mut text = format!("digraph {} {{\n  rankdir=LR;\n  node [shape=plain];\n", quoted(name));
+    // Writing to a string cannot fail.
+    for (number, node) in of.nodes.iter().enumerate() {
+        let mut rows = format!("<tr><td><b>{}</b></td></tr>", escaped(&node.name));
+        let what = match node.kind {
+            Kind::Source { .. } => "source".to_owned(),
+            Kind::Sink => "sink".to_owned(),
+            _ => format!("width {}", node.width),
+        };
+        let _ = write!(rows, "<tr><td>{what}</td></tr>");
+        if let Some(figures) = report.and_then(|report| report.nodes.get(number)) {
+            let _ = write!(rows, "<tr><td>{} items</td></tr><tr><td>{} runs", figures.inputs, figures.runs);
+            if figures.is_source {
+                rows.push_str("</td></tr>");
+            } else {
+                let _ = write!(rows, ", {:.1} lanes</td></tr>", figures.mean_lanes());
+            }
+            if report.is_some_and(|report| report.timed) {
+                let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+                let (user, pushing, overhead) = (ms(figures.user), ms(figures.pushing), ms(figures.overhead));
+                let _ = write!(rows, "<tr><td>{user:.3} + {pushing:.3} + {overhead:.3} ms</td></tr>");
+            }
+        }
+        let _ = writeln!(text, "  n{number} [label=<<table cellborder=\"0\" style=\"rounded\">{rows}</table>>];");
+    }
+    for (region, head) in of.regions.iter().enumerate() {
+        let inside = (0..of.nodes.len()).filter(|node| places.of_node[*node].last() == Some(&(region as u32)));
+        let inside: Vec<String> = inside.map(|node| format!("n{node};")).collect();
+        let title = quoted(&format!("region of {}", of.nodes[head.node as usize].name));
+        let _ = writeln!(text, "  subgraph cluster_{region} {{ label={title}; style=rounded; {} }}", inside.join(" "));
+    }
+    for (number, edge) in (0_u32..).zip(&of.edges) {
+        let mut label = of.channels[edge.channel as usize].name.clone();
+        if let Some(figures) = report.and_then(|report| report.edges.get(number as usize)) {
+            let _ = write!(label, " {}/{}", figures.high_water, figures.capacity);
+        }
+        let style = if edge.growth.is_some() { ", style=dashed" } else { "" };
+        let _ = writeln!(text, "  n{} -> n{} [label={}{style}];", of.from(number), edge.to, quoted(&label));
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// A text in a label of Graphviz's kind of HTML.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match sign {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            sign if sign.is_control() => escaped.push(' '),
+            sign => escaped.push(sign),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,145 @@
+//! A buffer of fixed size between a stream and the rest of the program.
+//!
+//! One side puts items in while there is room, the other takes them out while there are any; each side calls the other when it
+//! has something for it. Which of them is a stream does not matter here: a stream never waits inside of this, it is called by
+//! its bell, and the rest of the program sleeps.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::bell::{Bell, Callers};
+
+/// The buffer, and who waits at its sides.
+pub(crate) struct Exchange<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+    capacity: usize,
+}
+
+struct State<T> {
+    items: VecDeque<T>,
+    /// Nobody puts items in any more.
+    ended: bool,
+    /// Nobody takes items out any more.
+    abandoned: bool,
+    /// Streams that wait for items, or for room.
+    callers: Callers,
+}
+
+/// What a stream finds when it takes items.
+pub(crate) enum Found {
+    /// Some.
+    Items,
+    /// None now. It will be called.
+    NoneNow,
+    /// None ever.
+    End,
+}
+
+impl<T> Exchange<T> {
+    pub(crate) fn new(capacity: usize) -> Arc<Self> {
+        let state = State { items: VecDeque::new(), ended: false, abandoned: false, callers: Callers::default() };
+        Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), capacity: capacity.max(1) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // The state is whole whenever a panic could happen.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stream puts in what there is room for, and says how much. Where that is not all, it will be called.
+    pub(crate) fn put_some(&self, items: &[T], bell: &Arc<Bell>) -> Result<usize, String>
+    where
+        T: Clone,
+    {
+        let mut state = self.lock();
+        if state.abandoned {
+            return Err("nobody receives".to_owned());
+        }
+        let count = items.len().min(self.capacity - state.items.len());
+        state.items.extend(items[..count].iter().cloned());
+        if count < items.len() {
+            state.callers.add(bell);
+        }
+        if count > 0 {
+            self.changed.notify_all();
+        }
+        Ok(count)
+    }
+
+    /// A stream takes up to so many items.
+    pub(crate) fn take_some(&self, most: usize, to: &mut Vec<T>, bell: &Arc<Bell>) -> Found {
+        let mut state = self.lock();
+        let count = most.min(state.items.len());
+        if count == 0 {
+            if state.ended {
+                return Found::End;
+            }
+            state.callers.add(bell);
+            return Found::NoneNow;
+        }
+        to.extend(state.items.drain(..count));
+        self.changed.notify_all();
+        Found::Items
+    }
+
+    /// The program puts an item in, and waits for room. It comes back when nobody takes any more.
+    pub(crate) fn put(&self, item: T) -> Result<(), T> {
+        let mut state = self.lock();
+        while state.items.len() == self.capacity && !state.abandoned {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.abandoned {
+            return Err(item);
+        }
+        state.items.push_back(item);
+        state.callers.call();
+        Ok(())
+    }
+
+    /// The program takes up to so many items, and waits until there is one. There is none when no more come.
+    pub(crate) fn take(&self, most: usize) -> Vec<T> {
+        let mut state = self.lock();
+        while state.items.is_empty() && !state.ended && most > 0 {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let count = most.min(state.items.len());
+        let items = state.items.drain(..count).collect();
+        // Half of the room, so that a stream does not come back for each item.
+        if 2 * state.items.len() <= self.capacity {
+            state.callers.call();
+        }
+        items
+    }
+
+    /// Items will be put in.
+    pub(crate) fn begin(&self) {
+        self.lock().ended = false;
+    }
+
+    /// No more items are put in. Those that are there can be taken.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.ended = true;
+        state.callers.call();
+        self.changed.notify_all();
+    }
+
+    /// Items will be taken.
+    pub(crate) fn adopt(&self) {
+        self.lock().abandoned = false;
+    }
+
+    /// No more items are taken.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.lock();
+        state.abandoned = true;
+        state.callers.call();
+        self.changed.notify_all();
+    }
+
+    /// How many items are there.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().items.len()
+    }
+}

@@ -1,0 +1,79 @@
+//! Nodes that wait for somebody outside of the stream: a source without items now, a sink without room.
+//!
+//! Such a node is blocked, and so are those that lead to it when their queues are full; all others go on. It is tried again
+//! when the bell of the run was rung, or at the time it named. When no node may fire the thread sleeps until then.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::Machine;
+use super::status::{State, Wait};
+use crate::bell::sooner;
+use crate::error::Result;
+use crate::plan::Kind;
+use crate::plan::regions::WHOLE;
+
+impl Machine<'_> {
+    /// A node waits for somebody outside, who will ring; or until a time.
+    pub(crate) fn block_outside(&mut self, node: u32, until: Option<Instant>) {
+        self.waiting += 1;
+        self.block(node, Wait::Outside(until));
+    }
+
+    /// When the bell was rung, or it is time, those who wait try again.
+    pub(crate) fn listen(&mut self) {
+        if self.waiting > 0 {
+            let heard = self.outside.bell.heard();
+            let rung = heard != self.heard;
+            // Heard before anybody tries: what happens from now on is another ring.
+            self.heard = heard;
+            let now = Instant::now();
+            self.try_again(|until| rung || until.is_some_and(|until| until <= now));
+        }
+    }
+
+    /// Sleeps until somebody may go on. False when nobody waits for anything outside.
+    pub(crate) fn wait_outside(&mut self) -> Result<bool> {
+        if self.waiting == 0 {
+            return Ok(false);
+        }
+        self.go_on()?;
+        self.share_all();
+        let times = self.nodes.iter().filter_map(|node| match node.status.state {
+            State::Blocked(Wait::Outside(until)) => until,
+            _ => None,
+        });
+        let until = times.fold(None, |first, time| sooner(first, Some(time)));
+        self.outside.bell.sleep(self.heard, until);
+        self.go_on()?;
+        self.flush_if_wished();
+        self.listen();
+        Ok(true)
+    }
+
+    fn try_again(&mut self, may: impl Fn(Option<Instant>) -> bool) {
+        for node in 0..self.nodes.len() as u32 {
+            if let State::Blocked(Wait::Outside(until)) = self.nodes[node as usize].status.state
+                && may(until)
+            {
+                self.unblock(node);
+            }
+        }
+    }
+
+    /// Flushes all that the sources have given, if somebody wishes it.
+    pub(crate) fn flush_if_wished(&mut self) {
+        // Relaxed: it is only a wish, and nothing is published with it.
+        let wishes = self.outside.flushes.load(Ordering::Relaxed);
+        if wishes == self.flushes {
+            return;
+        }
+        self.flushes = wishes;
+        for node in 0..self.nodes.len() as u32 {
+            if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
+                self.nodes[node as usize].counts.flushes += 1;
+                self.flush_children(node, WHOLE);
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Values that nodes read, and that each run may set without the stream being described anew.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A value of a stream that each run may set: see [`Stream::parameter`](crate::Stream::parameter).
+pub struct Parameter<T> {
+    pub(crate) stream: u64,
+    pub(crate) number: u32,
+    values: PhantomData<fn() -> T>,
+}
+
+impl<T> Parameter<T> {
+    pub(crate) fn new(stream: u64, number: u32) -> Self {
+        Self { stream, number, values: PhantomData }
+    }
+}
+
+impl<T> Clone for Parameter<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Parameter<T> {}
+
+impl<T> fmt::Debug for Parameter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Parameter({})", self.number)
+    }
+}
+
+/// The values of a stream's parameters in one run. They do not change while it runs.
+#[derive(Clone)]
+pub struct Parameters {
+    stream: u64,
+    values: Arc<[Arc<dyn Any + Send + Sync>]>,
+}
+
+impl Parameters {
+    pub(crate) fn new(stream: u64, values: Arc<[Arc<dyn Any + Send + Sync>]>) -> Self {
+        Self { stream, values }
+    }
+
+    /// The value of a parameter.
+    ///
+    /// # Panics
+    /// When the parameter is of another stream. The run of this one fails then, with the name of the node.
+    pub fn get<T: 'static>(&self, parameter: Parameter<T>) -> &T {
+        let own = (parameter.stream == self.stream).then(|| self.values.get(parameter.number as usize)).flatten();
+        let value = own.and_then(|value| value.downcast_ref());
+        value.expect("a node can read the parameters of its own stream, and of no other")
+    }
+}
+
+impl fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Parameters({})", self.values.len())
+    }
+}

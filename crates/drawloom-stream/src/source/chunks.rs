@@ -1,0 +1,313 @@
+//! Sources whose items have positions: copies take them chunk by chunk.
+//!
+//! A chunk is a range of positions. Whoever has more than it can do soon gives ranges back, and whoever has nothing takes those
+//! when the source itself has no more. An item that was made already is made again then; so what travels between copies is
+//! never an item.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Fed, Feed, Opening, Shared, Source};
+use crate::bell::Bell;
+use crate::given::{Given, Lent, Place};
+use crate::wide;
+
+/// The smallest and the largest chunk.
+const CHUNK: (u64, u64) = (1024, 1 << 20);
+
+/// The numbers of a range, in order.
+pub fn range(range: Range<u64>) -> Source<u64> {
+    let start = range.start;
+    indexed(range.end.saturating_sub(start), move |index| start + index)
+}
+
+/// A function of each index below `len`.
+pub fn indexed<T: 'static>(len: u64, item: impl Fn(u64) -> T + Send + Sync + 'static) -> Source<T> {
+    let item = Arc::new(item);
+    chunked(len, move |range, items| wide::call(|| items.extend(range.map(|index| item(index)))))
+}
+
+/// The items of a slice or vector, which is kept: every run begins at the front.
+pub fn slice<T: Clone + Send + Sync + 'static>(items: impl Into<Arc<[T]>>) -> Source<T> {
+    let from: Arc<[T]> = items.into();
+    chunked(from.len() as u64, move |range, items| {
+        items.extend_from_slice(&from[range.start as usize..range.end as usize]);
+    })
+}
+
+/// The items of a slice that each run is given anew, and the place where to give it: see [`Given::slice`]. Without one, the run
+/// fails.
+pub fn given<T: Clone + 'static>() -> (Source<T>, Place<T>) {
+    let place = Place::new(crate::build::stream::unique());
+    let number = place.number;
+    let open = move |opening: &Opening<'_>| {
+        let len = opening.given.find(number).map(Lent::len);
+        let cursor = Cursor::new(len.unwrap_or(0), opening);
+        Arc::new(Lending { cursor: Arc::new(cursor), place: number, is_given: len.is_some() }) as Arc<dyn Shared<T>>
+    };
+    (Source { open: Arc::new(open), in_chunks: true, around: None }, place)
+}
+
+fn chunked<T: 'static>(len: u64, fill: impl Fn(Range<u64>, &mut Vec<T>) + Send + Sync + 'static) -> Source<T> {
+    let fill = Arc::new(fill);
+    let open = move |opening: &Opening<'_>| {
+        let cursor = Arc::new(Cursor::new(len, opening));
+        Arc::new(Chunks { cursor, fill: Arc::clone(&fill) }) as Arc<dyn Shared<T>>
+    };
+    Source { open: Arc::new(open), in_chunks: true, around: None }
+}
+
+/// The shared position in a source of known length.
+struct Cursor {
+    next: AtomicU64,
+    len: u64,
+    chunk: u64,
+    one_by_one: bool,
+    /// What copies took and gave back.
+    returned: Mutex<Vec<Range<u64>>>,
+}
+
+impl Cursor {
+    fn new(len: u64, opening: &Opening<'_>) -> Self {
+        let chunk = match opening.workers {
+            1 if !opening.one_by_one => len.max(1),
+            workers => (len / (workers as u64 * 64)).clamp(CHUNK.0, CHUNK.1),
+        };
+        Self { next: AtomicU64::new(0), len, chunk, one_by_one: opening.one_by_one, returned: Mutex::default() }
+    }
+
+    fn returned(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
+        // Nothing panics while it is locked.
+        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next chunk; none when there is none left.
+    fn take(&self) -> Option<Range<u64>> {
+        // Relaxed: the position alone is shared, nothing is published with it.
+        if self.next.load(Ordering::Relaxed) >= self.len {
+            return self.returned().pop();
+        }
+        let start = self.next.fetch_add(self.chunk, Ordering::Relaxed).min(self.len);
+        let range = start..start.saturating_add(self.chunk).min(self.len);
+        if range.is_empty() { self.returned().pop() } else { Some(range) }
+    }
+}
+
+/// A copy's position in the source.
+struct Position {
+    cursor: Arc<Cursor>,
+    /// What is left of the chunk.
+    mine: Range<u64>,
+    /// Where the chunk begins, where chunks are taken one by one.
+    chunk: u64,
+    /// What was given and may not be consumed yet, the oldest first.
+    fed: VecDeque<Range<u64>>,
+    /// How many positions those are.
+    count: u64,
+}
+
+impl Position {
+    fn new(cursor: &Arc<Cursor>) -> Self {
+        Self { cursor: Arc::clone(cursor), mine: 0..0, chunk: 0, fed: VecDeque::new(), count: 0 }
+    }
+
+    /// Up to `most` positions of one chunk; none when there are no more.
+    fn next(&mut self, most: usize) -> Option<(Range<u64>, Fed)> {
+        if self.mine.is_empty() {
+            self.mine = self.cursor.take()?;
+            if self.cursor.one_by_one {
+                self.chunk = self.mine.start;
+            }
+        }
+        let end = self.mine.end.min(self.mine.start.saturating_add(most as u64));
+        let range = self.mine.start..end;
+        self.mine.start = end;
+        self.count += end - range.start;
+        match self.fed.back_mut() {
+            Some(last) if last.end == range.start => last.end = end,
+            _ => self.fed.push_back(range.clone()),
+        }
+        let whole = self.mine.is_empty() && self.cursor.one_by_one;
+        Some((range, if whole { Fed::Idle } else { Fed::More }))
+    }
+
+    /// Only so many of what was given are not consumed yet.
+    fn forget(&mut self, waiting: usize) {
+        while self.count > waiting as u64
+            && let Some(first) = self.fed.front_mut()
+        {
+            let gone = (self.count - waiting as u64).min(first.end - first.start);
+            first.start += gone;
+            self.count -= gone;
+            if first.is_empty() {
+                self.fed.pop_front();
+            }
+        }
+    }
+
+    /// Half of what is left of the chunk goes back, and the last `count` of what was given. Says how many of the latter, if
+    /// anything goes back.
+    fn give_back(&mut self, count: usize) -> Option<usize> {
+        let mut returned = self.cursor.returned();
+        let before = returned.len();
+        let rest = (self.mine.end - self.mine.start) / 2;
+        if rest > 0 {
+            returned.push(self.mine.end - rest..self.mine.end);
+            self.mine.end -= rest;
+        }
+        // Where chunks keep an order, what goes back must be the end of the chunk.
+        let count = if self.cursor.one_by_one && !self.mine.is_empty() { 0 } else { count };
+        let mut left = count as u64;
+        while left > 0
+            && let Some(last) = self.fed.back_mut()
+        {
+            let part = left.min(last.end - last.start);
+            returned.push(last.end - part..last.end);
+            last.end -= part;
+            (left, self.count) = (left - part, self.count - part);
+            if last.is_empty() {
+                self.fed.pop_back();
+            }
+        }
+        (returned.len() > before).then_some(count)
+    }
+}
+
+struct Chunks<F> {
+    cursor: Arc<Cursor>,
+    fill: Arc<F>,
+}
+
+struct ChunkFeed<F> {
+    position: Position,
+    fill: Arc<F>,
+}
+
+impl<T: 'static, F: Fn(Range<u64>, &mut Vec<T>) + Send + Sync + 'static> Shared<T> for Chunks<F> {
+    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+        Box::new(ChunkFeed { position: Position::new(&self.cursor), fill: Arc::clone(&self.fill) })
+    }
+}
+
+impl<T, F: Fn(Range<u64>, &mut Vec<T>)> Feed<T> for ChunkFeed<F> {
+    fn feed(&mut self, most: usize, items: &mut Vec<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+        let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
+        (self.fill)(range, items);
+        Ok(fed)
+    }
+
+    fn chunk(&self) -> u64 {
+        self.position.chunk
+    }
+
+    fn forget(&mut self, waiting: usize) {
+        self.position.forget(waiting);
+    }
+
+    fn give_back(&mut self, count: usize, items: &mut Vec<T>) -> Option<usize> {
+        let count = self.position.give_back(count)?;
+        items.truncate(items.len() - count);
+        Some(count)
+    }
+
+    fn has_returned(&self) -> bool {
+        !self.position.cursor.returned().is_empty()
+    }
+}
+
+/// A slice that was given to this run.
+struct Lending {
+    cursor: Arc<Cursor>,
+    place: u64,
+    is_given: bool,
+}
+
+struct LentFeed<'g> {
+    position: Position,
+    /// The slice, as this copy's thread was given it.
+    from: Option<&'g dyn Lent>,
+}
+
+impl<T: Clone + 'static> Shared<T> for Lending {
+    fn feed<'g>(self: Arc<Self>, given: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+        let from = given.find(self.place).filter(|_| self.is_given);
+        Box::new(LentFeed { position: Position::new(&self.cursor), from })
+    }
+}
+
+impl<T: 'static> Feed<T> for LentFeed<'_> {
+    fn feed(&mut self, most: usize, items: &mut Vec<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+        let from = self.from.ok_or("no slice was given to this run")?;
+        let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
+        if !from.copy(range, items) {
+            return Err("the members of the team gave slices of different lengths".to_owned());
+        }
+        Ok(fed)
+    }
+
+    fn chunk(&self) -> u64 {
+        self.position.chunk
+    }
+
+    fn forget(&mut self, waiting: usize) {
+        self.position.forget(waiting);
+    }
+
+    fn give_back(&mut self, count: usize, items: &mut Vec<T>) -> Option<usize> {
+        let count = self.position.give_back(count)?;
+        items.truncate(items.len() - count);
+        Some(count)
+    }
+
+    fn has_returned(&self) -> bool {
+        !self.position.cursor.returned().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fastrand::Rng;
+
+    use super::{Cursor, Position};
+    use crate::given::Given;
+    use crate::source::Opening;
+
+    #[test]
+    fn every_position_is_consumed_once_whoever_gives_back() {
+        for seed in 0..200 {
+            let mut rng = Rng::with_seed(seed);
+            let len = rng.u64(0..10_000);
+            let given = Given::new();
+            let opening = Opening { workers: 3, one_by_one: rng.bool(), given: &given };
+            let cursor = Arc::new(Cursor::new(len, &opening));
+            let mut copies: Vec<(Position, Vec<u64>)> = (0..3).map(|_| (Position::new(&cursor), Vec::new())).collect();
+            let mut consumed = Vec::new();
+            for _ in 0..300 {
+                let (position, queue) = &mut copies[rng.usize(..3)];
+                match rng.usize(..4) {
+                    0 | 1 => queue.extend(position.next(rng.usize(1..600)).into_iter().flat_map(|(range, _)| range)),
+                    2 => {
+                        consumed.extend(queue.drain(..rng.usize(..=queue.len())));
+                        position.forget(queue.len());
+                    }
+                    _ => {
+                        let count = rng.usize(..=queue.len());
+                        queue.truncate(queue.len() - position.give_back(count).unwrap_or(0));
+                    }
+                }
+            }
+            for (position, queue) in &mut copies {
+                consumed.append(queue);
+                while let Some((range, _)) = position.next(100) {
+                    consumed.extend(range);
+                }
+            }
+            consumed.sort_unstable();
+            assert!(consumed.into_iter().eq(0..len), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Sources whose items arrive while the stream runs.
+//!
+//! Nobody knows when the next item comes, so a vector may wait for it in vain. What a live source gives therefore has a *patience*:
+//! when an item has been under way for longer, the source flushes, and the vectors that are not full are run as they are.
+
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use super::{Fed, Feed, Shared, Source};
+use crate::bell::{Around, Asking, Bell, sooner};
+use crate::exchange::{Exchange, Found};
+use crate::given::Given;
+
+/// The items that arrive at the end of a channel, until all senders are gone. Those that have been under way for longer than
+/// `patience` are brought to an end: a partly filled vector does not wait for ever.
+///
+/// A channel of the standard library cannot call back when it has items, so it is asked again after a moment; [`buffer`] is
+/// called.
+pub fn receiver<T: Send + 'static>(items: mpsc::Receiver<T>, patience: Duration) -> Source<T> {
+    let shared = Arc::new(Received { items: Mutex::new(items), patience });
+    Source { open: Arc::new(move |_| Arc::clone(&shared) as Arc<dyn Shared<T>>), in_chunks: false, around: None }
+}
+
+/// A buffer of fixed size that the program gives items to while the stream runs, and the source of those items. The source
+/// ends when all givers are gone. Items that have been under way for longer than `patience` are brought to an end. A capacity
+/// of zero counts as one.
+///
+/// While there are no items the source does not keep other nodes from running; when nobody can run, the worker's thread sleeps
+/// until an item comes, or the run is cancelled.
+pub fn buffer<T: Send + 'static>(capacity: usize, patience: Duration) -> (Giver<T>, Source<T>) {
+    let exchange = Exchange::new(capacity);
+    let (begun, ended) = (Arc::clone(&exchange), Arc::clone(&exchange));
+    let around = Around { begin: Arc::new(move || begun.adopt()), end: Arc::new(move || ended.abandon()) };
+    let giver = Giver(Arc::new(Gone(Arc::clone(&exchange))));
+    let shared = Arc::new(Buffered { exchange, patience });
+    let open = move |_: &super::Opening<'_>| Arc::clone(&shared) as Arc<dyn Shared<T>>;
+    (giver, Source { open: Arc::new(open), in_chunks: false, around: Some(around) })
+}
+
+/// Gives items to a stream that runs: see [`buffer`].
+pub struct Giver<T>(Arc<Gone<T>>);
+
+/// All givers of one buffer: when they are gone, no more items come.
+struct Gone<T>(Arc<Exchange<T>>);
+
+impl<T> Giver<T> {
+    /// Gives an item, and waits while there is no room.
+    ///
+    /// # Errors
+    /// When the run has ended: the item comes back.
+    pub fn give(&self, item: T) -> Result<(), T> {
+        self.0.0.put(item)
+    }
+}
+
+impl<T> Clone for Giver<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> std::fmt::Debug for Giver<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Giver({} items)", self.0.0.len())
+    }
+}
+
+impl<T> Drop for Gone<T> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// When the items that are under way are to be brought to an end.
+struct Patience {
+    patience: Duration,
+    /// Since when an item is under way.
+    since: Option<Instant>,
+}
+
+impl Patience {
+    fn new(patience: Duration) -> Self {
+        Self { patience, since: None }
+    }
+
+    /// When those that are under way have waited long enough.
+    fn until(&self) -> Option<Instant> {
+        self.since.and_then(|since| since.checked_add(self.patience))
+    }
+
+    /// Items were given.
+    fn gave(&mut self) -> Fed {
+        let now = Instant::now();
+        self.since.get_or_insert(now);
+        if self.is_over(now) { Fed::Idle } else { Fed::More }
+    }
+
+    /// There was nothing to give. `until` is when to ask again, besides what the patience says.
+    fn none(&mut self, until: Option<Instant>) -> Fed {
+        if self.is_over(Instant::now()) { Fed::Idle } else { Fed::Wait(sooner(self.until(), until)) }
+    }
+
+    /// Whether it is over. It begins anew then.
+    fn is_over(&mut self, now: Instant) -> bool {
+        let over = self.until().is_some_and(|until| until <= now);
+        if over {
+            self.since = None;
+        }
+        over
+    }
+}
+
+/// The receiving end of a channel.
+struct Received<T> {
+    items: Mutex<mpsc::Receiver<T>>,
+    patience: Duration,
+}
+
+struct ReceivedFeed<T> {
+    shared: Arc<Received<T>>,
+    patience: Patience,
+    asking: Asking,
+}
+
+impl<T: Send + 'static> Shared<T> for Received<T> {
+    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+        let patience = Patience::new(self.patience);
+        Box::new(ReceivedFeed { shared: self, patience, asking: Asking::default() })
+    }
+}
+
+impl<T> Feed<T> for ReceivedFeed<T> {
+    fn feed(&mut self, most: usize, items: &mut Vec<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+        // Nothing panics while it is locked.
+        let receiver = self.shared.items.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(match receiver.try_recv() {
+            Ok(item) => {
+                items.push(item);
+                items.extend(receiver.try_iter().take(most - 1));
+                self.asking.answered();
+                self.patience.gave()
+            }
+            Err(mpsc::TryRecvError::Disconnected) => Fed::Exhausted,
+            Err(mpsc::TryRecvError::Empty) => self.patience.none(Some(self.asking.again())),
+        })
+    }
+}
+
+/// A buffer that the program fills.
+struct Buffered<T> {
+    exchange: Arc<Exchange<T>>,
+    patience: Duration,
+}
+
+struct BufferedFeed<T> {
+    exchange: Arc<Exchange<T>>,
+    patience: Patience,
+}
+
+impl<T: Send + 'static> Shared<T> for Buffered<T> {
+    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+        let patience = Patience::new(self.patience);
+        Box::new(BufferedFeed { exchange: Arc::clone(&self.exchange), patience })
+    }
+}
+
+impl<T> Feed<T> for BufferedFeed<T> {
+    fn feed(&mut self, most: usize, items: &mut Vec<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
+        Ok(match self.exchange.take_some(most, items, bell) {
+            Found::Items => self.patience.gave(),
+            Found::NoneNow => self.patience.none(None),
+            Found::End => Fed::Exhausted,
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! What nodes do at signals: the user's own, and the boundaries of any region around them.
+
+use std::sync::{Arc, Mutex};
+
+use drawloom_stream::{Code, ErrorKind, Raise, Stream, source};
+
+use crate::loom;
+
+#[test]
+fn a_node_sees_the_boundaries_of_all_regions_around_it() {
+    for (width, parents) in [(1, 1), (4, 2), (128, 128)] {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let note = |what: &'static str| {
+            let log = Arc::clone(&log);
+            move |parent: u64| log.lock().unwrap().push((what, parent))
+        };
+        let (outer_begins, outer_ends, inner_ends) = (note("begin"), note("end"), note("inner"));
+        let mut stream = Stream::new("boundaries").width(width).queue_scale(1);
+        let items = stream.source("parents", source::range(0..30));
+        let (outer, middle) = stream.enumerate_with("outer", items, parents, |n| 0..n % 4);
+        let (inner, elements) = stream.enumerate_with("inner", middle, parents, |n| 0..*n);
+        // At the end of an outer parent an item goes to the channel that leads to the outer region.
+        let node = stream.node("node", elements).state(|| 0).aggregate_channel::<u64>("out", 1);
+        let counts = node
+            .on_begin(outer, move |run, _| {
+                *run.state() = 0;
+                outer_begins(*run.parent(outer));
+            })
+            .on_end(outer, move |run, out| {
+                outer_ends(*run.parent(outer));
+                let count = *run.state();
+                out.push(count);
+            })
+            .on_end(inner, move |run, _| inner_ends(*run.parent(inner)))
+            .run(|run, _| *run.state() += run.items().len() as u64);
+        let sums = stream.node("sum", counts).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+        let sums = stream.collect("sums", sums);
+        stream.run(&loom(1)).unwrap();
+        let count = |n: u64| (0..n % 4).sum::<u64>();
+        assert!(sums.take().into_iter().eq((0..30).map(count)), "width {width}");
+        let expected = (0..30).flat_map(|n| {
+            let inner = (0..n % 4).map(|m| ("inner", m));
+            std::iter::once(("begin", n)).chain(inner).chain([("end", n)]).collect::<Vec<_>>()
+        });
+        assert!(log.lock().unwrap().iter().copied().eq(expected), "width {width}");
+    }
+}
+
+#[test]
+fn an_item_that_would_belong_to_no_parent_is_an_error() {
+    let mut stream = Stream::new("orphan");
+    let items = stream.source("parents", source::range(0..3));
+    let (outer, middle) = stream.enumerate("outer", items, |n| 0..*n);
+    let (_, elements) = stream.enumerate("inner", middle, |n| 0..*n);
+    let node = stream.node("node", elements).channel::<u64>("out", 1);
+    let out = node.on_end(outer, |_, out| out.push(1)).run(|_, _| {});
+    stream.discard("sink", out);
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("node")));
+    assert!(error.to_string().contains("channel `out` of node `node` while no parent"), "{error}");
+}
+
+#[test]
+fn boundaries_of_regions_that_are_not_around_a_node_cannot_be_handled() {
+    let mut stream = Stream::new("aside");
+    let items = stream.source("parents", source::range(0..3));
+    let (region, elements) = stream.enumerate("elements", items, |n| 0..*n);
+    let sums = stream.node("sum", elements).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    stream.node("after", sums).on_begin(region, |_, ()| {}).run(|_, ()| {});
+    let error = stream.plan().unwrap_err();
+    assert_eq!(error.diagnostics().iter().map(|d| d.code()).collect::<Vec<_>>(), [Code::Handler]);
+    let message = error.to_string();
+    assert!(message.contains("node `after`") && message.contains("node `elements`"), "{message}");
+}
+
+#[test]
+fn a_signal_is_raised_on_one_channel_or_on_all_and_may_become_another_one() {
+    for width in [1, 3, 128] {
+        let mut stream = Stream::new("tags").width(width);
+        let (ten, both) = (stream.signal::<u64>(), stream.signal::<&'static str>());
+        let items = stream.source("numbers", source::range(0..100));
+        let node = stream.node("split", items).signals(width, 1).channel::<u64>("even", 1).channel::<u64>("odd", 1);
+        let (even, odd) = node.each(move |n, push| {
+            if n % 2 == 0 {
+                push.0.push(*n)
+            } else {
+                push.1.push(*n)
+            }
+            match n {
+                n if n % 10 == 4 => push.0.raise(ten, *n),
+                50 => push.raise_on_all(both, "half"),
+                _ => {}
+            }
+        });
+        // Items that drop out before the signal do not move it among those that are left.
+        let even = stream.node("fewer", even).filter(|n| n % 4 == 0);
+        let node = stream.node("on even", even).channel::<u64>("out", 1);
+        let even = node
+            .on(ten, |_, out, value| out.push(1000 + value))
+            .on(both, |_, out, text| out.push(2000 + text.len() as u64))
+            .run(|run, out| out.extend_from_slice(run.items()));
+        let node = stream.node("on odd", odd).channel::<u64>("out", 1);
+        let odd = node.on(both, move |_, out, _| out.raise(ten, 7)).run(|run, out| out.extend_from_slice(run.items()));
+        let node = stream.node("behind", odd).channel::<u64>("out", 1);
+        let odd =
+            node.on(ten, |_, out, value| out.push(3000 + value)).run(|run, out| out.extend_from_slice(run.items()));
+        let (even, odd) = (stream.collect("evens", even), stream.collect("odds", odd));
+        stream.run(&loom(1)).unwrap();
+        let evens = (0..100).filter(|n| n % 2 == 0).flat_map(|n| {
+            let item = (n % 4 == 0).then_some(n);
+            let ten = (n % 10 == 4).then_some(1000 + n);
+            item.into_iter().chain(ten).chain((n == 50).then_some(2004))
+        });
+        assert!(even.take().into_iter().eq(evens), "width {width}");
+        let odds = (0..50).filter(|n| n % 2 == 1).chain([3007]).chain((50..100).filter(|n| n % 2 == 1));
+        assert!(odd.take().into_iter().eq(odds), "width {width}");
+    }
+}

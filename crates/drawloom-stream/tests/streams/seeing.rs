@@ -1,0 +1,108 @@
+//! What a run says about itself.
+
+use std::time::Duration;
+
+use drawloom_stream::{Plan, Report, Settings, Stream, source};
+
+use crate::{loom, munge};
+
+/// A stream with a region, a loop and a name that needs care, and two runs of it: timed and not.
+fn runs() -> (Plan, Report, Report) {
+    let mut stream = Stream::new("seen \"twice\"");
+    let items = stream.source("numbers", source::range(0..3000));
+    let node = stream.node("a<b>&\"c\"", items);
+    let again = node.input();
+    let (back, done) = node
+        .channel::<u64>("again", 1)
+        .channel::<u64>("done", 1)
+        .each(|n, (back, done)| if munge(*n as u32).is_multiple_of(3) { back.push(n + 1) } else { done.push(*n) });
+    stream.back_edge(back, again, 1);
+    let (_, elements) = stream.enumerate("elements", done, |n| 0..n % 5);
+    let sums = stream.node("sum", elements).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    stream.discard("sink", sums);
+    let plan = stream.plan().unwrap();
+    let loom = loom(2);
+    let run = |settings: &Settings| plan.start(&loom, settings).unwrap().wait().unwrap();
+    let (untimed, timed) = (run(&Settings::new()), run(&Settings::new().timed()));
+    (plan, untimed, timed)
+}
+
+#[test]
+fn time_is_measured_on_request_only() {
+    let (_, untimed, timed) = runs();
+    let zero = Duration::ZERO;
+    assert!(untimed.nodes.iter().all(|node| (node.user, node.pushing, node.overhead) == (zero, zero, zero)));
+    assert!(untimed.edges.iter().all(|edge| edge.blocked == zero));
+    assert!(timed.nodes.iter().all(|node| node.user > zero && node.overhead > zero), "{timed:?}");
+    let looping = &timed.nodes[1];
+    assert!(looping.pushing > zero, "{looping:?}");
+    let edge = timed.edges.iter().find(|edge| edge.to == "sum").unwrap();
+    assert!(edge.blocked > zero, "{edge:?}");
+}
+
+#[test]
+fn the_table_has_all_nodes_and_edges() {
+    let (_, untimed, timed) = runs();
+    let table = untimed.table();
+    for text in ["node ", "mean lanes", "numbers", "sum", "edge ", "high water", "elements.elements -> sum", "firings"]
+    {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+    assert!(!table.contains("blocked ms"), "{table}");
+    let table = timed.table();
+    for text in ["user ms", "pushing ms", "overhead ms", "blocked ms"] {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+    let lengths: Vec<usize> = table.lines().take(6).map(|line| line.chars().count()).collect();
+    assert!(lengths.iter().all(|length| *length == lengths[0]), "columns are under each other: {table}");
+}
+
+#[test]
+fn the_figures_are_one_line_of_json() {
+    let (_, untimed, timed) = runs();
+    for report in [untimed, timed] {
+        let text = report.json();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(!text.contains('\n'));
+        assert_eq!(json["workers"], 2);
+        assert_eq!(json["nodes"][0]["inputs"], 3000);
+        assert_eq!(json["nodes"][1]["name"], "a<b>&\"c\"");
+        assert_eq!(json["nodes"][0].get("user").is_some(), report.timed);
+        assert_eq!(json["edges"][0]["high_water"], report.edges[0].high_water);
+        assert_eq!(json["edges"][0].get("blocked").is_some(), report.timed);
+    }
+}
+
+#[test]
+fn the_trace_has_every_firing_for_which_there_is_room() {
+    let (plan, untimed, _) = runs();
+    assert!(untimed.trace().events.is_empty());
+    let loom = loom(2);
+    let run = |most: usize| plan.start(&loom, &Settings::new().traced(most)).unwrap().wait().unwrap();
+    let report = run(1_000_000);
+    let trace = report.trace();
+    trace.check().unwrap();
+    assert_eq!((trace.tasks.len() as u64, trace.dropped), (report.trips, 0));
+    assert!(report.nodes.iter().all(|node| trace.tasks.iter().any(|task| task.name == node.name)));
+    let mut text = Vec::new();
+    drawloom_trace::chrome::write(&trace, &mut text).unwrap();
+    serde_json::from_slice::<serde_json::Value>(&text).unwrap();
+    let report = run(3);
+    let trace = report.trace();
+    assert!(trace.tasks.len() <= 6);
+    assert_eq!(trace.tasks.len() as u64 + trace.dropped / 2, report.trips);
+}
+
+#[test]
+fn the_picture_has_nodes_edges_and_regions() {
+    let (plan, _, timed) = runs();
+    let plain = plan.to_dot(None);
+    assert!(plain.starts_with("digraph \"seen \\\"twice\\\"\" {"), "{plain}");
+    for text in
+        ["a&lt;b&gt;&amp;&quot;c&quot;", "n1 -> n1 [label=\"again\", style=dashed]", "region of elements", "width 128"]
+    {
+        assert!(plain.contains(text), "{text}: {plain}");
+    }
+    let figures = plan.to_dot(Some(&timed));
+    assert!(figures.contains("3000 items") && figures.contains(" lanes<") && figures.contains(" ms<"), "{figures}");
+}
