@@ -178,7 +178,7 @@ impl Running {
 
 impl Crew {
     /// Asks all workers to stop.
-    fn stop(&self) {
+    pub(crate) fn stop(&self) {
         // Relaxed: it is only a wish, and nothing is published with it.
         self.outside.stop.store(true, Ordering::Relaxed);
         self.outside.bell.ring();

@@ -76,6 +76,11 @@ impl TeamStream {
         }
     }
 
+    /// Asks all teams that run the stream now to stop. What sinks have taken already stays there.
+    pub fn cancel(&self) {
+        self.lock().iter().for_each(|(_, crew)| crew.stop());
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Option<WorkerId>, Arc<Crew>)>> {
         // Nothing panics while it is locked.
         self.crews.lock().unwrap_or_else(PoisonError::into_inner)

@@ -58,6 +58,9 @@ type Handler<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channe
 /// The handlers of signals, each with its tag.
 type Handlers<I, S, C> = Vec<(u64, Arc<Handler<I, S, C>>)>;
 
+/// The handlers of boundaries, each with its region, and whether it is for the begin of parents.
+type Boundaries<I, S, C> = Vec<(u32, bool, Arc<Code<I, S, C>>)>;
+
 /// Makes the state of a node, at the beginning of a run.
 pub(crate) type Init<S> = Arc<dyn Fn(&Parameters) -> S + Send + Sync>;
 
@@ -69,7 +72,7 @@ pub(crate) struct Hooks<I, S, C: Channels> {
     pub(crate) end: Option<Arc<Code<I, S, C>>>,
     pub(crate) handlers: Handlers<I, S, C>,
     /// What the node does at boundaries of any region around it: of which region, and whether the parent begins.
-    pub(crate) boundaries: Vec<(u32, bool, Arc<Code<I, S, C>>)>,
+    pub(crate) boundaries: Boundaries<I, S, C>,
 }
 
 /// A node with a function over a slice.

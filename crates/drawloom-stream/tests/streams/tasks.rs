@@ -1,9 +1,9 @@
 //! Streams as tasks of graphs, over regions of the engine.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use drawloom_runtime::{Loom, Region};
-use drawloom_stream::{Collected, Error, ErrorKind, Given, Place, Settings, Stream, TeamStream, source};
+use drawloom_stream::{Collected, Error, ErrorKind, Given, Place, Settings, Stream, TeamStream, sink, source};
 
 use crate::{loom, munge};
 
@@ -103,6 +103,21 @@ fn a_stream_that_fails_makes_its_task_fail_and_can_be_run_again() {
         }
         kept.take();
     }
+}
+
+#[test]
+fn a_stream_inside_of_a_task_is_cancelled() {
+    let loom = loom(2);
+    let (started, has_started) = mpsc::sync_channel(1);
+    let mut stream = Stream::new("endless");
+    let items = stream.source("numbers", source::iter(0_u64..));
+    stream.sink("nowhere", items, sink::callback(move |_: &[u64]| _ = started.try_send(())));
+    let stream = Arc::new(stream.plan().unwrap().in_team(&Settings::new()));
+    let theirs = Arc::clone(&stream);
+    let task = loom.task("run").team(2).returns(move |member| theirs.run(member, &Given::new()).unwrap_err().kind());
+    has_started.recv().unwrap();
+    stream.cancel();
+    assert_eq!(task.wait().unwrap(), ErrorKind::Cancelled);
 }
 
 #[test]
