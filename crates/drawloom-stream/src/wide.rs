@@ -117,6 +117,8 @@ impl Number for u64 {
 
 /// Moves up to so many numbers from an iterator to a vector, if the iterator is a range of such numbers. Short ranges cost no
 /// branch that depends on their length. Says whether the iterator has ended.
+// It is a vector of numbers or not, and that is found out here.
+#[allow(clippy::ptr_arg)]
 #[inline(always)]
 pub(crate) fn count_up<N: Number, It>(items: &mut It, room: usize, to: &mut Vec<It::Item>) -> Option<bool>
 where

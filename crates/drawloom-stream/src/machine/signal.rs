@@ -371,6 +371,15 @@ mod tests {
     }
 
     #[test]
+    fn all_signals_are_within_as_many_items_as_can_be_counted() {
+        let mut signals = Signals::new(2);
+        signals.spend(7);
+        assert!(signals.push(0, begin(0)));
+        assert!(signals.push(3, end(0)));
+        assert_eq!([0, 2, 3, usize::MAX].map(|items| signals.within(items)), [1, 1, 2, 2]);
+    }
+
+    #[test]
     fn places_come_back_and_the_queue_never_grows() {
         let mut signals = Signals::new(5);
         let before = signals.slots.capacity();
