@@ -14,6 +14,7 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     node: Option<String>,
+    operator: Option<String>,
     counts: Vec<Counts>,
 }
 
@@ -27,8 +28,16 @@ pub enum ErrorKind {
     Loop,
     /// A file could not be read as a model, or holds something that contradicts itself.
     Import,
-    /// The model uses an operator, a type or an option that is not supported.
+    /// The model uses an option of an operator that is not supported.
     Unsupported,
+    /// The model uses an operator that is not known; [`Error::operator`] names it.
+    UnknownOperator,
+    /// The model uses a type of elements that is not supported.
+    Type,
+    /// An input or output of the model is a list, a map, or something else that is not a tensor.
+    NonTensor,
+    /// What is asked for is random, and random numbers are not supported.
+    Random,
     /// An input of a run is missing, unknown, or has another type or shape than the graph says.
     Input,
     /// An operator cannot work with what it got.
@@ -92,7 +101,7 @@ impl From<Fault> for Error {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), node: None, counts: Vec::new() }))
+        Self(Box::new(Inner { kind, message: message.into(), node: None, operator: None, counts: Vec::new() }))
     }
 
     pub(crate) fn at(mut self, node: &str, counts: &[Counts]) -> Self {
@@ -101,9 +110,19 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_operator(mut self, operator: &str) -> Self {
+        self.0.operator = Some(operator.to_owned());
+        self
+    }
+
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// The operator that is not known.
+    pub fn operator(&self) -> Option<&str> {
+        self.0.operator.as_deref()
     }
 
     /// The node that the error is about.

@@ -30,10 +30,14 @@
 //! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
 //! | [`Settings`], [`Outcome`] | running it, and what came of it |
 //! | [`Counts`], [`LoopTurn`] | where a loop is |
-#![forbid(unsafe_code)]
+//! | [`onnx`] | models in ONNX files, and tests of operators |
+//! | `operators` | the operators of ONNX |
+#![deny(unsafe_code)]
 
 mod error;
 mod graph;
+pub mod onnx;
+mod operators;
 mod program;
 mod run;
 mod tensor;

@@ -239,6 +239,12 @@ impl Graph {
         }
     }
 
+    /// The names that are read, and that nobody writes.
+    pub(crate) fn undefined(&self) -> Vec<String> {
+        let nobody = self.tensors.iter().filter(|entry| matches!(entry.source, Source::Nobody));
+        nobody.map(|entry| entry.name.clone()).collect()
+    }
+
     fn mention(&mut self, name: &str) -> Result<TensorId, Error> {
         if let Some(id) = self.tensor_names.get(name) {
             return Ok(*id);

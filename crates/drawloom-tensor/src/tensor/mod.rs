@@ -21,14 +21,16 @@ pub struct View<'a> {
 
 /// How many elements a shape has, unless that is more than a machine can count.
 pub(crate) fn count(shape: &[usize]) -> Result<usize, Fault> {
-    // A zero makes the whole tensor empty, however large the other axes are.
-    if shape.contains(&0) {
-        return Ok(0);
+    // A zero makes the tensor empty, but kernels also count parts of its axes: those must not overflow either.
+    let product = shape.iter().try_fold(1usize, |product, axis| product.checked_mul((*axis).max(1)));
+    match product.filter(|count| *count <= isize::MAX as usize / 8) {
+        Some(_) if shape.contains(&0) => Ok(0),
+        Some(count) => Ok(count),
+        None => {
+            let message = format!("a tensor of shape {shape:?} has more elements than memory");
+            Err(Fault::of(ErrorKind::Memory, message))
+        }
     }
-    let product = shape.iter().try_fold(1usize, |product, axis| product.checked_mul(*axis));
-    product.filter(|count| *count <= isize::MAX as usize / 8).ok_or_else(|| {
-        Fault::of(ErrorKind::Memory, format!("a tensor of shape {shape:?} has more elements than memory"))
-    })
 }
 
 impl Tensor {
