@@ -30,10 +30,12 @@
 //! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
 //! | [`Settings`], [`Outcome`] | running it, and what came of it |
 //! | [`Counts`], [`LoopTurn`] | where a loop is |
+//! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
 //! | [`onnx`] | models in ONNX files, and tests of operators |
 //! | `operators` | the operators of ONNX |
 #![deny(unsafe_code)]
 
+mod batch;
 mod error;
 mod graph;
 pub mod onnx;
@@ -42,6 +44,7 @@ mod program;
 mod run;
 mod tensor;
 
+pub use batch::{BatchPlan, Fact};
 pub use error::{Error, ErrorKind, Fault};
 pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, TensorId};
 pub use program::{Lifetime, Program};

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
+use crate::operators::spec::Spec;
 use crate::tensor::Tensor;
 pub use operator::{Kernel, LoopControl, Operator};
 
@@ -67,6 +68,8 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) operator_name: String,
     pub(crate) operator: Operator,
+    /// What the operator was made from, if it was in a file.
+    pub(crate) spec: Option<Arc<Spec>>,
     /// An optional input that was left out has none.
     pub(crate) inputs: Vec<Option<TensorId>>,
     pub(crate) outputs: Vec<TensorId>,
@@ -190,6 +193,7 @@ impl Graph {
             name: name.to_owned(),
             operator_name: operator_name.to_owned(),
             operator,
+            spec: None,
             inputs: input_ids,
             outputs: output_ids,
         });

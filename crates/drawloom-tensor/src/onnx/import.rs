@@ -111,8 +111,9 @@ pub(super) fn graph(message: &GraphProto, context: &Context<'_>, inner: bool, na
         let outputs: Vec<&str> = prepared.outputs.iter().map(String::as_str).collect();
         match &prepared.what {
             What::Constant(value) => graph.constant(outputs[0], value.clone()).map(|_| ())?,
-            What::Kernel(kernel) => {
-                graph.node(name, operator, Operator::Kernel(kernel.clone()), &inputs, &outputs).map(|_| ())?
+            What::Kernel(kernel, spec) => {
+                let id = graph.node(name, operator, Operator::Kernel(kernel.clone()), &inputs, &outputs)?;
+                graph.nodes[id.index()].spec = Some(spec.clone());
             }
         }
     }
@@ -144,7 +145,7 @@ struct Prepared {
 
 enum What {
     Constant(crate::tensor::Tensor),
-    Kernel(Arc<dyn crate::graph::Kernel>),
+    Kernel(Arc<dyn crate::graph::Kernel>, Arc<Spec>),
 }
 
 fn prepare(node: &NodeProto, name: &str, context: &Context<'_>) -> Result<Prepared, Error> {
@@ -183,7 +184,7 @@ fn prepare(node: &NodeProto, name: &str, context: &Context<'_>) -> Result<Prepar
     match operators::make(&spec, declared) {
         None => Err(Error::new(ErrorKind::UnknownOperator, operator)),
         Some(Err(fault)) => Err(at(fault.kind(), fault.message())),
-        Some(Ok(kernel)) => Ok(Prepared { inputs, outputs, what: What::Kernel(Arc::from(kernel)) }),
+        Some(Ok(kernel)) => Ok(Prepared { inputs, outputs, what: What::Kernel(Arc::from(kernel), Arc::new(spec)) }),
     }
 }
 

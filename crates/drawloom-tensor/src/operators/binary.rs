@@ -1,11 +1,12 @@
 //! Operators on several tensors that are broadcast to each other, element by element.
 
 use crate::error::Fault;
+use crate::graph::Kernel;
 use crate::operators::elementwise::with;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, kernel};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{Made, Walk, axis_of, broadcast, broadcast_steps, kernel};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
 use crate::tensor::element::{Element, with_type};
 
@@ -104,19 +105,74 @@ pub(crate) fn same_type(left: View<'_>, right: View<'_>) -> Result<(), Fault> {
     Err(Fault::new(format!("its inputs have different types: {} and {}", left.element(), right.element())))
 }
 
-pub(crate) fn make(spec: &Spec) -> Option<Made> {
-    if matches!(
-        spec.operator.as_str(),
-        "Add" | "Sub" | "Mul" | "Div" | "And" | "Or" | "Xor" | "Less" | "Greater" | "Equal" | "Pow"
-    ) && spec.opset < 7
-    {
-        return Some(Err(Fault::unsupported("broadcasting as before opset 7 is not supported")));
+/// The form before opset 7: the second input is aligned with an axis of the first one, and only if the node says so.
+struct Aligned {
+    kernel: Box<dyn Kernel>,
+    broadcast: bool,
+    axis: Option<i64>,
+}
+
+impl Kernel for Aligned {
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let (left, right) = (inputs.get(0)?, inputs.get(1)?);
+        if !self.broadcast && left.shape() != right.shape() {
+            return Err(Fault::new(format!("the shapes {:?} and {:?} differ", left.shape(), right.shape())));
+        }
+        let mut shape = right.shape().to_vec();
+        if let Some(axis) = self.axis {
+            let axis = axis_of(axis, left.rank())?;
+            let behind = (left.rank() - axis).checked_sub(shape.len()).ok_or_else(|| {
+                Fault::new(format!("the shape {shape:?} does not fit the axes of {:?} from {axis} on", left.shape()))
+            })?;
+            shape.extend(std::iter::repeat_n(1, behind));
+        }
+        let views = [Some(left), Some(right.with_shape(&shape)?)];
+        self.kernel.run(&Inputs { views: &views, counts: inputs.counts }, outputs, scratch)
     }
+}
+
+pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    let old = spec.opset < 7;
+    match spec.operator.as_str() {
+        "Add" | "Sub" | "Mul" | "Div" | "And" | "Or" | "Xor" | "Less" | "Greater" | "Equal" | "Pow" if old => {
+            spec.ignore(&["consumed_inputs"]);
+            let (broadcast, axis) = (spec.flag("broadcast", false), spec.optional_int("axis"));
+            let made = pairwise(spec)?;
+            Some(made.and_then(|kernel| {
+                Ok(Box::new(Aligned { kernel, broadcast: broadcast?, axis: axis? }) as Box<dyn Kernel>)
+            }))
+        }
+        "PRelu" if old => {
+            let made = pairwise(spec)?;
+            Some(made.map(|kernel| Box::new(Slopes { kernel }) as Box<dyn Kernel>))
+        }
+        _ => pairwise(spec),
+    }
+}
+
+/// The form of PRelu before opset 7: one slope, or one for each channel.
+struct Slopes {
+    kernel: Box<dyn Kernel>,
+}
+
+impl Kernel for Slopes {
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let (input, slope) = (inputs.get(0)?, inputs.get(1)?);
+        let mut shape = slope.shape().to_vec();
+        if slope.len() > 1 {
+            shape.extend(std::iter::repeat_n(1, input.rank().saturating_sub(1 + shape.len())));
+        }
+        let views = [Some(input), Some(slope.with_shape(&shape)?)];
+        self.kernel.run(&Inputs { views: &views, counts: inputs.counts }, outputs, scratch)
+    }
+}
+
+fn pairwise(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
         "Add" => two!(numbers, T, |a, b| a.plus(b)),
         "Sub" => two!(numbers, T, |a, b| a.minus(b)),
         "Mul" => two!(numbers, T, |a, b| a.times(b)),
-        "Div" => kernel(|inputs, outputs| divide(inputs, outputs)),
+        "Div" => kernel(divide),
         "Mod" => with(spec.flag("fmod", false), |like_dividend| {
             kernel(move |inputs, outputs| {
                 let (left, right) = (inputs.get(0)?, inputs.get(1)?);
@@ -162,7 +218,7 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
                 zip::<u8, u8, u8>(inputs.get(0)?, inputs.get(1)?, outputs, shift)
             })
         }),
-        "PRelu" => two!(numbers, T, |x, slope| if x < T::ZERO { x.times(slope) } else { x }),
+        "PRelu" => two!(numbers, T, |x, slope| if x.is_below_zero() { x.times(slope) } else { x }),
         "Max" => fold!(T, |a, b, count| a.larger(b), |value, _| value),
         "Min" => fold!(T, |a, b, count| a.smaller(b), |value, _| value),
         "Sum" => fold!(T, |a, b, count| a.plus(b), |value, _| value),

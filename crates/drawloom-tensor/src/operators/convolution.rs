@@ -8,7 +8,7 @@ use crate::operators::multiply::Matrix;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, expect_rank, kernel};
-use crate::operators::window::{WindowSpec, Windows};
+use crate::operators::window::{Steps, WindowSpec, Windows};
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::with_type;
 use crate::tensor::{View, count};
@@ -343,7 +343,7 @@ impl TransposedPlan {
         wanted: Option<&[i64]>,
         auto_pad: &str,
     ) -> Result<Self, Fault> {
-        let (strides, dilations, pads) = spec.raw(input.len())?;
+        let Steps { strides, dilations, pads } = spec.raw(input.len())?;
         let mut plan = Self { strides, dilations, before: Vec::new(), output: Vec::new() };
         let list = |values: Option<&[i64]>, axis: usize| -> Result<Option<usize>, Fault> {
             let Some(values) = values else { return Ok(None) };

@@ -47,7 +47,7 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
         "Abs" => map!(numbers, T, x => x.absolute()),
         "Neg" => map!(numbers, T, x => x.negated()),
         "Sign" => {
-            map!(numbers, T, x => if x > T::ZERO { T::ONE } else if x < T::ZERO { T::ZERO.minus(T::ONE) } else { x })
+            map!(numbers, T, x => if x > T::ZERO { T::ONE } else if x.is_below_zero() { T::ZERO.minus(T::ONE) } else { x })
         }
         "Exp" => map!(floats, T, x => x.exp()),
         "Log" => map!(floats, T, x => x.ln()),
@@ -74,7 +74,7 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
         "Softsign" => map!(floats, T, x => x / (1.0 + x.abs())),
         "Mish" => map!(floats, T, x => x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh()),
         "HardSwish" => map!(floats, T, x => x * (x / 6.0 + 0.5).clamp(0.0, 1.0)),
-        "Relu" => map!(numbers, T, x => if x < T::ZERO { T::ZERO } else { x }),
+        "Relu" => map!(numbers, T, x => if x.is_below_zero() { T::ZERO } else { x }),
         "Not" => kernel(|inputs, outputs| {
             let input = inputs.get(0)?;
             let results = outputs.allocate::<bool>(0, input.shape())?;

@@ -169,6 +169,8 @@ pub(crate) fn requantize(
 
 fn gemm(spec: &Spec) -> Made {
     let (alpha, beta) = (spec.float("alpha", 1.0)?, spec.float("beta", 1.0)?);
+    // Before opset 7 a node had to say that its bias is broadcast.
+    spec.ignore(&["broadcast"]);
     let (turn_a, turn_b) = (spec.flag("transA", false)?, spec.flag("transB", false)?);
     kernel(move |inputs, outputs| {
         let (a, b) = (inputs.get(0)?, inputs.get(1)?);
@@ -331,11 +333,11 @@ fn determinant(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fau
                 if product == 0.0 {
                     break;
                 }
-                for row in pivot + 1..size {
-                    let factor = rows[row][pivot] / rows[pivot][pivot];
-                    for column in pivot..size {
-                        rows[row][column] -= factor * rows[pivot][column];
-                    }
+                let (above, below) = rows.split_at_mut(pivot + 1);
+                let base = &above[pivot];
+                for row in below {
+                    let factor = row[pivot] / base[pivot];
+                    row.iter_mut().zip(base).skip(pivot).for_each(|(value, base)| *value -= factor * base);
                 }
             }
             *result = T::from_f64(product);

@@ -45,7 +45,7 @@ fn batch(spec: &Spec) -> Made {
     let epsilon = f64::from(spec.float("epsilon", 1e-5)?);
     let momentum = f64::from(spec.float("momentum", 0.9)?);
     let training = spec.flag("training_mode", false)?;
-    spec.ignore(&["spatial"]);
+    spec.ignore(&["spatial", "is_test", "consumed_inputs"]);
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
         expect_rank(input, 2, "a batch")?;

@@ -25,6 +25,7 @@ pub(crate) trait Number: Element {
     fn to_i64(self) -> i64;
     fn from_i64(value: i64) -> Self;
     fn absolute(self) -> Self;
+    fn is_below_zero(self) -> bool;
     fn negated(self) -> Self;
     fn power(self, exponent: f64) -> Self;
 
@@ -83,6 +84,9 @@ macro_rules! floats {
             fn absolute(self) -> Self {
                 self.abs()
             }
+            fn is_below_zero(self) -> bool {
+                self < 0.0
+            }
             fn negated(self) -> Self {
                 -self
             }
@@ -139,6 +143,10 @@ macro_rules! integers {
             #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)]
             fn absolute(self) -> Self {
                 if self < 0 { (0 as $type).wrapping_sub(self) } else { self }
+            }
+            #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)]
+            fn is_below_zero(self) -> bool {
+                self < 0
             }
             fn negated(self) -> Self {
                 (0 as $type).wrapping_sub(self)

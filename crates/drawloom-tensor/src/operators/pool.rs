@@ -5,7 +5,7 @@ use crate::operators::movement::advance;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, expect_rank, kernel, steps};
-use crate::operators::window::{WindowSpec, Windows};
+use crate::operators::window::{Steps, WindowSpec, Windows};
 use crate::tensor::element::with_type;
 use crate::tensor::{View, count};
 
@@ -73,9 +73,9 @@ fn largest(spec: &Spec) -> Made {
                     let within = best % channel;
                     let mut step = 1;
                     let mut turned = 0;
-                    for axis in 0..own.len() {
-                        turned += within / own[axis] as usize % windows.input[axis] * step;
-                        step *= windows.input[axis];
+                    for (own, length) in own.iter().zip(&windows.input) {
+                        turned += within / *own as usize % length * step;
+                        step *= length;
                     }
                     (best - within + turned) as i64
                 });
@@ -160,7 +160,7 @@ fn unpool(spec: &Spec) -> Made {
         let (input, indices) = (inputs.get(0)?, inputs.get(1)?);
         expect_rank(input, 3, "a pool")?;
         let axes = input.rank() - 2;
-        let (strides, _, pads) = spec.raw(axes)?;
+        let Steps { strides, pads, .. } = spec.raw(axes)?;
         let kernel = spec.kernel_sizes(axes)?;
         let mut shape = input.shape()[..2].to_vec();
         for axis in 0..axes {

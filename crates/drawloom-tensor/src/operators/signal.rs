@@ -94,36 +94,111 @@ fn mel(spec: &Spec) -> Made {
 }
 
 /// The spectrum of a list of complex numbers, padded with zeros or cut to a length.
-fn spectrum(values: &[(f64, f64)], length: usize, inverse: bool) -> Vec<(f64, f64)> {
+fn spectrum<T: Number>(values: &[(f64, f64)], length: usize, inverse: bool) -> Vec<(T, T)> {
+    let narrow = |value: f64| T::from_f64(value);
+    let mut line: Vec<(T, T)> = values.iter().take(length).map(|value| (narrow(value.0), narrow(value.1))).collect();
+    line.resize(length, (T::ZERO, T::ZERO));
     let sign = if inverse { 2.0 } else { -2.0 };
-    let factor = if inverse { 1.0 / length as f64 } else { 1.0 };
-    let values = &values[..values.len().min(length)];
-    let roots: Vec<(f64, f64)> = (0..length)
+    let roots: Vec<(T, T)> = (0..length)
         .map(|step| {
             let angle = sign * PI * step as f64 / length as f64;
-            (angle.cos(), angle.sin())
+            (narrow(angle.cos()), narrow(angle.sin()))
         })
         .collect();
-    (0..length)
-        .map(|line| {
-            let sum = values.iter().enumerate().fold((0.0, 0.0), |sum, (place, value)| {
-                let root = roots[(line * place) % length];
-                (sum.0 + value.0 * root.0 - value.1 * root.1, sum.1 + value.0 * root.1 + value.1 * root.0)
-            });
-            (sum.0 * factor, sum.1 * factor)
-        })
-        .collect()
+    let mut result = line.clone();
+    transform_part(&mut line, &mut result, &roots, 1);
+    if inverse {
+        let factor = narrow(1.0 / length as f64);
+        result.iter_mut().for_each(|value| *value = (value.0.times(factor), value.1.times(factor)));
+    }
+    result
+}
+
+/// The same, computed in double precision.
+fn wide<T: Number>(values: &[(f64, f64)], length: usize, inverse: bool) -> Vec<(T, T)> {
+    let lines = spectrum::<f64>(values, length, inverse);
+    lines.into_iter().map(|(real, imaginary)| (T::from_f64(real), T::from_f64(imaginary))).collect()
+}
+
+fn smallest_factor(number: usize) -> usize {
+    (2..).take_while(|factor| factor * factor <= number).find(|factor| number.is_multiple_of(*factor)).unwrap_or(number)
+}
+
+/// The mixed-radix algorithm, decimated in frequency: the sums over the smallest factor first, then the parts by themselves.
+/// The sums pair what is as far from the beginning as from the end, which saves half of the products.
+fn transform_part<T: Number>(line: &mut [(T, T)], result: &mut [(T, T)], roots: &[(T, T)], stride: usize) {
+    let length = line.len();
+    if length <= 1 {
+        result.copy_from_slice(line);
+        return;
+    }
+    let radix = smallest_factor(length);
+    let part = length / radix;
+    let multiply = |a: (T, T), b: (T, T)| (a.0.times(b.0).minus(a.1.times(b.1)), a.0.times(b.1).plus(a.1.times(b.0)));
+    let mut column = vec![(T::ZERO, T::ZERO); radix];
+    for place in 0..part {
+        for (step, value) in column.iter_mut().enumerate() {
+            *value = line[place + step * part];
+        }
+        let sums = small_transform(&column, roots, stride * part);
+        for (step, sum) in sums.into_iter().enumerate() {
+            let root = roots[(place * step * stride) % roots.len()];
+            line[place + step * part] = if place * step == 0 { sum } else { multiply(sum, root) };
+        }
+    }
+    let mut lines = vec![(T::ZERO, T::ZERO); part];
+    for (step, own) in line.chunks_exact_mut(part).enumerate() {
+        transform_part(own, &mut lines, roots, stride * radix);
+        for (place, value) in lines.iter().enumerate() {
+            result[place * radix + step] = *value;
+        }
+    }
+}
+
+/// The transform of a few numbers, by the sums that define it.
+fn small_transform<T: Number>(values: &[(T, T)], roots: &[(T, T)], stride: usize) -> Vec<(T, T)> {
+    let radix = values.len();
+    let plus = |a: (T, T), b: (T, T)| (a.0.plus(b.0), a.1.plus(b.1));
+    let minus = |a: (T, T), b: (T, T)| (a.0.minus(b.0), a.1.minus(b.1));
+    if radix == 2 {
+        return vec![plus(values[0], values[1]), minus(values[0], values[1])];
+    }
+    let half = radix / 2;
+    let pairs: Vec<_> = (1..=half)
+        .map(|step| (plus(values[step], values[radix - step]), minus(values[step], values[radix - step])))
+        .collect();
+    let mut result = vec![pairs.iter().fold(values[0], |sum, pair| plus(sum, pair.0)); radix];
+    for line in 1..=half {
+        let mut even = values[0];
+        let mut odd = (T::ZERO, T::ZERO);
+        for (step, (sum, difference)) in pairs.iter().enumerate() {
+            let root = roots[((step + 1) * line % radix) * stride];
+            even = plus(even, (root.0.times(sum.0), root.0.times(sum.1)));
+            odd = plus(odd, (root.1.times(difference.0), root.1.times(difference.1)));
+        }
+        // Multiplied with the imaginary unit.
+        let turned = (T::ZERO.minus(odd.1), odd.0);
+        result[line] = plus(even, turned);
+        result[radix - line] = minus(even, turned);
+    }
+    result
+}
+
+/// Complex numbers in a shape.
+struct Signal {
+    values: Vec<(f64, f64)>,
+    shape: Vec<usize>,
 }
 
 /// The elements of a signal whose last axis has the real part, and maybe the imaginary one.
-fn complex(view: View<'_>) -> Result<(Vec<(f64, f64)>, Vec<usize>), Fault> {
+fn complex(view: View<'_>) -> Result<Signal, Fault> {
     let Some((parts @ 1..=2, shape)) = view.shape().split_last() else {
         return Err(Fault::new(format!("a signal has one or two parts in its last axis, not {:?}", view.shape())));
     };
     let values: Vec<f64> =
         with_type!(floats, view.element(), T => Ok(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))?;
     let pairs = values.chunks_exact(*parts).map(|pair| (pair[0], pair.get(1).copied().unwrap_or(0.0))).collect();
-    Ok((pairs, shape.to_vec()))
+    Ok(Signal { values: pairs, shape: shape.to_vec() })
 }
 
 fn transform(spec: &Spec) -> Made {
@@ -132,7 +207,9 @@ fn transform(spec: &Spec) -> Made {
     let given = spec.int("axis", if spec.opset < 20 { 1 } else { -2 })?;
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
-        let (values, shape) = complex(input)?;
+        let Signal { values, shape } = complex(input)?;
+        // As in the reference: real signals are transformed in double precision, complex ones in their own.
+        let is_real = input.shape().last() == Some(&1);
         let axis = inputs.optional(2).map_or(Ok(given), |axis| Ok::<_, Fault>(number(axis)? as i64))?;
         let axis = axis_of(axis, input.rank())?;
         if axis == shape.len() {
@@ -152,9 +229,10 @@ fn transform(spec: &Spec) -> Made {
             for block in 0..outer {
                 for place in 0..inner {
                     let line: Vec<(f64, f64)> = (0..length).map(|step| values[(block * length + step) * inner + place]).collect();
-                    for (step, (real, imaginary)) in spectrum(&line, wanted, inverse).into_iter().take(kept).enumerate() {
+                    let lines = if is_real { wide(&line, wanted, inverse) } else { spectrum::<T>(&line, wanted, inverse) };
+                    for (step, (real, imaginary)) in lines.into_iter().take(kept).enumerate() {
                         let at = 2 * ((block * kept + step) * inner + place);
-                        (results[at], results[at + 1]) = (T::from_f64(real), T::from_f64(imaginary));
+                        (results[at], results[at + 1]) = (real, imaginary);
                     }
                 }
             }
@@ -169,7 +247,7 @@ fn frames(spec: &Spec) -> Made {
         let input = inputs.get(0)?;
         let flat = [input.shape(), &[1]].concat();
         let input = if input.rank() == 2 { input.with_shape(&flat)? } else { input };
-        let (values, shape) = complex(input)?;
+        let Signal { values, shape } = complex(input)?;
         let &[batch, length] = &shape[..] else {
             return Err(Fault::new(format!("a signal has three axes, not {:?}", input.shape())));
         };
@@ -199,9 +277,9 @@ fn frames(spec: &Spec) -> Made {
                     let from = &values[item * length + number * hop..][..frame];
                     let weight = |step: usize| weights.as_ref().map_or(1.0, |weights| weights[step]);
                     let line: Vec<(f64, f64)> = from.iter().enumerate().map(|(step, value)| (value.0 * weight(step), value.1 * weight(step))).collect();
-                    for (step, (real, imaginary)) in spectrum(&line, frame, false).into_iter().take(kept).enumerate() {
+                    for (step, (real, imaginary)) in wide::<T>(&line, frame, false).into_iter().take(kept).enumerate() {
                         let at = 2 * ((item * count + number) * kept + step);
-                        (results[at], results[at + 1]) = (T::from_f64(real), T::from_f64(imaginary));
+                        (results[at], results[at + 1]) = (real, imaginary);
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The attributes of a node, and what else an operator knows when it is made.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Fault;
 use crate::operators::control::Body;
@@ -27,16 +27,16 @@ pub(crate) struct Spec {
     pub(crate) opset: i64,
     pub(crate) outputs: usize,
     pub(crate) attributes: BTreeMap<String, Attribute>,
-    asked: RefCell<BTreeSet<&'static str>>,
+    asked: Mutex<BTreeSet<&'static str>>,
 }
 
 impl Spec {
     pub(crate) fn new(operator: &str, opset: i64, outputs: usize, attributes: BTreeMap<String, Attribute>) -> Self {
-        Self { operator: operator.to_owned(), opset, outputs, attributes, asked: RefCell::default() }
+        Self { operator: operator.to_owned(), opset, outputs, attributes, asked: Mutex::default() }
     }
 
     pub(crate) fn check_all_asked(&self) -> Result<(), Fault> {
-        let asked = self.asked.borrow();
+        let asked = self.asked();
         match self.attributes.keys().find(|name| !asked.contains(name.as_str())) {
             None => Ok(()),
             Some(name) => Err(Fault::unsupported(format!("attribute `{name}` is not known here"))),
@@ -45,11 +45,15 @@ impl Spec {
 
     /// Attributes that change nothing for us.
     pub(crate) fn ignore(&self, names: &[&'static str]) {
-        self.asked.borrow_mut().extend(names);
+        self.asked().extend(names);
+    }
+
+    fn asked(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get(&self, name: &'static str) -> Option<&Attribute> {
-        self.asked.borrow_mut().insert(name);
+        self.asked().insert(name);
         self.attributes.get(name)
     }
 

@@ -26,6 +26,13 @@ pub(crate) struct Windows {
     pub(crate) output: Vec<usize>,
 }
 
+/// Steps and pads as a node says them, for windows that run the other way round.
+pub(crate) struct Steps {
+    pub(crate) strides: Vec<usize>,
+    pub(crate) dilations: Vec<usize>,
+    pub(crate) pads: Vec<usize>,
+}
+
 /// Larger steps and pads than this are a mistake, and would only make sums overflow.
 const LIMIT: i64 = 1 << 16;
 
@@ -54,6 +61,9 @@ impl WindowSpec {
         let rank = input.len();
         let missing = || Fault::new("attribute `kernel_shape` is missing");
         let own = self.kernel.as_deref().or(kernel).ok_or_else(missing)?.to_vec();
+        if own.iter().any(|size| !(1..LIMIT as usize).contains(size)) {
+            return Err(Fault::new(format!("a kernel cannot have the size {own:?}")));
+        }
         if kernel.is_some_and(|kernel| kernel != own) {
             return Err(Fault::new(format!(
                 "the kernel has the size {kernel:?}, and attribute `kernel_shape` says {own:?}"
@@ -74,19 +84,19 @@ impl WindowSpec {
             after: pads[rank..].to_vec(),
             output: Vec::with_capacity(rank),
         };
-        for axis in 0..rank {
+        for (axis, length) in input.iter().copied().enumerate() {
             let span = windows.span(axis);
             let stride = windows.strides[axis];
             match self.auto_pad.as_str() {
                 "SAME_UPPER" | "SAME_LOWER" => {
-                    let length = input[axis].div_ceil(stride);
-                    let needed = (length.saturating_sub(1).saturating_mul(stride).saturating_add(span))
-                        .saturating_sub(input[axis]);
+                    let windows_along = length.div_ceil(stride);
+                    let needed = (windows_along.saturating_sub(1).saturating_mul(stride).saturating_add(span))
+                        .saturating_sub(length);
                     let small = needed / 2;
                     let upper = self.auto_pad == "SAME_UPPER";
                     windows.before[axis] = if upper { small } else { needed - small };
                     windows.after[axis] = if upper { needed - small } else { small };
-                    windows.output.push(length);
+                    windows.output.push(windows_along);
                     continue;
                 }
                 "VALID" => {
@@ -96,18 +106,18 @@ impl WindowSpec {
                 "NOTSET" | "" => {}
                 other => return Err(Fault::new(format!("there is no padding `{other}`"))),
             }
-            let padded = input[axis].saturating_add(windows.before[axis] + windows.after[axis]);
+            let padded = length.saturating_add(windows.before[axis] + windows.after[axis]);
             let Some(room) = padded.checked_sub(span) else {
                 return Err(Fault::new(format!(
                     "a kernel of {span} elements does not fit into {padded} along axis {axis}"
                 )));
             };
-            let mut length = room / stride + 1;
+            let mut count = room / stride + 1;
             // A window more for the rest, unless it would begin in the pads at the end.
-            if self.ceil && room % stride != 0 && length * stride < input[axis] + windows.before[axis] {
-                length += 1;
+            if self.ceil && room % stride != 0 && count * stride < length + windows.before[axis] {
+                count += 1;
             }
-            windows.output.push(length);
+            windows.output.push(count);
         }
         Ok(windows)
     }
@@ -128,14 +138,14 @@ impl Windows {
 
 impl WindowSpec {
     /// Strides, dilations and pads as the node says.
-    pub(crate) fn raw(&self, rank: usize) -> Result<(Vec<usize>, Vec<usize>, Vec<usize>), Fault> {
+    pub(crate) fn raw(&self, rank: usize) -> Result<Steps, Fault> {
         let strides = self.strides.clone().unwrap_or_else(|| vec![1; rank]);
         let dilations = self.dilations.clone().unwrap_or_else(|| vec![1; rank]);
         let pads = self.pads.clone().unwrap_or_else(|| vec![0; 2 * rank]);
         if strides.len() != rank || dilations.len() != rank || pads.len() != 2 * rank {
             return Err(Fault::new(format!("strides, dilations or pads do not fit {rank} axes")));
         }
-        Ok((strides, dilations, pads))
+        Ok(Steps { strides, dilations, pads })
     }
 }
 
