@@ -448,13 +448,7 @@ fn parts(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, R
         axes.iter().map(|axis| axis_in(*axis, rank)).collect()
     };
     let touched = match spec.operator.as_str() {
-        "Slice" => {
-            let starts = inputs.get(1).copied().flatten().and_then(|fact| fact.value.as_ref().map(Vec::len));
-            let count = starts
-                .or(attribute(spec.ints("starts"))?.map(|starts| starts.len()))
-                .ok_or("its bounds are not known")?;
-            axes(3, count)?
-        }
+        "Slice" => slices(spec, inputs, rank, own)?,
         "Pad" => {
             let pads = list(1, "pads")?.ok_or("its pads are not known")?;
             let axes = axes(3, pads.len() / 2)?;
@@ -509,7 +503,8 @@ fn recurrent(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact
     for (index, input) in inputs.iter().enumerate().skip(1) {
         let Some(axis) = input.and_then(|input| input.axis) else { continue };
         let state = matches!(index, 5 | 6) && axis == expected;
-        if !state && !(index == 4 && axis == 0) {
+        let lengths = index == 4 && axis == 0;
+        if !state && !lengths {
             return Err("an input that must be the same for all rows has rows".to_owned());
         }
     }
@@ -584,4 +579,40 @@ fn reduced(x: &Fact, axes: &[usize], keep: bool) -> Result<Vec<Fact>, Refusal> {
     let result = (0..shape.len()).filter(kept).map(length).collect();
     let place = if keep { own } else { own - axes.iter().filter(|axis| **axis < own).count() };
     Ok(vec![fact(Some(result), Some(place))])
+}
+
+/// The axes that a slice cuts. One that takes everything along the axis of the rows leaves it alone.
+fn slices(spec: &Spec, inputs: &[Option<&Fact>], rank: usize, own: usize) -> Result<Vec<usize>, Refusal> {
+    let list = |index: usize, name: &'static str| -> Result<Option<Vec<Number>>, Refusal> {
+        match inputs.get(index).copied().flatten() {
+            Some(fact) => Ok(fact.value.clone()),
+            None => Ok(attribute(spec.ints(name))?.map(|values| values.into_iter().map(Number::Known).collect())),
+        }
+    };
+    let axes = match inputs.get(3).copied().flatten() {
+        Some(axes) => Some(axes.integers().ok_or("its axes are not known")?),
+        None => attribute(spec.ints("axes"))?,
+    };
+    let (starts, ends) = (list(1, "starts")?, list(2, "ends")?);
+    let count = starts.as_ref().or(ends.as_ref()).map(Vec::len).or(axes.as_ref().map(Vec::len));
+    let count = count.ok_or("its bounds are not known")?;
+    let axes = axes.unwrap_or_else(|| (0..count as i64).collect());
+    let strides = inputs.get(4).copied().flatten().map_or(Some(vec![1; axes.len()]), Fact::integers);
+    let mut cut = Vec::new();
+    for (place, axis) in axes.iter().enumerate() {
+        let axis = axis_in(*axis, rank)?;
+        let at = |list: &Option<Vec<Number>>| list.as_ref().and_then(|list| list.get(place)).copied();
+        let from_the_first = at(&starts) == Some(Number::Known(0));
+        // More rows than a tensor can have stand for all of them.
+        let to_the_last = match at(&ends) {
+            Some(Number::Rows) => true,
+            Some(Number::Known(end)) => end >= i64::from(i32::MAX),
+            _ => false,
+        };
+        let each = strides.as_ref().and_then(|strides| strides.get(place)) == Some(&1);
+        if !(axis == own && from_the_first && to_the_last && each) {
+            cut.push(axis);
+        }
+    }
+    Ok(cut)
 }

@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Kernel, Operator, Placement, Source, TensorId};
-use crate::onnx::{Dimension, Model};
+use crate::onnx::{Dimension, Model, Port};
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::{ElementType, Slice};
 use crate::tensor::{Tensor, View};
@@ -184,6 +184,10 @@ impl Model {
         if let Some(name) = given.keys().find(|name| !self.inputs().iter().any(|port| port.name == **name)) {
             return Err(wrong(format!("the model has no input `{name}`")));
         }
+        // A name for the number of rows is the same wherever it is.
+        let first_of = |port: &Port| port.shape.as_ref().and_then(|shape| shape.first()).cloned();
+        let names: Vec<Dimension> =
+            self.inputs().iter().filter_map(first_of).filter(|length| matches!(length, Dimension::Symbol(_))).collect();
         let mut any = false;
         for port in self.inputs() {
             let Some(id) = self.program().graph.find_tensor(&port.name) else { continue };
@@ -193,7 +197,8 @@ impl Model {
             let open = first.is_some_and(|length| !matches!(length, Dimension::Known(_)));
             fact.axis = match given.get(port.name.as_str()) {
                 Some(axis) => *axis,
-                None => open.then_some(0),
+                None if open => Some(0),
+                None => port.shape.as_ref().and_then(|shape| shape.iter().position(|length| names.contains(length))),
             };
             let Some(axis) = fact.axis else { continue };
             any = true;

@@ -37,6 +37,7 @@ pub(super) fn apply(spec: &Spec, inputs: &[Option<&Fact>], outputs: usize) -> Re
 fn reads_only_shapes(spec: &Spec, inputs: &[Option<&Fact>]) -> bool {
     let shape_input = match spec.operator.as_str() {
         "Reshape" | "Expand" => 1,
+        "Slice" => 2,
         "ConstantOfShape" => 0,
         _ => return false,
     };

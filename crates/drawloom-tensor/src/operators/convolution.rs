@@ -125,6 +125,7 @@ fn unfold<T: Number>(windows: &Windows, channels: usize, input: &[T], columns: &
         return;
     };
     let last = axes - 1;
+    let stride = windows.strides[last];
     let mut rows = columns.chunks_exact_mut(places);
     for number in 0..channels {
         let from = &input[number * channel..][..channel];
@@ -132,6 +133,7 @@ fn unfold<T: Number>(windows: &Windows, channels: usize, input: &[T], columns: &
         for _ in 0..windows.kernel.iter().product::<usize>() {
             let Some(row) = rows.next() else { return };
             let mut place = vec![0; outer.len()];
+            let (first, end, start) = windows.inside(last, at[last]);
             for line in row.chunks_exact_mut(*width) {
                 let begin = (0..last).try_fold(0usize, |offset, axis| {
                     Some(offset * windows.input[axis] + windows.source(axis, place[axis], at[axis])?)
@@ -140,8 +142,13 @@ fn unfold<T: Number>(windows: &Windows, channels: usize, input: &[T], columns: &
                     None => line.fill(T::ZERO),
                     Some(begin) => {
                         let from = &from[begin * windows.input[last]..][..windows.input[last]];
-                        for (x, value) in line.iter_mut().enumerate() {
-                            *value = windows.source(last, x, at[last]).map_or(T::ZERO, |source| from[source]);
+                        line[..first].fill(T::ZERO);
+                        line[end..].fill(T::ZERO);
+                        if stride == 1 {
+                            line[first..end].copy_from_slice(&from[start..start + end - first]);
+                        } else {
+                            let sources = from[start..].iter().step_by(stride);
+                            line[first..end].iter_mut().zip(sources).for_each(|(value, source)| *value = *source);
                         }
                     }
                 }
@@ -155,7 +162,7 @@ fn unfold<T: Number>(windows: &Windows, channels: usize, input: &[T], columns: &
 /// One channel with one kernel over two axes: a line of results at a time, for each element of the kernel.
 fn depthwise<T: Number>(windows: &Windows, input: &[T], weights: &[T], results: &mut [T]) {
     let (width, columns) = (windows.input[1], windows.output[1]);
-    let (stride, dilation, before) = (windows.strides[1], windows.dilations[1], windows.before[1]);
+    let stride = windows.strides[1];
     for (y, line) in results.chunks_exact_mut(columns).enumerate() {
         line.fill(T::ZERO);
         for ky in 0..windows.kernel[0] {
@@ -163,14 +170,7 @@ fn depthwise<T: Number>(windows: &Windows, input: &[T], weights: &[T], results: 
             let from = &input[source * width..][..width];
             for kx in 0..windows.kernel[1] {
                 let weight = weights[ky * windows.kernel[1] + kx];
-                // The results whose source lies inside: `before <= x * stride + shift < before + width`.
-                let shift = kx * dilation;
-                let first = before.saturating_sub(shift).div_ceil(stride);
-                let end = (before + width).saturating_sub(shift).div_ceil(stride).min(columns);
-                if first >= end {
-                    continue;
-                }
-                let begin = first * stride + shift - before;
+                let (first, end, begin) = windows.inside(1, kx);
                 if stride == 1 {
                     for (result, value) in line[first..end].iter_mut().zip(&from[begin..]) {
                         *result = result.plus(weight.times(*value));

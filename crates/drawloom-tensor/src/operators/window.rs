@@ -129,6 +129,15 @@ impl Windows {
         (self.kernel[axis] - 1) * self.dilations[axis] + 1
     }
 
+    /// The windows for which an element of the kernel is not in the pads, and the element that the first of them has there.
+    pub(crate) fn inside(&self, axis: usize, kernel: usize) -> (usize, usize, usize) {
+        // `before <= output * stride + shift < before + input`
+        let (stride, shift, before) = (self.strides[axis], kernel * self.dilations[axis], self.before[axis]);
+        let first = before.saturating_sub(shift).div_ceil(stride);
+        let end = (before + self.input[axis]).saturating_sub(shift).div_ceil(stride).min(self.output[axis]);
+        if first >= end { (0, 0, 0) } else { (first, end, first * stride + shift - before) }
+    }
+
     /// Which element an element of a window is, if it is not in the pads.
     pub(crate) fn source(&self, axis: usize, output: usize, kernel: usize) -> Option<usize> {
         let place = output * self.strides[axis] + kernel * self.dilations[axis];
