@@ -32,7 +32,7 @@ mod internal;
 mod link;
 mod nodes;
 mod peek;
-mod ready;
+pub(crate) mod ready;
 mod retry;
 mod runs;
 mod stop;

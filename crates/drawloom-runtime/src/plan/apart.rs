@@ -14,7 +14,6 @@ use super::weave::in_program_order;
 use crate::access::Frame;
 use crate::core::{Core, Local};
 use crate::error::{Error, ErrorKind};
-use crate::sync::atomic::Ordering;
 use crate::task::body::{Body, BodyResult, BodyTable, Payload};
 use crate::task::extras::Implementation;
 use crate::task::record::PAYLOAD;
@@ -149,9 +148,8 @@ impl PlanState {
         // Read before the last node is pushed: from then on others may end the run, and the plan with it.
         let ended = usize::from(node.later_count == 0);
         for &other in self.later(node) {
-            // AcqRel: the one who reaches zero sees what all earlier nodes did.
             let waits = self.pattern.nodes[other as usize].waits;
-            if waits == 1 || self.pending[other as usize].fetch_sub(1, Ordering::AcqRel) == 1 {
+            if waits == 1 || self.count_down(other) {
                 core.push_node(local, self.context(), self.ready(other));
             }
         }

@@ -359,12 +359,15 @@ impl PlanState {
                 ended += 1;
                 continue;
             }
-            for &other in self.later(node) {
-                let later = &pattern.nodes[other as usize];
+            let later = self.later(node);
+            for (left, &other) in (0..later.len()).rev().zip(later) {
                 // A node that waits for this one only needs no counting.
-                // AcqRel: the one who reaches zero sees what all earlier nodes did.
-                if later.waits > 1 && self.pending[other as usize].fetch_sub(1, Ordering::AcqRel) != 1 {
-                    continue;
+                if pattern.nodes[other as usize].waits > 1 {
+                    let waits = left == 0 && next.is_none() && !asks;
+                    let ready = if waits { self.wait_for(core, place, context, other) } else { self.count_down(other) };
+                    if !ready {
+                        continue;
+                    }
                 }
                 if next.is_none() && !asks && place.may_go_on() {
                     next = Some(other);
