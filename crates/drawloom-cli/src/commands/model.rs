@@ -13,6 +13,9 @@ use crate::output::{Output, complain};
 
 /// Look at models in ONNX files
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drawloom model info model.onnx    inputs, outputs, operators, and whether a batch can be cut into pieces")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,

@@ -6,6 +6,10 @@ use crate::onnx::Dimension;
 use crate::operators::spec::Spec;
 use crate::operators::support::axis_of;
 
+/// An end of a slice that stands for all rows: exporters write a billion, or the largest number there is. No run has as many
+/// rows at once.
+const ALL_ROWS: i64 = 1_000_000_000;
+
 const UNKNOWN_SHAPE: &str = "the shape of its input is not known";
 
 fn fact(shape: Option<Vec<Dimension>>, axis: Option<usize>) -> Fact {
@@ -603,10 +607,9 @@ fn slices(spec: &Spec, inputs: &[Option<&Fact>], rank: usize, own: usize) -> Res
         let axis = axis_in(*axis, rank)?;
         let at = |list: &Option<Vec<Number>>| list.as_ref().and_then(|list| list.get(place)).copied();
         let from_the_first = at(&starts) == Some(Number::Known(0));
-        // More rows than a tensor can have stand for all of them.
         let to_the_last = match at(&ends) {
             Some(Number::Rows) => true,
-            Some(Number::Known(end)) => end >= i64::from(i32::MAX),
+            Some(Number::Known(end)) => end >= ALL_ROWS,
             _ => false,
         };
         let each = strides.as_ref().and_then(|strides| strides.get(place)) == Some(&1);
