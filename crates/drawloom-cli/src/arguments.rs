@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use crate::bench;
-use crate::commands::{event, plot};
+use crate::commands::{event, model, onnx_test, plot};
 use crate::mesh;
 use crate::output::Color;
 use crate::run;
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     /// Run a program that comes with drawloom
     Run(run::Arguments),
     Mesh(mesh::Arguments),
+    Model(model::Arguments),
+    OnnxTest(onnx_test::Arguments),
     Plot(plot::Arguments),
     /// Measure what graphs and tasks cost, as lines of JSON
     Bench(bench::Arguments),

@@ -6,6 +6,8 @@ mod convert;
 pub(crate) mod event;
 mod explain;
 mod fmt;
+pub(crate) mod model;
+pub(crate) mod onnx_test;
 mod order;
 pub(crate) mod plot;
 mod reason;
@@ -36,6 +38,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
         Command::Event(arguments) => event::run(&arguments, output),
         Command::Run(arguments) => programs::run(&arguments, output),
         Command::Mesh(arguments) => mesh::run(&arguments, output),
+        Command::Model(arguments) => model::run(&arguments, output),
+        Command::OnnxTest(arguments) => onnx_test::run(&arguments, output),
         Command::Plot(arguments) => plot::run(&arguments, output),
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::Completions(arguments) => completions::run(&arguments, output),

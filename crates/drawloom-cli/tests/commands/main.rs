@@ -6,6 +6,7 @@ mod explain;
 mod fmt;
 mod measure;
 mod mesh;
+mod model;
 mod order;
 mod program;
 mod show;

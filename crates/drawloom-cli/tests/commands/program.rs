@@ -21,6 +21,8 @@ fn every_command_has_help_with_examples() {
         "rules",
         "run",
         "mesh",
+        "model",
+        "onnx-test",
         "plot",
         "bench",
         "completions",

@@ -1,0 +1,237 @@
+//! Which axis of every tensor counts the rows of a batch, and whether rows can be computed apart from each other.
+//!
+//! The one idea: the axis is followed from the inputs through every node. A node for which it cannot be shown that each row
+//! of its results depends on the same row of its inputs alone is named, and the model is refused. Shapes are followed with
+//! it, with names for lengths that are not known, and so are the values of small integer tensors, because models compute
+//! with shapes: a number may be known, or be the number of rows.
+
+mod elements;
+mod layout;
+mod rules;
+mod shapes;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::error::{Error, ErrorKind};
+use crate::graph::{Kernel, Operator, Placement, Source, TensorId};
+use crate::onnx::{Dimension, Model, Port};
+use crate::run::call::{Inputs, Outputs, Scratch};
+use crate::tensor::element::{ElementType, Slice};
+use crate::tensor::{Tensor, View};
+
+/// Values of more elements than this are not followed.
+const MOST_VALUES: usize = 64;
+
+/// Constants that take more bytes than this are not computed before a run.
+const MOST_FOLDED: usize = 1 << 26;
+
+/// What is known about a tensor before anything is computed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fact {
+    /// The type of its elements.
+    pub element: Option<ElementType>,
+    /// The lengths of its axes.
+    pub shape: Option<Vec<Dimension>>,
+    /// The axis that counts rows. A tensor without one is the same for all rows.
+    pub axis: Option<usize>,
+    pub(crate) value: Option<Vec<Number>>,
+    /// Whether its value depends on how many rows there are.
+    pub(crate) counts_rows: bool,
+}
+
+/// A number of a small integer tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Known(i64),
+    /// How many rows there are.
+    Rows,
+    /// Something that does not depend on the rows.
+    Other,
+}
+
+impl Fact {
+    pub(crate) fn of_view(view: View<'_>) -> Self {
+        let values = match view.slice() {
+            Slice::I64(values) if values.len() <= MOST_VALUES => Some(values.to_vec()),
+            Slice::I32(values) if values.len() <= MOST_VALUES => {
+                Some(values.iter().map(|value| i64::from(*value)).collect())
+            }
+            _ => None,
+        };
+        Self {
+            element: Some(view.element()),
+            shape: Some(view.shape().iter().map(|length| Dimension::Known(*length)).collect()),
+            axis: None,
+            value: values.map(|values| values.into_iter().map(Number::Known).collect()),
+            counts_rows: false,
+        }
+    }
+
+    pub(crate) fn rank(&self) -> Option<usize> {
+        self.shape.as_ref().map(Vec::len)
+    }
+
+    /// The numbers of a tensor whose value is known in full.
+    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
+        let known = |number: &Number| if let Number::Known(value) = number { Some(*value) } else { None };
+        self.value.as_ref()?.iter().map(known).collect()
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.element {
+            Some(element) => write!(f, "{element}")?,
+            None => write!(f, "?")?,
+        }
+        let Some(shape) = &self.shape else { return write!(f, "[…]") };
+        let lengths = shape
+            .iter()
+            .enumerate()
+            .map(|(axis, length)| if self.axis == Some(axis) { format!("*{length}") } else { length.to_string() });
+        write!(f, "[{}]", lengths.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// How a batch runs through a model.
+#[derive(Clone, Debug)]
+pub struct BatchPlan {
+    facts: Vec<Fact>,
+    outputs: Vec<Placement>,
+}
+
+impl BatchPlan {
+    /// What is known about a tensor.
+    pub fn fact(&self, tensor: TensorId) -> &Fact {
+        &self.facts[tensor.index()]
+    }
+
+    /// Where the rows of each output are.
+    pub fn outputs(&self) -> &[Placement] {
+        &self.outputs
+    }
+}
+
+impl Model {
+    /// Follows the rows of a batch through the model. Rows are counted along the first axis of every input that does not
+    /// have a fixed length there, unless another axis, or none, is given.
+    pub fn batch(&self, axes: &[(&str, Option<usize>)]) -> Result<BatchPlan, Error> {
+        let graph = &self.program().graph;
+        let mut facts = vec![Fact::default(); graph.tensors.len()];
+        for (index, entry) in graph.tensors.iter().enumerate() {
+            if let Source::Constant(value) = &entry.source {
+                facts[index] = Fact::of_view(Tensor::view(value));
+            }
+        }
+        self.mark_inputs(axes, &mut facts)?;
+        let mut folded: Vec<Option<Tensor>> = vec![None; graph.tensors.len()];
+        for id in self.program().order() {
+            let node = &graph.nodes[id.index()];
+            let inputs: Vec<Option<&Fact>> =
+                node.inputs.iter().map(|input| input.map(|input| &facts[input.index()])).collect();
+            let (Operator::Kernel(kernel), Some(spec)) = (&node.operator, &node.spec) else { continue };
+            let views: Option<Vec<Option<View<'_>>>> = (node.inputs.iter())
+                .map(|input| match input {
+                    None => Some(None),
+                    Some(input) => {
+                        let value = folded[input.index()].as_ref().or_else(|| graph.constant_value(*input));
+                        value.map(|value| Some(value.view()))
+                    }
+                })
+                .collect();
+            if let Some(views) = views
+                && let Some(results) = fold(kernel.as_ref(), &views, node.outputs.len())
+            {
+                for (output, result) in node.outputs.iter().zip(results) {
+                    facts[output.index()] = Fact::of_view(result.view());
+                    folded[output.index()] = Some(result);
+                }
+                continue;
+            }
+            let results = rules::apply(spec, &inputs, node.outputs.len()).map_err(|why| {
+                let message = format!(
+                    "rows cannot be computed apart from each other: node `{}` ({}): {why}",
+                    node.name, node.operator_name
+                );
+                Error::new(ErrorKind::Batch, message).at(&node.name, &[])
+            })?;
+            for (output, fact) in node.outputs.iter().zip(results) {
+                facts[output.index()] = fact;
+            }
+        }
+        let mut outputs = Vec::new();
+        for port in self.outputs() {
+            let fact = graph.find_tensor(&port.name).map(|id| &facts[id.index()]);
+            if fact.is_some_and(|fact| fact.counts_rows) {
+                let message = format!(
+                    "rows cannot be computed apart from each other: output `{}` depends on how many there are",
+                    port.name
+                );
+                return Err(Error::new(ErrorKind::Batch, message));
+            }
+            outputs.push(fact.and_then(|fact| fact.axis).map_or(Placement::Fixed, |axis| Placement::Rows { axis }));
+        }
+        if !outputs.iter().any(|output| matches!(output, Placement::Rows { .. })) {
+            return Err(Error::new(ErrorKind::Batch, "no output of the model depends on the rows of its inputs"));
+        }
+        Ok(BatchPlan { facts, outputs })
+    }
+
+    fn mark_inputs(&self, axes: &[(&str, Option<usize>)], facts: &mut [Fact]) -> Result<(), Error> {
+        let wrong = |message: String| Error::new(ErrorKind::Batch, message);
+        let given: BTreeMap<&str, Option<usize>> = axes.iter().copied().collect();
+        if let Some(name) = given.keys().find(|name| !self.inputs().iter().any(|port| port.name == **name)) {
+            return Err(wrong(format!("the model has no input `{name}`")));
+        }
+        // A name for the number of rows is the same wherever it is.
+        let first_of = |port: &Port| port.shape.as_ref().and_then(|shape| shape.first()).cloned();
+        let names: Vec<Dimension> =
+            self.inputs().iter().filter_map(first_of).filter(|length| matches!(length, Dimension::Symbol(_))).collect();
+        let mut any = false;
+        for port in self.inputs() {
+            let Some(id) = self.program().graph.find_tensor(&port.name) else { continue };
+            let fact = &mut facts[id.index()];
+            (fact.element, fact.shape) = (port.element, port.shape.clone());
+            let first = port.shape.as_ref().and_then(|shape| shape.first());
+            let open = first.is_some_and(|length| !matches!(length, Dimension::Known(_)));
+            fact.axis = match given.get(port.name.as_str()) {
+                Some(axis) => *axis,
+                None if open => Some(0),
+                None => port.shape.as_ref().and_then(|shape| shape.iter().position(|length| names.contains(length))),
+            };
+            let Some(axis) = fact.axis else { continue };
+            any = true;
+            match port.shape.as_ref().and_then(|shape| shape.get(axis)) {
+                None => return Err(wrong(format!("input {port} has no axis {axis} that could count rows"))),
+                Some(Dimension::Known(length)) => {
+                    return Err(wrong(format!(
+                        "axis {axis} of input {port} has the fixed length {length}: the model is made for that many rows"
+                    )));
+                }
+                Some(Dimension::Symbol(symbol)) => {
+                    let shared = |shape: &Vec<Dimension>| {
+                        shape.iter().filter(|length| **length == Dimension::Symbol(symbol.clone())).count() > 1
+                    };
+                    if port.shape.as_ref().is_some_and(shared) {
+                        return Err(wrong(format!("`{symbol}` of input {port} is the length of another axis too")));
+                    }
+                }
+                Some(Dimension::Unknown) => {}
+            }
+        }
+        if !any {
+            return Err(wrong(
+                "no input of the model has an axis of any length: it is made for a fixed number of rows".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a node computes from constants, if that is not too large.
+fn fold(kernel: &dyn Kernel, views: &[Option<View<'_>>], outputs: usize) -> Option<Vec<Tensor>> {
+    let mut results = vec![None; outputs];
+    kernel.run(&Inputs::new(views), &mut Outputs::new(&mut results, MOST_FOLDED), &mut Scratch::default()).ok()?;
+    results.into_iter().collect()
+}

@@ -1,0 +1,53 @@
+//! What a node does with rows: the axis of its results, or why its rows cannot be told apart.
+
+use crate::batch::{Fact, elements, layout, shapes};
+use crate::operators::spec::Spec;
+
+/// Why rows cannot be told apart.
+pub(super) type Refusal = String;
+
+/// The facts of the outputs of a node.
+pub(super) fn apply(spec: &Spec, inputs: &[Option<&Fact>], outputs: usize) -> Result<Vec<Fact>, Refusal> {
+    let element = elements::element(spec, inputs);
+    let mut facts = match shapes::numbers(spec, inputs) {
+        Some(fact) => vec![fact],
+        None => {
+            if inputs.iter().flatten().any(|fact| fact.counts_rows) && !reads_only_shapes(spec, inputs) {
+                return Err("it computes with the number of rows".to_owned());
+            }
+            layout::layout(spec, inputs)?
+        }
+    };
+    facts.resize(outputs.max(facts.len()), Fact::default());
+    if facts.len() > 1 && inputs.iter().flatten().any(|fact| fact.axis.is_some()) && !several(spec) {
+        // An output that no rule speaks about.
+        let unknown = facts[1..].iter().any(|fact| fact.axis.is_none());
+        if unknown && outputs > 1 {
+            return Err("it is not known which axis of its further outputs counts rows".to_owned());
+        }
+    }
+    facts.truncate(outputs);
+    if let Some(first) = facts.first_mut() {
+        first.element = element;
+    }
+    Ok(facts)
+}
+
+/// Whether the operator reads numbers of rows as a shape, where they are understood.
+fn reads_only_shapes(spec: &Spec, inputs: &[Option<&Fact>]) -> bool {
+    let shape_input = match spec.operator.as_str() {
+        "Reshape" | "Expand" => 1,
+        "Slice" => 2,
+        "ConstantOfShape" => 0,
+        _ => return false,
+    };
+    inputs.iter().enumerate().all(|(index, fact)| index == shape_input || fact.is_none_or(|fact| !fact.counts_rows))
+}
+
+/// Operators whose further outputs have rules.
+fn several(spec: &Spec) -> bool {
+    matches!(
+        spec.operator.as_str(),
+        "Split" | "LSTM" | "GRU" | "RNN" | "TopK" | "Dropout" | "MaxPool" | "LayerNormalization"
+    )
+}

@@ -1,0 +1,149 @@
+//! What can go wrong, with the names of the user's nodes and tensors.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use crate::run::loops::Counts;
+
+/// Why a graph cannot be run, or did not end well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    node: Option<String>,
+    operator: Option<String>,
+    counts: Vec<Counts>,
+}
+
+/// The kinds of [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The graph has a mistake: a name used twice, a tensor that nobody writes, a cycle. Change the graph.
+    Graph,
+    /// Its loops do not form a nest, or are deeper than allowed. Change the graph, or allow more.
+    Loop,
+    /// A file could not be read as a model, or holds something that contradicts itself.
+    Import,
+    /// The model uses an option of an operator that is not supported.
+    Unsupported,
+    /// The model uses an operator that is not known; [`Error::operator`] names it.
+    UnknownOperator,
+    /// The model uses a type of elements that is not supported.
+    Type,
+    /// An input or output of the model is a list, a map, or something else that is not a tensor.
+    NonTensor,
+    /// What is asked for is random, and random numbers are not supported.
+    Random,
+    /// An input of a run is missing, unknown, or has another type or shape than the graph says.
+    Input,
+    /// An operator cannot work with what it got.
+    Operator,
+    /// A loop-control node or its end function failed, or the loop does not advance.
+    Iteration,
+    /// Results do not fit together, or into the rows that were allowed.
+    Output,
+    /// More memory would be needed than the run may use.
+    Memory,
+    /// Rows of a batch cannot be computed apart from each other.
+    Batch,
+}
+
+/// What an operator says is wrong, without the names of nodes: whoever called it adds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    kind: ErrorKind,
+    message: String,
+}
+
+impl Fault {
+    /// A fault of an operator: its inputs do not fit together.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Operator, message: message.into() }
+    }
+
+    /// What was asked for is legal, and not supported.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Unsupported, message: message.into() }
+    }
+
+    pub(crate) fn of(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// What kind of error it will be.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// A sentence about it.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for Fault {}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault.kind, fault.message)
+    }
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), node: None, operator: None, counts: Vec::new() }))
+    }
+
+    pub(crate) fn at(mut self, node: &str, counts: &[Counts]) -> Self {
+        self.0.node.get_or_insert_with(|| node.to_owned());
+        self.0.counts = counts.to_vec();
+        self
+    }
+
+    pub(crate) fn with_operator(mut self, operator: &str) -> Self {
+        self.0.operator = Some(operator.to_owned());
+        self
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The operator that is not known.
+    pub fn operator(&self) -> Option<&str> {
+        self.0.operator.as_deref()
+    }
+
+    /// The node that the error is about.
+    pub fn node(&self) -> Option<&str> {
+        self.0.node.as_deref()
+    }
+
+    /// Where the loops around the node were, the outermost first.
+    pub fn counts(&self) -> &[Counts] {
+        &self.0.counts
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        for (depth, counts) in self.0.counts.iter().enumerate() {
+            write!(f, "\n  loop {}: {counts}", depth + 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl StdError for Error {}

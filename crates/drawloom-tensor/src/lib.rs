@@ -1,0 +1,55 @@
+//! Tensor graphs with loops: a model over a batch of any size, in pieces, and ONNX files.
+//!
+//! ```
+//! use drawloom_tensor::{Fault, Graph, Inputs, Outputs, Placement, Settings, Tensor};
+//!
+//! let mut graph = Graph::new("double");
+//! graph.input("x")?;
+//! let double = |inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| -> Result<(), Fault> {
+//!     let x = inputs.get(0)?;
+//!     let y = outputs.allocate::<f32>(0, x.shape())?;
+//!     y.iter_mut().zip(x.values::<f32>()?).for_each(|(y, x)| *y = 2.0 * x);
+//!     Ok(())
+//! };
+//! graph.kernel("twice", "Double", double, &["x"], &["y"])?;
+//! graph.output("result", &[("y", Placement::Rows { axis: 0 })])?;
+//! let program = graph.check(4)?;
+//! let x = Tensor::new(&[2], vec![1.0f32, 2.0])?;
+//! let outcome = program.run(&[("x", x.view())], &Settings::new())?;
+//! assert_eq!(outcome.output("y").unwrap().values::<f32>()?, [2.0, 4.0]);
+//! # Ok::<(), drawloom_tensor::Error>(())
+//! ```
+//!
+//! A node may be a loop-control node: everything downstream of it runs once for every iteration that it pushes, and the
+//! rows of the outputs are put behind each other. The rules are described in the README of this crate.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`Tensor`], [`View`], [`Element`] | values with a type and a shape |
+//! | [`Graph`], [`Kernel`], [`LoopControl`] | describing what is computed |
+//! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
+//! | [`Settings`], [`Outcome`] | running it, and what came of it |
+//! | [`Counts`], [`LoopTurn`] | where a loop is |
+//! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
+//! | [`onnx`] | models in ONNX files, and tests of operators |
+//! | `operators` | the operators of ONNX |
+#![deny(unsafe_code)]
+
+mod batch;
+mod error;
+mod graph;
+pub mod onnx;
+mod operators;
+mod program;
+mod run;
+mod tensor;
+
+pub use batch::{BatchPlan, Fact};
+pub use error::{Error, ErrorKind, Fault};
+pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, TensorId};
+pub use program::{Lifetime, Program};
+pub use run::call::{Inputs, Outputs, Scratch};
+pub use run::loops::{Counts, LoopEnd, LoopTurn, Next};
+pub use run::{Outcome, Placed, Settings};
+pub use tensor::element::{Element, ElementType, Slice};
+pub use tensor::{Tensor, View};

@@ -1,0 +1,154 @@
+//! Models in ONNX files.
+
+mod guard;
+mod import;
+pub mod node_tests;
+mod value;
+
+use std::fmt;
+use std::path::Path;
+
+use rten_onnx::onnx::ModelProto;
+
+use crate::error::{Error, ErrorKind};
+use crate::program::Program;
+use crate::run::{Outcome, Settings};
+use crate::tensor::View;
+use crate::tensor::element::ElementType;
+
+/// A model that was imported: its program, and what is known about its inputs and outputs.
+pub struct Model {
+    program: Program,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+}
+
+/// An input or output of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// The type of its elements, where the file says so.
+    pub element: Option<ElementType>,
+    /// The lengths of its axes, where the file says how many there are.
+    pub shape: Option<Vec<Dimension>>,
+}
+
+/// The length of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// It is known.
+    Known(usize),
+    /// It has a name, and is the same wherever the name is.
+    Symbol(String),
+    /// It can be anything.
+    Unknown,
+}
+
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(length) => write!(f, "{length}"),
+            Self::Symbol(name) => f.write_str(name),
+            Self::Unknown => f.write_str("?"),
+        }
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.name)?;
+        match self.element {
+            Some(element) => write!(f, "{element}")?,
+            None => write!(f, "?")?,
+        }
+        match &self.shape {
+            None => write!(f, "[…]"),
+            Some(shape) => {
+                let lengths: Vec<String> = shape.iter().map(Dimension::to_string).collect();
+                write!(f, "[{}]", lengths.join(", "))
+            }
+        }
+    }
+}
+
+impl Model {
+    /// Reads a model from a file. Values in other files are looked for beside it.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::new(ErrorKind::Import, format!("{} cannot be read: {error}", path.display())))?;
+        Self::from_bytes(&bytes, path.parent())
+    }
+
+    /// Reads a model from the bytes of a file, with a folder for values in other files.
+    pub fn from_bytes(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Error> {
+        guard::model(bytes)?;
+        let damaged =
+            |text: String| Error::new(ErrorKind::Import, format!("this is not an ONNX file, or it is damaged: {text}"));
+        let message = ModelProto::parse_buf(bytes).map_err(|error| damaged(error.to_string()))?;
+        let graph = message.graph.as_ref().ok_or_else(|| damaged("it has no graph".to_owned()))?;
+        let versions = message
+            .opset_import
+            .iter()
+            .filter(|set| matches!(set.domain.as_deref().unwrap_or_default(), "" | "ai.onnx"));
+        let opset = versions.filter_map(|set| set.version).max().unwrap_or(1);
+        let context = import::Context { opset, folder };
+        let imported = import::graph(graph, &context, false, "model").map_err(|error| {
+            if error.kind() == ErrorKind::UnknownOperator {
+                return Error::new(error.kind(), format!("operators that are not supported: {error}"))
+                    .with_operator(error.to_string().split(", ").next().unwrap_or_default());
+            }
+            error
+        })?;
+        Ok(Self { program: imported.graph.check(4)?, inputs: imported.inputs, outputs: imported.outputs })
+    }
+
+    /// Its program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What it must be given.
+    pub fn inputs(&self) -> &[Port] {
+        &self.inputs
+    }
+
+    /// What it computes.
+    pub fn outputs(&self) -> &[Port] {
+        &self.outputs
+    }
+
+    /// Runs it, after a look at the types and shapes of the inputs.
+    pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
+        let mut symbols: Vec<(&str, usize)> = Vec::new();
+        for (name, view) in inputs {
+            let Some(port) = self.inputs.iter().find(|port| port.name == *name) else { continue };
+            let wrong = || {
+                let message = format!("input {port} does not fit a tensor {}{:?}", view.element(), view.shape());
+                Error::new(ErrorKind::Input, message)
+            };
+            if port.element.is_some_and(|element| element != view.element()) {
+                return Err(wrong());
+            }
+            let Some(shape) = &port.shape else { continue };
+            if shape.len() != view.rank() {
+                return Err(wrong());
+            }
+            for (expected, found) in shape.iter().zip(view.shape()) {
+                match expected {
+                    Dimension::Known(length) if length != found => return Err(wrong()),
+                    Dimension::Symbol(symbol) => match symbols.iter().find(|known| known.0 == symbol) {
+                        Some((_, length)) if length != found => {
+                            let message = format!("`{symbol}` is {length} in one input, and {found} in input {port}");
+                            return Err(Error::new(ErrorKind::Input, message));
+                        }
+                        Some(_) => {}
+                        None => symbols.push((symbol, *found)),
+                    },
+                    _ => {}
+                }
+            }
+        }
+        self.program.run(inputs, settings)
+    }
+}

@@ -1,0 +1,282 @@
+//! Operators on several tensors that are broadcast to each other, element by element.
+
+use crate::error::Fault;
+use crate::graph::Kernel;
+use crate::operators::elementwise::with;
+use crate::operators::number::Number;
+use crate::operators::spec::Spec;
+use crate::operators::support::{Made, Walk, axis_of, broadcast, broadcast_steps, kernel};
+use crate::run::call::{Inputs, Outputs, Scratch};
+use crate::tensor::View;
+use crate::tensor::element::{Element, with_type};
+
+/// Applies a function to the elements of two tensors.
+pub(crate) fn zip<A: Element, B: Element, R: Element>(
+    a: View<'_>,
+    b: View<'_>,
+    outputs: &mut Outputs<'_>,
+    mut apply: impl FnMut(A, B) -> R,
+) -> Result<(), Fault> {
+    let shape = broadcast(&[a.shape(), b.shape()])?;
+    let (left, right) = (a.values::<A>()?, b.values::<B>()?);
+    let results = outputs.allocate::<R>(0, &shape)?;
+    if a.shape() == b.shape() {
+        for ((result, a), b) in results.iter_mut().zip(left).zip(right) {
+            *result = apply(*a, *b);
+        }
+    } else if let [b] = right
+        && shape == a.shape()
+    {
+        results.iter_mut().zip(left).for_each(|(result, a)| *result = apply(*a, *b));
+    } else if let [a] = left
+        && shape == b.shape()
+    {
+        results.iter_mut().zip(right).for_each(|(result, b)| *result = apply(*a, *b));
+    } else {
+        let (a_steps, b_steps) = (broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?);
+        // The last axis is walked by itself, which is most of the work.
+        let (inner, outer) = shape.split_last().map_or((1, &[][..]), |(inner, outer)| (*inner, outer));
+        if inner == 0 {
+            return Ok(());
+        }
+        let step = |steps: &[isize]| steps.last().map_or(0, |step| *step as usize);
+        let (a_step, b_step) = (step(&a_steps), step(&b_steps));
+        let head = |steps: &[isize]| steps[..outer.len()].to_vec();
+        let walk = Walk::new(outer, [head(&a_steps), head(&b_steps)]);
+        for (row, [a, b]) in results.chunks_exact_mut(inner).zip(walk) {
+            for (place, result) in row.iter_mut().enumerate() {
+                *result = apply(left[a + place * a_step], right[b + place * b_step]);
+            }
+        }
+    }
+    Ok(())
+}
+
+macro_rules! two {
+    ($group:ident, $T:ident, |$a:ident, $b:ident| $body:expr) => {
+        kernel(move |inputs, outputs| {
+            let (left, right) = (inputs.get(0)?, inputs.get(1)?);
+            same_type(left, right)?;
+            with_type!($group, left.element(), $T => zip::<$T, $T, $T>(left, right, outputs, |$a, $b| $body))
+        })
+    };
+}
+
+macro_rules! compare {
+    ($group:ident, |$a:ident, $b:ident| $body:expr) => {
+        kernel(move |inputs, outputs| {
+            let (left, right) = (inputs.get(0)?, inputs.get(1)?);
+            same_type(left, right)?;
+            with_type!($group, left.element(), T => zip::<T, T, bool>(left, right, outputs, |$a, $b| $body))
+        })
+    };
+}
+
+/// Sums and the like over any number of inputs.
+macro_rules! fold {
+    ($T:ident, |$a:ident, $b:ident, $count:ident| $body:expr, $finish:expr) => {
+        kernel(move |inputs, outputs| {
+            let first = inputs.get(0)?;
+            let views = (0..inputs.len()).map(|index| inputs.get(index)).collect::<Result<Vec<_>, Fault>>()?;
+            let shapes: Vec<&[usize]> = views.iter().map(|view| view.shape()).collect();
+            let shape = broadcast(&shapes)?;
+            with_type!(numbers, first.element(), $T => {
+                let results = outputs.allocate::<$T>(0, &shape)?;
+                for (number, view) in views.iter().enumerate() {
+                    let values = view.values::<$T>()?;
+                    let walk = Walk::new(&shape, [broadcast_steps(view.shape(), &shape)?]);
+                    for (result, [offset]) in results.iter_mut().zip(walk) {
+                        let ($a, $b) = (*result, values[offset]);
+                        *result = if number == 0 { $b } else { $body };
+                    }
+                }
+                let finish: fn($T, f64) -> $T = $finish;
+                results.iter_mut().for_each(|result| *result = finish(*result, views.len() as f64));
+                Ok(())
+            })
+        })
+    };
+}
+
+pub(crate) fn same_type(left: View<'_>, right: View<'_>) -> Result<(), Fault> {
+    if left.element() == right.element() {
+        return Ok(());
+    }
+    Err(Fault::new(format!("its inputs have different types: {} and {}", left.element(), right.element())))
+}
+
+/// The form before opset 7: the second input is aligned with an axis of the first one, and only if the node says so.
+struct Aligned {
+    kernel: Box<dyn Kernel>,
+    broadcast: bool,
+    axis: Option<i64>,
+}
+
+impl Kernel for Aligned {
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let (left, right) = (inputs.get(0)?, inputs.get(1)?);
+        if !self.broadcast && left.shape() != right.shape() {
+            return Err(Fault::new(format!("the shapes {:?} and {:?} differ", left.shape(), right.shape())));
+        }
+        let mut shape = right.shape().to_vec();
+        if let Some(axis) = self.axis {
+            let axis = axis_of(axis, left.rank())?;
+            let behind = (left.rank() - axis).checked_sub(shape.len()).ok_or_else(|| {
+                Fault::new(format!("the shape {shape:?} does not fit the axes of {:?} from {axis} on", left.shape()))
+            })?;
+            shape.extend(std::iter::repeat_n(1, behind));
+        }
+        let views = [Some(left), Some(right.with_shape(&shape)?)];
+        self.kernel.run(&Inputs { views: &views, counts: inputs.counts }, outputs, scratch)
+    }
+}
+
+pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    let old = spec.opset < 7;
+    match spec.operator.as_str() {
+        "Add" | "Sub" | "Mul" | "Div" | "And" | "Or" | "Xor" | "Less" | "Greater" | "Equal" | "Pow" if old => {
+            spec.ignore(&["consumed_inputs"]);
+            let (broadcast, axis) = (spec.flag("broadcast", false), spec.optional_int("axis"));
+            let made = pairwise(spec)?;
+            Some(made.and_then(|kernel| {
+                Ok(Box::new(Aligned { kernel, broadcast: broadcast?, axis: axis? }) as Box<dyn Kernel>)
+            }))
+        }
+        "PRelu" if old => {
+            let made = pairwise(spec)?;
+            Some(made.map(|kernel| Box::new(Slopes { kernel }) as Box<dyn Kernel>))
+        }
+        _ => pairwise(spec),
+    }
+}
+
+/// The form of PRelu before opset 7: one slope, or one for each channel.
+struct Slopes {
+    kernel: Box<dyn Kernel>,
+}
+
+impl Kernel for Slopes {
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let (input, slope) = (inputs.get(0)?, inputs.get(1)?);
+        let mut shape = slope.shape().to_vec();
+        if slope.len() > 1 {
+            shape.extend(std::iter::repeat_n(1, input.rank().saturating_sub(1 + shape.len())));
+        }
+        let views = [Some(input), Some(slope.with_shape(&shape)?)];
+        self.kernel.run(&Inputs { views: &views, counts: inputs.counts }, outputs, scratch)
+    }
+}
+
+fn pairwise(spec: &Spec) -> Option<Made> {
+    Some(match spec.operator.as_str() {
+        "Add" => two!(numbers, T, |a, b| a.plus(b)),
+        "Sub" => two!(numbers, T, |a, b| a.minus(b)),
+        "Mul" => two!(numbers, T, |a, b| a.times(b)),
+        "Div" => kernel(divide),
+        "Mod" => with(spec.flag("fmod", false), |like_dividend| {
+            kernel(move |inputs, outputs| {
+                let (left, right) = (inputs.get(0)?, inputs.get(1)?);
+                let mut zero = false;
+                with_type!(numbers, left.element(), T => zip::<T, T, T>(left, right, outputs, |a, b| {
+                    a.modulo(b, like_dividend).unwrap_or_else(|| {
+                        zero = true;
+                        T::ZERO
+                    })
+                }))?;
+                if zero { Err(Fault::new("an integer is divided by zero")) } else { Ok(()) }
+            })
+        }),
+        "Pow" => kernel(|inputs, outputs| {
+            let (base, exponent) = (inputs.get(0)?, inputs.get(1)?);
+            with_type!(numbers, base.element(), A => {
+                with_type!(numbers, exponent.element(), B => {
+                    zip::<A, B, A>(base, exponent, outputs, |a, b| a.power(b.to_f64()))
+                })
+            })
+        }),
+        "And" => kernel(|i, o| zip::<bool, bool, bool>(i.get(0)?, i.get(1)?, o, |a, b| a && b)),
+        "Or" => kernel(|i, o| zip::<bool, bool, bool>(i.get(0)?, i.get(1)?, o, |a, b| a || b)),
+        "Xor" => kernel(|i, o| zip::<bool, bool, bool>(i.get(0)?, i.get(1)?, o, |a, b| a != b)),
+        "Equal" => compare!(all, |a, b| a == b),
+        "Less" => compare!(numbers, |a, b| a < b),
+        "LessOrEqual" => compare!(numbers, |a, b| a <= b),
+        "Greater" => compare!(numbers, |a, b| a > b),
+        "GreaterOrEqual" => compare!(numbers, |a, b| a >= b),
+        "BitwiseAnd" => two!(integers, T, |a, b| a & b),
+        "BitwiseOr" => two!(integers, T, |a, b| a | b),
+        "BitwiseXor" => two!(integers, T, |a, b| a ^ b),
+        "BitShift" => with(spec.text("direction", ""), |direction| {
+            let left = direction == "LEFT";
+            if !left && direction != "RIGHT" {
+                return Err(Fault::new(format!("attribute `direction` must be LEFT or RIGHT, and is `{direction}`")));
+            }
+            kernel(move |inputs, outputs| {
+                let shift = move |a: u8, b: u8| {
+                    let by = u32::from(b);
+                    if left { a.checked_shl(by).unwrap_or(0) } else { a.checked_shr(by).unwrap_or(0) }
+                };
+                zip::<u8, u8, u8>(inputs.get(0)?, inputs.get(1)?, outputs, shift)
+            })
+        }),
+        "PRelu" => two!(numbers, T, |x, slope| if x.is_below_zero() { x.times(slope) } else { x }),
+        "Max" => fold!(T, |a, b, count| a.larger(b), |value, _| value),
+        "Min" => fold!(T, |a, b, count| a.smaller(b), |value, _| value),
+        "Sum" => fold!(T, |a, b, count| a.plus(b), |value, _| value),
+        "Mean" => fold!(T, |a, b, count| a.plus(b), |value, count| Number::from_f64(value.to_f64() / count)),
+        "Where" => kernel(select),
+        "Clip" => with(spec.float("min", f32::NEG_INFINITY), |low| {
+            with(spec.float("max", f32::INFINITY), move |high| {
+                kernel(move |inputs, outputs| {
+                    let input = inputs.get(0)?;
+                    with_type!(numbers, input.element(), T => {
+                        let bound = |index: usize, given: f32, none: T| match inputs.optional(index) {
+                            Some(bound) => bound.only::<T>(),
+                            None if given.is_finite() => Ok(T::from_f64(f64::from(given))),
+                            None => Ok(none),
+                        };
+                        let (low, high) = (bound(1, low, T::LOWEST)?, bound(2, high, T::HIGHEST)?);
+                        let results = outputs.allocate::<T>(0, input.shape())?;
+                        for (result, x) in results.iter_mut().zip(input.values::<T>()?) {
+                            *result = x.larger(low).smaller(high);
+                        }
+                        Ok(())
+                    })
+                })
+            })
+        }),
+        _ => return None,
+    })
+}
+
+fn divide(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+    let (left, right) = (inputs.get(0)?, inputs.get(1)?);
+    same_type(left, right)?;
+    let mut zero = false;
+    with_type!(numbers, left.element(), T => zip::<T, T, T>(left, right, outputs, |a, b| {
+        a.over(b).unwrap_or_else(|| {
+            zero = true;
+            T::ZERO
+        })
+    }))?;
+    if zero { Err(Fault::new("an integer is divided by zero")) } else { Ok(()) }
+}
+
+fn select(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+    let (condition, yes, no) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
+    same_type(yes, no)?;
+    let shape = broadcast(&[condition.shape(), yes.shape(), no.shape()])?;
+    let steps = [
+        broadcast_steps(condition.shape(), &shape)?,
+        broadcast_steps(yes.shape(), &shape)?,
+        broadcast_steps(no.shape(), &shape)?,
+    ];
+    let truth = condition.values::<bool>()?;
+    with_type!(all, yes.element(), T => {
+        let (yes, no) = (yes.values::<T>()?, no.values::<T>()?);
+        let results = outputs.allocate::<T>(0, &shape)?;
+        for (result, [c, y, n]) in results.iter_mut().zip(Walk::new(&shape, steps)) {
+            *result = if truth[c] { yes[y] } else { no[n] };
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,283 @@
+//! Graphs inside of nodes: branches, and loops with values that are carried from one iteration to the next.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::operators::movement::concatenate;
+use crate::operators::spec::Spec;
+use crate::operators::support::{Made, around, axis_of, kernel};
+use crate::program::Program;
+use crate::run::Settings;
+use crate::run::call::{Inputs, Outputs};
+use crate::tensor::element::with_type;
+use crate::tensor::{Tensor, View};
+
+/// A graph inside of a node.
+#[derive(Clone)]
+pub(crate) struct Body {
+    pub(crate) program: Arc<Program>,
+    /// The names of what it is given, in order.
+    pub(crate) inputs: Vec<String>,
+    /// The names that it takes from outside, and at which input of the node each is.
+    pub(crate) captures: Vec<(String, usize)>,
+    pub(crate) outputs: usize,
+}
+
+/// More iterations than this are taken for a loop that never ends.
+const MOST_ITERATIONS: i64 = 1 << 24;
+
+impl Body {
+    fn run(&self, given: &[View<'_>], inputs: &Inputs<'_>, room: usize) -> Result<Vec<Tensor>, Fault> {
+        if given.len() != self.inputs.len() {
+            return Err(Fault::new(format!(
+                "the graph inside takes {} inputs, and there are {}",
+                self.inputs.len(),
+                given.len()
+            )));
+        }
+        let mut named: Vec<(&str, View<'_>)> =
+            self.inputs.iter().map(String::as_str).zip(given.iter().copied()).collect();
+        for (name, index) in &self.captures {
+            named.push((name, inputs.get(*index)?));
+        }
+        let outcome = self
+            .program
+            .run(&named, &Settings::new().memory(room))
+            .map_err(|error: Error| Fault::of(error.kind(), format!("inside of it, {error}")))?;
+        Ok(outcome.into_outputs())
+    }
+}
+
+pub(crate) fn make(spec: &Spec, declared: usize) -> Option<Made> {
+    Some(match spec.operator.as_str() {
+        "If" => branch(spec),
+        "Loop" => repeat(spec, declared),
+        "Scan" if spec.opset < 9 => scan_batches(spec, declared),
+        "Scan" => scan(spec, declared),
+        _ => return None,
+    })
+}
+
+fn branch(spec: &Spec) -> Made {
+    let (yes, no) = (spec.graph("then_branch")?, spec.graph("else_branch")?);
+    let count = spec.outputs;
+    if yes.outputs != count || no.outputs != count || !yes.inputs.is_empty() || !no.inputs.is_empty() {
+        return Err(Fault::new(format!("both branches must have no inputs, and the {count} outputs of the node")));
+    }
+    kernel(move |inputs, outputs| {
+        let body = if inputs.get(0)?.only::<bool>()? { &yes } else { &no };
+        for (index, tensor) in body.run(&[], inputs, outputs.room)?.into_iter().enumerate() {
+            outputs.put(index, tensor)?;
+        }
+        Ok(())
+    })
+}
+
+/// Slices of iterations, which become one tensor.
+struct Stacked {
+    slices: Vec<Tensor>,
+}
+
+impl Stacked {
+    /// Puts the slices behind each other along a new axis.
+    fn finish(self, axis: i64, reverse: bool, index: usize, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+        let Some(first) = self.slices.first() else {
+            return Err(Fault::unsupported("no iteration says which shape its slices have"));
+        };
+        let axis = axis_of(axis, first.shape().len() + 1)?;
+        let mut shape = first.shape().to_vec();
+        shape.insert(axis, 1);
+        let mut slices = self.slices.into_iter().map(|slice| slice.reshaped(&shape)).collect::<Result<Vec<_>, _>>()?;
+        if reverse {
+            slices.reverse();
+        }
+        let views: Vec<View<'_>> = slices.iter().map(Tensor::view).collect();
+        let mut result = [None];
+        let mut one = Outputs { tensors: &mut result, room: outputs.room };
+        concatenate(&views, axis as i64, &mut one)?;
+        outputs.room = one.room;
+        if let [Some(tensor)] = result {
+            outputs.put(index, tensor)?;
+        }
+        Ok(())
+    }
+}
+
+fn repeat(spec: &Spec, declared: usize) -> Made {
+    let body = spec.graph("body")?;
+    let carried = declared.checked_sub(2).ok_or_else(|| Fault::new("a loop needs the inputs M and cond"))?;
+    if body.inputs.len() != carried + 2 || body.outputs < carried + 1 || body.outputs - 1 != spec.outputs {
+        return Err(Fault::new(format!(
+            "the body takes {} inputs and has {} outputs: with {carried} carried values, and {} outputs of the node, that \
+             should be {} and {}",
+            body.inputs.len(),
+            body.outputs,
+            spec.outputs,
+            carried + 2,
+            spec.outputs + 1
+        )));
+    }
+    kernel(move |inputs, outputs| {
+        let most = inputs.optional(0).map(|most| most.only::<i64>()).transpose()?;
+        let mut goes_on = inputs.optional(1).map_or(Ok(true), |goes_on| goes_on.only::<bool>())?;
+        let mut values =
+            (0..carried).map(|index| Ok(inputs.get(index + 2)?.to_tensor())).collect::<Result<Vec<_>, Fault>>()?;
+        let mut stacked: Vec<Stacked> = (carried + 1..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
+        let mut room = outputs.room;
+        let mut iteration = 0i64;
+        while goes_on && most.is_none_or(|most| iteration < most) {
+            if iteration == MOST_ITERATIONS {
+                return Err(Fault::of(
+                    ErrorKind::Iteration,
+                    format!("the loop did not end in {MOST_ITERATIONS} iterations"),
+                ));
+            }
+            let (number, truth) = (Tensor::scalar(iteration), Tensor::scalar(goes_on));
+            let mut given = vec![number.view(), truth.view()];
+            given.extend(values.iter().map(Tensor::view));
+            let mut results = body.run(&given, inputs, room)?.into_iter();
+            goes_on = results.next().map_or(Ok(false), |goes_on| goes_on.view().only::<bool>())?;
+            values = results.by_ref().take(carried).collect();
+            for (stack, slice) in stacked.iter_mut().zip(results) {
+                room = room.saturating_sub(slice.bytes());
+                stack.slices.push(slice);
+            }
+            iteration += 1;
+        }
+        for (index, value) in values.into_iter().enumerate() {
+            outputs.put(index, value)?;
+        }
+        for (index, stack) in stacked.into_iter().enumerate() {
+            stack.finish(0, false, carried + index, outputs)?;
+        }
+        Ok(())
+    })
+}
+
+/// One slice of a tensor, without the axis along which it was cut.
+fn cut(view: View<'_>, axis: usize, at: usize) -> Result<Tensor, Fault> {
+    let (outer, length, inner) = around(view.shape(), axis);
+    let mut shape = view.shape().to_vec();
+    shape.remove(axis);
+    with_type!(all, view.element(), T => {
+        let values = view.values::<T>()?;
+        let slice = (0..outer).flat_map(|block| values[(block * length + at) * inner..][..inner].iter().copied());
+        Tensor::new(&shape, slice.collect::<Vec<T>>())
+    })
+}
+
+/// What a scan says about its axes.
+#[derive(Clone, Default)]
+struct ScanAxes {
+    input_axes: Vec<i64>,
+    input_reverse: Vec<i64>,
+    output_axes: Vec<i64>,
+    output_reverse: Vec<i64>,
+}
+
+fn scanned(spec: &Spec, states_and_inputs: usize) -> Result<(Body, usize), Fault> {
+    let body = spec.graph("body")?;
+    let scanned = spec.int("num_scan_inputs", 0)?;
+    let scanned = usize::try_from(scanned).ok().filter(|scanned| (1..=states_and_inputs).contains(scanned));
+    let scanned = scanned.ok_or_else(|| Fault::new("attribute `num_scan_inputs` does not fit the inputs"))?;
+    let states = states_and_inputs - scanned;
+    if body.inputs.len() != states_and_inputs || body.outputs < states || body.outputs != spec.outputs {
+        return Err(Fault::new(format!(
+            "the body takes {} inputs and has {} outputs, the node {states_and_inputs} and {}",
+            body.inputs.len(),
+            body.outputs,
+            spec.outputs
+        )));
+    }
+    Ok((body, states))
+}
+
+fn scan(spec: &Spec, declared: usize) -> Made {
+    let (body, states) = scanned(spec, declared)?;
+    let list = |name| spec.ints(name).map(Option::unwrap_or_default);
+    let axes = ScanAxes {
+        input_axes: list("scan_input_axes")?,
+        input_reverse: list("scan_input_directions")?,
+        output_axes: list("scan_output_axes")?,
+        output_reverse: list("scan_output_directions")?,
+    };
+    kernel(move |inputs, outputs| {
+        let given = (0..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
+        scan_once(&body, &given, states, &axes, inputs, outputs)
+    })
+}
+
+fn scan_once(
+    body: &Body,
+    given: &[View<'_>],
+    states: usize,
+    axes: &ScanAxes,
+    inputs: &Inputs<'_>,
+    outputs: &mut Outputs<'_>,
+) -> Result<(), Fault> {
+    let at = |list: &[i64], index: usize| list.get(index).copied().unwrap_or(0);
+    let sequences = &given[states..];
+    let cut_axes = (sequences.iter().enumerate())
+        .map(|(index, view)| axis_of(at(&axes.input_axes, index), view.rank()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let length = sequences[0].shape()[cut_axes[0]];
+    if sequences.iter().zip(&cut_axes).any(|(view, axis)| view.shape()[*axis] != length) {
+        return Err(Fault::new("the sequences have different lengths"));
+    }
+    let mut values: Vec<Tensor> = given[..states].iter().map(View::to_tensor).collect();
+    let mut stacked: Vec<Stacked> = (states..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
+    for step in 0..length {
+        let slices = (sequences.iter().zip(&cut_axes).enumerate())
+            .map(|(index, (view, axis))| {
+                cut(*view, *axis, if at(&axes.input_reverse, index) == 1 { length - 1 - step } else { step })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let views: Vec<View<'_>> = values.iter().chain(&slices).map(Tensor::view).collect();
+        let mut results = body.run(&views, inputs, outputs.room)?.into_iter();
+        values = results.by_ref().take(states).collect();
+        stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
+    }
+    for (index, value) in values.into_iter().enumerate() {
+        outputs.put(index, value)?;
+    }
+    for (index, stack) in stacked.into_iter().enumerate() {
+        stack.finish(at(&axes.output_axes, index), at(&axes.output_reverse, index) == 1, states + index, outputs)?;
+    }
+    Ok(())
+}
+
+/// The first form of a scan: every value has an axis of batches first, and sequences one of time behind it.
+fn scan_batches(spec: &Spec, declared: usize) -> Made {
+    let (body, states) = scanned(spec, declared.saturating_sub(1))?;
+    let axes = ScanAxes { input_reverse: spec.ints("directions")?.unwrap_or_default(), ..ScanAxes::default() };
+    kernel(move |inputs, outputs| {
+        if inputs.optional(0).is_some() {
+            return Err(Fault::unsupported("a scan with lengths of sequences is not supported"));
+        }
+        let given = (1..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
+        let batches = given.first().and_then(|view| view.shape().first()).copied().unwrap_or(0);
+        let mut stacked: Vec<Stacked> = (0..outputs.len()).map(|_| Stacked { slices: Vec::new() }).collect();
+        for batch in 0..batches {
+            let wrong = || Fault::new("the inputs have different batches");
+            let one = given
+                .iter()
+                .map(|view| if view.shape().first() == Some(&batches) { cut(*view, 0, batch) } else { Err(wrong()) })
+                .collect::<Result<Vec<_>, _>>()?;
+            let views: Vec<View<'_>> = one.iter().map(Tensor::view).collect();
+            let mut results = vec![None; outputs.len()];
+            scan_once(
+                &body,
+                &views,
+                states,
+                &axes,
+                inputs,
+                &mut Outputs { tensors: &mut results, room: outputs.room },
+            )?;
+            stacked.iter_mut().zip(results.into_iter().flatten()).for_each(|(stack, slice)| stack.slices.push(slice));
+        }
+        for (index, stack) in stacked.into_iter().enumerate() {
+            stack.finish(0, false, index, outputs)?;
+        }
+        Ok(())
+    })
+}

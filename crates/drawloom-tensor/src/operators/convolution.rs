@@ -1,0 +1,386 @@
+//! Convolutions: the elements under each window are put into the columns of a matrix, and multiplied with the kernels.
+
+use crate::error::Fault;
+use crate::graph::Kernel;
+use crate::operators::matrix::{requantize, widened};
+use crate::operators::movement::advance;
+use crate::operators::multiply::Matrix;
+use crate::operators::number::Number;
+use crate::operators::spec::Spec;
+use crate::operators::support::{Made, expect_rank, kernel};
+use crate::operators::window::{Steps, WindowSpec, Windows};
+use crate::run::call::{Inputs, Outputs, Scratch};
+use crate::tensor::element::with_type;
+use crate::tensor::{View, count};
+
+pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    Some(match spec.operator.as_str() {
+        "Conv" => convolution(spec),
+        "ConvInteger" => convolution_integer(spec),
+        "QLinearConv" => convolution_quantized(spec),
+        "ConvTranspose" => transposed(spec),
+        _ => return None,
+    })
+}
+
+/// A convolution of known shapes.
+struct Shapes {
+    windows: Windows,
+    batch: usize,
+    groups: usize,
+    /// Channels of one group, in and out.
+    inputs: usize,
+    outputs: usize,
+    shape: Vec<usize>,
+}
+
+impl Shapes {
+    fn new(spec: &WindowSpec, groups: i64, input: &[usize], weight: &[usize]) -> Result<Self, Fault> {
+        let wrong = || {
+            Fault::new(format!("weights of shape {weight:?} in {groups} groups do not fit an input of shape {input:?}"))
+        };
+        let groups = usize::try_from(groups).ok().filter(|groups| *groups > 0).ok_or_else(wrong)?;
+        if input.len() < 2
+            || input.len() != weight.len()
+            || weight[1].checked_mul(groups) != Some(input[1])
+            || !weight[0].is_multiple_of(groups)
+        {
+            return Err(wrong());
+        }
+        let windows = spec.over(&input[2..], Some(&weight[2..]))?;
+        let mut shape = vec![input[0], weight[0]];
+        shape.extend(&windows.output);
+        count(&shape)?;
+        Ok(Self { windows, batch: input[0], groups, inputs: weight[1], outputs: weight[0] / groups, shape })
+    }
+
+    fn places(&self) -> usize {
+        self.windows.output.iter().product()
+    }
+
+    /// How many products make one element.
+    fn depth(&self) -> usize {
+        self.inputs * self.windows.kernel.iter().product::<usize>()
+    }
+
+    /// Whether the columns of the matrix are the input itself.
+    fn is_pointwise(&self) -> bool {
+        let windows = &self.windows;
+        windows.kernel.iter().chain(&windows.strides).all(|size| *size == 1)
+            && windows.before.iter().chain(&windows.after).all(|pad| *pad == 0)
+    }
+
+    fn is_depthwise(&self) -> bool {
+        self.inputs == 1 && self.outputs == 1 && self.windows.kernel.len() == 2
+    }
+
+    /// How many elements of scratch memory the columns take.
+    fn columns(&self) -> Result<usize, Fault> {
+        if self.is_pointwise() || self.is_depthwise() { Ok(0) } else { count(&[self.depth(), self.places()]) }
+    }
+
+    fn run<T: Number>(&self, input: &[T], weight: &[T], results: &mut [T], columns: &mut [T]) {
+        let places = self.places();
+        let channel: usize = self.windows.input.iter().product();
+        let depth = self.depth();
+        if places == 0 {
+            return;
+        }
+        for item in 0..self.batch {
+            for group in 0..self.groups {
+                let from = &input[(item * self.groups + group) * self.inputs * channel..][..self.inputs * channel];
+                let weights = &weight[group * self.outputs * depth..][..self.outputs * depth];
+                let into =
+                    &mut results[(item * self.groups + group) * self.outputs * places..][..self.outputs * places];
+                if self.is_depthwise() {
+                    depthwise(&self.windows, from, weights, into);
+                    continue;
+                }
+                let matrix = if self.is_pointwise() {
+                    from
+                } else {
+                    unfold(&self.windows, self.inputs, from, columns);
+                    &columns[..]
+                };
+                T::multiply(
+                    self.outputs,
+                    depth,
+                    places,
+                    Matrix { values: weights, row: depth, column: 1 },
+                    Matrix { values: matrix, row: places, column: 1 },
+                    into,
+                );
+            }
+        }
+    }
+}
+
+/// Writes the elements under each window, a row for each element of the kernel and a column for each window.
+fn unfold<T: Number>(windows: &Windows, channels: usize, input: &[T], columns: &mut [T]) {
+    let channel: usize = windows.input.iter().product();
+    let places: usize = windows.output.iter().product();
+    let axes = windows.input.len();
+    let Some((width, outer)) = windows.output.split_last() else {
+        columns.copy_from_slice(input);
+        return;
+    };
+    let last = axes - 1;
+    let stride = windows.strides[last];
+    let mut rows = columns.chunks_exact_mut(places);
+    for number in 0..channels {
+        let from = &input[number * channel..][..channel];
+        let mut at = vec![0; axes];
+        for _ in 0..windows.kernel.iter().product::<usize>() {
+            let Some(row) = rows.next() else { return };
+            let mut place = vec![0; outer.len()];
+            let (first, end, start) = windows.inside(last, at[last]);
+            for line in row.chunks_exact_mut(*width) {
+                let begin = (0..last).try_fold(0usize, |offset, axis| {
+                    Some(offset * windows.input[axis] + windows.source(axis, place[axis], at[axis])?)
+                });
+                match begin {
+                    None => line.fill(T::ZERO),
+                    Some(begin) => {
+                        let from = &from[begin * windows.input[last]..][..windows.input[last]];
+                        line[..first].fill(T::ZERO);
+                        line[end..].fill(T::ZERO);
+                        if stride == 1 {
+                            line[first..end].copy_from_slice(&from[start..start + end - first]);
+                        } else {
+                            let sources = from[start..].iter().step_by(stride);
+                            line[first..end].iter_mut().zip(sources).for_each(|(value, source)| *value = *source);
+                        }
+                    }
+                }
+                advance(&mut place, outer);
+            }
+            advance(&mut at, &windows.kernel);
+        }
+    }
+}
+
+/// One channel with one kernel over two axes: a line of results at a time, for each element of the kernel.
+fn depthwise<T: Number>(windows: &Windows, input: &[T], weights: &[T], results: &mut [T]) {
+    let (width, columns) = (windows.input[1], windows.output[1]);
+    let stride = windows.strides[1];
+    for (y, line) in results.chunks_exact_mut(columns).enumerate() {
+        line.fill(T::ZERO);
+        for ky in 0..windows.kernel[0] {
+            let Some(source) = windows.source(0, y, ky) else { continue };
+            let from = &input[source * width..][..width];
+            for kx in 0..windows.kernel[1] {
+                let weight = weights[ky * windows.kernel[1] + kx];
+                let (first, end, begin) = windows.inside(1, kx);
+                if stride == 1 {
+                    for (result, value) in line[first..end].iter_mut().zip(&from[begin..]) {
+                        *result = result.plus(weight.times(*value));
+                    }
+                } else {
+                    for (result, value) in line[first..end].iter_mut().zip(from[begin..].iter().step_by(stride)) {
+                        *result = result.plus(weight.times(*value));
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Convolution {
+    windows: WindowSpec,
+    groups: i64,
+}
+
+impl Kernel for Convolution {
+    fn scratch(&self, shapes: &[Option<&[usize]>]) -> usize {
+        let (Some(Some(input)), Some(Some(weight))) = (shapes.first(), shapes.get(1)) else { return 0 };
+        let shapes = Shapes::new(&self.windows, self.groups, input, weight);
+        shapes.and_then(|shapes| shapes.columns()).map_or(0, |columns| columns.saturating_mul(8))
+    }
+
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let (input, weight) = (inputs.get(0)?, inputs.get(1)?);
+        let shapes = Shapes::new(&self.windows, self.groups, input.shape(), weight.shape())?;
+        with_type!(floats, input.element(), T => {
+            let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
+            let results = outputs.allocate::<T>(0, &shapes.shape)?;
+            shapes.run::<T>(values, weights, results, scratch.of::<T>(shapes.columns()?)?);
+            if let Some(bias) = inputs.optional(2) {
+                add_bias::<T>(results, bias, &shapes.shape)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn add_bias<T: Number>(results: &mut [T], bias: View<'_>, shape: &[usize]) -> Result<(), Fault> {
+    let bias = bias.values::<T>()?;
+    if bias.len() != shape[1] {
+        return Err(Fault::new(format!("{} biases do not fit {} channels", bias.len(), shape[1])));
+    }
+    let places: usize = shape[2..].iter().product();
+    if places > 0 {
+        for (number, channel) in results.chunks_exact_mut(places).enumerate() {
+            channel.iter_mut().for_each(|result| *result = result.plus(bias[number % bias.len()]));
+        }
+    }
+    Ok(())
+}
+
+fn convolution(spec: &Spec) -> Made {
+    Ok(Box::new(Convolution { windows: WindowSpec::new(spec)?, groups: spec.int("group", 1)? }))
+}
+
+fn convolution_integer(spec: &Spec) -> Made {
+    let windows = WindowSpec::new(spec)?;
+    let groups = spec.int("group", 1)?;
+    kernel(move |inputs, outputs| {
+        let (input, weight) = (inputs.get(0)?, inputs.get(1)?);
+        let shapes = Shapes::new(&windows, groups, input.shape(), weight.shape())?;
+        let values = widened(input, inputs.optional(2), 1)?;
+        let weights = widened(weight, inputs.optional(3), 0)?;
+        let mut columns = vec![0; shapes.columns()?];
+        shapes.run(&values, &weights, outputs.allocate::<i32>(0, &shapes.shape)?, &mut columns);
+        Ok(())
+    })
+}
+
+fn convolution_quantized(spec: &Spec) -> Made {
+    let windows = WindowSpec::new(spec)?;
+    let groups = spec.int("group", 1)?;
+    kernel(move |inputs, outputs| {
+        let (input, weight) = (inputs.get(0)?, inputs.get(3)?);
+        let shapes = Shapes::new(&windows, groups, input.shape(), weight.shape())?;
+        let values = widened(input, Some(inputs.get(2)?), 1)?;
+        let weights = widened(weight, Some(inputs.get(5)?), 0)?;
+        let mut columns = vec![0; shapes.columns()?];
+        let mut sums = vec![0i32; count(&shapes.shape)?];
+        shapes.run(&values, &weights, &mut sums, &mut columns);
+        if let Some(bias) = inputs.optional(8) {
+            add_bias::<i32>(&mut sums, bias, &shapes.shape)?;
+        }
+        let (x, y) = (f64::from(inputs.get(1)?.only::<f32>()?), f64::from(inputs.get(6)?.only::<f32>()?));
+        let scales = inputs.get(4)?.values::<f32>()?;
+        let channels = shapes.shape[1];
+        if scales.len() != 1 && scales.len() != channels {
+            return Err(Fault::new(format!("{} scales do not fit {channels} channels", scales.len())));
+        }
+        let places = shapes.places().max(1);
+        let scale =
+            |index: usize| x * f64::from(scales[if scales.len() == 1 { 0 } else { index / places % channels }]) / y;
+        requantize(&sums, &shapes.shape, scale, inputs.get(7)?, outputs)
+    })
+}
+
+fn transposed(spec: &Spec) -> Made {
+    let groups = spec.int("group", 1)?;
+    let extra = spec.ints("output_padding")?;
+    let wanted = spec.ints("output_shape")?;
+    let auto_pad = spec.text("auto_pad", "NOTSET")?;
+    let windows = WindowSpec::new(spec)?;
+    kernel(move |inputs, outputs| {
+        let (input, weight) = (inputs.get(0)?, inputs.get(1)?);
+        expect_rank(input, 2, "a convolution")?;
+        let (x, w) = (input.shape(), weight.shape());
+        let wrong =
+            || Fault::new(format!("weights of shape {w:?} in {groups} groups do not fit an input of shape {x:?}"));
+        let groups = usize::try_from(groups).ok().filter(|groups| *groups > 0).ok_or_else(wrong)?;
+        if w.len() != x.len() || w[0] != x[1] || !x[1].is_multiple_of(groups) {
+            return Err(wrong());
+        }
+        let axes = x.len() - 2;
+        let plan = TransposedPlan::new(&windows, &x[2..], &w[2..], extra.as_deref(), wanted.as_deref(), &auto_pad)?;
+        let (outs, ins) = (w[1], x[1] / groups);
+        let mut shape = vec![x[0], outs.checked_mul(groups).ok_or_else(wrong)?];
+        shape.extend(&plan.output);
+        count(&shape)?;
+        let (from_places, kernel_size): (usize, usize) = (x[2..].iter().product(), w[2..].iter().product());
+        let places: usize = plan.output.iter().product();
+        with_type!(floats, input.element(), T => {
+            let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
+            let results = outputs.allocate::<T>(0, &shape)?;
+            for item in 0..x[0] {
+                for channel in 0..x[1] {
+                    let group = channel / ins;
+                    let mut at = vec![0; axes];
+                    for place in 0..from_places {
+                        let value = values[(item * x[1] + channel) * from_places + place];
+                        let mut k = vec![0; axes];
+                        for kernel_place in 0..kernel_size {
+                            if let Some(target) = plan.target(&at, &k) {
+                                for out in 0..outs {
+                                    let into = ((item * groups + group) * outs + out) * places + target;
+                                    results[into] += value * weights[(channel * outs + out) * kernel_size + kernel_place];
+                                }
+                            }
+                            advance(&mut k, &w[2..]);
+                        }
+                        advance(&mut at, &x[2..]);
+                    }
+                }
+            }
+            if let Some(bias) = inputs.optional(2) {
+                add_bias::<T>(results, bias, &shape)?;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Where each element goes under each element of the kernel.
+struct TransposedPlan {
+    strides: Vec<usize>,
+    dilations: Vec<usize>,
+    before: Vec<usize>,
+    output: Vec<usize>,
+}
+
+impl TransposedPlan {
+    fn new(
+        spec: &WindowSpec,
+        input: &[usize],
+        kernel: &[usize],
+        extra: Option<&[i64]>,
+        wanted: Option<&[i64]>,
+        auto_pad: &str,
+    ) -> Result<Self, Fault> {
+        let Steps { strides, dilations, pads } = spec.raw(input.len())?;
+        let mut plan = Self { strides, dilations, before: Vec::new(), output: Vec::new() };
+        let list = |values: Option<&[i64]>, axis: usize| -> Result<Option<usize>, Fault> {
+            let Some(values) = values else { return Ok(None) };
+            let value =
+                values.get(axis).and_then(|value| usize::try_from(*value).ok()).filter(|value| *value < 1 << 24);
+            value.map(Some).ok_or_else(|| Fault::new(format!("the lengths {values:?} do not fit {} axes", input.len())))
+        };
+        for axis in 0..input.len() {
+            let more = list(extra, axis)?.unwrap_or(0);
+            let stride = plan.strides[axis];
+            let full = input[axis]
+                .saturating_sub(1)
+                .saturating_mul(stride)
+                .saturating_add((kernel[axis].max(1) - 1) * plan.dilations[axis] + 1 + more);
+            let same = auto_pad.starts_with("SAME").then(|| input[axis].saturating_mul(stride));
+            let (before, length) = match list(wanted, axis)?.or(same) {
+                Some(length) => {
+                    let total = full.saturating_sub(length);
+                    // The larger half goes to the end, unless the node says otherwise.
+                    (if auto_pad == "SAME_UPPER" { total / 2 } else { total - total / 2 }, length)
+                }
+                None => {
+                    let length = full.checked_sub(pads[axis] + pads[axis + input.len()]);
+                    (pads[axis], length.ok_or_else(|| Fault::new("the pads are larger than the result"))?)
+                }
+            };
+            plan.before.push(before);
+            plan.output.push(length);
+        }
+        Ok(plan)
+    }
+
+    fn target(&self, at: &[usize], kernel: &[usize]) -> Option<usize> {
+        (0..at.len()).try_fold(0usize, |offset, axis| {
+            let place =
+                (at[axis] * self.strides[axis] + kernel[axis] * self.dilations[axis]).checked_sub(self.before[axis])?;
+            (place < self.output[axis]).then(|| offset * self.output[axis] + place)
+        })
+    }
+}

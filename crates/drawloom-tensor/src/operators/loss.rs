@@ -1,0 +1,145 @@
+//! Losses of classifiers, and what is random while a model is trained.
+
+use crate::error::{ErrorKind, Fault};
+use crate::operators::number::Number;
+use crate::operators::spec::Spec;
+use crate::operators::support::{Made, around, expect_rank, index_of, kernel};
+use crate::run::call::{Inputs, Outputs};
+use crate::tensor::View;
+use crate::tensor::element::with_type;
+
+pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    Some(match spec.operator.as_str() {
+        "NegativeLogLikelihoodLoss" | "SoftmaxCrossEntropyLoss" => loss(spec),
+        "Dropout" => dropout(spec),
+        "Bernoulli" | "Multinomial" | "RandomNormal" | "RandomNormalLike" | "RandomUniform" | "RandomUniformLike" => {
+            Err(random())
+        }
+        _ => return None,
+    })
+}
+
+fn random() -> Fault {
+    Fault::of(ErrorKind::Random, "random numbers are not supported: the same input must give the same output")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    None,
+    Sum,
+    Mean,
+}
+
+fn loss(spec: &Spec) -> Made {
+    let ignored = spec.optional_int("ignore_index")?;
+    let how = match spec.text("reduction", "mean")?.as_str() {
+        "none" => How::None,
+        "sum" => How::Sum,
+        "mean" => How::Mean,
+        other => return Err(Fault::new(format!("there is no reduction `{other}`"))),
+    };
+    let softmax = spec.operator == "SoftmaxCrossEntropyLoss";
+    kernel(move |inputs, outputs| {
+        let (scores, labels) = (inputs.get(0)?, inputs.get(1)?);
+        expect_rank(scores, 2, "scores")?;
+        with_type!(floats, scores.element(), T => {
+            let mut logs: Vec<f64> = scores.values::<T>()?.iter().map(|value| value.to_f64()).collect();
+            if softmax {
+                log_softmax(&mut logs, scores.shape());
+            }
+            write_loss::<T>(&logs, scores, labels, inputs, how, ignored, outputs)?;
+            if softmax && outputs.wanted(1) {
+                let results = outputs.allocate::<T>(1, scores.shape())?;
+                results.iter_mut().zip(&logs).for_each(|(result, log)| *result = T::from_f64(*log));
+            }
+            Ok(())
+        })
+    })
+}
+
+fn log_softmax(values: &mut [f64], shape: &[usize]) {
+    let (items, classes, inner) = around(shape, 1);
+    for item in 0..items {
+        for place in 0..inner {
+            let at = |class: usize| (item * classes + class) * inner + place;
+            let largest = (0..classes).map(|class| values[at(class)]).fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = (0..classes).map(|class| (values[at(class)] - largest).exp()).sum();
+            (0..classes).for_each(|class| values[at(class)] -= largest + sum.ln());
+        }
+    }
+}
+
+fn write_loss<T: Number>(
+    logs: &[f64],
+    scores: View<'_>,
+    labels: View<'_>,
+    inputs: &Inputs<'_>,
+    how: How,
+    ignored: Option<i64>,
+    outputs: &mut Outputs<'_>,
+) -> Result<(), Fault> {
+    let (items, classes, inner) = around(scores.shape(), 1);
+    let mut shape = scores.shape().to_vec();
+    shape.remove(1);
+    if labels.shape() != shape {
+        return Err(Fault::new(format!(
+            "labels of shape {:?} do not fit scores of shape {:?}",
+            labels.shape(),
+            scores.shape()
+        )));
+    }
+    let weights = inputs.optional(2).map(|weights| weights.values::<T>()).transpose()?;
+    if weights.is_some_and(|weights| weights.len() != classes) {
+        return Err(Fault::new(format!("the weights do not fit {classes} classes")));
+    }
+    let labels = labels.integers()?;
+    let (mut sum, mut total) = (0.0, 0.0);
+    let mut losses = vec![0.0; items * inner];
+    for item in 0..items {
+        for place in 0..inner {
+            let at = item * inner + place;
+            if ignored == Some(labels[at]) {
+                continue;
+            }
+            let class = index_of(labels[at], classes)?;
+            let weight = weights.map_or(1.0, |weights| weights[class].to_f64());
+            losses[at] = -weight * logs[(item * classes + class) * inner + place];
+            sum += losses[at];
+            total += weight;
+        }
+    }
+    match how {
+        How::None => {
+            let results = outputs.allocate::<T>(0, &shape)?;
+            results.iter_mut().zip(losses).for_each(|(result, loss)| *result = T::from_f64(loss));
+        }
+        How::Sum => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum),
+        How::Mean => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum / total),
+    }
+    Ok(())
+}
+
+fn dropout(spec: &Spec) -> Made {
+    spec.ignore(&["seed", "ratio", "is_test"]);
+    let truth = spec.opset >= 10;
+    kernel(move |inputs, outputs| {
+        let input = inputs.get(0)?;
+        let training = inputs.optional(2).map_or(Ok(false), |training| training.only::<bool>())?;
+        let ratio = match inputs.optional(1) {
+            None => 0.5,
+            Some(ratio) => with_type!(floats, ratio.element(), T => Ok(ratio.only::<T>()?.to_f64()))?,
+        };
+        if training && ratio != 0.0 {
+            return Err(random());
+        }
+        outputs.copy(0, input, input.shape())?;
+        if outputs.wanted(1) {
+            if truth {
+                outputs.allocate::<bool>(1, input.shape())?.fill(true);
+            } else {
+                with_type!(floats, input.element(), T => outputs.allocate::<T>(1, input.shape()).map(|mask| mask.fill(1.0)))?;
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,129 @@
+//! Numbers as bytes with a scale and a zero point.
+
+use crate::error::Fault;
+use crate::operators::number::Number;
+use crate::operators::shape::onnx_type;
+use crate::operators::spec::Spec;
+use crate::operators::support::{Made, axis_of, kernel, steps};
+use crate::run::call::{Inputs, Outputs};
+use crate::tensor::View;
+use crate::tensor::element::{ElementType, with_type};
+
+pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    Some(match spec.operator.as_str() {
+        "QuantizeLinear" => quantize(spec),
+        "DequantizeLinear" => dequantize(spec),
+        "DynamicQuantizeLinear" => kernel(dynamic),
+        _ => return None,
+    })
+}
+
+/// Which scale belongs to each element: one for all, one for each slice along an axis, or one for each block of it.
+fn scale_index(input: &[usize], scale: &[usize], axis: i64, block: i64) -> Result<Box<dyn Fn(usize) -> usize>, Fault> {
+    let wrong = || Fault::new(format!("scales of shape {scale:?} do not fit an input of shape {input:?}"));
+    let size: usize = scale.iter().product();
+    if size == 1 && block == 0 {
+        return Ok(Box::new(|_| 0));
+    }
+    let axis = axis_of(axis, input.len())?;
+    let own = steps(input);
+    if block == 0 {
+        if scale != [input[axis]] {
+            return Err(wrong());
+        }
+        let (step, length) = (own[axis] as usize, input[axis]);
+        return Ok(Box::new(move |index| index / step % length));
+    }
+    let block = usize::try_from(block).map_err(|_| wrong())?;
+    let fits = scale.len() == input.len()
+        && (0..input.len()).all(|other| {
+            if other == axis { scale[other] == input[other].div_ceil(block) } else { scale[other] == input[other] }
+        });
+    if !fits {
+        return Err(wrong());
+    }
+    let (input, into) = (input.to_vec(), steps(scale));
+    Ok(Box::new(move |index| {
+        (0..input.len())
+            .map(|other| {
+                let at = index / own[other] as usize % input[other];
+                (if other == axis { at / block } else { at }) * into[other] as usize
+            })
+            .sum()
+    }))
+}
+
+fn floats(view: View<'_>) -> Result<Vec<f64>, Fault> {
+    with_type!(floats, view.element(), T => Ok(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))
+}
+
+fn whole(view: View<'_>) -> Result<Vec<f64>, Fault> {
+    with_type!(integers, view.element(), T => Ok(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))
+}
+
+fn quantize(spec: &Spec) -> Made {
+    let axis = spec.int("axis", 1)?;
+    let block = spec.int("block_size", 0)?;
+    let to = spec.int("output_dtype", 0)?;
+    let to = if to == 0 { None } else { Some(onnx_type(to)?) };
+    spec.ignore(&["saturate"]);
+    kernel(move |inputs, outputs| {
+        let (input, scale) = (inputs.get(0)?, inputs.get(1)?);
+        let which = scale_index(input.shape(), scale.shape(), axis, block)?;
+        let scales = floats(scale)?;
+        let zeros = inputs.optional(2).map_or_else(|| Ok(vec![0.0; scales.len()]), whole)?;
+        if zeros.len() != scales.len() {
+            return Err(Fault::new(format!("{} zero points do not fit {} scales", zeros.len(), scales.len())));
+        }
+        let element = inputs.optional(2).map(|zero| zero.element()).or(to).unwrap_or(ElementType::U8);
+        let values: Vec<f64> = with_type!(numbers, input.element(), T => Ok(input.values::<T>()?.iter().map(|value| value.to_f64()).collect()))?;
+        with_type!(integers, element, R => {
+            let results = outputs.allocate::<R>(0, input.shape())?;
+            for (index, (result, value)) in results.iter_mut().zip(values).enumerate() {
+                let at = which(index);
+                // The quotient is rounded in the precision of the scale.
+                let quotient = f64::from((value / scales[at]) as f32);
+                *result = R::from_f64(quotient.round_ties_even() + zeros[at]);
+            }
+            Ok(())
+        })
+    })
+}
+
+fn dequantize(spec: &Spec) -> Made {
+    let axis = spec.int("axis", 1)?;
+    let block = spec.int("block_size", 0)?;
+    kernel(move |inputs, outputs| {
+        let (input, scale) = (inputs.get(0)?, inputs.get(1)?);
+        let which = scale_index(input.shape(), scale.shape(), axis, block)?;
+        let scales = floats(scale)?;
+        let zeros = inputs.optional(2).map_or_else(|| Ok(vec![0.0; scales.len()]), whole)?;
+        if zeros.len() != scales.len() {
+            return Err(Fault::new(format!("{} zero points do not fit {} scales", zeros.len(), scales.len())));
+        }
+        let values = whole(input)?;
+        with_type!(floats, scale.element(), R => {
+            let results = outputs.allocate::<R>(0, input.shape())?;
+            for (index, (result, value)) in results.iter_mut().zip(values).enumerate() {
+                let at = which(index);
+                *result = R::from_f64((value - zeros[at]) * scales[at]);
+            }
+            Ok(())
+        })
+    })
+}
+
+fn dynamic(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+    let input = inputs.get(0)?;
+    let values = input.values::<f32>()?;
+    let (low, high) = values.iter().fold((0.0f32, 0.0f32), |(low, high), value| (low.min(*value), high.max(*value)));
+    let scale = if high == low { 1.0 } else { (high - low) / 255.0 };
+    let zero = (-low / scale).round_ties_even().clamp(0.0, 255.0);
+    let results = outputs.allocate::<u8>(0, input.shape())?;
+    for (result, value) in results.iter_mut().zip(values) {
+        *result = ((value / scale).round_ties_even() + zero) as u8;
+    }
+    outputs.allocate::<f32>(1, &[])?[0] = scale;
+    outputs.allocate::<u8>(2, &[])?[0] = zero as u8;
+    Ok(())
+}

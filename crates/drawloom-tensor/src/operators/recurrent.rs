@@ -1,0 +1,357 @@
+//! Recurrent networks: a state for each row of a batch that changes from one step in time to the next.
+
+use crate::error::Fault;
+use crate::operators::multiply::Matrix;
+use crate::operators::number::Number;
+use crate::operators::spec::Spec;
+use crate::operators::support::Made;
+use crate::operators::support::{kernel, lengths};
+use crate::run::call::{Inputs, Outputs};
+use crate::tensor::element::with_type;
+use crate::tensor::{View, count};
+
+pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    Some(match spec.operator.as_str() {
+        "RNN" => recurrent(spec, Cell::Plain),
+        "GRU" => recurrent(spec, Cell::Gated),
+        "LSTM" => recurrent(spec, Cell::Memory),
+        _ => return None,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Plain,
+    Gated,
+    Memory,
+}
+
+impl Cell {
+    fn gates(self) -> usize {
+        match self {
+            Self::Plain => 1,
+            Self::Gated => 3,
+            Self::Memory => 4,
+        }
+    }
+
+    fn activations(self) -> &'static [Activation] {
+        match self {
+            Self::Plain => &[Activation::Tanh],
+            Self::Gated => &[Activation::Sigmoid, Activation::Tanh],
+            Self::Memory => &[Activation::Sigmoid, Activation::Tanh, Activation::Tanh],
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Activation {
+    Sigmoid,
+    Tanh,
+    Relu,
+}
+
+impl Activation {
+    fn apply(self, x: f64) -> f64 {
+        match self {
+            Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Self::Tanh => x.tanh(),
+            Self::Relu => x.max(0.0),
+        }
+    }
+}
+
+struct Network {
+    cell: Cell,
+    /// For each direction, whether time runs backwards.
+    backwards: Vec<bool>,
+    activations: Vec<Activation>,
+    batch_first: bool,
+    reset_after: bool,
+    coupled: bool,
+    hidden: Option<i64>,
+}
+
+fn recurrent(spec: &Spec, cell: Cell) -> Made {
+    let backwards = match spec.text("direction", "forward")?.as_str() {
+        "forward" => vec![false],
+        "reverse" => vec![true],
+        "bidirectional" => vec![false, true],
+        other => return Err(Fault::new(format!("there is no direction `{other}`"))),
+    };
+    let activations = match spec.texts("activations")? {
+        None => cell.activations().repeat(backwards.len()),
+        Some(names) => {
+            let activation = |name: &String| match name.to_lowercase().as_str() {
+                "sigmoid" => Ok(Activation::Sigmoid),
+                "tanh" => Ok(Activation::Tanh),
+                "relu" => Ok(Activation::Relu),
+                _ => Err(Fault::unsupported(format!("the activation `{name}` is not supported"))),
+            };
+            names.iter().map(activation).collect::<Result<_, _>>()?
+        }
+    };
+    if activations.len() != cell.activations().len() * backwards.len() {
+        return Err(Fault::new("the activations do not fit the directions"));
+    }
+    let network = Network {
+        cell,
+        backwards,
+        activations,
+        batch_first: spec.flag("layout", false)?,
+        reset_after: cell == Cell::Gated && spec.flag("linear_before_reset", false)?,
+        coupled: cell == Cell::Memory && spec.flag("input_forget", false)?,
+        hidden: spec.optional_int("hidden_size")?,
+    };
+    kernel(move |inputs, outputs| {
+        let input = inputs.get(0)?;
+        with_type!(floats, input.element(), T => network.run::<T>(inputs, outputs))
+    })
+}
+
+/// The sizes of a run.
+#[derive(Clone, Copy)]
+struct Sizes {
+    times: usize,
+    batch: usize,
+    input: usize,
+    hidden: usize,
+}
+
+impl Network {
+    fn run<T: Number>(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+        let (x, w, r) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
+        let directions = self.backwards.len();
+        let gates = self.cell.gates();
+        let wrong = || {
+            let message = format!(
+                "inputs of shape {:?} do not fit weights of shapes {:?} and {:?}",
+                x.shape(),
+                w.shape(),
+                r.shape()
+            );
+            Fault::new(message)
+        };
+        let &[first, second, input] = x.shape() else { return Err(wrong()) };
+        let (times, batch) = if self.batch_first { (second, first) } else { (first, second) };
+        let hidden = r.shape().last().copied().unwrap_or(0);
+        if self.hidden.is_some_and(|size| size != hidden as i64)
+            || w.shape() != [directions, gates * hidden, input]
+            || r.shape() != [directions, gates * hidden, hidden]
+        {
+            return Err(wrong());
+        }
+        let sizes = Sizes { times, batch, input, hidden };
+        let list = |index: usize, size: usize, what: &str| -> Result<Option<Vec<f64>>, Fault> {
+            let Some(view) = inputs.optional(index) else { return Ok(None) };
+            if view.len() != directions * size {
+                return Err(Fault::new(format!("{what} of shape {:?} does not fit", view.shape())));
+            }
+            Ok(Some(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))
+        };
+        let bias = list(3, 2 * gates * hidden, "the bias")?;
+        let ends = match inputs.optional(4) {
+            Some(ends) => lengths(&ends.integers()?)?,
+            None => vec![times; batch],
+        };
+        if ends.len() != batch || ends.iter().any(|end| *end > times) {
+            return Err(Fault::new("the lengths of the sequences do not fit"));
+        }
+        let first_hidden = list(5, batch * hidden, "the first state")?;
+        let (first_memory, peepholes) = if self.cell == Cell::Memory {
+            (list(6, batch * hidden, "the first memory")?, list(7, 3 * hidden, "the peepholes")?)
+        } else {
+            (None, None)
+        };
+        let mut all = vec![0.0; count(&[times, directions, batch, hidden])?];
+        let mut last = vec![0.0; directions * batch * hidden];
+        let mut memories = last.clone();
+        for direction in 0..directions {
+            let part = |values: &Option<Vec<f64>>, size: usize| match values {
+                Some(values) => values[direction * size..][..size].to_vec(),
+                None => vec![0.0; size],
+            };
+            let mut state = self.first_state(&first_hidden, direction, sizes);
+            let mut memory = self.first_state(&first_memory, direction, sizes);
+            let step = Step::<T> {
+                network: self,
+                direction,
+                sizes,
+                bias: part(&bias, 2 * gates * hidden),
+                peepholes: part(&peepholes, 3 * hidden),
+                weights: &r.values::<T>()?[direction * gates * hidden * hidden..][..gates * hidden * hidden],
+            };
+            let projected = self.project::<T>(
+                x,
+                &w.values::<T>()?[direction * gates * hidden * input..][..gates * hidden * input],
+                sizes,
+            )?;
+            for time in 0..times {
+                let (old_state, old_memory) = (state.clone(), memory.clone());
+                let at = |row: usize| {
+                    if self.backwards[direction] {
+                        ends[row].checked_sub(1 + time)
+                    } else {
+                        Some(time).filter(|time| *time < ends[row])
+                    }
+                };
+                step.advance(&projected, &at, &mut state, &mut memory);
+                for row in 0..batch {
+                    let range = row * hidden..(row + 1) * hidden;
+                    match at(row) {
+                        Some(place) => all[((place * directions + direction) * batch + row) * hidden..][..hidden]
+                            .copy_from_slice(&state[range]),
+                        // A sequence that has ended keeps its state.
+                        None => {
+                            state[range.clone()].copy_from_slice(&old_state[range.clone()]);
+                            memory[range.clone()].copy_from_slice(&old_memory[range]);
+                        }
+                    }
+                }
+            }
+            last[direction * batch * hidden..][..batch * hidden].copy_from_slice(&state);
+            memories[direction * batch * hidden..][..batch * hidden].copy_from_slice(&memory);
+        }
+        self.write::<T>(&all, &last, &memories, sizes, outputs)
+    }
+
+    fn first_state(&self, values: &Option<Vec<f64>>, direction: usize, sizes: Sizes) -> Vec<f64> {
+        let Sizes { batch, hidden, .. } = sizes;
+        let directions = self.backwards.len();
+        let at = |row: usize| if self.batch_first { row * directions + direction } else { direction * batch + row };
+        match values {
+            Some(values) => (0..batch).flat_map(|row| values[at(row) * hidden..][..hidden].iter().copied()).collect(),
+            None => vec![0.0; batch * hidden],
+        }
+    }
+
+    /// What all inputs give to all gates, in one product of matrices.
+    fn project<T: Number>(&self, x: View<'_>, weights: &[T], sizes: Sizes) -> Result<Vec<T>, Fault> {
+        let Sizes { times, batch, input, hidden } = sizes;
+        let width = self.cell.gates() * hidden;
+        let mut projected = vec![T::ZERO; count(&[times * batch, width])?];
+        let left = Matrix { values: x.values::<T>()?, row: input, column: 1 };
+        T::multiply(
+            times * batch,
+            input,
+            width,
+            left,
+            Matrix { values: weights, row: 1, column: input },
+            &mut projected,
+        );
+        Ok(projected)
+    }
+
+    fn write<T: Number>(
+        &self,
+        all: &[f64],
+        last: &[f64],
+        memories: &[f64],
+        sizes: Sizes,
+        outputs: &mut Outputs<'_>,
+    ) -> Result<(), Fault> {
+        let Sizes { times, batch, hidden, .. } = sizes;
+        let directions = self.backwards.len();
+        let shape =
+            if self.batch_first { [batch, times, directions, hidden] } else { [times, directions, batch, hidden] };
+        let results = outputs.allocate::<T>(0, &shape)?;
+        for (index, value) in all.iter().enumerate() {
+            let (unit, row, direction, time) = (
+                index % hidden,
+                index / hidden % batch,
+                index / hidden / batch % directions,
+                index / hidden / batch / directions,
+            );
+            let into =
+                if self.batch_first { ((row * times + time) * directions + direction) * hidden + unit } else { index };
+            results[into] = T::from_f64(*value);
+        }
+        for (number, values) in [last, memories].into_iter().enumerate() {
+            if !outputs.wanted(number + 1) {
+                continue;
+            }
+            let shape = if self.batch_first { [batch, directions, hidden] } else { [directions, batch, hidden] };
+            let results = outputs.allocate::<T>(number + 1, &shape)?;
+            for (index, value) in values.iter().enumerate() {
+                let (unit, row, direction) = (index % hidden, index / hidden % batch, index / hidden / batch);
+                results[if self.batch_first { (row * directions + direction) * hidden + unit } else { index }] =
+                    T::from_f64(*value);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What one direction needs at every step.
+struct Step<'a, T> {
+    network: &'a Network,
+    direction: usize,
+    sizes: Sizes,
+    bias: Vec<f64>,
+    peepholes: Vec<f64>,
+    weights: &'a [T],
+}
+
+impl<T: Number> Step<'_, T> {
+    fn advance(&self, projected: &[T], at: &dyn Fn(usize) -> Option<usize>, state: &mut [f64], memory: &mut [f64]) {
+        let Sizes { times, batch, hidden, .. } = self.sizes;
+        let gates = self.network.cell.gates();
+        let width = gates * hidden;
+        let count = self.network.cell.activations().len();
+        let activations = &self.network.activations[self.direction * count..][..count];
+        let before: Vec<T> = state.iter().map(|value| T::from_f64(*value)).collect();
+        let mut fed = vec![T::ZERO; batch * width];
+        let left = Matrix { values: &before, row: hidden, column: 1 };
+        T::multiply(batch, hidden, width, left, Matrix { values: self.weights, row: 1, column: hidden }, &mut fed);
+        for row in 0..batch {
+            let Some(time) = at(row) else { continue };
+            let place = if self.network.batch_first { row * times + time } else { time * batch + row };
+            let own = &projected[place * width..][..width];
+            let old: Vec<f64> = state[row * hidden..][..hidden].to_vec();
+            let input = |gate: usize, unit: usize| own[gate * hidden + unit].to_f64() + self.bias[gate * hidden + unit];
+            let back = |gate: usize, unit: usize| {
+                fed[row * width + gate * hidden + unit].to_f64() + self.bias[width + gate * hidden + unit]
+            };
+            match self.network.cell {
+                Cell::Plain => {
+                    for unit in 0..hidden {
+                        state[row * hidden + unit] = activations[0].apply(input(0, unit) + back(0, unit));
+                    }
+                }
+                Cell::Gated => {
+                    let reset: Vec<f64> =
+                        (0..hidden).map(|unit| activations[0].apply(input(1, unit) + back(1, unit))).collect();
+                    for unit in 0..hidden {
+                        let update = activations[0].apply(input(0, unit) + back(0, unit));
+                        let fed_back = if self.network.reset_after {
+                            reset[unit] * back(2, unit)
+                        } else {
+                            let weights = &self.weights[(2 * hidden + unit) * hidden..][..hidden];
+                            let sum: f64 =
+                                weights.iter().zip(reset.iter().zip(&old)).map(|(w, (r, h))| w.to_f64() * r * h).sum();
+                            sum + self.bias[width + 2 * hidden + unit]
+                        };
+                        let new = activations[1].apply(input(2, unit) + fed_back);
+                        state[row * hidden + unit] = (1.0 - update) * new + update * old[unit];
+                    }
+                }
+                Cell::Memory => {
+                    for unit in 0..hidden {
+                        let kept = memory[row * hidden + unit];
+                        let peep = |gate: usize| self.peepholes[gate * hidden + unit];
+                        let enter = activations[0].apply(input(0, unit) + back(0, unit) + peep(0) * kept);
+                        let forget = if self.network.coupled {
+                            1.0 - enter
+                        } else {
+                            activations[0].apply(input(2, unit) + back(2, unit) + peep(2) * kept)
+                        };
+                        let new = forget * kept + enter * activations[1].apply(input(3, unit) + back(3, unit));
+                        let leave = activations[0].apply(input(1, unit) + back(1, unit) + peep(1) * new);
+                        memory[row * hidden + unit] = new;
+                        state[row * hidden + unit] = leave * activations[2].apply(new);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Operators that make one element of many: sums, products, extremes and where they are, running sums.
+
+use crate::error::Fault;
+use crate::operators::elementwise::with;
+use crate::operators::number::Number;
+use crate::operators::spec::Spec;
+use crate::operators::support::{Made, Walk, around, axes_of, axis_of, kernel, steps};
+use crate::tensor::View;
+use crate::tensor::element::{Element, ElementType, with_type};
+
+/// What is reduced to what: the shape of the result, and the steps of a walk over the input in the result.
+pub(crate) struct Reduction {
+    pub(crate) shape: Vec<usize>,
+    into: Vec<isize>,
+    /// How many elements become one.
+    pub(crate) count: usize,
+}
+
+impl Reduction {
+    pub(crate) fn new(shape: &[usize], axes: &[usize], keep: bool) -> Self {
+        let kept: Vec<usize> =
+            shape.iter().enumerate().map(|(axis, length)| if axes.contains(&axis) { 1 } else { *length }).collect();
+        let mut into = steps(&kept);
+        axes.iter().for_each(|axis| into[*axis] = 0);
+        let count = axes.iter().map(|axis| shape[*axis]).product();
+        let result =
+            kept.into_iter().enumerate().filter(|(axis, _)| keep || !axes.contains(axis)).map(|(_, length)| length);
+        Self { shape: result.collect(), into, count }
+    }
+
+    /// Folds every element into its place.
+    pub(crate) fn fold<T: Element, A: Copy>(
+        &self,
+        input: View<'_>,
+        first: A,
+        mut fold: impl FnMut(A, T) -> A,
+    ) -> Result<Vec<A>, Fault> {
+        let values = input.values::<T>()?;
+        let mut results = vec![first; self.shape.iter().product()];
+        for (value, [place]) in values.iter().zip(Walk::new(input.shape(), [self.into.clone()])) {
+            results[place] = fold(results[place], *value);
+        }
+        Ok(results)
+    }
+
+    /// The same, with something known for each place already.
+    pub(crate) fn fold_with<T: Element>(
+        &self,
+        input: View<'_>,
+        known: &[f64],
+        mut fold: impl FnMut(f64, T, f64) -> f64,
+    ) -> Result<Vec<f64>, Fault> {
+        let values = input.values::<T>()?;
+        let mut results = vec![0.0; known.len()];
+        for (value, [place]) in values.iter().zip(Walk::new(input.shape(), [self.into.clone()])) {
+            results[place] = fold(results[place], *value, known[place]);
+        }
+        Ok(results)
+    }
+}
+
+pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    Some(match spec.operator.as_str() {
+        "ReduceSum" | "ReduceMean" | "ReduceProd" | "ReduceMax" | "ReduceMin" | "ReduceL1" | "ReduceL2"
+        | "ReduceSumSquare" | "ReduceLogSum" | "ReduceLogSumExp" => reduce(spec),
+        "ArgMax" | "ArgMin" => extreme(spec),
+        "CumSum" => running(spec),
+        _ => return None,
+    })
+}
+
+fn reduce(spec: &Spec) -> Made {
+    let given = spec.ints("axes")?;
+    let keep = spec.flag("keepdims", true)?;
+    let nothing = spec.flag("noop_with_empty_axes", false)?;
+    let operator = spec.operator.clone();
+    kernel(move |inputs, outputs| {
+        let input = inputs.get(0)?;
+        let axes = match inputs.optional(1) {
+            Some(axes) => Some(axes.integers()?),
+            None => given.clone(),
+        };
+        let axes = match axes {
+            Some(axes) if !axes.is_empty() => axes_of(&axes, input.rank())?,
+            _ if nothing => Vec::new(),
+            _ => (0..input.rank()).collect(),
+        };
+        let reduction = Reduction::new(input.shape(), &axes, keep);
+        if input.element() == ElementType::Bool {
+            let all = operator == "ReduceMin";
+            if !all && operator != "ReduceMax" {
+                return Err(Fault::unsupported("truth values cannot be added"));
+            }
+            let results = reduction.fold::<bool, bool>(input, all, |a, b| if all { a && b } else { a || b })?;
+            outputs.allocate::<bool>(0, &reduction.shape)?.copy_from_slice(&results);
+            return Ok(());
+        }
+        with_type!(numbers, input.element(), T => {
+            let results = reduce_numbers::<T>(&operator, &reduction, input)?;
+            outputs.allocate::<T>(0, &reduction.shape)?.copy_from_slice(&results);
+            Ok(())
+        })
+    })
+}
+
+fn reduce_numbers<T: Number>(operator: &str, reduction: &Reduction, input: View<'_>) -> Result<Vec<T>, Fault> {
+    // Integers are added as such; numbers with a point in double precision.
+    if !T::TYPE.is_float() {
+        let whole = |first: i64, fold: fn(i64, i64) -> i64| {
+            let results = reduction.fold::<T, i64>(input, first, |a, b| fold(a, b.to_i64()))?;
+            Ok(results.into_iter().map(T::from_i64).collect())
+        };
+        match operator {
+            "ReduceSum" => return whole(0, i64::wrapping_add),
+            "ReduceProd" => return whole(1, i64::wrapping_mul),
+            "ReduceL1" => return whole(0, |a, b| a.wrapping_add(b.wrapping_abs())),
+            "ReduceSumSquare" => return whole(0, |a, b| a.wrapping_add(b.wrapping_mul(b))),
+            _ => {}
+        }
+    }
+    let sum = |fold: fn(f64, f64) -> f64, finish: &dyn Fn(f64) -> f64| -> Result<Vec<T>, Fault> {
+        let results = reduction.fold::<T, f64>(input, 0.0, |a, b| fold(a, b.to_f64()))?;
+        Ok(results.into_iter().map(|value| T::from_f64(finish(value))).collect())
+    };
+    match operator {
+        "ReduceMax" => reduction.fold::<T, T>(input, T::LOWEST, |a, b| a.larger(b)),
+        "ReduceMin" => reduction.fold::<T, T>(input, T::HIGHEST, |a, b| a.smaller(b)),
+        "ReduceSum" => sum(|a, b| a + b, &|value| value),
+        "ReduceMean" => sum(|a, b| a + b, &|value| value / reduction.count as f64),
+        "ReduceL1" => sum(|a, b| a + b.abs(), &|value| value),
+        "ReduceL2" => sum(|a, b| a + b * b, &f64::sqrt),
+        "ReduceSumSquare" => sum(|a, b| a + b * b, &|value| value),
+        "ReduceLogSum" => sum(|a, b| a + b, &f64::ln),
+        "ReduceProd" => {
+            let results = reduction.fold::<T, f64>(input, 1.0, |a, b| a * b.to_f64())?;
+            Ok(results.into_iter().map(T::from_f64).collect())
+        }
+        _ => {
+            let largest = reduction.fold::<T, f64>(input, f64::NEG_INFINITY, |a, b| a.larger(b.to_f64()))?;
+            // An infinite largest value would make a difference that is not a number.
+            let base: Vec<f64> = largest.iter().map(|value| if value.is_finite() { *value } else { 0.0 }).collect();
+            let sums = reduction.fold_with::<T>(input, &base, |a, b, base| a + (b.to_f64() - base).exp())?;
+            Ok(sums.iter().zip(&base).map(|(sum, base)| T::from_f64(sum.ln() + base)).collect())
+        }
+    }
+}
+
+fn extreme(spec: &Spec) -> Made {
+    let axis = spec.int("axis", 0)?;
+    let keep = spec.flag("keepdims", true)?;
+    let last = spec.flag("select_last_index", false)?;
+    let largest = spec.operator == "ArgMax";
+    kernel(move |inputs, outputs| {
+        let input = inputs.get(0)?;
+        let axis = axis_of(axis, input.rank())?;
+        let (outer, length, inner) = around(input.shape(), axis);
+        if length == 0 {
+            return Err(Fault::new(format!(
+                "axis {axis} of the shape {:?} has no elements to choose from",
+                input.shape()
+            )));
+        }
+        let shape = Reduction::new(input.shape(), &[axis], keep).shape;
+        with_type!(numbers, input.element(), T => {
+            let values = input.values::<T>()?;
+            let results = outputs.allocate::<i64>(0, &shape)?;
+            for block in 0..outer {
+                for place in 0..inner {
+                    let at = |index: usize| values[(block * length + index) * inner + place];
+                    let mut best = 0;
+                    for index in 1..length {
+                        let better = if largest { at(index) > at(best) } else { at(index) < at(best) };
+                        if better || (last && at(index) == at(best)) {
+                            best = index;
+                        }
+                    }
+                    results[block * inner + place] = best as i64;
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+fn running(spec: &Spec) -> Made {
+    with(spec.flag("exclusive", false), |exclusive| {
+        with(spec.flag("reverse", false), move |reverse| {
+            kernel(move |inputs, outputs| {
+                let input = inputs.get(0)?;
+                let [axis] = inputs.get(1)?.integers()?[..] else {
+                    return Err(Fault::new("the axis must be one number"));
+                };
+                let (outer, length, inner) = around(input.shape(), axis_of(axis, input.rank())?);
+                with_type!(numbers, input.element(), T => {
+                    let values = input.values::<T>()?;
+                    let results = outputs.allocate::<T>(0, input.shape())?;
+                    for block in 0..outer {
+                        for place in 0..inner {
+                            let mut sum = T::ZERO;
+                            for step in 0..length {
+                                let index = if reverse { length - 1 - step } else { step };
+                                let at = (block * length + index) * inner + place;
+                                let after = sum.plus(values[at]);
+                                results[at] = if exclusive { sum } else { after };
+                                sum = after;
+                            }
+                        }
+                    }
+                    Ok(())
+                })
+            })
+        })
+    })
+}

@@ -1,0 +1,293 @@
+//! Running a program: the list from its head, and back to a loop-control node while a loop goes on.
+
+pub(crate) mod call;
+pub(crate) mod loops;
+mod place;
+
+use std::any::Any;
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::graph::{NodeId, Operator, Placement, TensorId};
+use crate::program::Program;
+use crate::tensor::{Tensor, View};
+use call::{Inputs, Outputs, Scratch};
+use loops::{Counts, LoopStack, LoopTurn};
+use place::Gathered;
+
+/// What a run may use.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    memory: usize,
+    rows: u64,
+    empty_iterations: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Settings {
+    /// Up to 4 GiB of tensors, and 1000 iterations without rows in a row.
+    pub fn new() -> Self {
+        Self { memory: 4 << 30, rows: u64::MAX, empty_iterations: 1000 }
+    }
+
+    /// How many bytes the tensors of the run may take at once, its results included.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// How many rows each output may have.
+    #[must_use]
+    pub fn rows(mut self, rows: u64) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// After how many iterations without rows, one after another, a loop counts as one that does not advance.
+    #[must_use]
+    pub fn empty_iterations(mut self, iterations: u64) -> Self {
+        self.empty_iterations = iterations;
+        self
+    }
+}
+
+/// Rows that an iteration put into an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Which of the outputs.
+    pub output: usize,
+    /// The first row.
+    pub first: u64,
+    /// How many rows.
+    pub rows: u64,
+}
+
+/// What a run computed.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    names: Vec<String>,
+    tensors: Vec<Tensor>,
+    runs: Vec<u64>,
+    placed: Vec<Placed>,
+    peak: usize,
+}
+
+impl Outcome {
+    /// An output by its name.
+    pub fn output(&self, name: &str) -> Option<&Tensor> {
+        self.names.iter().position(|other| other == name).map(|index| &self.tensors[index])
+    }
+
+    /// All outputs, in the order of the output node.
+    pub fn outputs(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// All outputs, in the order of the output node, to keep.
+    pub fn into_outputs(self) -> Vec<Tensor> {
+        self.tensors
+    }
+
+    /// How often a node ran.
+    pub fn runs(&self, node: NodeId) -> u64 {
+        self.runs[node.index()]
+    }
+
+    /// Which rows were put where, in the order in which it happened.
+    pub fn placed(&self) -> &[Placed] {
+        &self.placed
+    }
+
+    /// The most bytes that tensors took at once, without inputs and constants.
+    pub fn peak_bytes(&self) -> usize {
+        self.peak
+    }
+}
+
+impl Program {
+    /// Runs the program with an input of every name.
+    pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
+        let mut given: Vec<Option<View<'_>>> = vec![None; self.graph.tensors.len()];
+        for (name, view) in inputs {
+            let id = self.graph.find_tensor(name).filter(|id| self.graph.inputs.contains(id));
+            let Some(id) = id else {
+                return Err(Error::new(ErrorKind::Input, format!("graph `{}` has no input `{name}`", self.graph.name)));
+            };
+            if given[id.index()].replace(*view).is_some() {
+                return Err(Error::new(ErrorKind::Input, format!("input `{name}` is given twice")));
+            }
+        }
+        for id in &self.graph.inputs {
+            if given[id.index()].is_none() {
+                let message =
+                    format!("input `{}` of graph `{}` is missing", self.graph.tensor_name(*id), self.graph.name);
+                return Err(Error::new(ErrorKind::Input, message));
+            }
+        }
+        Machine::new(self, given, settings).run()
+    }
+}
+
+struct Machine<'a> {
+    program: &'a Program,
+    settings: &'a Settings,
+    values: Values<'a>,
+    stack: LoopStack,
+    states: Vec<Box<dyn Any + Send>>,
+    gathered: Vec<Gathered>,
+    placed: Vec<Placed>,
+    runs: Vec<u64>,
+    scratch: Scratch,
+    live: usize,
+    peak: usize,
+}
+
+/// The tensors that are there now.
+struct Values<'a> {
+    program: &'a Program,
+    given: Vec<Option<View<'a>>>,
+    computed: Vec<Option<Tensor>>,
+}
+
+impl Values<'_> {
+    fn view(&self, tensor: TensorId) -> Option<View<'_>> {
+        match &self.computed[tensor.index()] {
+            Some(tensor) => Some(tensor.view()),
+            None => self.given[tensor.index()].or_else(|| self.program.graph.constant_value(tensor).map(Tensor::view)),
+        }
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn new(program: &'a Program, given: Vec<Option<View<'a>>>, settings: &'a Settings) -> Self {
+        let graph = &program.graph;
+        let states = graph.nodes.iter().map(|node| match &node.operator {
+            Operator::Loop(control) => control.state(),
+            Operator::Kernel(_) | Operator::Output => Box::new(()),
+        });
+        Self {
+            program,
+            settings,
+            values: Values { program, given, computed: vec![None; graph.tensors.len()] },
+            stack: LoopStack::new(program.depth()),
+            states: states.collect(),
+            gathered: graph.placements.iter().map(|placement| Gathered::new(*placement)).collect(),
+            placed: Vec::new(),
+            runs: vec![0; graph.nodes.len()],
+            scratch: Scratch::default(),
+            live: 0,
+            peak: 0,
+        }
+    }
+
+    fn run(mut self) -> Result<Outcome, Error> {
+        let program = self.program;
+        let mut place = 0;
+        loop {
+            while place < program.order().len() {
+                self.step(program.order()[place])?;
+                for tensor in &program.ends[place] {
+                    self.release(*tensor);
+                }
+                place += 1;
+            }
+            let next = self.stack.end_of_list(&program.graph, &mut self.states, self.settings.empty_iterations);
+            match next {
+                Ok(None) => break,
+                Ok(Some(node)) => place = program.place(node),
+                Err((node, fault)) => return Err(self.error(node, fault)),
+            }
+        }
+        let output = program.graph.output.map(|output| &program.graph.nodes[output.index()]);
+        let names: Vec<String> = output
+            .into_iter()
+            .flat_map(|node| node.inputs.iter().flatten())
+            .map(|input| program.graph.tensor_name(*input).to_owned())
+            .collect();
+        let tensors = self.gathered.into_iter().filter_map(Gathered::finish).collect();
+        Ok(Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.peak })
+    }
+
+    /// Runs one node.
+    fn step(&mut self, id: NodeId) -> Result<(), Error> {
+        self.runs[id.index()] += 1;
+        match self.execute(id) {
+            Ok(()) => Ok(()),
+            Err(fault) => Err(self.error(id, fault)),
+        }
+    }
+
+    fn execute(&mut self, id: NodeId) -> Result<(), Fault> {
+        let node = &self.program.graph.nodes[id.index()];
+        let mut results: Vec<Option<Tensor>> = vec![None; node.outputs.len()];
+        let mut outputs = Outputs { tensors: &mut results, room: self.settings.memory.saturating_sub(self.live) };
+        let views: Vec<Option<View<'_>>> =
+            node.inputs.iter().map(|input| input.and_then(|input| self.values.view(input))).collect();
+        match &node.operator {
+            Operator::Kernel(kernel) => {
+                let inputs = Inputs { views: &views, counts: Counts::default() };
+                kernel.run(&inputs, &mut outputs, &mut self.scratch)?;
+            }
+            Operator::Loop(control) => {
+                let inputs = Inputs { views: &views, counts: self.stack.top() };
+                let state = self.states[id.index()].as_mut();
+                let mut turn = LoopTurn { stack: &mut self.stack, state, node: id, pushed: 0 };
+                control.run(&inputs, &mut outputs, &mut turn)?;
+                let pushed = turn.pushed;
+                if pushed != 1 {
+                    let message =
+                        format!("a loop-control node must push its loop once, and this one did {pushed} times");
+                    return Err(Fault::of(ErrorKind::Iteration, message));
+                }
+            }
+            Operator::Output => return self.gather(id),
+        }
+        for (index, (output, result)) in node.outputs.iter().zip(results).enumerate() {
+            let result = result.ok_or_else(|| Fault::new(format!("it did not compute its output {index}")))?;
+            self.release(*output);
+            self.live += result.bytes();
+            self.values.computed[output.index()] = Some(result);
+        }
+        self.peak = self.peak.max(self.live);
+        Ok(())
+    }
+
+    /// Puts the rows of this iteration where they belong.
+    fn gather(&mut self, id: NodeId) -> Result<(), Fault> {
+        let node = &self.program.graph.nodes[id.index()];
+        let offset = self.stack.offset()?;
+        let in_loop = !self.stack.active().is_empty();
+        for (output, input) in node.inputs.iter().flatten().enumerate() {
+            let view = self.values.view(*input).ok_or_else(|| Fault::new("an output was not computed"))?;
+            let name = self.program.graph.tensor_name(*input);
+            let before = self.gathered[output].bytes();
+            let room = self.settings.memory.saturating_sub(self.live);
+            let rows = self.gathered[output]
+                .add(view, offset, in_loop, self.settings.rows, room)
+                .map_err(|fault| Fault::of(fault.kind(), format!("output `{name}`: {fault}")))?;
+            self.live += self.gathered[output].bytes().saturating_sub(before);
+            self.peak = self.peak.max(self.live);
+            if matches!(self.program.graph.placements[output], Placement::Rows { .. }) {
+                self.placed.push(Placed { output, first: offset, rows });
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, tensor: TensorId) {
+        if let Some(tensor) = self.values.computed[tensor.index()].take() {
+            self.live -= tensor.bytes();
+        }
+    }
+
+    fn error(&self, id: NodeId, fault: Fault) -> Error {
+        let node = &self.program.graph.nodes[id.index()];
+        let message = format!("node `{}` ({}): {fault}", node.name, node.operator_name);
+        Error::new(fault.kind(), message).at(&node.name, self.stack.active())
+    }
+}

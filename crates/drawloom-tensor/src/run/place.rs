@@ -1,0 +1,157 @@
+//! Results of several iterations, put together.
+
+use crate::error::{ErrorKind, Fault};
+use crate::graph::Placement;
+use crate::tensor::element::{Element, with_type};
+use crate::tensor::{Tensor, View, count};
+
+/// One output, as far as it is there.
+///
+/// Rows are kept along the first axis while they arrive, so that new ones go behind all others; the axis goes to its place
+/// when everything is there.
+pub(super) struct Gathered {
+    placement: Placement,
+    tensor: Option<Tensor>,
+    /// Whether rows lie along the first axis, and the result has them along another one.
+    turned: bool,
+}
+
+impl Gathered {
+    pub(super) fn new(placement: Placement) -> Self {
+        Self { placement, tensor: None, turned: false }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.tensor.as_ref().map_or(0, Tensor::bytes)
+    }
+
+    /// Puts a value at a row, and says how many rows it has.
+    pub(super) fn add(
+        &mut self,
+        view: View<'_>,
+        first: u64,
+        in_loop: bool,
+        limit: u64,
+        room: usize,
+    ) -> Result<u64, Fault> {
+        let Placement::Rows { axis } = self.placement else {
+            self.set(view, room)?;
+            return Ok(0);
+        };
+        if axis >= view.rank() {
+            if in_loop || view.rank() > 0 {
+                return Err(wrong(format!(
+                    "it has no axis {axis} to count rows along: its shape is {:?}",
+                    view.shape()
+                )));
+            }
+            self.set(view, room)?;
+            return Ok(1);
+        }
+        let rows = view.shape()[axis] as u64;
+        let end = first.checked_add(rows).filter(|end| *end <= limit);
+        let Some(end) = end.and_then(|end| usize::try_from(end).ok()) else {
+            return Err(wrong(format!("rows {first} to {first} + {rows} do not fit into {limit} rows")));
+        };
+        if !in_loop {
+            self.set(view, room)?;
+            return Ok(rows);
+        }
+        let mut shape = view.shape().to_vec();
+        shape.remove(axis);
+        shape.insert(0, end);
+        self.turned = axis > 0;
+        if let Some(tensor) = &self.tensor {
+            if tensor.element() != view.element() {
+                return Err(wrong(format!("its elements were {} and now are {}", tensor.element(), view.element())));
+            }
+            if tensor.shape()[1..] != shape[1..] {
+                let message = format!(
+                    "its rows had the shape {:?} and now have the shape {:?}",
+                    &tensor.shape()[1..],
+                    &shape[1..]
+                );
+                return Err(wrong(message));
+            }
+        }
+        let bytes = count(&shape)?.saturating_mul(view.element().size());
+        if bytes > room.saturating_add(self.bytes()) {
+            let message =
+                format!("{end} rows of it need {bytes} bytes, and {} are left", room.saturating_add(self.bytes()));
+            return Err(Fault::of(ErrorKind::Memory, message));
+        }
+        let tensor = match &mut self.tensor {
+            Some(tensor) => {
+                if tensor.shape()[0] < end {
+                    tensor.resize_rows(end)?;
+                }
+                tensor
+            }
+            none => none.insert(Tensor::zeros(view.element(), &shape)?),
+        };
+        with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, first as usize))?;
+        Ok(rows)
+    }
+
+    fn set(&mut self, view: View<'_>, room: usize) -> Result<(), Fault> {
+        if view.bytes() > room.saturating_add(self.bytes()) {
+            let message = format!("it needs {} bytes, and {room} are left", view.bytes());
+            return Err(Fault::of(ErrorKind::Memory, message));
+        }
+        self.tensor = Some(view.to_tensor());
+        Ok(())
+    }
+
+    /// The whole result.
+    pub(super) fn finish(self) -> Option<Tensor> {
+        let tensor = self.tensor?;
+        let Placement::Rows { axis } = self.placement else { return Some(tensor) };
+        if !self.turned {
+            return Some(tensor);
+        }
+        let mut shape = tensor.shape().to_vec();
+        let rows = shape.remove(0);
+        shape.insert(axis, rows);
+        let mut turned = Tensor::zeros(tensor.element(), &shape).ok()?;
+        let done = with_type!(all, tensor.element(), T => turn_back::<T>(&mut turned, &tensor, axis));
+        done.ok().map(|()| turned)
+    }
+}
+
+fn wrong(message: String) -> Fault {
+    Fault::of(ErrorKind::Output, message)
+}
+
+/// Copies a view whose rows lie along `axis` into a tensor whose rows lie along the first axis.
+fn copy_rows<T: Element>(tensor: &mut Tensor, view: View<'_>, axis: usize, first: usize) -> Result<(), Fault> {
+    let outer: usize = view.shape()[..axis].iter().product();
+    let rows = view.shape()[axis];
+    let inner: usize = view.shape()[axis + 1..].iter().product();
+    let from = view.values::<T>()?;
+    let into = tensor.values_mut::<T>()?;
+    for row in 0..rows {
+        for block in 0..outer {
+            let source = (block * rows + row) * inner;
+            let target = ((first + row) * outer + block) * inner;
+            into[target..target + inner].copy_from_slice(&from[source..source + inner]);
+        }
+    }
+    Ok(())
+}
+
+/// The other way round.
+fn turn_back<T: Element>(turned: &mut Tensor, tensor: &Tensor, axis: usize) -> Result<(), Fault> {
+    let outer: usize = turned.shape()[..axis].iter().product();
+    let rows = turned.shape()[axis];
+    let inner: usize = turned.shape()[axis + 1..].iter().product();
+    let from = tensor.values::<T>()?;
+    let into = turned.values_mut::<T>()?;
+    for row in 0..rows {
+        for block in 0..outer {
+            let target = (block * rows + row) * inner;
+            let source = (row * outer + block) * inner;
+            into[target..target + inner].copy_from_slice(&from[source..source + inner]);
+        }
+    }
+    Ok(())
+}

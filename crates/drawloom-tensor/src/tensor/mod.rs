@@ -1,0 +1,190 @@
+//! Tensors: elements of one type in a shape, the last axis fastest.
+
+pub(crate) mod element;
+
+use crate::error::{ErrorKind, Fault};
+use element::{Data, Element, ElementType, Slice};
+
+/// A tensor that owns its elements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    shape: Vec<usize>,
+    data: Data,
+}
+
+/// A tensor that belongs to somebody else.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View<'a> {
+    shape: &'a [usize],
+    data: Slice<'a>,
+}
+
+/// How many elements a shape has, unless that is more than a machine can count.
+pub(crate) fn count(shape: &[usize]) -> Result<usize, Fault> {
+    // A zero makes the tensor empty, but kernels also count parts of its axes: those must not overflow either.
+    let product = shape.iter().try_fold(1usize, |product, axis| product.checked_mul((*axis).max(1)));
+    match product.filter(|count| *count <= isize::MAX as usize / 8) {
+        Some(_) if shape.contains(&0) => Ok(0),
+        Some(count) => Ok(count),
+        None => {
+            let message = format!("a tensor of shape {shape:?} has more elements than memory");
+            Err(Fault::of(ErrorKind::Memory, message))
+        }
+    }
+}
+
+impl Tensor {
+    /// A tensor of a shape, with its elements in order.
+    pub fn new<T: Element>(shape: &[usize], values: Vec<T>) -> Result<Self, Fault> {
+        if count(shape)? != values.len() {
+            return Err(Fault::new(format!("{} elements do not fill the shape {shape:?}", values.len())));
+        }
+        Ok(Self { shape: shape.to_vec(), data: T::wrap(values) })
+    }
+
+    /// A tensor without axes.
+    pub fn scalar<T: Element>(value: T) -> Self {
+        Self { shape: Vec::new(), data: T::wrap(vec![value]) }
+    }
+
+    /// A tensor of zeros.
+    pub fn zeros(element: ElementType, shape: &[usize]) -> Result<Self, Fault> {
+        Ok(Self { shape: shape.to_vec(), data: Data::zeros(element, count(shape)?)? })
+    }
+
+    /// Borrows it.
+    pub fn view(&self) -> View<'_> {
+        View { shape: &self.shape, data: self.data.slice() }
+    }
+
+    /// The length of each axis.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The type of its elements.
+    pub fn element(&self) -> ElementType {
+        self.data.slice().element()
+    }
+
+    /// How many bytes its elements take.
+    pub fn bytes(&self) -> usize {
+        self.view().bytes()
+    }
+
+    /// Its elements in order.
+    pub fn values<T: Element>(&self) -> Result<&[T], Fault> {
+        self.view().values()
+    }
+
+    /// Its elements in order, to change.
+    pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], Fault> {
+        let found = self.element();
+        T::data_mut(&mut self.data).map(Vec::as_mut_slice).ok_or_else(|| wrong_type(T::TYPE, found))
+    }
+
+    /// Another shape for the same elements.
+    pub fn reshaped(mut self, shape: &[usize]) -> Result<Self, Fault> {
+        if count(shape)? != self.data.slice().len() {
+            return Err(Fault::new(format!("the elements of shape {:?} do not fill the shape {shape:?}", self.shape)));
+        }
+        self.shape = shape.to_vec();
+        Ok(self)
+    }
+
+    /// Another length for the first axis: later rows are lost, or new ones are zero.
+    pub(crate) fn resize_rows(&mut self, rows: usize) -> Result<(), Fault> {
+        let mut shape = self.shape.clone();
+        shape[0] = rows;
+        self.data.resize(count(&shape)?)?;
+        self.shape = shape;
+        Ok(())
+    }
+}
+
+impl<'a> View<'a> {
+    /// A view of elements in a shape.
+    pub fn new<T: Element>(shape: &'a [usize], values: &'a [T]) -> Result<Self, Fault> {
+        if count(shape)? != values.len() {
+            return Err(Fault::new(format!("{} elements do not fill the shape {shape:?}", values.len())));
+        }
+        Ok(Self { shape, data: T::wrap_slice(values) })
+    }
+
+    /// The length of each axis.
+    pub fn shape(&self) -> &'a [usize] {
+        self.shape
+    }
+
+    /// How many axes there are.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The type of its elements.
+    pub fn element(&self) -> ElementType {
+        self.data.element()
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.data.len() == 0
+    }
+
+    /// How many bytes its elements take.
+    pub fn bytes(&self) -> usize {
+        self.data.len() * self.element().size()
+    }
+
+    /// Its elements in order.
+    pub fn values<T: Element>(&self) -> Result<&'a [T], Fault> {
+        T::slice(&self.data).ok_or_else(|| wrong_type(T::TYPE, self.element()))
+    }
+
+    /// Its elements in order, of whatever type.
+    pub fn slice(&self) -> Slice<'a> {
+        self.data
+    }
+
+    /// The same elements in another shape.
+    pub fn with_shape<'b>(self, shape: &'b [usize]) -> Result<View<'b>, Fault>
+    where
+        'a: 'b,
+    {
+        if count(shape)? != self.len() {
+            return Err(Fault::new(format!("the elements of shape {:?} do not fill the shape {shape:?}", self.shape)));
+        }
+        Ok(View { shape, data: self.data })
+    }
+
+    /// A copy that owns its elements.
+    pub fn to_tensor(&self) -> Tensor {
+        Tensor { shape: self.shape.to_vec(), data: self.data.to_data() }
+    }
+
+    /// The only element.
+    pub fn only<T: Element>(&self) -> Result<T, Fault> {
+        match self.values::<T>()? {
+            [value] => Ok(*value),
+            _ => Err(Fault::new(format!("expected one element, found the shape {:?}", self.shape))),
+        }
+    }
+
+    /// The elements as integers, from either integer type that shapes and axes are written in.
+    pub fn integers(&self) -> Result<Vec<i64>, Fault> {
+        match self.data {
+            Slice::I64(values) => Ok(values.to_vec()),
+            Slice::I32(values) => Ok(values.iter().map(|value| i64::from(*value)).collect()),
+            _ => Err(Fault::new(format!("expected integers, found {}", self.element()))),
+        }
+    }
+}
+
+fn wrong_type(expected: ElementType, found: ElementType) -> Fault {
+    Fault::new(format!("expected elements of type {expected}, found {found}"))
+}
