@@ -175,7 +175,7 @@ struct Node {
 
 impl Node {
     fn new(node: &NodeReport, timed: bool) -> Self {
-        let seconds = |time: Duration| timed.then(|| time.as_secs_f64());
+        let seconds = |time: Duration| timed.then_some(time.as_secs_f64());
         Self {
             name: node.name.clone(),
             inputs: node.inputs,
