@@ -123,17 +123,19 @@ pub struct Request {
     pub ordered: bool,
     /// How many rounds of work there are for each item, in SynthGain and SameTypePipe.
     pub work: u32,
+    /// Whether nodes that need no queue between them run as one.
+    pub fuse: bool,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self { n: 1_000_000, width: 128, mean_length: 128, ordered: false, work: 10 }
+        Self { n: 1_000_000, width: 128, mean_length: 128, ordered: false, work: 10, fuse: true }
     }
 }
 
 impl Request {
     fn stream(&self, name: &str) -> Stream {
-        let stream = Stream::new(name).width(self.width);
+        let stream = Stream::new(name).width(self.width).fuse(self.fuse);
         if self.ordered { stream.ordered() } else { stream }
     }
 

@@ -19,13 +19,17 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
         };
         let _ = write!(rows, "<tr><td>{what}</td></tr>");
         if let Some(figures) = report.and_then(|report| report.nodes.get(number)) {
-            let _ = write!(rows, "<tr><td>{} items</td></tr><tr><td>{} runs", figures.inputs, figures.runs);
-            if figures.is_source {
+            let _ = write!(rows, "<tr><td>{} items</td></tr><tr><td>", figures.inputs);
+            let _ = match &figures.fused_into {
+                Some(head) => write!(rows, "in {}", escaped(head)),
+                None => write!(rows, "{} runs", figures.runs),
+            };
+            if figures.is_source || figures.fused_into.is_some() {
                 rows.push_str("</td></tr>");
             } else {
                 let _ = write!(rows, ", {:.1} lanes</td></tr>", figures.mean_lanes());
             }
-            if report.is_some_and(|report| report.timed) {
+            if figures.fused_into.is_none() && report.is_some_and(|report| report.timed) {
                 let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
                 let (user, pushing, overhead) = (ms(figures.user), ms(figures.pushing), ms(figures.overhead));
                 let _ = write!(rows, "<tr><td>{user:.3} + {pushing:.3} + {overhead:.3} ms</td></tr>");

@@ -54,6 +54,9 @@ pub struct NodeReport {
     pub width: usize,
     /// How many items it consumed. For a source: how many items it gave.
     pub inputs: u64,
+    /// The node as part of which it ran, if it did: see [`Stream::fuse`](crate::Stream::fuse). Only that one's runs, time and
+    /// signals are known then.
+    pub fused_into: Option<String>,
     /// How often it ran.
     pub runs: u64,
     /// How often it ran with as many items as it may see at once.
@@ -118,9 +121,13 @@ impl Report {
         for node in &self.nodes {
             let lanes = if node.is_source { String::new() } else { format!("{:.1}", node.mean_lanes()) };
             let full = if node.is_source { String::new() } else { node.full_runs.to_string() };
-            let counts = [node.inputs.to_string(), node.runs.to_string(), full, lanes];
-            let mut row = vec![node.name.clone()];
-            row.extend(counts.into_iter().chain([node.signals.to_string(), node.flushes.to_string()]));
+            let mut row = vec![node.name.clone(), node.inputs.to_string()];
+            if let Some(head) = &node.fused_into {
+                row.push(format!("in {head}"));
+                nodes.row(row);
+                continue;
+            }
+            row.extend([node.runs.to_string(), full, lanes, node.signals.to_string(), node.flushes.to_string()]);
             if self.timed {
                 row.extend([node.user, node.pushing, node.overhead].map(ms));
             }
@@ -145,10 +152,15 @@ impl Report {
             // Writing to a string cannot fail.
             let _ = write!(
                 text,
-                "{comma}{{\"name\":{},\"is_source\":{is_source},\"width\":{width},\"inputs\":{inputs},\"runs\":{runs},\
-                 \"full_runs\":{full_runs},\"signals\":{signals},\"flushes\":{flushes}",
+                "{comma}{{\"name\":{},\"is_source\":{is_source},\"width\":{width},\"inputs\":{inputs}",
                 quoted(&node.name)
             );
+            if let Some(head) = &node.fused_into {
+                let _ = write!(text, ",\"fused_into\":{}}}", quoted(head));
+                continue;
+            }
+            let _ =
+                write!(text, ",\"runs\":{runs},\"full_runs\":{full_runs},\"signals\":{signals},\"flushes\":{flushes}");
             if self.timed {
                 let [user, pushing, overhead] = [node.user, node.pushing, node.overhead].map(|time| time.as_secs_f64());
                 let _ = write!(text, ",\"user\":{user},\"pushing\":{pushing},\"overhead\":{overhead}");
@@ -215,7 +227,9 @@ impl Table {
     }
 
     fn text(&self) -> String {
-        let widest = |column: usize| self.0.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widest = |column: usize| {
+            self.0.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..self.0[0].len()).map(widest).collect();
         let mut text = String::new();
         for row in &self.0 {

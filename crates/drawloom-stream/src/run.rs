@@ -82,6 +82,18 @@ impl Plan {
         crate::dot::picture(&self.0.name, &self.0.description, report)
     }
 
+    /// Which nodes run as one, each chain from its first node to its last: see [`Stream::fuse`](crate::Stream::fuse).
+    pub fn fused(&self) -> Vec<Vec<&str>> {
+        let Checked { description, layout, .. } = &*self.0;
+        let name = |node: usize| description.nodes[node].name.as_str();
+        let behind = |head: usize| {
+            let nodes = layout.heads.iter().enumerate().filter(move |(_, of)| **of == Some(head as u32));
+            nodes.map(|(node, _)| name(node))
+        };
+        let heads = (0..description.nodes.len()).filter(|head| behind(*head).next().is_some());
+        heads.map(|head| std::iter::once(name(head)).chain(behind(head)).collect()).collect()
+    }
+
     pub(crate) fn new(name: String, id: u64, description: Description, layout: Layout, ordered: bool) -> Self {
         Self(Arc::new(Checked { name, id, description, layout, ordered }))
     }
@@ -241,8 +253,10 @@ impl Crew {
             return Err(error.clone());
         }
         let mut report = Report { workers: self.workers, timed: self.outside.timed, ..Report::default() };
-        report.nodes.extend(description.nodes.iter().map(|node| NodeReport {
+        let head = |head: &Option<u32>| head.map(|head| description.nodes[head as usize].name.clone());
+        report.nodes.extend(description.nodes.iter().zip(&layout.heads).map(|(node, runs_in)| NodeReport {
             name: node.name.clone(),
+            fused_into: head(runs_in),
             width: node.width,
             is_source: matches!(node.kind, Kind::Source { .. }),
             ..NodeReport::default()

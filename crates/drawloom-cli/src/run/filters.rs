@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// Keep the items in the order of the inputs
     #[arg(long)]
     ordered: bool,
-    /// Whether nodes may be compiled into one; no program has such nodes yet
+    /// Whether nodes that need no queue between them run as one; the runs of all but the first are not known then
     #[arg(long, value_enum, default_value_t, value_name = "FUSE")]
     fuse: Fuse,
     /// Measure the time that nodes take, and how long full queues keep them waiting
@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Whether nodes are compiled into one.
+/// Whether nodes run as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Fuse {
     /// Never
@@ -163,8 +163,10 @@ enum Figure<T> {
 struct Node {
     name: String,
     inputs: u64,
-    runs: u64,
-    full_runs: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_runs: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,12 +177,13 @@ struct Node {
 
 impl Node {
     fn new(node: &NodeReport, timed: bool) -> Self {
-        let seconds = |time: Duration| timed.then_some(time.as_secs_f64());
+        let is_known = node.fused_into.is_none();
+        let seconds = |time: Duration| (timed && is_known).then_some(time.as_secs_f64());
         Self {
             name: node.name.clone(),
             inputs: node.inputs,
-            runs: node.runs,
-            full_runs: node.full_runs,
+            runs: is_known.then_some(node.runs),
+            full_runs: is_known.then_some(node.full_runs),
             user_seconds: seconds(node.user),
             pushing_seconds: seconds(node.pushing),
             overhead_seconds: seconds(node.overhead),
@@ -241,6 +244,7 @@ fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Pro
         mean_length: arguments.mean_length,
         ordered: arguments.ordered,
         work: size(arguments.work, "a number of rounds")?,
+        fuse: arguments.fuse == Fuse::Auto,
     };
     let program = Program::new(app, &request).map_err(|error| error.to_string())?;
     let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;

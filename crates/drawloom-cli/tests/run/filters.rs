@@ -15,6 +15,11 @@ fn filters_give_their_known_numbers_and_print_every_key_last() {
     assert_eq!((&line["outputs"], &line["sum"]), (&33_184.into(), &71_313_248_635_145_u64.into()));
     let runs: Vec<_> = line["nodes"].as_array().unwrap().iter().map(|node| node["runs"].as_u64().unwrap()).collect();
     assert_eq!(runs, [7813, 3909, 1300, 260]);
+    let line = filters(&["--app", "modfilter", "--n", "1e6"]);
+    let inputs: Vec<_> =
+        line["nodes"].as_array().unwrap().iter().map(|node| node["inputs"].as_u64().unwrap()).collect();
+    assert_eq!(inputs, [1_000_000, 500_350, 166_328, 33_184]);
+    assert!(line["nodes"][1].get("runs").is_none(), "those that run as one with another have inputs only: {line}");
     let line = filters(&["--app", "splitfilter", "--n", "1e5", "--ordered"]);
     let outputs = &line["outputs"];
     assert_eq!(outputs["accept"].as_u64().unwrap() + outputs["reject"].as_u64().unwrap(), 100_000, "{line}");

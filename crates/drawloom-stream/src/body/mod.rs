@@ -10,12 +10,14 @@
 //! | [`fold`] | the elements of a parent become one item |
 //! | [`sum`] | numbers of the elements of a parent are added up |
 //! | [`expand`] | one item becomes any number of items, or the elements of a region |
+//! | [`fused`] | two nodes that run as one |
 //! | [`ends`] | sources and sinks |
 
 pub(crate) mod channels;
 pub(crate) mod ends;
 pub(crate) mod expand;
 pub(crate) mod fold;
+pub(crate) mod fused;
 pub(crate) mod lanes;
 pub(crate) mod push;
 pub(crate) mod slice;

@@ -69,6 +69,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
                 false => Pick::make(&code, wires),
             });
             stream.finish(node, picks);
+            stream.description.nodes[node as usize].picks = true;
         }
         output
     }
@@ -82,7 +83,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
     {
         let code = Arc::new(code);
         let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
-        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        self.stream.picks(self.node);
         self.stream.finish(self.node, Arc::new(move |wires| Select::make(&code, wires)));
         Output::new(self.stream.id, channel)
     }
@@ -97,7 +98,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let code = Arc::new(code);
         let [accept, reject] =
             ["accept", "reject"].map(|name| self.stream.add_channel::<O>(self.node, name.to_owned(), Some(1), false));
-        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        self.stream.picks(self.node);
         self.stream.finish(self.node, Arc::new(move |wires| Split::make(&code, wires)));
         (Output::new(self.stream.id, accept), Output::new(self.stream.id, reject))
     }
@@ -110,7 +111,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         F: Fn(I) -> (O, bool) + 'static,
     {
         let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
-        self.stream.description.nodes[self.node as usize].kind = Kind::Select;
+        self.stream.picks(self.node);
         let factory: Factory = Arc::new(move |wires| Select::make(&Arc::new(make(&wires.parameters)), wires));
         self.stream.finish(self.node, factory);
         Output::new(self.stream.id, channel)
@@ -377,6 +378,12 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
 }
 
 impl Stream {
+    /// A node makes at most one item of each, in a loop of ours.
+    fn picks(&mut self, node: u32) {
+        let node = &mut self.description.nodes[node as usize];
+        (node.kind, node.picks) = (Kind::Select, true);
+    }
+
     fn finish(&mut self, node: u32, factory: Factory) {
         self.description.nodes[node as usize].factory = Some(factory);
     }

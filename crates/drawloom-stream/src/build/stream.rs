@@ -45,6 +45,7 @@ pub struct Stream {
     scale: Option<usize>,
     ordered: bool,
     spans: bool,
+    fuses: bool,
 }
 
 impl std::fmt::Debug for Stream {
@@ -73,6 +74,7 @@ impl Stream {
             scale: None,
             ordered: false,
             spans: true,
+            fuses: true,
         }
     }
 
@@ -114,6 +116,17 @@ impl Stream {
     #[must_use]
     pub fn span_regions(mut self, spans: bool) -> Self {
         self.spans = spans;
+        self
+    }
+
+    /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
+    /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`] and, as the last of them,
+    /// [`NodeBuilder::split`], of one width, outside of regions and loops. They do, unless it is said.
+    ///
+    /// [`Plan::fused`] says which nodes run as one. Of those, a report has runs only for the first.
+    #[must_use]
+    pub fn fuse(mut self, fuses: bool) -> Self {
+        self.fuses = fuses;
         self
     }
 
@@ -246,7 +259,13 @@ impl Stream {
     /// # Errors
     /// When there are mistakes: all of them.
     pub fn plan(self) -> Result<Plan> {
-        let wanted = Wanted { memory: self.memory, scale: self.scale, ordered: self.ordered, spans: self.spans };
+        let wanted = Wanted {
+            memory: self.memory,
+            scale: self.scale,
+            ordered: self.ordered,
+            spans: self.spans,
+            fuses: self.fuses,
+        };
         match check(&self.description, &self.mistakes, &wanted) {
             Ok(layout) => Ok(Plan::new(self.name, self.id, self.description, layout, self.ordered)),
             Err(found) => Err(Error::refused(&self.name, found)),
@@ -275,6 +294,7 @@ impl Stream {
             name,
             kind,
             width: self.width,
+            picks: false,
             inputs: Vec::new(),
             channels: Vec::new(),
             signals: (2, 1),

@@ -164,7 +164,7 @@ impl Machine<'_> {
             return 1;
         }
         let edges = this.outputs.iter().map(|edge| &self.edges[*edge as usize]);
-        edges.map(|edge| edge.pipe.room() / edge.need.max(1)).min().unwrap_or(usize::MAX).max(1)
+        edges.map(|edge| edge.pipe.room() / edge.need.max(1)).min().unwrap_or(usize::MAX).clamp(1, this.most_vectors)
     }
 
     /// The head of a loop runs what waits at its own back edges, and then lets its loop become empty.

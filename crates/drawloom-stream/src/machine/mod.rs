@@ -40,6 +40,7 @@ use self::parents::AnyParents;
 use self::pipe::AnyPipe;
 use self::status::Status;
 use crate::bell::Bell;
+use crate::body::fused::{Elsewhere, Fused};
 use crate::body::{Body, Chain, Wire, Wires};
 use crate::given::Given;
 use crate::parameter::Parameters;
@@ -133,6 +134,10 @@ pub(crate) struct Node<'p> {
     pub(crate) spans: bool,
     /// Whether it may take several vectors at once.
     pub(crate) seamless: bool,
+    /// How many vectors it may take at once at most, for what it keeps inside.
+    pub(crate) most_vectors: usize,
+    /// What it has consumed as part of another node.
+    pub(crate) passed: Option<Rc<Cell<u64>>>,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
     pub(crate) interrupted: Option<(usize, usize)>,
     /// The source that leads to it.
@@ -188,7 +193,7 @@ impl<'p> Machine<'p> {
         current: &Rc<Cell<u32>>,
         outside: &'p Outside,
     ) -> Self {
-        let edges = edges(description, plan);
+        let mut edges = edges(description, plan);
         let store = |(head, ends): (&crate::plan::RegionHead, &u32)| (head.store)(head.parents, *ends);
         let parents: Rc<[Rc<dyn AnyParents>]> = description.regions.iter().zip(&plan.places.ends).map(store).collect();
         let chunk = Rc::new(Cell::new(0));
@@ -244,11 +249,14 @@ impl<'p> Machine<'p> {
                 inputs,
                 outputs,
                 cycle,
+                most_vectors: usize::MAX,
+                passed: None,
                 interrupted: None,
                 source: inputs_from_source(description, number),
                 counts: Counts::default(),
             });
         }
+        fuse(&mut nodes, &mut edges, plan, current);
         let regions = (0_u32..).zip(&description.regions).map(|(region, head)| {
             let stays = |edge: &u32| {
                 let edge = &edges[*edge as usize];
@@ -280,6 +288,25 @@ impl<'p> Machine<'p> {
             upstream: Vec::with_capacity(description.edges.len()),
             seen: Vec::new(),
         }
+    }
+}
+
+/// Nodes that run as part of another become that.
+fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], plan: &Layout, current: &Rc<Cell<u32>>) {
+    for (number, head) in (0_u32..).zip(&plan.heads) {
+        let Some(head) = *head else { continue };
+        let node = &mut nodes[number as usize];
+        let (edge, passed) = (node.inputs[0].edge, Rc::new(Cell::new(0)));
+        node.passed = Some(Rc::clone(&passed));
+        let second = std::mem::replace(&mut node.body, Box::new(Elsewhere));
+        let outputs = std::mem::take(&mut node.outputs);
+        outputs.iter().for_each(|output| edges[*output as usize].from = head);
+        let head = &mut nodes[head as usize];
+        let first = std::mem::replace(&mut head.body, Box::new(Elsewhere));
+        let between = Rc::clone(&edges[edge as usize].pipe);
+        head.body = Box::new(Fused { first, second, between, passed, current: Rc::clone(current), number });
+        head.outputs = outputs;
+        head.most_vectors = head.most_vectors.min(plan.sizes[edge as usize].capacity / head.width);
     }
 }
 

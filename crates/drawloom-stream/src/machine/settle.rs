@@ -29,7 +29,11 @@ impl Machine<'_> {
         self.check_empty()?;
         for node in 0..self.nodes.len() as u32 {
             self.current.set(node);
-            let finished = self.nodes[node as usize].body.finish();
+            let this = &mut self.nodes[node as usize];
+            if let Some(passed) = &this.passed {
+                this.counts.inputs = passed.get();
+            }
+            let finished = this.body.finish();
             finished.map_err(|fault| self.fault(node, fault))?;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::fuse::heads;
 use super::loops::{Loop, loops};
 use super::regions::{Places, places};
 use super::size::{Size, sizes};
@@ -17,6 +18,7 @@ pub(crate) struct Wanted {
     pub(crate) scale: Option<usize>,
     pub(crate) ordered: bool,
     pub(crate) spans: bool,
+    pub(crate) fuses: bool,
 }
 
 /// What a checked stream needs to run.
@@ -26,6 +28,8 @@ pub(crate) struct Layout {
     pub(crate) sizes: Vec<Size>,
     /// Whether vectors may reach over the boundaries of regions.
     pub(crate) spans: bool,
+    /// For each node that runs as part of another: that one.
+    pub(crate) heads: Vec<Option<u32>>,
 }
 
 /// Checks a description, and finds everything that is wrong with it. `mistakes` were found while it was made.
@@ -57,7 +61,8 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
         return Err(found);
     }
     let sizes = sizes(of, (&places, &loops), wanted.memory, wanted.scale)?;
-    Ok(Layout { places, loops, sizes, spans: wanted.spans })
+    let heads = if wanted.fuses { heads(of, &places, &loops) } else { vec![None; of.nodes.len()] };
+    Ok(Layout { places, loops, sizes, spans: wanted.spans, heads })
 }
 
 fn names(of: &Description, found: &mut Vec<Diagnostic>) {

@@ -6,12 +6,14 @@
 //! | [`check`] | everything that can be wrong with a description |
 //! | [`regions`] | which node is in which region, and the numbers of regions |
 //! | [`loops`] | which nodes a back edge makes a loop of |
+//! | [`fuse`] | which nodes run as one |
 //! | [`size`] | how large the queues are |
 //!
 //! A description is plain data and functions that every thread may call. An executor makes of it what it needs: the machine
 //! makes one copy of all nodes and queues for each worker.
 
 pub(crate) mod check;
+pub(crate) mod fuse;
 pub(crate) mod loops;
 pub(crate) mod regions;
 pub(crate) mod size;
@@ -43,6 +45,8 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) width: usize,
+    /// Whether it makes at most one item of each, and does nothing else.
+    pub(crate) picks: bool,
     /// Edges, the back edges last.
     pub(crate) inputs: Vec<u32>,
     pub(crate) channels: Vec<u32>,

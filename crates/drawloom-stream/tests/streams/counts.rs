@@ -13,7 +13,7 @@ fn counts(report: &Report) -> Vec<(u64, u64, u64)> {
 #[test]
 fn three_filters_in_a_row_run_as_often_as_the_ancestor_s() {
     for scale in [None, Some(1), Some(4), Some(16)] {
-        let mut stream = Stream::new("filters");
+        let mut stream = Stream::new("filters").fuse(false);
         if let Some(scale) = scale {
             stream = stream.queue_scale(scale);
         }
@@ -70,7 +70,7 @@ fn random_trees_with_random_gains_and_widths_run_as_rarely_as_they_can() {
     let loom = loom(1);
     for seed in 0..cases {
         let mut rng = Rng::with_seed(seed);
-        let mut stream = Stream::new("tree").queue_scale(rng.usize(1..4));
+        let mut stream = Stream::new("tree").fuse(false).queue_scale(rng.usize(1..4));
         let mut open = vec![stream.source("numbers", source::range(0..rng.u64(0..3000)))];
         for number in 0..rng.usize(1..8) {
             let from = open.swap_remove(rng.usize(..open.len()));

@@ -2,6 +2,7 @@
 
 mod counts;
 mod defects;
+mod fused;
 mod handlers;
 mod joins;
 mod loops;

@@ -45,7 +45,7 @@ pub(crate) struct Case {
 
 /// A random stream over so many numbers.
 pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize) -> Case {
-    let stream = Stream::new("random").width(rng.usize(1..20)).span_regions(rng.bool());
+    let stream = Stream::new("random").width(rng.usize(1..20)).span_regions(rng.bool()).fuse(rng.bool());
     // Queues as small as they can be, or a little larger, or as a small memory allows.
     let mut stream = match rng.usize(..4) {
         0 => stream.memory(1 << rng.u32(12..20)),
