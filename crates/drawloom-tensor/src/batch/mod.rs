@@ -7,6 +7,7 @@
 
 mod elements;
 mod layout;
+mod moves;
 mod rules;
 mod shapes;
 
