@@ -76,7 +76,7 @@ impl Model {
     /// Reads a model from a file. Values in other files are looked for beside it.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path)
-            .map_err(|error| Error::new(ErrorKind::Import, format!("{} cannot be read: {error}", path.display())))?;
+            .map_err(|error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}")))?;
         Self::from_bytes(&bytes, path.parent())
     }
 
