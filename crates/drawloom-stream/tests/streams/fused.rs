@@ -99,3 +99,18 @@ fn a_panic_names_the_node_in_which_it_was() {
     let error = plan.run(&loom(1)).unwrap_err();
     assert!(error.to_string().contains("node `b` panicked: five hundred"), "{error}");
 }
+
+#[test]
+fn runs_over_many_vectors_lose_nothing() {
+    for width in [128, 1000] {
+        let mut stream = Stream::new("long").width(width);
+        let items = stream.source("numbers", source::range(0..100_000));
+        let a = stream.node("a", items).map(|n| 3 * n);
+        let b = stream.node("b", a).filter(|n| n % 2 == 0);
+        let c = stream.node("c", b).select(|n| (n + 1, n % 5 != 0));
+        let result = stream.collect("result", c);
+        stream.run(&loom(1)).unwrap();
+        let expected = (0..100_000_u64).map(|n| 3 * n).filter(|n| n % 2 == 0 && n % 5 != 0).map(|n| n + 1);
+        assert!(result.take().into_iter().eq(expected), "width {width}");
+    }
+}
