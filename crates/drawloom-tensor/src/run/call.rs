@@ -71,6 +71,11 @@ impl<'a> Outputs<'a> {
         self.allocate_of(T::TYPE, index, shape)?.values_mut()
     }
 
+    /// Memory for the elements of an output, with whatever is in it: for kernels that write every element.
+    pub fn allocate_unset<T: Element>(&mut self, index: usize, shape: &[usize]) -> Result<&mut [T], Fault> {
+        self.allocate(index, shape)
+    }
+
     /// Memory for an output of a type that is known only now.
     pub fn allocate_of(&mut self, element: ElementType, index: usize, shape: &[usize]) -> Result<&mut Tensor, Fault> {
         self.reserve(element, shape)?;
