@@ -84,7 +84,9 @@ where
 }
 
 /// Numbers that can be counted up.
-pub(crate) trait Number: Copy + 'static {
+pub(crate) trait Number: Copy + PartialEq + 'static {
+    /// The lowest number.
+    const ZERO: Self;
     /// The number that is so much higher.
     fn plus(self, more: usize) -> Self;
     /// How many numbers there are from this one to before another.
@@ -92,6 +94,8 @@ pub(crate) trait Number: Copy + 'static {
 }
 
 impl Number for u32 {
+    const ZERO: Self = 0;
+
     #[inline(always)]
     fn plus(self, more: usize) -> Self {
         self.wrapping_add(more as u32)
@@ -104,6 +108,8 @@ impl Number for u32 {
 }
 
 impl Number for u64 {
+    const ZERO: Self = 0;
+
     #[inline(always)]
     fn plus(self, more: usize) -> Self {
         self.wrapping_add(more as u64)
@@ -115,8 +121,28 @@ impl Number for u64 {
     }
 }
 
-/// Moves up to so many numbers from an iterator to a vector, if the iterator is a range of such numbers. Short ranges cost no
-/// branch that depends on their length. Says whether the iterator has ended.
+/// Appends the numbers of a range to a vector. Short ranges cost no branch that depends on their length.
+#[inline(always)]
+fn append_range<N: Number>(first: N, count: usize, to: &mut Vec<N>) {
+    to.reserve(count + SLACK);
+    let (start, len) = (to.as_mut_ptr(), to.len());
+    let mut done = 0;
+    loop {
+        for lane in 0..SLACK {
+            // SAFETY: `done` is at most `count` here, and there is space for so many numbers and for SLACK more.
+            unsafe { start.add(len + done + lane).write(first.plus(done + lane)) };
+        }
+        done += SLACK;
+        if done >= count {
+            break;
+        }
+    }
+    // SAFETY: so many numbers were written.
+    unsafe { to.set_len(len + count) };
+}
+
+/// Moves up to so many numbers from an iterator to a vector, if the iterator is a range of such numbers. Says whether the
+/// iterator has ended.
 // It is a vector of numbers or not, and that is found out here.
 #[allow(clippy::ptr_arg)]
 #[inline(always)]
@@ -128,23 +154,60 @@ where
     let range: &mut Range<N> = (items as &mut dyn Any).downcast_mut()?;
     let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
     let count = range.start.until(range.end).min(room);
-    to.reserve(count + SLACK);
-    let (start, len) = (to.as_mut_ptr(), to.len());
-    let mut done = 0;
-    loop {
-        for lane in 0..SLACK {
-            // SAFETY: `done` is at most `count` here, and there is space for so many numbers and for SLACK more.
-            unsafe { start.add(len + done + lane).write(range.start.plus(done + lane)) };
-        }
-        done += SLACK;
-        if done >= count {
-            break;
-        }
-    }
-    // SAFETY: so many numbers were written.
-    unsafe { to.set_len(len + count) };
+    append_range(range.start, count, to);
     range.start = range.start.plus(count);
     Some(range.start.until(range.end) == 0)
+}
+
+/// Moves the numbers of several ranges to a vector that has so much room, if the iterators are ranges of such numbers: those of
+/// ranges of which each begins where the one before it ends are counted up as one. Notes behind how many numbers each ends; says
+/// how many ranges have begun, and what is left of the last.
+// It is a vector of numbers or not, and that is found out here.
+#[allow(clippy::ptr_arg)]
+#[inline(always)]
+pub(crate) fn count_all<N: Number, It, const GROUP: usize>(
+    iterators: impl ExactSizeIterator<Item = It>,
+    room: usize,
+    to: &mut Vec<It::Item>,
+    ends: &mut [usize; GROUP],
+) -> Option<(usize, Option<It>)>
+where
+    It: Iterator + 'static,
+    It::Item: 'static,
+{
+    if TypeId::of::<It>() != TypeId::of::<Range<N>>() {
+        return None;
+    }
+    let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
+    let mut ranges = [const { (N::ZERO, 0_usize) }; GROUP];
+    let given = iterators.len().min(GROUP);
+    for (mut iterator, range) in iterators.zip(&mut ranges) {
+        if let Some(Range { start, end }) = (&mut iterator as &mut dyn Any).downcast_ref::<Range<N>>() {
+            *range = (*start, start.until(*end));
+        }
+    }
+    let (mut at, mut filled) = (0, 0);
+    while at < given {
+        // How many ranges are one, and how long they are together.
+        let (first, mut run, mut length) = (ranges[at].0, at, 0);
+        while run < given && ranges[run].0 == first.plus(length) {
+            length += ranges[run].1;
+            ends[run] = filled + length;
+            run += 1;
+        }
+        let count = length.min(room - filled);
+        append_range(first, count, to);
+        if count < length {
+            let last = at + ends[at..run].iter().take_while(|end| **end <= room).count();
+            let begins = if last == at { 0 } else { ends[last - 1] - filled };
+            let mut rest = Some(first.plus(count)..first.plus(begins + ranges[last].1));
+            let rest = (&mut rest as &mut dyn Any).downcast_mut::<Option<It>>().and_then(Option::take);
+            return Some((last + 1, rest));
+        }
+        filled += length;
+        at = run;
+    }
+    Some((given, None))
 }
 
 /// A loop, around the user's function as a rule. What implements this marks `run` as `#[inline(always)]`, so that it is

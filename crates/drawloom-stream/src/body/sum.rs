@@ -138,6 +138,17 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
                 running
             }));
         }
+        if short && let Some(ends) = marks.ends() {
+            // What there was before the vector is taken from nothing, and added to the first parent: no branch at any of them.
+            let (mut before_it, mut at) = (0_u64.wrapping_sub(sum), 0_u64.wrapping_sub(count));
+            space.extend(ends.map(|place| {
+                let (up_to, to) = (sums[place], place as u64);
+                let (count, sum) = (to.wrapping_sub(at), up_to.wrapping_sub(before_it));
+                (at, before_it) = (to, up_to);
+                (code.finish)(count, sum)
+            }));
+            return ((items.len() as u64).wrapping_sub(at), sums[items.len()].wrapping_sub(before_it));
+        }
         // The sum from the beginning of the vector up to the boundary before.
         let mut before_it = 0_u64;
         for (place, ends) in marks.places() {

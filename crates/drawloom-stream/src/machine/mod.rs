@@ -178,8 +178,8 @@ pub(crate) struct Edge {
 pub(crate) struct OpenRegion {
     pub(crate) head: u32,
     pub(crate) parents: Rc<dyn AnyParents>,
-    /// Which nodes are the last to see a parent.
-    pub(crate) ends: Vec<bool>,
+    /// Which nodes are the last to see a parent, each with its number among them.
+    pub(crate) ends: Vec<Option<u32>>,
 }
 
 impl<'p> Machine<'p> {
@@ -263,7 +263,12 @@ impl<'p> Machine<'p> {
                 !edge.back && edge.regions.contains(&region)
             };
             let inside = |node: &Node<'_>| node.chain.regions.iter().any(|(own, _)| *own == region);
-            let ends = nodes.iter().map(|node| inside(node) && !node.outputs.iter().any(stays)).collect();
+            let mut numbers = 0..;
+            let mut number = |node: &Node<'_>| {
+                let ends = inside(node) && !node.outputs.iter().any(stays);
+                ends.then(|| numbers.next()).flatten()
+            };
+            let ends = nodes.iter().map(&mut number).collect();
             OpenRegion { head: head.node, parents: Rc::clone(&parents[region as usize]), ends }
         });
         let regions = regions.collect();
