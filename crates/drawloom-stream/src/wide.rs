@@ -83,6 +83,12 @@ where
     split_at(Level::best(), items, (accepted, rejected), &mut |_| (), code);
 }
 
+/// Runs a loop that is written by hand with the widest instructions that the processor has, as nodes run theirs: what the
+/// compiler inlines into it is compiled for them.
+pub fn widest<R>(work: impl FnOnce() -> R) -> R {
+    call(work)
+}
+
 /// Numbers that can be counted up.
 pub(crate) trait Number: Copy + PartialEq + 'static {
     /// The lowest number.
@@ -125,20 +131,19 @@ impl Number for u64 {
 #[inline(always)]
 fn append_range<N: Number>(first: N, count: usize, to: &mut Vec<N>) {
     to.reserve(count + SLACK);
-    let (start, len) = (to.as_mut_ptr(), to.len());
-    let mut done = 0;
-    loop {
-        for lane in 0..SLACK {
-            // SAFETY: `done` is at most `count` here, and there is space for so many numbers and for SLACK more.
-            unsafe { start.add(len + done + lane).write(first.plus(done + lane)) };
-        }
-        done += SLACK;
-        if done >= count {
-            break;
-        }
+    // SAFETY: there is space behind the last number for as many as are appended.
+    let start = unsafe { to.as_mut_ptr().add(to.len()) };
+    let write = |at: usize| {
+        // SAFETY: there is space for `count` numbers and for SLACK more, and no more are written.
+        unsafe { start.add(at).write(first.plus(at)) };
+    };
+    if count <= SLACK {
+        (0..SLACK).for_each(write);
+    } else {
+        (0..count).for_each(write);
     }
     // SAFETY: so many numbers were written.
-    unsafe { to.set_len(len + count) };
+    unsafe { to.set_len(to.len() + count) };
 }
 
 /// Moves up to so many numbers from an iterator to a vector, if the iterator is a range of such numbers. Says whether the
@@ -179,35 +184,29 @@ where
         return None;
     }
     let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
-    let mut ranges = [const { (N::ZERO, 0_usize) }; GROUP];
-    let given = iterators.len().min(GROUP);
-    for (mut iterator, range) in iterators.zip(&mut ranges) {
-        if let Some(Range { start, end }) = (&mut iterator as &mut dyn Any).downcast_ref::<Range<N>>() {
-            *range = (*start, start.until(*end));
+    let mut begun = 0;
+    // The numbers that are to be counted up, and how many were before them.
+    let (mut first, mut length, mut before) = (N::ZERO, 0, 0);
+    for (mut iterator, end) in iterators.zip(ends) {
+        let Range { start, end: stop } = (&mut iterator as &mut dyn Any).downcast_mut::<Range<N>>()?;
+        begun += 1;
+        if *start != first.plus(length) {
+            append_range(first, length, to);
+            before += length;
+            (first, length) = (*start, 0);
         }
+        let more = start.until(*stop);
+        *end = before + length + more;
+        if *end > room {
+            let part = room - before - length;
+            append_range(first, length + part, to);
+            *start = start.plus(part);
+            return Some((begun, Some(iterator)));
+        }
+        length += more;
     }
-    let (mut at, mut filled) = (0, 0);
-    while at < given {
-        // How many ranges are one, and how long they are together.
-        let (first, mut run, mut length) = (ranges[at].0, at, 0);
-        while run < given && ranges[run].0 == first.plus(length) {
-            length += ranges[run].1;
-            ends[run] = filled + length;
-            run += 1;
-        }
-        let count = length.min(room - filled);
-        append_range(first, count, to);
-        if count < length {
-            let last = at + ends[at..run].iter().take_while(|end| **end <= room).count();
-            let begins = if last == at { 0 } else { ends[last - 1] - filled };
-            let mut rest = Some(first.plus(count)..first.plus(begins + ranges[last].1));
-            let rest = (&mut rest as &mut dyn Any).downcast_mut::<Option<It>>().and_then(Option::take);
-            return Some((last + 1, rest));
-        }
-        filled += length;
-        at = run;
-    }
-    Some((given, None))
+    append_range(first, length, to);
+    Some((begun, None))
 }
 
 /// A loop, around the user's function as a rule. What implements this marks `run` as `#[inline(always)]`, so that it is
@@ -601,7 +600,7 @@ mod tests {
 
     use fastrand::Rng;
 
-    use super::{Level, select_at, split_at};
+    use super::{Level, Number, count_all, select_at, split_at};
 
     /// All levels give what a filter gives, for all lengths and shares of items that are kept.
     fn agrees<O: Copy + Default + PartialEq + Debug + 'static>(make: impl Fn(u32) -> O) {
@@ -631,6 +630,53 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What ranges are counted up to, and where they end, whatever follows what and however little room there is.
+    fn counts_up<N: Number + std::fmt::Debug>(number: impl Fn(u32) -> N)
+    where
+        std::ops::Range<N>: Iterator<Item = N>,
+    {
+        let mut rng = Rng::with_seed(5);
+        for round in 0..2000 {
+            let mut next = 0;
+            let ranges: Vec<std::ops::Range<N>> = (0..rng.usize(..16))
+                .map(|_| {
+                    // As a rule one begins where the one before it ends; some end before they begin.
+                    let start = if rng.u32(..4) == 0 { rng.u32(..1000) } else { next };
+                    let most = if rng.bool() { 5 } else { 100 };
+                    next = (start + rng.u32(..most)).saturating_sub(rng.u32(..3));
+                    number(start)..number(next)
+                })
+                .collect();
+            let room = rng.usize(..400);
+            let (mut expected, mut expected_ends, mut left) = (vec![number(7)], Vec::new(), None);
+            for range in &ranges {
+                let mut range = range.clone();
+                expected.extend(range.by_ref().take(room + 1 - expected.len()));
+                if range.start.until(range.end) > 0 {
+                    left = Some(range);
+                    break;
+                }
+                expected_ends.push(expected.len() - 1);
+            }
+            let (mut numbers, mut ends) = (vec![number(7)], [0; 16]);
+            let (begun, rest) =
+                count_all::<N, std::ops::Range<N>, 16>(ranges.iter().cloned(), room, &mut numbers, &mut ends).unwrap();
+            assert_eq!(numbers, expected, "round {round}");
+            assert_eq!(rest, left, "round {round}");
+            assert_eq!(begun, expected_ends.len() + usize::from(left.is_some()), "round {round}");
+            assert_eq!(ends[..expected_ends.len()], expected_ends, "round {round}");
+        }
+    }
+
+    #[test]
+    fn ranges_that_follow_each_other_are_counted_up_as_one() {
+        counts_up(|n| n);
+        counts_up(u64::from);
+        let none: Option<(usize, Option<std::ops::Range<u64>>)> =
+            count_all::<u32, _, 4>([0_u64..3].into_iter(), 10, &mut Vec::new(), &mut [0; 4]);
+        assert_eq!(none, None, "these are other numbers");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::parents::{Parents, Storage};
 use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::{Signal, Signals, Turns};
+use crate::machine::signal::{Marks, Signal, Signals, Turns};
 use crate::wide::{self, Kernel};
 
 /// How many parents begin together.
@@ -77,6 +77,36 @@ where
                 break;
             }
             self.current = None;
+        }
+        buffer.measure();
+        Ok(ran)
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let room = buffer.room();
+        let space = buffer.space(room);
+        let (before, full) = (space.len(), space.len() + room);
+        let mut places = marks.places().map(|(place, _)| place).peekable();
+        let mut ran = Ran { done: count, stop: Stop::Done };
+        for (done, item) in items.iter().enumerate() {
+            while places.next_if(|place| *place <= done).is_some() {
+                marks.pushed[0].push(space.len() - before);
+            }
+            let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
+            if !pour(current, full - space.len(), space) {
+                ran = Ran { done, stop: Stop::Full };
+                break;
+            }
+            self.current = None;
+        }
+        if ran.stop == Stop::Done {
+            places.for_each(|_| marks.pushed[0].push(space.len() - before));
         }
         buffer.measure();
         Ok(ran)

@@ -111,7 +111,7 @@ impl Machine<'_> {
         if let Some((at, count)) = self.nodes[node as usize].interrupted {
             return Step::Run { at, count };
         }
-        if self.nodes[node as usize].spans && self.is_at_boundary(node) {
+        if self.is_to_span(node) {
             return Step::Span;
         }
         let vectors = self.vectors(node);

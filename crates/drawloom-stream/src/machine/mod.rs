@@ -38,6 +38,7 @@ use self::cycle::Cycle;
 use self::dry::Dry;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
+use self::span::Spans;
 use self::status::Status;
 use crate::bell::Bell;
 use crate::body::fused::{Elsewhere, Fused};
@@ -110,7 +111,7 @@ pub(crate) struct Machine<'p> {
     /// What others may know of the run, and wish.
     pub(crate) outside: &'p Outside,
     /// Space for what a run says of its boundaries.
-    pub(crate) pushed: Vec<usize>,
+    pub(crate) pushed: [Vec<usize>; 2],
     /// Space for the search for a boundary: nodes to look at, and those that were looked at.
     pub(crate) upstream: Vec<u32>,
     pub(crate) seen: Vec<bool>,
@@ -130,8 +131,8 @@ pub(crate) struct Node<'p> {
     pub(crate) outputs: Vec<u32>,
     /// The loop that it is in.
     pub(crate) cycle: Option<u32>,
-    /// Whether its vectors may reach over boundaries.
-    pub(crate) spans: bool,
+    /// Whether its vectors reach over boundaries.
+    pub(crate) spans: Spans,
     /// Whether it may take several vectors at once.
     pub(crate) seamless: bool,
     /// How many vectors it may take at once at most, for what it keeps inside.
@@ -230,9 +231,11 @@ impl<'p> Machine<'p> {
             let body = factory(&wires);
             let cycle = plan.loops.iter().position(|one| one.nodes.contains(&number)).map(|at| at as u32);
             // Where a boundary comes over several edges, or a loop has to be empty for it, it is handled alone.
-            let alone = node.inputs.len() == 1 && outputs.len() <= 1 && cycle.is_none();
+            let alone = node.inputs.len() == 1 && outputs.len() <= 2 && cycle.is_none();
+            let wanted = plan.places.of_node[number as usize].last().map(|region| plan.spans[*region as usize]);
+            let spans = if alone && body.can_span() { wanted.unwrap_or(Spans::Never) } else { Spans::Never };
             nodes.push(Node {
-                spans: plan.spans && alone && body.can_span(),
+                spans,
                 seamless: cycle.is_none() && body.is_seamless(),
                 body,
                 kind: node.kind,
@@ -289,7 +292,7 @@ impl<'p> Machine<'p> {
             heard: outside.bell.heard(),
             flushes: 0,
             outside,
-            pushed: Vec::new(),
+            pushed: Default::default(),
             upstream: Vec::with_capacity(description.edges.len()),
             seen: Vec::new(),
         }

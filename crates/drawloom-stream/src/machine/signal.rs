@@ -126,8 +126,8 @@ pub(crate) struct Marks<'a> {
     own: u32,
     /// Whether somebody wants to know the following.
     pub(crate) go_on: bool,
-    /// For each, how many items were pushed before it.
-    pub(crate) pushed: &'a mut Vec<usize>,
+    /// For each, how many items were pushed before it, to each channel.
+    pub(crate) pushed: &'a mut [Vec<usize>; 2],
 }
 
 impl<'a> Marks<'a> {
@@ -140,6 +140,21 @@ impl<'a> Marks<'a> {
             let ends = turns.region == own && (turns.ends || (at > 0 && mixed.is_none()));
             ((place - consumed) as usize, ends)
         })
+    }
+
+    /// Notes for each how many items were pushed before it to a channel: a function of how many items of the run are.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, channel: usize, pushed: impl Fn(usize) -> usize) {
+        let noted = &mut self.pushed[channel];
+        noted.resize(self.places.len(), 0);
+        for (noted, place) in noted.iter_mut().zip(self.places) {
+            *noted = pushed((place - self.consumed) as usize);
+        }
+    }
+
+    /// At how many of them a parent of the node's innermost region ends.
+    pub(crate) fn ended(&self) -> usize {
+        self.ends().map_or_else(|| self.places().filter(|(_, ends)| *ends).count(), |ends| ends.len())
     }
 
     /// How many items of the run are before each end of a parent, if there are only boundaries of the node's innermost region.
@@ -337,9 +352,9 @@ impl Signals {
         boundaries: usize,
         own: Option<u32>,
         go_on: bool,
-        pushed: &'a mut Vec<usize>,
+        pushed: &'a mut [Vec<usize>; 2],
     ) -> Marks<'a> {
-        pushed.clear();
+        pushed.iter_mut().for_each(Vec::clear);
         Marks {
             places: &self.waiting()[..boundaries],
             consumed: self.consumed,

@@ -10,13 +10,37 @@ use std::rc::Rc;
 use super::signal::{Signals, Turns};
 use super::time::since;
 use super::{Edge, Machine};
+use crate::body::Stop;
 use crate::error::Result;
 
+/// Parents that have as many elements as so many vectors are long: what a vector loses at their ends is little.
+const LONG: u64 = 16;
+
+/// When a node reaches over boundaries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spans {
+    /// Its vectors end at every boundary.
+    Never,
+    /// Where it can.
+    Always,
+    /// Where parents have been short so far.
+    Short,
+}
+
 impl Machine<'_> {
-    /// Whether the next signal at the only edge into a node is a boundary.
-    pub(super) fn is_at_boundary(&self, node: u32) -> bool {
-        let edge = &self.edges[self.nodes[node as usize].inputs[0].edge as usize];
-        edge.pipe.signals().borrow().is_at_boundary()
+    /// Whether a node is to reach over the boundary that is the next signal at its only edge.
+    pub(super) fn is_to_span(&self, node: u32) -> bool {
+        let this = &self.nodes[node as usize];
+        let wanted = match this.spans {
+            Spans::Never => false,
+            Spans::Always => true,
+            // So far there were so many items for each two signals. Each boundary at which a vector ends costs less than one.
+            Spans::Short => {
+                let long = LONG.saturating_mul(this.width as u64);
+                2 * this.counts.inputs < this.counts.signals.max(1).saturating_mul(long)
+            }
+        };
+        wanted && self.edges[this.inputs[0].edge as usize].pipe.signals().borrow().is_at_boundary()
     }
 
     /// Runs over up to a vector of items, and all boundaries among them for which there is room.
@@ -29,25 +53,36 @@ impl Machine<'_> {
         let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let own = this.chain.regions.last().map(|(region, _)| *region);
+        let mut before = [0; 2];
+        for (before, edge) in before.iter_mut().zip(&this.outputs) {
+            *before = self.edges[*edge as usize].pipe.len();
+        }
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
-        let before = output.map_or(0, |edge| edge.pipe.len());
         let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
         let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
-        if let Err(fault) = this.body.span(one.input, count, &mut marks) {
-            return Err(self.fault(node, fault));
-        }
+        let ran = match this.body.span(one.input, count, &mut marks) {
+            Ok(ran) => ran,
+            Err(fault) => return Err(self.fault(node, fault)),
+        };
         this.counts.body += since(start);
-        this.counts.runs += count.div_ceil(this.width) as u64;
-        this.counts.full_runs += (count / this.width) as u64;
+        // Where it stopped in the middle of an item, that one is brought to its end alone.
+        this.interrupted = (ran.stop == Stop::Full).then_some((0, 1));
+        let (count, begun) = (ran.done, ran.done + usize::from(ran.stop == Stop::Full));
+        let boundaries = if ran.stop == Stop::Full { pushed[0].len() } else { boundaries };
+        this.counts.runs += begun.div_ceil(this.width) as u64;
+        this.counts.full_runs += (begun / this.width) as u64;
         this.counts.inputs += count as u64;
         // The node does not look at parents, so it need not know which of them it sees.
         let mut at = 0;
         for (turns, length) in signals.sequences(boundaries) {
             let (ended, both) = turns.count(length);
-            self.nodes[node as usize].counts.signals += both;
-            let output = self.nodes[node as usize].outputs.first().map(|edge| &self.edges[*edge as usize]);
-            if let Some(edge) = output.filter(|_| stays(output, &turns)) {
-                edge.pipe.signals().borrow_mut().follow(turns, before, &pushed[at..at + length]);
+            let this = &mut self.nodes[node as usize];
+            this.counts.signals += both;
+            for ((edge, before), pushed) in this.outputs.iter().zip(before).zip(&pushed) {
+                let edge = &self.edges[*edge as usize];
+                if stays(Some(edge), &turns) {
+                    edge.pipe.signals().borrow_mut().follow(turns, before, &pushed[at..at + length]);
+                }
             }
             at += length;
             if let Some(region) = turns.region() {
@@ -68,7 +103,8 @@ impl Machine<'_> {
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.
-        let mut room_for_signals = output.map_or(usize::MAX, |edge| edge.pipe.signals().borrow().room());
+        let rooms = this.outputs.iter().map(|edge| self.edges[*edge as usize].pipe.signals().borrow().room());
+        let mut room_for_signals = rooms.min().unwrap_or(usize::MAX);
         let mut room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
         let within = signals.within(width);
         let mut taken = 0;
