@@ -29,6 +29,7 @@ pub(crate) mod time;
 
 use std::any::Any;
 use std::cell::Cell;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -54,12 +55,25 @@ use crate::trace::Firings;
 /// No flush is under way.
 pub(crate) const NO_FLUSH: u32 = u32::MAX;
 
+/// Something that copies write often, in a part of the cache of its own: whoever reads what lies beside it does not wait then.
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// What a run shares with those who look at it.
 pub(crate) struct Outside {
     /// Somebody wishes it to end.
     pub(crate) stop: AtomicBool,
     /// How many items the sources have given.
-    pub(crate) given: AtomicU64,
+    pub(crate) given: Apart<AtomicU64>,
     /// How often somebody wished that all items that are under way come to their end.
     pub(crate) flushes: AtomicU64,
     /// Whether time is measured.
@@ -77,7 +91,7 @@ impl Outside {
     pub(crate) fn new(workers: usize, settings: &Settings) -> Self {
         Self {
             stop: AtomicBool::new(false),
-            given: AtomicU64::new(0),
+            given: Apart::default(),
             flushes: AtomicU64::new(0),
             timed: settings.timed,
             traced: settings.traced,
