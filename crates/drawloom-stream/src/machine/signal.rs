@@ -212,6 +212,11 @@ impl Signals {
         self.high_water
     }
 
+    /// How many items of the edge were consumed.
+    pub(crate) fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
     /// Adds a signal behind all items there are. False when there is no room.
     #[must_use]
     #[inline]
