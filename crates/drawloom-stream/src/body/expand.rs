@@ -92,6 +92,7 @@ where
         let room = buffer.room();
         let space = buffer.space(room);
         let (before, full) = (space.len(), space.len() + room);
+        marks.clear();
         let mut places = marks.places().map(|(place, _)| place).peekable();
         let mut ran = Ran { done: count, stop: Stop::Done };
         for (done, item) in items.iter().enumerate() {

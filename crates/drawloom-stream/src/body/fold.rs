@@ -84,6 +84,7 @@ where
     }
 
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+        marks.clear();
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
         let space = buffer.space(marks.ended());

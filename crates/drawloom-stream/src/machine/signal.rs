@@ -142,6 +142,11 @@ impl<'a> Marks<'a> {
         })
     }
 
+    /// Begins to note how many items were pushed before each: what was noted in a run before is still there.
+    pub(crate) fn clear(&mut self) {
+        self.pushed.iter_mut().for_each(Vec::clear);
+    }
+
     /// Notes for each how many items were pushed before it to a channel: a function of how many items of the run are.
     #[inline(always)]
     pub(crate) fn note(&mut self, channel: usize, pushed: impl Fn(usize) -> usize) {
@@ -359,7 +364,6 @@ impl Signals {
         go_on: bool,
         pushed: &'a mut [Vec<usize>; 2],
     ) -> Marks<'a> {
-        pushed.iter_mut().for_each(Vec::clear);
         Marks {
             places: &self.waiting()[..boundaries],
             consumed: self.consumed,
