@@ -33,12 +33,14 @@
 //! | [`Slicing`], [`Rows`] | batches in pieces |
 //! | [`Pieces`], [`PiecePlan`], [`BatchOutcome`] | a run in pieces: what it may use, what it will use, what came of it |
 //! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
+//! | [`files`] | batches in files |
 //! | [`onnx`] | models in ONNX files, and tests of operators |
 //! | `operators` | the operators of ONNX |
 #![deny(unsafe_code)]
 
 mod batch;
 mod error;
+pub mod files;
 mod graph;
 pub mod onnx;
 mod operators;

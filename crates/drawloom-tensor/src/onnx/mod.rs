@@ -3,6 +3,7 @@
 mod guard;
 mod import;
 pub mod node_tests;
+pub mod sample;
 mod value;
 
 use std::fmt;
