@@ -16,8 +16,8 @@ pub(crate) struct Cutting {
     /// The axis that counts rows in an input, or none
     #[arg(long = "axis", value_name = "INPUT=AXIS")]
     pub(crate) axes: Vec<String>,
-    /// The length of an axis that the model has a name for
-    #[arg(long = "dim", value_name = "NAME=LENGTH")]
+    /// The length of an axis that the model leaves open, by its name or its place
+    #[arg(long = "dim", value_name = "NAME|INPUT:AXIS=LENGTH")]
     pub(crate) dims: Vec<String>,
     /// How much memory the run may use, such as 64MiB
     #[arg(long, value_parser = bytes, value_name = "BYTES")]
@@ -67,9 +67,14 @@ impl Cutting {
             shape.push(match length {
                 _ if Some(place) == axis => None,
                 Dimension::Known(length) => Some(*length),
-                other => Some(self.length(&other.to_string()).ok_or_else(|| {
-                    format!("input {port}: the length of axis {place} is not known; give it with --dim {other}=LENGTH")
-                })??),
+                other => {
+                    // By its name, or by its place, which also those have that the model has no name for.
+                    let place = format!("{}:{place}", port.name);
+                    let given = self.length(&place).or_else(|| self.length(&other.to_string()));
+                    Some(given.ok_or_else(|| {
+                        format!("input {port}: the length `{other}` is not known; give it with --dim {place}=LENGTH")
+                    })??)
+                }
             });
         }
         Ok((element, shape))

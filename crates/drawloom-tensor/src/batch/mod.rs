@@ -108,6 +108,11 @@ impl BatchPlan {
         &self.facts[tensor.index()]
     }
 
+    /// The axis that counts the rows of an input or output.
+    pub fn axis(&self, model: &Model, port: &str) -> Option<usize> {
+        model.program().graph.find_tensor(port).and_then(|tensor| self.fact(tensor).axis)
+    }
+
     /// Where the rows of each output are.
     pub fn outputs(&self) -> &[Placement] {
         &self.outputs
@@ -177,6 +182,14 @@ impl Model {
             return Err(Error::new(ErrorKind::Batch, "no output of the model depends on the rows of its inputs"));
         }
         Ok(BatchPlan { facts, outputs })
+    }
+
+    /// The axis that counts rows in each input, without a look at what the model does with them.
+    pub(crate) fn input_axes(&self, axes: &[(&str, Option<usize>)]) -> Result<Vec<Option<usize>>, Error> {
+        let mut facts = vec![Fact::default(); self.program().graph.tensors.len()];
+        self.mark_inputs(axes, &mut facts)?;
+        let axis = |port: &Port| self.program().graph.find_tensor(&port.name).and_then(|id| facts[id.index()].axis);
+        Ok(self.inputs().iter().map(axis).collect())
     }
 
     fn mark_inputs(&self, axes: &[(&str, Option<usize>)], facts: &mut [Fact]) -> Result<(), Error> {

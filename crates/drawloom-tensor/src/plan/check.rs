@@ -42,7 +42,11 @@ impl PiecePlan {
                 axis: given.axis,
                 rows: Arc::new(tensor.clone()) as Arc<dyn Rows>,
             });
-            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &Pieces::new().piece(size))?;
+            let mut pieces = Pieces::new().piece(size);
+            for (state, next) in &self.carries {
+                pieces = pieces.carry(self.graph.tensor_name(*state), self.graph.tensor_name(*next));
+            }
+            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &pieces)?;
             let apart = plan.run(&Loom::serial())?;
             for (((name, apart), whole), placement) in
                 apart.outputs().zip(together.outputs()).zip(&self.graph.placements)
@@ -74,7 +78,7 @@ fn compare(name: &str, whole: &Tensor, apart: &Tensor, placement: Placement, siz
             let inner: usize = whole.shape()[axis + 1..].iter().product();
             format!("differs in row {}", place / inner % whole.shape()[axis])
         }
-        Placement::Fixed => format!("differs at element {place}"),
+        Placement::Fixed | Placement::Reduced(_) => format!("differs at element {place}"),
     };
     different(row)
 }
