@@ -7,7 +7,8 @@ use std::time::Instant;
 use drawloom_tensor::{ElementType, Rows, Slice, Tensor};
 use serde_json::json;
 use tract_onnx::prelude::{
-    DatumType, Framework, InferenceFact, InferenceModelExt, IntoTValue, TValue, TVec, Tensor as TractTensor, tvec,
+    DatumType, Framework, InferenceFact, InferenceModelExt, IntoRunnable, IntoTValue, TValue, TVec,
+    Tensor as TractTensor, tvec,
 };
 
 use super::meter;

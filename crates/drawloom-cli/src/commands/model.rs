@@ -220,7 +220,7 @@ fn as_json(facts: &Facts<'_>) -> Value {
         Ok(outputs) => {
             let axes = model.outputs().iter().zip(outputs).filter_map(|(port, placement)| match placement {
                 Placement::Rows { axis } => Some((port.name.clone(), *axis)),
-                Placement::Fixed => None,
+                Placement::Fixed | Placement::Reduced(_) => None,
             });
             value["rows"] = json!(axes.collect::<BTreeMap<_, _>>());
         }
@@ -266,7 +266,9 @@ fn text(facts: &Facts<'_>, output: &mut Output) {
                     Placement::Rows { axis } => {
                         output.line(format_args!("  rows of `{}` are along axis {axis}", port.name))
                     }
-                    Placement::Fixed => output.line(format_args!("  `{}` is the same for all rows", port.name)),
+                    Placement::Fixed | Placement::Reduced(_) => {
+                        output.line(format_args!("  `{}` is the same for all rows", port.name))
+                    }
                 }
             }
         }

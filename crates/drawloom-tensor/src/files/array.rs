@@ -86,8 +86,11 @@ impl Rows for ArrayFile {
 
     fn read(&self, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault> {
         let whole = if self.shape.is_empty() { &[1][..] } else { &self.shape };
+        if axis >= whole.len() {
+            return Err(Fault::of(ErrorKind::Input, format!("there is no axis {axis} in the shape {whole:?}")));
+        }
         let (outer, length, inner) = around(whole, axis);
-        let rows = into.shape().get(axis).copied().unwrap_or(0);
+        let rows = if self.shape.is_empty() { 1 } else { into.shape().get(axis).copied().unwrap_or(0) };
         if first.checked_add(rows).is_none_or(|end| end > length) || into.view().len() != outer * rows * inner {
             let message = format!("{rows} rows from {first} of {:?} do not have the shape {:?}", whole, into.shape());
             return Err(Fault::of(ErrorKind::Input, message));

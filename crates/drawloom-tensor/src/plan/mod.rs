@@ -373,12 +373,6 @@ fn rows_of(graph: &Graph, given: &[Given]) -> Result<u64, Error> {
 
 fn whole(rows: &dyn Rows) -> Result<Tensor, Fault> {
     let mut tensor = Tensor::zeros(rows.element(), rows.shape())?;
-    if rows.shape().is_empty() {
-        // There is no axis to read along: it is one value.
-        let mut one = Tensor::zeros(rows.element(), &[1])?;
-        rows.read(0, 0, &mut one)?;
-        return one.reshaped(&[]);
-    }
     rows.read(0, 0, &mut tensor)?;
     Ok(tensor)
 }
