@@ -19,6 +19,9 @@ pub(crate) struct Cutting {
     /// The length of an axis that the model leaves open, by its name or its place
     #[arg(long = "dim", value_name = "NAME|INPUT:AXIS=LENGTH")]
     pub(crate) dims: Vec<String>,
+    /// A state that is handed on from piece to piece: an input, and the output that it is in the next piece
+    #[arg(long = "carry", value_name = "INPUT=OUTPUT")]
+    pub(crate) carries: Vec<String>,
     /// How much memory the run may use, such as 64MiB
     #[arg(long, value_parser = bytes, value_name = "BYTES")]
     pub(crate) memory: Option<usize>,
@@ -36,11 +39,20 @@ impl Cutting {
         self.axes.iter().map(|text| axis(text)).collect()
     }
 
+    /// The states that were given.
+    fn carries(&self) -> Result<Vec<(&str, &str)>, String> {
+        let pair = |text: &'_ str| format!("`{text}` is not INPUT=OUTPUT");
+        self.carries.iter().map(|text| text.split_once('=').ok_or_else(|| pair(text))).collect()
+    }
+
     /// How a batch is cut for so many workers.
     pub(crate) fn pieces(&self, workers: usize) -> Result<Pieces, String> {
         let mut pieces = Pieces::new().workers(workers);
         for (input, axis) in self.axes()? {
             pieces = pieces.axis(input, axis);
+        }
+        for (input, output) in self.carries()? {
+            pieces = pieces.carry(input, output);
         }
         if let Some(memory) = self.memory {
             pieces = pieces.memory(memory);
@@ -60,8 +72,7 @@ impl Cutting {
             port.element.ok_or_else(|| format!("the model does not say which type input `{}` has", port.name))?;
         let lengths = port.shape.as_ref();
         let lengths = lengths.ok_or_else(|| format!("the model does not say which shape input `{}` has", port.name))?;
-        let rows = model.batch(&self.axes()?).map_err(|error| error.to_string())?;
-        let axis = model.program().graph().find_tensor(&port.name).and_then(|tensor| rows.fact(tensor).axis);
+        let axis = self.axis_of(model, port)?;
         let mut shape = Vec::new();
         for (place, length) in lengths.iter().enumerate() {
             shape.push(match length {
@@ -78,6 +89,22 @@ impl Cutting {
             });
         }
         Ok((element, shape))
+    }
+
+    /// The axis that counts the rows of an input. What carries a state has none.
+    pub(crate) fn axis_of(&self, model: &Model, port: &Port) -> Result<Option<usize>, String> {
+        let carries = self.carries()?;
+        if carries.iter().any(|(input, _)| *input == port.name) {
+            return Ok(None);
+        }
+        if let Some((_, axis)) = self.axes()?.into_iter().find(|(name, _)| *name == port.name) {
+            return Ok(axis);
+        }
+        if !carries.is_empty() {
+            return Ok(Some(0));
+        }
+        let batch = model.batch(&self.axes()?).map_err(|error| error.to_string())?;
+        Ok(batch.axis(model, &port.name))
     }
 
     fn length(&self, name: &str) -> Option<Result<usize, String>> {
@@ -167,6 +194,17 @@ impl Batch {
             let port = model.inputs().iter().find(|port| port.name == name);
             let port = port.ok_or_else(|| format!("the model has no input `{name}`"))?;
             batch.inputs.push((name.to_owned(), open(model, port, &path, cutting, images, &mut batch.fronts)?));
+        }
+        // A state that nobody gave begins with zeros.
+        for (state, _) in cutting.carries()? {
+            let port = model.inputs().iter().find(|port| port.name == state);
+            let port = port.ok_or_else(|| format!("the model has no input `{state}`"))?;
+            if batch.inputs.iter().all(|(name, _)| name != state) {
+                let (element, shape) = cutting.shape(model, port)?;
+                let shape: Vec<usize> = shape.into_iter().map(|length| length.unwrap_or(1)).collect();
+                let zeros = Tensor::zeros(element, &shape).map_err(|fault| fault.to_string())?;
+                batch.inputs.push((state.to_owned(), Arc::new(zeros)));
+            }
         }
         Ok(batch)
     }

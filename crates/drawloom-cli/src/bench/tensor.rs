@@ -176,11 +176,11 @@ fn ours<'a>(plan: &PiecePlan, loom: &Loom, workers: usize, repeat: u64, model: &
 
 /// What the peer must know about the inputs.
 fn shapes(model: &Model, batch: &Batch, arguments: &Arguments) -> Result<Value, String> {
-    let axes = model.batch(&arguments.cutting.axes()?).map_err(|error| error.to_string())?;
     let mut shapes = Map::new();
     let mut rows = Map::new();
     for (name, values) in &batch.inputs {
-        let axis = model.program().graph().find_tensor(name).and_then(|tensor| axes.fact(tensor).axis);
+        let port = model.inputs().iter().find(|port| port.name == *name);
+        let axis = port.map_or(Ok(None), |port| arguments.cutting.axis_of(model, port))?;
         shapes.insert(name.clone(), json!(values.shape()));
         rows.insert(name.clone(), json!(axis));
     }

@@ -34,6 +34,7 @@ Examples:
   drawloom run sample.onnx --random 1000 --piece 4 --json
   drawloom run classify.onnx --input photos/ --mean 0.485,0.456,0.406 --deviation 0.229,0.224,0.225 --output out.npy
   drawloom run two.onnx --input a=a.npy --input b=b.npy --output sum=sum.npy --check
+  drawloom run speech.onnx --input input=sound.npy --carry h=hn --carry c=cn --output speech_probs=out.npy
 
 Exit codes: 0 done, 1 the run failed or rows cannot be computed apart, 2 an unusable file or setting.")]
 pub(crate) struct Arguments {
