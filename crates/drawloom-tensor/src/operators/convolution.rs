@@ -2,15 +2,17 @@
 
 use crate::error::Fault;
 use crate::graph::Kernel;
+use crate::operators::convolve::{Convolve, Follow};
 use crate::operators::matrix::{requantize, widened};
 use crate::operators::movement::advance;
 use crate::operators::multiply::Matrix;
 use crate::operators::number::Number;
+use crate::operators::simd::activation::Activation;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, expect_rank, kernel};
 use crate::operators::window::{Steps, WindowSpec, Windows};
 use crate::run::call::{Inputs, Outputs, Scratch};
-use crate::tensor::element::with_type;
+use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{View, count};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
@@ -106,8 +108,8 @@ impl Shapes {
                     self.outputs,
                     depth,
                     places,
-                    Matrix { values: weights, row: depth, column: 1 },
-                    Matrix { values: matrix, row: places, column: 1 },
+                    Matrix::rows(weights, depth),
+                    Matrix::rows(matrix, places),
                     into,
                 );
             }
@@ -185,30 +187,69 @@ fn depthwise<T: Number>(windows: &Windows, input: &[T], weights: &[T], results: 
     }
 }
 
+/// A convolution, and what follows it: an input that is added to the result, and an activation.
 struct Convolution {
     windows: WindowSpec,
     groups: i64,
+    add: Option<usize>,
+    activation: Activation,
+}
+
+impl Convolution {
+    /// The arrangement for `f32`, for one or two axes.
+    fn convolve(&self, shapes: &Shapes) -> Option<Convolve> {
+        Convolve::new(&shapes.windows, shapes.batch, shapes.groups, (shapes.inputs, shapes.outputs))
+    }
 }
 
 impl Kernel for Convolution {
     fn scratch(&self, shapes: &[Option<&[usize]>]) -> usize {
         let (Some(Some(input)), Some(Some(weight))) = (shapes.first(), shapes.get(1)) else { return 0 };
-        let shapes = Shapes::new(&self.windows, self.groups, input, weight);
-        shapes.and_then(|shapes| shapes.columns()).map_or(0, |columns| columns.saturating_mul(8))
+        let Ok(shapes) = Shapes::new(&self.windows, self.groups, input, weight) else { return 0 };
+        let elements = match self.convolve(&shapes) {
+            Some(convolve) => convolve.scratch(),
+            None => shapes.columns().unwrap_or(0),
+        };
+        elements.saturating_mul(size_of::<f32>())
     }
 
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let (input, weight) = (inputs.get(0)?, inputs.get(1)?);
         let shapes = Shapes::new(&self.windows, self.groups, input.shape(), weight.shape())?;
+        if input.element() == ElementType::F32
+            && let Some(convolve) = self.convolve(&shapes)
+        {
+            let (values, weights) = (input.values::<f32>()?, weight.values::<f32>()?);
+            let bias = inputs.optional(2).map(|bias| bias.values::<f32>()).transpose()?;
+            let add = self.add.map(|add| self.added(inputs, add, &shapes)).transpose()?;
+            let follow = Follow { bias, add, activation: self.activation };
+            let results = outputs.allocate_unset::<f32>(0, &shapes.shape)?;
+            return convolve.run(values, weights, results, scratch.of::<f32>(convolve.scratch())?, follow);
+        }
+        if self.add.is_some() || self.activation != Activation::None {
+            return Err(Fault::new("only a convolution of f32 over one or two axes can be followed by something"));
+        }
         with_type!(floats, input.element(), T => {
             let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
             let results = outputs.allocate::<T>(0, &shapes.shape)?;
-            shapes.run::<T>(values, weights, results, scratch.of::<T>(shapes.columns()?)?);
+            // Other types and more than two axes are rare, and not fast.
+            let mut columns = vec![T::ZERO; shapes.columns()?];
+            shapes.run::<T>(values, weights, results, &mut columns);
             if let Some(bias) = inputs.optional(2) {
                 add_bias::<T>(results, bias, &shapes.shape)?;
             }
             Ok(())
         })
+    }
+}
+
+impl Convolution {
+    fn added<'a>(&self, inputs: &Inputs<'a>, index: usize, shapes: &Shapes) -> Result<&'a [f32], Fault> {
+        let add = inputs.get(index)?;
+        if add.shape() != shapes.shape {
+            return Err(Fault::new(format!("the shapes {:?} and {:?} differ", add.shape(), shapes.shape)));
+        }
+        add.values()
     }
 }
 
@@ -227,7 +268,12 @@ fn add_bias<T: Number>(results: &mut [T], bias: View<'_>, shape: &[usize]) -> Re
 }
 
 fn convolution(spec: &Spec) -> Made {
-    Ok(Box::new(Convolution { windows: WindowSpec::new(spec)?, groups: spec.int("group", 1)? }))
+    following(spec, None, Activation::None)
+}
+
+/// A convolution of `f32` to which an input is added, and an activation applied.
+pub(crate) fn following(spec: &Spec, add: Option<usize>, activation: Activation) -> Made {
+    Ok(Box::new(Convolution { windows: WindowSpec::new(spec)?, groups: spec.int("group", 1)?, add, activation }))
 }
 
 fn convolution_integer(spec: &Spec) -> Made {

@@ -77,8 +77,8 @@ impl Batched {
         }
         let walk = Walk::new(&self.stack, [self.a_steps.clone(), self.b_steps.clone()]);
         for (result, [a_at, b_at]) in c.chunks_exact_mut(m * n).zip(walk) {
-            let left = Matrix { values: &a[a_at..], row: k, column: 1 };
-            T::multiply(m, k, n, left, Matrix { values: &b[b_at..], row: n, column: 1 }, result);
+            let left = Matrix::rows(&a[a_at..], k);
+            T::multiply(m, k, n, left, Matrix::rows(&b[b_at..], n), result);
         }
     }
 }
@@ -189,8 +189,8 @@ fn gemm(spec: &Spec) -> Made {
         with_type!(numbers, a.element(), T => {
             let (left, right) = (a.values::<T>()?, b.values::<T>()?);
             let results = outputs.allocate::<T>(0, &[m, n])?;
-            let left = if turn_a { Matrix { values: left, row: 1, column: m } } else { Matrix { values: left, row: k, column: 1 } };
-            let right = if turn_b { Matrix { values: right, row: 1, column: k } } else { Matrix { values: right, row: n, column: 1 } };
+            let left = if turn_a { Matrix::columns(left, m) } else { Matrix::rows(left, k) };
+            let right = if turn_b { Matrix::columns(right, k) } else { Matrix::rows(right, n) };
             T::multiply(m, k, n, left, right, results);
             let scale = |factor: f32, value: T| if factor == 1.0 { value } else { T::from_f64(f64::from(factor) * value.to_f64()) };
             if alpha != 1.0 {

@@ -1,0 +1,209 @@
+//! Convolutions of `f32` over one or two axes, with what follows them: bias, an added tensor, and an activation.
+//!
+//! All of them are products of matrices, the weights on the left, without the matrix of all windows ever being there: its
+//! rows are parts of the input, or are written a block at a time. Only one window for each channel is no product.
+
+use crate::error::Fault;
+use crate::operators::multiply::Matrix;
+use crate::operators::simd::Level;
+use crate::operators::simd::activation::Activation;
+use crate::operators::simd::depthwise::{Plane, depthwise};
+use crate::operators::simd::dot::multiply_rows;
+use crate::operators::simd::product::{BLOCK, Bias, Finish, Runs, TILE, multiply_packed, multiply_runs};
+use crate::operators::window::Windows;
+
+/// How the products are arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// One window for each channel.
+    Depthwise,
+    /// One window over all of the input: a row of a matrix for each item.
+    Whole,
+    /// Rows of the matrix of windows are parts of the input.
+    Parts,
+    /// They are written, a block at a time.
+    Blocks,
+}
+
+/// A convolution of known shapes.
+pub(crate) struct Convolve {
+    plane: Plane,
+    route: Route,
+    batch: usize,
+    groups: usize,
+    /// Channels of one group, in and out.
+    inputs: usize,
+    outputs: usize,
+}
+
+/// What follows the sums.
+#[derive(Clone, Copy)]
+pub(crate) struct Follow<'a> {
+    pub(crate) bias: Option<&'a [f32]>,
+    pub(crate) add: Option<&'a [f32]>,
+    pub(crate) activation: Activation,
+}
+
+impl Convolve {
+    /// None if there are other numbers of axes than one and two.
+    pub(crate) fn new(
+        windows: &Windows,
+        batch: usize,
+        groups: usize,
+        (inputs, outputs): (usize, usize),
+    ) -> Option<Self> {
+        let two = |values: &[usize], none: usize| match *values {
+            [x] => Some([none, x]),
+            [y, x] => Some([y, x]),
+            _ => None,
+        };
+        let plane = Plane {
+            input: two(&windows.input, 1)?,
+            kernel: two(&windows.kernel, 1)?,
+            strides: two(&windows.strides, 1)?,
+            dilations: two(&windows.dilations, 1)?,
+            before: two(&windows.before, 0)?,
+            output: two(&windows.output, 1)?,
+        };
+        let pads = windows.before.iter().chain(&windows.after).any(|pad| *pad > 0);
+        let size = |lengths: [usize; 2]| lengths[0].saturating_mul(lengths[1]);
+        let route =
+            if inputs == 1 && outputs == 1 && plane.scratch() / 4 <= size(plane.input) + size(plane.output) + 1024 {
+                Route::Depthwise
+            } else if groups == 1
+                && !pads
+                && plane.kernel == plane.input
+                && size(plane.output) == 1
+                && plane.dilations == [1, 1]
+            {
+                Route::Whole
+            } else if !pads && plane.strides == [1, 1] && (plane.output[1] == plane.input[1] || plane.output[0] == 1) {
+                Route::Parts
+            } else {
+                Route::Blocks
+            };
+        Some(Self { plane, route, batch, groups, inputs, outputs })
+    }
+
+    /// How many elements of scratch memory it needs.
+    pub(crate) fn scratch(&self) -> usize {
+        match self.route {
+            Route::Depthwise => self.plane.scratch(),
+            Route::Whole | Route::Parts => 0,
+            Route::Blocks => TILE * BLOCK,
+        }
+    }
+
+    pub(crate) fn run(
+        &self,
+        input: &[f32],
+        weights: &[f32],
+        results: &mut [f32],
+        scratch: &mut [f32],
+        follow: Follow<'_>,
+    ) -> Result<(), Fault> {
+        let level = Level::best();
+        let plane = &self.plane;
+        let [channel, places, window] =
+            [plane.input, plane.output, plane.kernel].map(|lengths| lengths[0] * lengths[1]);
+        if places == 0 || results.is_empty() {
+            return Ok(());
+        }
+        let depth = self.inputs * window;
+        let channels = self.groups * self.outputs;
+        if let Some(bias) = follow.bias
+            && bias.len() != channels
+        {
+            return Err(Fault::new(format!("{} biases do not fit {channels} channels", bias.len())));
+        }
+        if let Some(add) = follow.add
+            && add.len() != results.len()
+        {
+            return Err(Fault::new("a tensor that is added does not have the shape of the result"));
+        }
+        let activation = follow.activation;
+        if self.route == Route::Whole {
+            let bias = follow.bias.map_or(Bias::None, Bias::Columns);
+            let finish = Finish { bias, add: follow.add, activation };
+            multiply_rows(level, (self.batch, depth, self.outputs), input, weights, results, &finish);
+            return Ok(());
+        }
+        // Windows that begin at each element of the kernel, in the first channel.
+        let [height, width] = plane.kernel;
+        let start = |at: usize| at / width * plane.dilations[0] * plane.input[1] + at % width * plane.dilations[1];
+        let starts: Vec<usize> =
+            if self.route == Route::Parts { (0..height * width).map(start).collect() } else { Vec::new() };
+        for (number, into) in results.chunks_exact_mut(self.outputs * places).enumerate() {
+            let group = number % self.groups;
+            let from = &input[number * self.inputs * channel..][..self.inputs * channel];
+            let weights = &weights[group * self.outputs * depth..][..self.outputs * depth];
+            let bias = follow.bias.map(|bias| &bias[group * self.outputs..][..self.outputs]);
+            if self.route == Route::Depthwise && follow.add.is_none() {
+                depthwise(level, plane, from, weights, (bias.map_or(0.0, |bias| bias[0]), activation), into, scratch);
+                continue;
+            }
+            let add = follow.add.map(|add| &add[number * self.outputs * places..][..self.outputs * places]);
+            let finish = Finish { bias: bias.map_or(Bias::None, Bias::Rows), add, activation };
+            match self.route {
+                Route::Depthwise => {
+                    let bias = bias.map_or(0.0, |bias| bias[0]);
+                    depthwise(level, plane, from, weights, (bias, Activation::None), into, scratch);
+                    into.iter_mut().zip(add.unwrap_or_default()).for_each(|(sum, add)| *sum += add);
+                    activation.apply(into);
+                }
+                Route::Parts => {
+                    let left = Matrix { values: weights, row: depth, column: window, turned: false };
+                    let right = Runs { values: from, row: channel, starts: &starts, length: self.inputs, left: 1 };
+                    multiply_runs(level, (self.outputs, places), left, right, into, &finish);
+                }
+                Route::Whole | Route::Blocks => {
+                    let left = Matrix::rows(weights, depth);
+                    let pack = |row: usize, column: usize, columns: usize, block: &mut [f32]| {
+                        write_block(plane, from, (row, column, columns), block);
+                    };
+                    multiply_packed(level, (self.outputs, depth, places), left, scratch, pack, into, &finish);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a part of the matrix of windows, from a row and a column on: a row for each element of the kernel of each
+/// channel, and a column for each window.
+fn write_block(plane: &Plane, input: &[f32], (row, column, columns): (usize, usize, usize), block: &mut [f32]) {
+    let [height, width] = plane.input;
+    let [kernel_height, kernel_width] = plane.kernel;
+    let [stride_y, stride] = plane.strides;
+    for (number, line) in block.chunks_exact_mut(TILE).enumerate() {
+        let k = row + number;
+        let (x, y) = (k % kernel_width, k / kernel_width % kernel_height);
+        let channel = &input[k / (kernel_width * kernel_height) * height * width..][..height * width];
+        // Windows from `first` to `end` have this element of the kernel inside of the input.
+        let (shift, before) = (x * plane.dilations[1], plane.before[1]);
+        let first = before.saturating_sub(shift).div_ceil(stride);
+        let end = (before + width).saturating_sub(shift).div_ceil(stride).min(plane.output[1]);
+        let mut done = 0;
+        while done < columns {
+            let (at_y, at_x) = ((column + done) / plane.output[1], (column + done) % plane.output[1]);
+            let count = (plane.output[1] - at_x).min(columns - done);
+            let part = &mut line[done..done + count];
+            done += count;
+            let source = (at_y * stride_y + y * plane.dilations[0]).checked_sub(plane.before[0]);
+            let (inside, outside) = (first.clamp(at_x, at_x + count), end.clamp(at_x, at_x + count));
+            let Some(source) = source.filter(|source| *source < height && inside < outside) else {
+                part.fill(0.0);
+                continue;
+            };
+            part[..inside - at_x].fill(0.0);
+            part[outside - at_x..].fill(0.0);
+            let source = &channel[source * width + inside * stride + shift - before..];
+            let part = &mut part[inside - at_x..outside - at_x];
+            if stride == 1 {
+                part.copy_from_slice(&source[..part.len()]);
+            } else {
+                part.iter_mut().zip(source.iter().step_by(stride)).for_each(|(value, source)| *value = *source);
+            }
+        }
+    }
+}
