@@ -4,12 +4,15 @@
 //! rows are parts of the input, or are written a block at a time. Only one window for each channel is no product.
 
 use crate::error::Fault;
-use crate::operators::multiply::Matrix;
 use crate::operators::simd::Level;
 use crate::operators::simd::activation::Activation;
 use crate::operators::simd::depthwise::{Plane, depthwise};
 use crate::operators::simd::dot::multiply_rows;
-use crate::operators::simd::product::{BLOCK, Bias, Finish, Runs, TILE, multiply_packed, multiply_runs};
+use crate::operators::simd::lanes::LANES;
+use crate::operators::simd::product::{
+    BLOCK, Bias, Finish, Left, Runs, TILE, multiply_packed, multiply_runs, packed_size,
+};
+use crate::operators::simd::vector::multiply_vectors;
 use crate::operators::window::Windows;
 
 /// How the products are arranged.
@@ -34,6 +37,8 @@ pub(crate) struct Convolve {
     /// Channels of one group, in and out.
     inputs: usize,
     outputs: usize,
+    /// Whether the weights were packed.
+    packed: bool,
 }
 
 /// What follows the sums.
@@ -51,6 +56,7 @@ impl Convolve {
         batch: usize,
         groups: usize,
         (inputs, outputs): (usize, usize),
+        packed: bool,
     ) -> Option<Self> {
         let two = |values: &[usize], none: usize| match *values {
             [x] => Some([none, x]),
@@ -82,7 +88,7 @@ impl Convolve {
             } else {
                 Route::Blocks
             };
-        Some(Self { plane, route, batch, groups, inputs, outputs })
+        Some(Self { plane, route, batch, groups, inputs, outputs, packed })
     }
 
     /// How many elements of scratch memory it needs.
@@ -122,7 +128,21 @@ impl Convolve {
             return Err(Fault::new("a tensor that is added does not have the shape of the result"));
         }
         let activation = follow.activation;
+        // Weights of one channel and one window are as they are.
+        let size = if self.packed && !is_single(self.inputs, self.outputs) {
+            packed_size(self.outputs, depth)
+        } else {
+            self.outputs * depth
+        };
+        if weights.len() != self.groups * size {
+            return Err(Fault::new(format!("{} weights do not fit {channels} channels", weights.len())));
+        }
         if self.route == Route::Whole {
+            if self.packed {
+                let follow = (follow.bias, follow.add, activation);
+                multiply_vectors(level, (self.outputs, depth), weights, input, results, follow);
+                return Ok(());
+            }
             let bias = follow.bias.map_or(Bias::None, Bias::Columns);
             let finish = Finish { bias, add: follow.add, activation };
             multiply_rows(level, (self.batch, depth, self.outputs), input, weights, results, &finish);
@@ -136,7 +156,7 @@ impl Convolve {
         for (number, into) in results.chunks_exact_mut(self.outputs * places).enumerate() {
             let group = number % self.groups;
             let from = &input[number * self.inputs * channel..][..self.inputs * channel];
-            let weights = &weights[group * self.outputs * depth..][..self.outputs * depth];
+            let weights = &weights[group * size..][..size];
             let bias = follow.bias.map(|bias| &bias[group * self.outputs..][..self.outputs]);
             if self.route == Route::Depthwise && follow.add.is_none() {
                 depthwise(level, plane, from, weights, (bias.map_or(0.0, |bias| bias[0]), activation), into, scratch);
@@ -152,14 +172,20 @@ impl Convolve {
                     activation.apply(into);
                 }
                 Route::Parts => {
-                    let left = Matrix { values: weights, row: depth, column: window, turned: false };
-                    let right = Runs { values: from, row: channel, starts: &starts, length: self.inputs, left: 1 };
+                    let (left, step) = if self.packed {
+                        (Left::packed(weights, depth), self.inputs * LANES)
+                    } else {
+                        (Left::strided(weights, depth, window), 1)
+                    };
+                    let right = Runs { values: from, row: channel, starts: &starts, length: self.inputs, left: step };
                     multiply_runs(level, (self.outputs, places), left, right, into, &finish);
                 }
                 Route::Whole | Route::Blocks => {
-                    let left = Matrix::rows(weights, depth);
+                    let left =
+                        if self.packed { Left::packed(weights, depth) } else { Left::strided(weights, depth, 1) };
+                    let channels = self.packed.then_some(self.inputs);
                     let pack = |row: usize, column: usize, columns: usize, block: &mut [f32]| {
-                        write_block(plane, from, (row, column, columns), block);
+                        write_block(plane, channels, from, (row, column, columns), block);
                     };
                     multiply_packed(level, (self.outputs, depth, places), left, scratch, pack, into, &finish);
                 }
@@ -169,16 +195,50 @@ impl Convolve {
     }
 }
 
+fn is_single(inputs: usize, outputs: usize) -> bool {
+    inputs == 1 && outputs == 1
+}
+
+/// The weights of a convolution in the order in which they are read: for each group, panels of sixteen output channels, in
+/// which elements of the kernel follow each other, and of each of them the input channels.
+pub(crate) fn pack(weights: &[f32], groups: usize, outputs: usize, inputs: usize, window: usize) -> Vec<f32> {
+    if is_single(inputs, outputs) {
+        return weights.to_vec();
+    }
+    let depth = inputs * window;
+    let mut packed = vec![0.0; groups * packed_size(outputs, depth)];
+    for (group, into) in packed.chunks_exact_mut(packed_size(outputs, depth).max(1)).enumerate() {
+        for output in 0..outputs {
+            let from = &weights[(group * outputs + output) * depth..][..depth];
+            let panel = &mut into[output / LANES * depth * LANES..];
+            for (place, value) in from.iter().enumerate() {
+                let (input, at) = (place / window, place % window);
+                panel[(at * inputs + input) * LANES + output % LANES] = *value;
+            }
+        }
+    }
+    packed
+}
+
 /// Writes a part of the matrix of windows, from a row and a column on: a row for each element of the kernel of each
-/// channel, and a column for each window.
-fn write_block(plane: &Plane, input: &[f32], (row, column, columns): (usize, usize, usize), block: &mut [f32]) {
+/// channel, and a column for each window. If a number of channels is given, they follow each other in the rows, and not the
+/// elements of the kernel.
+fn write_block(
+    plane: &Plane,
+    channels: Option<usize>,
+    input: &[f32],
+    (row, column, columns): (usize, usize, usize),
+    block: &mut [f32],
+) {
     let [height, width] = plane.input;
     let [kernel_height, kernel_width] = plane.kernel;
     let [stride_y, stride] = plane.strides;
     for (number, line) in block.chunks_exact_mut(TILE).enumerate() {
         let k = row + number;
-        let (x, y) = (k % kernel_width, k / kernel_width % kernel_height);
-        let channel = &input[k / (kernel_width * kernel_height) * height * width..][..height * width];
+        let window = kernel_width * kernel_height;
+        let (channel, at) = channels.map_or((k / window, k % window), |channels| (k % channels, k / channels));
+        let (x, y) = (at % kernel_width, at / kernel_width);
+        let channel = &input[channel * height * width..][..height * width];
         // Windows from `first` to `end` have this element of the kernel inside of the input.
         let (shift, before) = (x * plane.dilations[1], plane.before[1]);
         let first = before.saturating_sub(shift).div_ceil(stride);

@@ -2,7 +2,7 @@
 
 use crate::operators::simd::Level;
 use crate::operators::simd::dot::{follow, multiply_rows};
-use crate::operators::simd::product::{Finish, Runs, multiply_runs};
+use crate::operators::simd::product::{Finish, Left, Runs, multiply_runs};
 
 /// A matrix inside of a slice: where it begins, and how far its rows and columns are apart.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 
     /// Whether every element of a matrix of this size lies inside of the slice.
-    pub(crate) fn holds(&self, rows: usize, columns: usize) -> bool {
+    fn holds(&self, rows: usize, columns: usize) -> bool {
         rows == 0 || columns == 0 || (rows - 1) * self.row + (columns - 1) * self.column < self.values.len()
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn multiply_finish(
     let (level, c) = (Level::best(), &mut c[..m * n]);
     if b.column == 1 && !b.turned {
         let right = Runs { values: b.values, row: b.row, starts: &[0], length: k, left: 0 };
-        multiply_runs(level, (m, n), a, right, c, finish);
+        multiply_runs(level, (m, n), Left::strided(a.values, a.row, a.column), right, c, finish);
     } else if a.column == 1 && a.row == k {
         multiply_rows(level, (m, k, n), &a.values[..m * k], &b.values[..n * k], c, finish);
     } else {

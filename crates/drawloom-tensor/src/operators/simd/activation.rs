@@ -7,9 +7,10 @@ use super::lanes::{LANES, Lanes};
 use super::{Level, by_level};
 
 /// A function of each element.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Activation {
     /// The element itself.
+    #[default]
     None,
     /// `slope · x + shift` between two bounds, and that times `x` if it is a gate.
     Line { slope: f32, shift: f32, low: f32, high: f32, gate: bool },

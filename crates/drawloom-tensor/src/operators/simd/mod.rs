@@ -11,6 +11,7 @@
 //! | [`activation`] | what is done to sums before they are stored, and functions of each element |
 //! | [`product`] | products of matrices, as tiles of registers |
 //! | [`dot`] | the same of matrices that both have their `k` next to each other |
+//! | [`vector`] | products of a matrix with vectors |
 //! | [`depthwise`] | one window over one channel |
 
 pub(crate) mod activation;
@@ -18,6 +19,7 @@ pub(crate) mod depthwise;
 pub(crate) mod dot;
 pub(crate) mod lanes;
 pub(crate) mod product;
+pub(crate) mod vector;
 
 /// Which instructions there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,13 +8,47 @@
 use super::activation::{Activation, apply_body, line};
 use super::lanes::{LANES, Lanes};
 use super::{Level, by_level};
-use crate::operators::multiply::Matrix;
 
 /// How many columns are computed together.
 pub(crate) const TILE: usize = 3 * LANES;
 
 /// How many steps of `k` are done before the next rows have their turn: so much of the right matrix fits the nearest cache.
 pub(crate) const BLOCK: usize = 192;
+
+/// The left matrix.
+#[derive(Clone, Copy)]
+pub(crate) struct Left<'a> {
+    values: &'a [f32],
+    /// How far neighbours are apart, in a column and in a row, and sixteen rows from the next sixteen.
+    row: usize,
+    column: usize,
+    panel: usize,
+}
+
+impl<'a> Left<'a> {
+    /// A matrix with any steps between its elements.
+    pub(crate) fn strided(values: &'a [f32], row: usize, column: usize) -> Self {
+        Self { values, row, column, panel: LANES * row }
+    }
+
+    /// A matrix of so many columns in panels of sixteen rows, of which each has its columns one behind the other.
+    pub(crate) fn packed(values: &'a [f32], columns: usize) -> Self {
+        Self { values, row: 1, column: LANES, panel: columns * LANES }
+    }
+
+    /// Whether the elements of these rows and columns, the latter from a place on, lie in the slice.
+    fn holds(&self, rows: usize, columns: usize, from: usize) -> bool {
+        rows == 0
+            || columns == 0
+            || (rows - 1) / LANES * self.panel + (rows - 1) % LANES * self.row + from + (columns - 1) * self.column
+                < self.values.len()
+    }
+}
+
+/// How many elements a matrix in panels of sixteen rows has.
+pub(crate) fn packed_size(rows: usize, columns: usize) -> usize {
+    rows.next_multiple_of(LANES) * columns
+}
 
 /// What is added to sums.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,6 +111,7 @@ struct Panel {
     a: *const f32,
     a_row: usize,
     a_column: usize,
+    a_panel: usize,
     /// The first element of the block of the right matrix, and the step between its rows.
     b: *const f32,
     b_row: usize,
@@ -98,7 +133,7 @@ struct Panel {
 unsafe fn tile<S: Lanes, const MR: usize, const NV: usize>(panel: &Panel, row: usize, column: usize, tail: usize) {
     // SAFETY: every address is of an element of the tile, or of its rows and columns in the other matrices.
     unsafe {
-        let mut a = panel.a.add(row * panel.a_row);
+        let mut a = panel.a.add(row / LANES * panel.a_panel + row % LANES * panel.a_row);
         let mut b = panel.b.add(column);
         let c = panel.c.add(row * panel.c_row + column);
         let mut sums = [[S::splat(0.0); NV]; MR];
@@ -257,7 +292,7 @@ pub(crate) struct Runs<'a> {
     pub(crate) starts: &'a [usize],
     /// How many rows each run has.
     pub(crate) length: usize,
-    /// How far apart the runs begin in a row of the left matrix.
+    /// How many elements apart the runs begin in the left matrix.
     pub(crate) left: usize,
 }
 
@@ -265,16 +300,14 @@ pub(crate) struct Runs<'a> {
 pub(crate) fn multiply_runs(
     level: Level,
     (m, n): (usize, usize),
-    a: Matrix<'_, f32>,
+    a: Left<'_>,
     b: Runs<'_>,
     c: &mut [f32],
     finish: &Finish<'_>,
 ) {
     let last_row = b.length.saturating_sub(1) * b.row + n;
-    let before = b.starts.len().saturating_sub(1) * b.left;
     assert!(
-        before <= a.values.len()
-            && Matrix { values: &a.values[before..], ..a }.holds(m, b.length)
+        a.holds(m, b.length, b.starts.len().saturating_sub(1) * b.left)
             && b.starts.iter().all(|start| b.length == 0 || start + last_row <= b.values.len())
             && c.len() == m * n
             && finish.fits(m, n),
@@ -294,6 +327,7 @@ pub(crate) fn multiply_runs(
                     a: a.values.as_ptr().wrapping_add(run * b.left + done * a.column),
                     a_row: a.row,
                     a_column: a.column,
+                    a_panel: a.panel,
                     b: b.values.as_ptr().wrapping_add(start + done * b.row + column),
                     b_row: b.row,
                     first: run == 0 && step == 0,
@@ -313,14 +347,14 @@ pub(crate) fn multiply_runs(
 pub(crate) fn multiply_packed(
     level: Level,
     (m, k, n): (usize, usize, usize),
-    a: Matrix<'_, f32>,
+    a: Left<'_>,
     buffer: &mut [f32],
     mut pack: impl FnMut(usize, usize, usize, &mut [f32]),
     c: &mut [f32],
     finish: &Finish<'_>,
 ) {
     assert!(
-        a.holds(m, k) && buffer.len() == TILE * BLOCK && c.len() == m * n && finish.fits(m, n),
+        a.holds(m, k, 0) && buffer.len() == TILE * BLOCK && c.len() == m * n && finish.fits(m, n),
         "invariant: the matrices lie in their slices"
     );
     if m == 0 || n == 0 {
@@ -338,6 +372,7 @@ pub(crate) fn multiply_packed(
                 a: a.values.as_ptr().wrapping_add(done * a.column),
                 a_row: a.row,
                 a_column: a.column,
+                a_panel: a.panel,
                 b: buffer.as_ptr(),
                 b_row: TILE,
                 first: step == 0,
@@ -361,6 +396,7 @@ fn panel_at(c: &mut [f32], n: usize, column: usize, finish: &Finish<'_>) -> Pane
         a: std::ptr::null(),
         a_row: 0,
         a_column: 0,
+        a_panel: 0,
         b: std::ptr::null(),
         b_row: 0,
         c: c.as_mut_ptr().wrapping_add(column),
