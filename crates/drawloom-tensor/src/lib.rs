@@ -30,6 +30,8 @@
 //! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
 //! | [`Settings`], [`Outcome`] | running it, and what came of it |
 //! | [`Counts`], [`LoopTurn`] | where a loop is |
+//! | [`Slicing`], [`Rows`] | batches in pieces |
+//! | [`Pieces`], [`PiecePlan`], [`BatchOutcome`] | a run in pieces: what it may use, what it will use, what came of it |
 //! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
 //! | [`onnx`] | models in ONNX files, and tests of operators |
 //! | `operators` | the operators of ONNX |
@@ -40,16 +42,21 @@ mod error;
 mod graph;
 pub mod onnx;
 mod operators;
+mod plan;
 mod program;
 mod run;
+mod slice;
 mod tensor;
 
 pub use batch::{BatchPlan, Fact};
 pub use error::{Error, ErrorKind, Fault};
 pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, TensorId};
+pub use plan::{PiecePlan, Pieces};
 pub use program::{Lifetime, Program};
 pub use run::call::{Inputs, Outputs, Scratch};
 pub use run::loops::{Counts, LoopEnd, LoopTurn, Next};
+pub use run::pieces::{BatchOutcome, Progress};
 pub use run::{Outcome, Placed, Settings};
+pub use slice::{Cut, Rows, Slicing};
 pub use tensor::element::{Element, ElementType, Slice};
 pub use tensor::{Tensor, View};

@@ -120,21 +120,30 @@ impl Model {
 
     /// Runs it, after a look at the types and shapes of the inputs.
     pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
+        self.check_inputs(inputs.iter().map(|(name, view)| (*name, view.element(), view.shape())))?;
+        self.program.run(inputs, settings)
+    }
+
+    /// Refuses inputs of other types and shapes than the file says.
+    pub(crate) fn check_inputs<'a>(
+        &self,
+        inputs: impl Iterator<Item = (&'a str, ElementType, &'a [usize])>,
+    ) -> Result<(), Error> {
         let mut symbols: Vec<(&str, usize)> = Vec::new();
-        for (name, view) in inputs {
-            let Some(port) = self.inputs.iter().find(|port| port.name == *name) else { continue };
+        for (name, element, found) in inputs {
+            let Some(port) = self.inputs.iter().find(|port| port.name == name) else { continue };
             let wrong = || {
-                let message = format!("input {port} does not fit a tensor {}{:?}", view.element(), view.shape());
+                let message = format!("input {port} does not fit a tensor {element}{found:?}");
                 Error::new(ErrorKind::Input, message)
             };
-            if port.element.is_some_and(|element| element != view.element()) {
+            if port.element.is_some_and(|expected| expected != element) {
                 return Err(wrong());
             }
             let Some(shape) = &port.shape else { continue };
-            if shape.len() != view.rank() {
+            if shape.len() != found.len() {
                 return Err(wrong());
             }
-            for (expected, found) in shape.iter().zip(view.shape()) {
+            for (expected, found) in shape.iter().zip(found) {
                 match expected {
                     Dimension::Known(length) if length != found => return Err(wrong()),
                     Dimension::Symbol(symbol) => match symbols.iter().find(|known| known.0 == symbol) {
@@ -149,6 +158,6 @@ impl Model {
                 }
             }
         }
-        self.program.run(inputs, settings)
+        Ok(())
     }
 }

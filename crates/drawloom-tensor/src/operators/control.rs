@@ -93,7 +93,7 @@ impl Stacked {
         }
         let views: Vec<View<'_>> = slices.iter().map(Tensor::view).collect();
         let mut result = [None];
-        let mut one = Outputs { tensors: &mut result, room: outputs.room };
+        let mut one = Outputs::new(&mut result, outputs.room);
         concatenate(&views, axis as i64, &mut one)?;
         outputs.room = one.room;
         if let [Some(tensor)] = result {
@@ -265,14 +265,7 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
                 .collect::<Result<Vec<_>, _>>()?;
             let views: Vec<View<'_>> = one.iter().map(Tensor::view).collect();
             let mut results = vec![None; outputs.len()];
-            scan_once(
-                &body,
-                &views,
-                states,
-                &axes,
-                inputs,
-                &mut Outputs { tensors: &mut results, room: outputs.room },
-            )?;
+            scan_once(&body, &views, states, &axes, inputs, &mut Outputs::new(&mut results, outputs.room))?;
             stacked.iter_mut().zip(results.into_iter().flatten()).for_each(|(stack, slice)| stack.slices.push(slice));
         }
         for (index, stack) in stacked.into_iter().enumerate() {

@@ -57,9 +57,8 @@ impl Gathered {
             self.set(view, room)?;
             return Ok(rows);
         }
-        let mut shape = view.shape().to_vec();
-        shape.remove(axis);
-        shape.insert(0, end);
+        let mut shape = rows_first(view.shape(), axis);
+        shape[0] = end;
         self.turned = axis > 0;
         if let Some(tensor) = &self.tensor {
             if tensor.element() != view.element() {
@@ -109,17 +108,35 @@ impl Gathered {
         if !self.turned {
             return Some(tensor);
         }
-        let mut shape = tensor.shape().to_vec();
-        let rows = shape.remove(0);
-        shape.insert(axis, rows);
-        let mut turned = Tensor::zeros(tensor.element(), &shape).ok()?;
-        let done = with_type!(all, tensor.element(), T => turn_back::<T>(&mut turned, &tensor, axis));
-        done.ok().map(|()| turned)
+        turned_back(&tensor, axis).ok()
     }
 }
 
 fn wrong(message: String) -> Fault {
     Fault::of(ErrorKind::Output, message)
+}
+
+/// The shape of a tensor with the axis of its rows moved to the front.
+pub(super) fn rows_first(shape: &[usize], axis: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    let rows = shape.remove(axis);
+    shape.insert(0, rows);
+    shape
+}
+
+/// Copies a view whose rows lie along `axis` into a tensor that has as many along the first axis.
+pub(super) fn copy_rows_first(tensor: &mut Tensor, view: View<'_>, axis: usize) -> Result<(), Fault> {
+    with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, 0))
+}
+
+/// A tensor whose rows lie along the first axis, with them along another one.
+pub(super) fn turned_back(tensor: &Tensor, axis: usize) -> Result<Tensor, Fault> {
+    let mut shape = tensor.shape().to_vec();
+    let rows = shape.remove(0);
+    shape.insert(axis, rows);
+    let mut turned = Tensor::zeros(tensor.element(), &shape)?;
+    with_type!(all, tensor.element(), T => turn_back::<T>(&mut turned, tensor, axis))?;
+    Ok(turned)
 }
 
 /// Copies a view whose rows lie along `axis` into a tensor whose rows lie along the first axis.
