@@ -35,6 +35,7 @@
 //! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
 //! | [`onnx`] | models in ONNX files, and tests of operators |
 //! | `operators` | the operators of ONNX |
+//! | `optimise` | nodes that become fewer before a model runs |
 #![deny(unsafe_code)]
 
 mod batch;
@@ -42,6 +43,7 @@ mod error;
 mod graph;
 pub mod onnx;
 mod operators;
+mod optimise;
 mod plan;
 mod program;
 mod run;

@@ -8,7 +8,7 @@
 mod elements;
 mod layout;
 mod moves;
-mod rules;
+pub(crate) mod rules;
 mod shapes;
 
 use std::collections::BTreeMap;

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::error::{ErrorKind, Fault};
+use crate::graph::Kernel;
 use crate::operators::movement::advance;
-use crate::operators::multiply::Matrix;
+use crate::operators::multiply::{Matrix, multiply_finish};
 use crate::operators::number::Number;
+use crate::operators::simd::activation::Activation;
+use crate::operators::simd::product::{Bias, Finish};
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, expect_rank, kernel, steps};
 use crate::run::call::{Inputs, Outputs};
@@ -14,21 +17,40 @@ use crate::tensor::{View, count};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
-        "MatMul" => kernel(|inputs, outputs| {
-            let (a, b) = (inputs.get(0)?, inputs.get(1)?);
-            with_type!(numbers, a.element(), T => {
-                let (left, right) = (a.values::<T>()?, b.values::<T>()?);
-                let plan = Batched::new(a.shape(), b.shape())?;
-                plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
-                Ok(())
-            })
-        }),
+        "MatMul" => Ok(product(Activation::None)),
         "MatMulInteger" => kernel(matmul_integer),
         "QLinearMatMul" => kernel(matmul_quantized),
         "Gemm" => gemm(spec),
         "Einsum" => einsum(spec),
         "Det" => kernel(determinant),
         _ => return None,
+    })
+}
+
+/// The product of matrices. For `f32`, a third input with a number for each column is added to all rows, and an activation
+/// is applied.
+pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
+    Box::new(move |inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| {
+        let (a, b) = (inputs.get(0)?, inputs.get(1)?);
+        let plan = Batched::new(a.shape(), b.shape())?;
+        if a.element() == ElementType::F32 {
+            let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
+            let bias = match inputs.optional(2) {
+                None => Bias::None,
+                Some(bias) => Bias::Columns(plan.bias(bias)?),
+            };
+            let finish = Finish { bias, add: None, activation };
+            plan.multiply_f32(left, right, outputs.allocate_unset::<f32>(0, &plan.shape)?, &finish);
+            return Ok(());
+        }
+        if activation != Activation::None || inputs.optional(2).is_some() {
+            return Err(Fault::new(format!("expected elements of type f32, found {}", a.element())));
+        }
+        with_type!(numbers, a.element(), T => {
+            let (left, right) = (a.values::<T>()?, b.values::<T>()?);
+            plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
+            Ok(())
+        })
     })
 }
 
@@ -68,6 +90,34 @@ impl Batched {
         }
         count(&shape)?;
         Ok(Self { shape, stack, a_steps, b_steps, size: (m, k, n) })
+    }
+
+    fn bias<'a>(&self, bias: View<'a>) -> Result<&'a [f32], Fault> {
+        let columns = self.size.2;
+        if bias.len() != columns {
+            return Err(Fault::new(format!("{} numbers cannot be added to {columns} columns", bias.len())));
+        }
+        bias.values()
+    }
+
+    fn multiply_f32(&self, a: &[f32], b: &[f32], c: &mut [f32], finish: &Finish<'_>) {
+        let (m, k, n) = self.size;
+        if m * n == 0 {
+            return;
+        }
+        let rows: usize = self.stack.iter().product();
+        if self.b_steps.iter().all(|step| *step == 0) && rows > 1 {
+            // One matrix on the right: those on the left lie one behind the other, and are one.
+            if a.len() == rows * m * k {
+                multiply_finish(rows * m, k, n, Matrix::rows(a, k), Matrix::rows(b, n), c, finish);
+                return;
+            }
+        }
+        let walk = Walk::new(&self.stack, [self.a_steps.clone(), self.b_steps.clone()]);
+        for (result, [a_at, b_at]) in c.chunks_exact_mut(m * n).zip(walk) {
+            let (left, right) = (Matrix::rows(&a[a_at..], k), Matrix::rows(&b[b_at..], n));
+            multiply_finish(m, k, n, left, right, result, finish);
+        }
     }
 
     pub(crate) fn multiply<T: Number>(&self, a: &[T], b: &[T], c: &mut [T]) {

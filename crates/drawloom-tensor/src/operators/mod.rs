@@ -5,7 +5,7 @@
 //! | [`elementwise`], [`binary`] | each element by itself, or with its partner |
 //! | [`reduce`], [`normalise`] | many elements to one, and values less their mean |
 //! | [`matrix`], [`convolution`], [`convolve`], [`pool`] | products of matrices, and windows |
-//! | [`shape`], [`movement`], [`index`] | elements as they are, elsewhere |
+//! | [`shape`], [`movement`], [`index`], [`lookup`] | elements as they are, elsewhere |
 //! | [`recurrent`] | states that change in time |
 //! | [`resize`], [`sample`], [`signal`], [`detect`] | images, signals, and things in them |
 //! | [`loss`] | losses of classifiers |
@@ -20,6 +20,7 @@ pub(crate) mod convolve;
 pub(crate) mod detect;
 pub(crate) mod elementwise;
 pub(crate) mod index;
+pub(crate) mod lookup;
 pub(crate) mod loss;
 pub(crate) mod matrix;
 pub(crate) mod movement;

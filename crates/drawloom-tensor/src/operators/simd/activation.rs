@@ -6,6 +6,9 @@
 use super::lanes::{LANES, Lanes};
 use super::{Level, by_level};
 
+/// How many elements are copied before a function is applied to them.
+const PART: usize = 2048;
+
 /// A function of each element.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Activation {
@@ -196,6 +199,15 @@ impl Activation {
     /// Applies it to every element.
     pub(crate) fn apply(self, values: &mut [f32]) {
         self.apply_at(Level::best(), values);
+    }
+
+    /// Writes its values for every element.
+    pub(crate) fn map(self, from: &[f32], into: &mut [f32]) {
+        // A part at a time, which stays in the nearest cache.
+        for (into, from) in into.chunks_mut(PART).zip(from.chunks(PART)) {
+            into.copy_from_slice(from);
+            self.apply(into);
+        }
     }
 
     pub(crate) fn apply_at(self, level: Level, values: &mut [f32]) {

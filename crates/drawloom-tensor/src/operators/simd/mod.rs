@@ -64,7 +64,7 @@ macro_rules! by_level {
         /// # Safety
         ///
         /// The obligations are those of the body; the level must be one that the machine has.
-        pub(super) unsafe fn $name(level: $crate::operators::simd::Level, $($argument: $type),*) {
+        unsafe fn $name(level: $crate::operators::simd::Level, $($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx2,fma")]
             unsafe fn avx512($($argument: $type),*) {
