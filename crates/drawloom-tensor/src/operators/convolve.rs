@@ -6,11 +6,11 @@
 use crate::error::Fault;
 use crate::operators::simd::Level;
 use crate::operators::simd::activation::Activation;
-use crate::operators::simd::depthwise::{Plane, depthwise};
+use crate::operators::simd::depthwise::{Plane, Window};
 use crate::operators::simd::dot::multiply_rows;
 use crate::operators::simd::lanes::LANES;
 use crate::operators::simd::product::{
-    BLOCK, Bias, Finish, Left, Runs, TILE, multiply_packed, multiply_runs, packed_size,
+    BUFFER, Bias, Finish, Left, Runs, TILE, multiply_packed, multiply_runs, packed_size,
 };
 use crate::operators::simd::vector::multiply_vectors;
 use crate::operators::window::Windows;
@@ -95,8 +95,8 @@ impl Convolve {
     pub(crate) fn scratch(&self) -> usize {
         match self.route {
             Route::Depthwise => self.plane.scratch(),
-            Route::Whole | Route::Parts => 0,
-            Route::Blocks => TILE * BLOCK,
+            Route::Whole => 0,
+            Route::Parts | Route::Blocks => BUFFER,
         }
     }
 
@@ -151,26 +151,30 @@ impl Convolve {
         // Windows that begin at each element of the kernel, in the first channel.
         let [height, width] = plane.kernel;
         let start = |at: usize| at / width * plane.dilations[0] * plane.input[1] + at % width * plane.dilations[1];
-        let starts: Vec<usize> =
-            if self.route == Route::Parts { (0..height * width).map(start).collect() } else { Vec::new() };
+        let starts: Vec<usize> = match self.route {
+            Route::Parts => (0..height * width).map(start).collect(),
+            Route::Depthwise | Route::Whole | Route::Blocks => Vec::new(),
+        };
+        let windows = if self.route == Route::Depthwise { Some(Window::new(*plane)) } else { None };
         for (number, into) in results.chunks_exact_mut(self.outputs * places).enumerate() {
             let group = number % self.groups;
             let from = &input[number * self.inputs * channel..][..self.inputs * channel];
             let weights = &weights[group * size..][..size];
             let bias = follow.bias.map(|bias| &bias[group * self.outputs..][..self.outputs]);
-            if self.route == Route::Depthwise && follow.add.is_none() {
-                depthwise(level, plane, from, weights, (bias.map_or(0.0, |bias| bias[0]), activation), into, scratch);
+            let add = follow.add.map(|add| &add[number * self.outputs * places..][..self.outputs * places]);
+            if let Some(windows) = &windows {
+                let bias = bias.map_or(0.0, |bias| bias[0]);
+                let Some(add) = add else {
+                    windows.run(level, (from, weights), (bias, activation), into, scratch);
+                    continue;
+                };
+                windows.run(level, (from, weights), (bias, Activation::None), into, scratch);
+                into.iter_mut().zip(add).for_each(|(sum, add)| *sum += add);
+                activation.apply(into);
                 continue;
             }
-            let add = follow.add.map(|add| &add[number * self.outputs * places..][..self.outputs * places]);
             let finish = Finish { bias: bias.map_or(Bias::None, Bias::Rows), add, activation };
             match self.route {
-                Route::Depthwise => {
-                    let bias = bias.map_or(0.0, |bias| bias[0]);
-                    depthwise(level, plane, from, weights, (bias, Activation::None), into, scratch);
-                    into.iter_mut().zip(add.unwrap_or_default()).for_each(|(sum, add)| *sum += add);
-                    activation.apply(into);
-                }
                 Route::Parts => {
                     let (left, step) = if self.packed {
                         (Left::packed(weights, depth), self.inputs * LANES)
@@ -178,9 +182,9 @@ impl Convolve {
                         (Left::strided(weights, depth, window), 1)
                     };
                     let right = Runs { values: from, row: channel, starts: &starts, length: self.inputs, left: step };
-                    multiply_runs(level, (self.outputs, places), left, right, into, &finish);
+                    multiply_runs(level, (self.outputs, places), left, right, scratch, into, &finish);
                 }
-                Route::Whole | Route::Blocks => {
+                Route::Depthwise | Route::Whole | Route::Blocks => {
                     let left =
                         if self.packed { Left::packed(weights, depth) } else { Left::strided(weights, depth, 1) };
                     let channels = self.packed.then_some(self.inputs);

@@ -8,10 +8,10 @@ use crate::operators::movement::advance;
 use crate::operators::multiply::{Matrix, multiply_finish};
 use crate::operators::number::Number;
 use crate::operators::simd::activation::Activation;
-use crate::operators::simd::product::{Bias, Finish};
+use crate::operators::simd::product::{BUFFER, Bias, Finish};
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, expect_rank, kernel, steps};
-use crate::run::call::{Inputs, Outputs};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{View, count};
 
@@ -29,8 +29,20 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
 
 /// The product of matrices. For `f32`, a third input with a number for each column is added to all rows, and an activation
 /// is applied.
+struct Product {
+    activation: Activation,
+}
+
 pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
-    Box::new(move |inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| {
+    Box::new(Product { activation })
+}
+
+impl Kernel for Product {
+    fn scratch(&self, _shapes: &[Option<&[usize]>]) -> usize {
+        BUFFER * size_of::<f32>()
+    }
+
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let (a, b) = (inputs.get(0)?, inputs.get(1)?);
         let plan = Batched::new(a.shape(), b.shape())?;
         if a.element() == ElementType::F32 {
@@ -39,11 +51,12 @@ pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
                 None => Bias::None,
                 Some(bias) => Bias::Columns(plan.bias(bias)?),
             };
-            let finish = Finish { bias, add: None, activation };
-            plan.multiply_f32(left, right, outputs.allocate_unset::<f32>(0, &plan.shape)?, &finish);
+            let finish = Finish { bias, add: None, activation: self.activation };
+            let results = outputs.allocate_unset::<f32>(0, &plan.shape)?;
+            plan.multiply_f32(left, right, scratch.of::<f32>(BUFFER)?, results, &finish);
             return Ok(());
         }
-        if activation != Activation::None || inputs.optional(2).is_some() {
+        if self.activation != Activation::None || inputs.optional(2).is_some() {
             return Err(Fault::new(format!("expected elements of type f32, found {}", a.element())));
         }
         with_type!(numbers, a.element(), T => {
@@ -51,7 +64,7 @@ pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
             plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
             Ok(())
         })
-    })
+    }
 }
 
 /// A product of two stacks of matrices, which are broadcast to each other.
@@ -100,7 +113,7 @@ impl Batched {
         bias.values()
     }
 
-    fn multiply_f32(&self, a: &[f32], b: &[f32], c: &mut [f32], finish: &Finish<'_>) {
+    fn multiply_f32(&self, a: &[f32], b: &[f32], buffer: &mut [f32], c: &mut [f32], finish: &Finish<'_>) {
         let (m, k, n) = self.size;
         if m * n == 0 {
             return;
@@ -109,14 +122,14 @@ impl Batched {
         if self.b_steps.iter().all(|step| *step == 0) && rows > 1 {
             // One matrix on the right: those on the left lie one behind the other, and are one.
             if a.len() == rows * m * k {
-                multiply_finish(rows * m, k, n, Matrix::rows(a, k), Matrix::rows(b, n), c, finish);
+                multiply_finish((rows * m, k, n), Matrix::rows(a, k), Matrix::rows(b, n), buffer, c, finish);
                 return;
             }
         }
         let walk = Walk::new(&self.stack, [self.a_steps.clone(), self.b_steps.clone()]);
         for (result, [a_at, b_at]) in c.chunks_exact_mut(m * n).zip(walk) {
             let (left, right) = (Matrix::rows(&a[a_at..], k), Matrix::rows(&b[b_at..], n));
-            multiply_finish(m, k, n, left, right, result, finish);
+            multiply_finish((m, k, n), left, right, buffer, result, finish);
         }
     }
 

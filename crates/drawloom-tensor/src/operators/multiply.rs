@@ -37,16 +37,15 @@ impl<'a, T: Copy> Matrix<'a, T> {
 
 /// `c = a · b`, with `c` of `m` rows and `n` columns, row after row.
 pub(crate) fn multiply_f32(m: usize, k: usize, n: usize, a: Matrix<'_, f32>, b: Matrix<'_, f32>, c: &mut [f32]) {
-    multiply_finish(m, k, n, a, b, c, &Finish::NOTHING);
+    multiply_finish((m, k, n), a, b, &mut [], c, &Finish::NOTHING);
 }
 
-/// The same, with what follows the sums. Which way it is computed depends on how the matrices lie, and not on their size.
+/// The same, with what follows the sums, and a buffer that makes it faster, or none. Which way it is computed depends on how the matrices lie, and not on their size.
 pub(crate) fn multiply_finish(
-    m: usize,
-    k: usize,
-    n: usize,
+    (m, k, n): (usize, usize, usize),
     a: Matrix<'_, f32>,
     b: Matrix<'_, f32>,
+    buffer: &mut [f32],
     c: &mut [f32],
     finish: &Finish<'_>,
 ) {
@@ -54,7 +53,7 @@ pub(crate) fn multiply_finish(
     let (level, c) = (Level::best(), &mut c[..m * n]);
     if b.column == 1 && !b.turned {
         let right = Runs { values: b.values, row: b.row, starts: &[0], length: k, left: 0 };
-        multiply_runs(level, (m, n), Left::strided(a.values, a.row, a.column), right, c, finish);
+        multiply_runs(level, (m, n), Left::strided(a.values, a.row, a.column), right, buffer, c, finish);
     } else if a.column == 1 && a.row == k {
         multiply_rows(level, (m, k, n), &a.values[..m * k], &b.values[..n * k], c, finish);
     } else {

@@ -135,25 +135,24 @@ pub(super) unsafe fn line<S: Lanes>(x: S::V, (slope, shift, low, high, gate): (f
     }
 }
 
-/// # Safety
-///
-/// `into` must be good for `count` elements, and the machine must have the instructions of the kind.
-#[inline(always)]
-unsafe fn over<S: Lanes>(into: *mut f32, count: usize, apply: impl Fn(S::V) -> S::V) {
-    let mut at = 0;
-    while at < count {
-        let left = (count - at).min(LANES);
-        // SAFETY: `at + left <= count`.
-        unsafe {
-            let place = into.add(at);
+/// A loop over all elements. It is no function, as one that is handed a closure would not always become part of its caller,
+/// and then not use its instructions.
+macro_rules! over {
+    ($S:ident, $into:expr, $count:expr, $x:ident => $body:expr) => {{
+        let mut at = 0;
+        while at < $count {
+            let left = ($count - at).min(LANES);
+            let place = $into.add(at);
+            let $x = if left == LANES { $S::load(place) } else { $S::load_part(place, left) };
+            let result = $body;
             if left == LANES {
-                S::store(place, apply(S::load(place)));
+                $S::store(place, result)
             } else {
-                S::store_part(place, apply(S::load_part(place, left)), left);
+                $S::store_part(place, result, left)
             }
+            at += left;
         }
-        at += left;
-    }
+    }};
 }
 
 /// # Safety
@@ -161,31 +160,31 @@ unsafe fn over<S: Lanes>(into: *mut f32, count: usize, apply: impl Fn(S::V) -> S
 /// `into` must be good for `count` elements, and the machine must have the instructions of the kind.
 #[inline(always)]
 pub(super) unsafe fn apply_body<S: Lanes>(activation: Activation, into: *mut f32, count: usize) {
-    // SAFETY: the caller says so, in every case.
+    // SAFETY: every place is one of the `count` elements, of which as many are loaded and stored as are left.
     unsafe {
         match activation {
             Activation::None => {}
             Activation::Line { slope, shift, low, high, gate } => {
-                over::<S>(into, count, |x| line::<S>(x, (slope, shift, low, high, gate)));
+                over!(S, into, count, x => line::<S>(x, (slope, shift, low, high, gate)));
             }
             Activation::Leaky(part) => {
                 // The larger one if the part is below one, and else the smaller one; both keep what is not a number.
                 if part <= 1.0 {
-                    over::<S>(into, count, |x| S::max(S::mul(x, S::splat(part)), x));
+                    over!(S, into, count, x => S::max(S::mul(x, S::splat(part)), x));
                 } else {
-                    over::<S>(into, count, |x| S::min(S::mul(x, S::splat(part)), x));
+                    over!(S, into, count, x => S::min(S::mul(x, S::splat(part)), x));
                 }
             }
-            Activation::Sigmoid => over::<S>(into, count, |x| sigmoid::<S>(x)),
-            Activation::Silu => over::<S>(into, count, |x| S::mul(x, sigmoid::<S>(x))),
-            Activation::Tanh => over::<S>(into, count, |x| tanh::<S>(x)),
-            Activation::GeluTanh => over::<S>(into, count, |x| {
+            Activation::Sigmoid => over!(S, into, count, x => sigmoid::<S>(x)),
+            Activation::Silu => over!(S, into, count, x => S::mul(x, sigmoid::<S>(x))),
+            Activation::Tanh => over!(S, into, count, x => tanh::<S>(x)),
+            Activation::GeluTanh => over!(S, into, count, x => {
                 let cubic = S::fma(S::mul(x, x), S::splat(0.044_715), S::splat(1.0));
                 let inner = S::mul(S::mul(x, S::splat(0.797_884_6)), cubic);
                 let half = S::mul(x, S::splat(0.5));
                 S::fma(half, tanh::<S>(inner), half)
             }),
-            Activation::Exp => over::<S>(into, count, |x| exp::<S>(x)),
+            Activation::Exp => over!(S, into, count, x => exp::<S>(x)),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::activation::{Activation, apply_body, line};
 use super::lanes::{LANES, Lanes};
-use super::{Level, by_level};
+use super::{Level, by_level, wide};
 
 /// A window over a channel, for both axes.
 #[derive(Clone, Copy, Debug)]
@@ -32,42 +32,75 @@ impl Plane {
         self.output[1].next_multiple_of(LANES) + (self.kernel[1] - 1) * self.dilations[1] / self.strides[1]
     }
 
-    /// How many elements of scratch memory are needed.
+    /// How many elements of scratch memory are needed: for the copy, and for one line of it.
     pub(crate) fn scratch(&self) -> usize {
+        self.size().saturating_add(self.line())
+    }
+
+    fn size(&self) -> usize {
         self.lines().saturating_mul(self.strides[1]).saturating_mul(self.pitch())
     }
 
-    fn copy(&self, from: &[f32], into: &mut [f32]) {
+    /// How many elements a line has with its pads, up to whole registers.
+    fn line(&self) -> usize {
+        self.strides[1].saturating_mul(self.pitch().next_multiple_of(LANES))
+    }
+
+    /// Where the elements of the window begin in the copy.
+    fn taps(&self) -> Vec<usize> {
+        let (stride, pitch) = (self.strides[1], self.pitch());
+        let tap = |y: usize, x: usize| {
+            let shift = x * self.dilations[1];
+            y * self.dilations[0] * pitch * stride + shift % stride * pitch + shift / stride
+        };
+        (0..self.kernel[0]).flat_map(|y| (0..self.kernel[1]).map(move |x| tap(y, x))).collect()
+    }
+
+    /// Copies the channel, with its pads. The line is for one line of it, pads included.
+    fn copy(&self, from: &[f32], into: &mut [f32], padded: &mut [f32]) {
         let ([height, width], [stride, before]) = (self.input, [self.strides[1], self.before[1]]);
+        let inside = width.min(padded.len().saturating_sub(before));
+        padded.fill(0.0);
         for (number, line) in into.chunks_exact_mut(self.pitch() * stride).enumerate() {
             let Some(source) = number.checked_sub(self.before[0]).filter(|source| *source < height) else {
                 line.fill(0.0);
                 continue;
             };
             let source = &from[source * width..][..width];
-            for (phase, line) in line.chunks_exact_mut(self.pitch()).enumerate() {
-                // Element `i` of the line is element `i * stride + phase - before` of the source.
-                let first = before.saturating_sub(phase).div_ceil(stride).min(line.len());
-                let end = (width + before).saturating_sub(phase).div_ceil(stride).clamp(first, line.len());
+            if stride == 1 {
+                let end = (before + width).min(line.len());
+                let first = before.min(end);
                 line[..first].fill(0.0);
+                line[first..end].copy_from_slice(&source[..end - first]);
                 line[end..].fill(0.0);
-                if first == end {
-                    continue;
+                continue;
+            }
+            // Element `i` of a phase is element `i * stride + phase` of the line.
+            padded[before..before + inside].copy_from_slice(&source[..inside]);
+            if let ([evens, odds], true) = (two(line, self.pitch()), stride == 2) {
+                for ((even, odd), pair) in evens.iter_mut().zip(odds).zip(padded.as_chunks::<2>().0) {
+                    [*even, *odd] = *pair;
                 }
-                let source = &source[first * stride + phase - before..];
-                if stride == 1 {
-                    line[first..end].copy_from_slice(&source[..end - first]);
-                } else {
-                    let sources = source.iter().step_by(stride);
-                    line[first..end].iter_mut().zip(sources).for_each(|(value, source)| *value = *source);
-                }
+                continue;
+            }
+            for (phase, line) in line.chunks_exact_mut(self.pitch()).enumerate() {
+                line.iter_mut()
+                    .zip(padded[phase..].iter().step_by(stride))
+                    .for_each(|(value, source)| *value = *source);
             }
         }
     }
 }
 
+/// The first two parts of a line.
+fn two(line: &mut [f32], length: usize) -> [&mut [f32]; 2] {
+    let (first, second) = line.split_at_mut(length.min(line.len()));
+    [first, second]
+}
+
 struct Job<'a> {
     plane: &'a Plane,
+    taps: &'a [usize],
     from: *const f32,
     weights: *const f32,
     into: *mut f32,
@@ -82,26 +115,20 @@ struct Job<'a> {
 #[inline(always)]
 unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: usize, column: usize, tail: usize) {
     let plane = job.plane;
-    let (pitch, stride) = (plane.pitch(), plane.strides[1]);
-    let line_step = pitch * stride;
+    let line_step = plane.pitch() * plane.strides[1];
     // SAFETY: the last line that is read is that of the last row under the last line of the window, and a line has room
     // for whole registers behind each element of the window.
     unsafe {
         let mut sums = [[S::splat(0.0); NV]; R];
-        let mut weight = job.weights;
-        for y in 0..plane.kernel[0] {
-            let from = job.from.add((row * plane.strides[0] + y * plane.dilations[0]) * line_step + column);
-            for x in 0..plane.kernel[1] {
-                let shift = x * plane.dilations[1];
-                let from = from.add(shift % stride * pitch + shift / stride);
-                let factor = S::splat(*weight);
-                for (r, sums) in sums.iter_mut().enumerate() {
-                    for (v, sum) in sums.iter_mut().enumerate() {
-                        let value = S::load(from.add(r * plane.strides[0] * line_step + v * LANES));
-                        *sum = S::fma(value, factor, *sum);
-                    }
+        let from = job.from.add(row * plane.strides[0] * line_step + column);
+        let row_step = plane.strides[0] * line_step;
+        for (number, tap) in job.taps.iter().enumerate() {
+            let from = from.add(*tap);
+            let factor = S::splat(*job.weights.add(number));
+            for (r, sums) in sums.iter_mut().enumerate() {
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    *sum = S::fma(S::load(from.add(r * row_step + v * LANES)), factor, *sum);
                 }
-                weight = weight.add(1);
             }
         }
         let bias = S::splat(job.bias);
@@ -166,29 +193,49 @@ by_level!(
     plane_results = plane_body(job: &Job<'_>)
 );
 
-/// The results of a window over a channel, with something added and an activation.
-pub(crate) fn depthwise(
-    level: Level,
-    plane: &Plane,
-    from: &[f32],
-    weights: &[f32],
-    (bias, activation): (f32, Activation),
-    into: &mut [f32],
-    scratch: &mut [f32],
-) {
-    assert!(
-        from.len() == plane.input[0] * plane.input[1]
-            && weights.len() == plane.kernel[0] * plane.kernel[1]
-            && into.len() == plane.output[0] * plane.output[1]
-            && scratch.len() == plane.scratch(),
-        "invariant: everything has the sizes of the plane"
-    );
-    if into.is_empty() {
-        return;
+/// A plane, with where the elements of its window begin.
+pub(crate) struct Window {
+    plane: Plane,
+    taps: Vec<usize>,
+}
+
+impl Window {
+    pub(crate) fn new(plane: Plane) -> Self {
+        Self { taps: plane.taps(), plane }
     }
-    plane.copy(from, scratch);
-    let job =
-        Job { plane, from: scratch.as_ptr(), weights: weights.as_ptr(), into: into.as_mut_ptr(), bias, activation };
-    // SAFETY: the assertion above shows the sizes, and `into` is borrowed alone.
-    unsafe { plane_results(level, &job) };
+
+    /// The results of the window over a channel, with something added and an activation.
+    pub(crate) fn run(
+        &self,
+        level: Level,
+        (from, weights): (&[f32], &[f32]),
+        (bias, activation): (f32, Activation),
+        into: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        let plane = &self.plane;
+        assert!(
+            from.len() == plane.input[0] * plane.input[1]
+                && weights.len() == plane.kernel[0] * plane.kernel[1]
+                && into.len() == plane.output[0] * plane.output[1]
+                && scratch.len() == plane.scratch(),
+            "invariant: everything has the sizes of the plane"
+        );
+        if into.is_empty() {
+            return;
+        }
+        let (copy, line) = scratch.split_at_mut(plane.size());
+        wide(|| plane.copy(from, copy, line));
+        let job = Job {
+            plane,
+            taps: &self.taps,
+            from: copy.as_ptr(),
+            weights: weights.as_ptr(),
+            into: into.as_mut_ptr(),
+            bias,
+            activation,
+        };
+        // SAFETY: the assertion above shows the sizes, the taps are those of the plane, and `into` is borrowed alone.
+        unsafe { plane_results(level, &job) };
+    }
 }

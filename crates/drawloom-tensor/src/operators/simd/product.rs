@@ -13,7 +13,7 @@ use super::{Level, by_level};
 pub(crate) const TILE: usize = 3 * LANES;
 
 /// How many steps of `k` are done before the next rows have their turn: so much of the right matrix fits the nearest cache.
-pub(crate) const BLOCK: usize = 192;
+const BLOCK: usize = 192;
 
 /// The left matrix.
 #[derive(Clone, Copy)]
@@ -296,12 +296,26 @@ pub(crate) struct Runs<'a> {
     pub(crate) left: usize,
 }
 
-/// `c = finish(a · b)`, with `c` of `m` rows and `n` columns, row after row. The rows of `b` are those of all runs.
+/// How many elements a buffer for a block of the right matrix has: some more than it, for it to begin at a line of the cache.
+pub(crate) const BUFFER: usize = TILE * BLOCK + LANES;
+
+/// Products of more rows than this are worth a copy of each block of the right matrix.
+const WORTH_A_COPY: usize = 32;
+
+/// The part of a buffer that begins at a line of the cache.
+fn aligned(buffer: &mut [f32]) -> &mut [f32] {
+    let skip = buffer.as_ptr().align_offset(LANES * size_of::<f32>()).min(LANES);
+    &mut buffer[skip..][..TILE * BLOCK]
+}
+
+/// `c = finish(a · b)`, with `c` of `m` rows and `n` columns, row after row. The rows of `b` are those of all runs. With a
+/// buffer of [`BUFFER`] elements, blocks of `b` are copied where that is faster.
 pub(crate) fn multiply_runs(
     level: Level,
     (m, n): (usize, usize),
     a: Left<'_>,
     b: Runs<'_>,
+    buffer: &mut [f32],
     c: &mut [f32],
     finish: &Finish<'_>,
 ) {
@@ -316,20 +330,33 @@ pub(crate) fn multiply_runs(
     if m == 0 || n == 0 {
         return;
     }
+    let mut buffer = if m > WORTH_A_COPY && buffer.len() >= BUFFER { Some(aligned(buffer)) } else { None };
     let steps = b.length.div_ceil(BLOCK).max(1);
     for column in (0..n).step_by(TILE) {
         for (run, start) in b.starts.iter().enumerate() {
             for step in 0..steps {
                 let done = step * BLOCK;
+                let k = (b.length - done).min(BLOCK);
+                let from = start + done * b.row + column;
+                let (block, row) = match &mut buffer {
+                    Some(buffer) => {
+                        let columns = (n - column).min(TILE);
+                        for (number, into) in buffer.chunks_exact_mut(TILE).take(k).enumerate() {
+                            into[..columns].copy_from_slice(&b.values[from + number * b.row..][..columns]);
+                        }
+                        (buffer.as_ptr(), TILE)
+                    }
+                    None => (b.values.as_ptr().wrapping_add(from), b.row),
+                };
                 let job = Panel {
                     m,
-                    k: (b.length - done).min(BLOCK),
+                    k,
                     a: a.values.as_ptr().wrapping_add(run * b.left + done * a.column),
                     a_row: a.row,
                     a_column: a.column,
                     a_panel: a.panel,
-                    b: b.values.as_ptr().wrapping_add(start + done * b.row + column),
-                    b_row: b.row,
+                    b: block,
+                    b_row: row,
                     first: run == 0 && step == 0,
                     last: run + 1 == b.starts.len() && step + 1 == steps,
                     ..panel_at(c, n, column, finish)
@@ -342,7 +369,7 @@ pub(crate) fn multiply_runs(
     }
 }
 
-/// The same with a right matrix that is written, a block at a time, into a buffer of [`TILE`] times [`BLOCK`] elements:
+/// The same with a right matrix that is written, a block at a time, into a buffer of [`BUFFER`] elements:
 /// `pack` is given the first row and column, and how many columns, and writes rows that are [`TILE`] apart.
 pub(crate) fn multiply_packed(
     level: Level,
@@ -354,12 +381,13 @@ pub(crate) fn multiply_packed(
     finish: &Finish<'_>,
 ) {
     assert!(
-        a.holds(m, k, 0) && buffer.len() == TILE * BLOCK && c.len() == m * n && finish.fits(m, n),
+        a.holds(m, k, 0) && buffer.len() >= BUFFER && c.len() == m * n && finish.fits(m, n),
         "invariant: the matrices lie in their slices"
     );
     if m == 0 || n == 0 {
         return;
     }
+    let buffer = aligned(buffer);
     let steps = k.div_ceil(BLOCK).max(1);
     for column in (0..n).step_by(TILE) {
         for step in 0..steps {
