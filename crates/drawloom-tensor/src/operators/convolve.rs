@@ -6,7 +6,7 @@
 use crate::error::Fault;
 use crate::operators::simd::Level;
 use crate::operators::simd::activation::Activation;
-use crate::operators::simd::depthwise::{Plane, Window};
+use crate::operators::simd::depthwise::{Plane, Window, every_second};
 use crate::operators::simd::dot::multiply_rows;
 use crate::operators::simd::lanes::LANES;
 use crate::operators::simd::product::{
@@ -156,6 +156,10 @@ impl Convolve {
             Route::Depthwise | Route::Whole | Route::Blocks => Vec::new(),
         };
         let windows = if self.route == Route::Depthwise { Some(Window::new(*plane)) } else { None };
+        if windows.is_some() {
+            // The pads, which all channels share.
+            scratch.fill(0.0);
+        }
         for (number, into) in results.chunks_exact_mut(self.outputs * places).enumerate() {
             let group = number % self.groups;
             let from = &input[number * self.inputs * channel..][..self.inputs * channel];
@@ -189,7 +193,7 @@ impl Convolve {
                         if self.packed { Left::packed(weights, depth) } else { Left::strided(weights, depth, 1) };
                     let channels = self.packed.then_some(self.inputs);
                     let pack = |row: usize, column: usize, columns: usize, block: &mut [f32]| {
-                        write_block(plane, channels, from, (row, column, columns), block);
+                        write_block(level, plane, channels, from, (row, column, columns), block);
                     };
                     multiply_packed(level, (self.outputs, depth, places), left, scratch, pack, into, &finish);
                 }
@@ -228,6 +232,7 @@ pub(crate) fn pack(weights: &[f32], groups: usize, outputs: usize, inputs: usize
 /// channel, and a column for each window. If a number of channels is given, they follow each other in the rows, and not the
 /// elements of the kernel.
 fn write_block(
+    level: Level,
     plane: &Plane,
     channels: Option<usize>,
     input: &[f32],
@@ -265,6 +270,8 @@ fn write_block(
             let part = &mut part[inside - at_x..outside - at_x];
             if stride == 1 {
                 part.copy_from_slice(&source[..part.len()]);
+            } else if stride == 2 {
+                every_second(level, source, part);
             } else {
                 part.iter_mut().zip(source.iter().step_by(stride)).for_each(|(value, source)| *value = *source);
             }

@@ -90,6 +90,17 @@ pub(crate) fn gather_walk(
     shape: &[usize],
     from: Vec<isize>,
 ) -> Result<(), Fault> {
+    gather_from(input, outputs, shape, from, 0)
+}
+
+/// The same for a walk that begins elsewhere.
+pub(crate) fn gather_from(
+    input: View<'_>,
+    outputs: &mut Outputs<'_>,
+    shape: &[usize],
+    from: Vec<isize>,
+    first: isize,
+) -> Result<(), Fault> {
     // Axes that are walked as one become one; two last axes are walked in tiles, as one of them may jump far.
     let (merged, [from]) = merged(shape, [from]);
     with_type!(all, input.element(), T => {
@@ -98,7 +109,7 @@ pub(crate) fn gather_walk(
         match (&merged[..], &from[..]) {
             (&[ref outer @ .., rows, columns], &[ref head @ .., row, column]) if row >= 0 && column >= 0 => {
                 let (row, column) = (row as usize, column as usize);
-                let walk = Walk::new(outer, [head.to_vec()]);
+                let walk = Walk::from(outer, [head.to_vec()], [first]);
                 for (plane, [offset]) in results.chunks_exact_mut((rows * columns).max(1)).zip(walk) {
                     if column == 1 {
                         for (number, line) in plane.chunks_exact_mut(columns).enumerate() {
@@ -110,7 +121,7 @@ pub(crate) fn gather_walk(
                 }
             }
             _ => {
-                for (result, [offset]) in results.iter_mut().zip(Walk::new(&merged, [from])) {
+                for (result, [offset]) in results.iter_mut().zip(Walk::from(&merged, [from], [first])) {
                     *result = values[offset];
                 }
             }

@@ -27,8 +27,11 @@ use draft::Draft;
 pub(crate) fn optimise(graph: Graph, inputs: &[Port]) -> Result<Graph, Error> {
     let mut draft = Draft::new(graph);
     fold::constants(&mut draft)?;
-    draft.infer(inputs);
-    fold::idle(&mut draft);
+    // Once more, as more shapes are known without the nodes that do nothing.
+    for _ in 0..2 {
+        draft.infer(inputs);
+        fold::idle(&mut draft);
+    }
     function::functions(&mut draft);
     one_hot::tables(&mut draft)?;
     join::convolutions(&mut draft)?;

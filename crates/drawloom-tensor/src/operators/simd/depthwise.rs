@@ -1,12 +1,12 @@
 //! One window over one channel.
 //!
-//! The channel is copied into scratch memory with its pads, and for a stride with the elements that one element of the
+//! The channel is copied into scratch memory between pads of zeros, and for a stride with the elements that one element of the
 //! window meets next to each other. Then there are no edges and no strides left, and every line of results is a sum of
 //! lines.
 
 use super::activation::{Activation, apply_body, line};
 use super::lanes::{LANES, Lanes};
-use super::{Level, by_level, wide};
+use super::{Level, by_level};
 
 /// A window over a channel, for both axes.
 #[derive(Clone, Copy, Debug)]
@@ -32,18 +32,9 @@ impl Plane {
         self.output[1].next_multiple_of(LANES) + (self.kernel[1] - 1) * self.dilations[1] / self.strides[1]
     }
 
-    /// How many elements of scratch memory are needed: for the copy, and for one line of it.
+    /// How many elements of scratch memory are needed.
     pub(crate) fn scratch(&self) -> usize {
-        self.size().saturating_add(self.line())
-    }
-
-    fn size(&self) -> usize {
         self.lines().saturating_mul(self.strides[1]).saturating_mul(self.pitch())
-    }
-
-    /// How many elements a line has with its pads, up to whole registers.
-    fn line(&self) -> usize {
-        self.strides[1].saturating_mul(self.pitch().next_multiple_of(LANES))
     }
 
     /// Where the elements of the window begin in the copy.
@@ -55,53 +46,93 @@ impl Plane {
         };
         (0..self.kernel[0]).flat_map(|y| (0..self.kernel[1]).map(move |x| tap(y, x))).collect()
     }
+}
 
-    /// Copies the channel, with its pads. The line is for one line of it, pads included.
-    fn copy(&self, from: &[f32], into: &mut [f32], padded: &mut [f32]) {
-        let ([height, width], [stride, before]) = (self.input, [self.strides[1], self.before[1]]);
-        let inside = width.min(padded.len().saturating_sub(before));
-        padded.fill(0.0);
-        for (number, line) in into.chunks_exact_mut(self.pitch() * stride).enumerate() {
-            let Some(source) = number.checked_sub(self.before[0]).filter(|source| *source < height) else {
-                line.fill(0.0);
-                continue;
-            };
-            let source = &from[source * width..][..width];
-            if stride == 1 {
-                let end = (before + width).min(line.len());
-                let first = before.min(end);
-                line[..first].fill(0.0);
-                line[first..end].copy_from_slice(&source[..end - first]);
-                line[end..].fill(0.0);
-                continue;
-            }
-            // Element `i` of a phase is element `i * stride + phase` of the line.
-            padded[before..before + inside].copy_from_slice(&source[..inside]);
-            if let ([evens, odds], true) = (two(line, self.pitch()), stride == 2) {
-                for ((even, odd), pair) in evens.iter_mut().zip(odds).zip(padded.as_chunks::<2>().0) {
-                    [*even, *odd] = *pair;
+/// Copies a channel into scratch memory that has zeros where the pads are.
+///
+/// # Safety
+///
+/// `from` must be good for the channel, `into` for the scratch memory of the plane, and the machine must have the
+/// instructions of the kind.
+#[inline(always)]
+unsafe fn copy<S: Lanes>(plane: &Plane, from: *const f32, into: *mut f32) {
+    let ([height, width], [stride, before], pitch) = (plane.input, [plane.strides[1], plane.before[1]], plane.pitch());
+    let lines = plane.lines().saturating_sub(plane.before[0]).min(height);
+    for line in 0..lines {
+        // SAFETY: lines of the channel, and lines of the copy behind the pads above; `count` elements of each phase lie in
+        // the source, and behind `begin` in the phase.
+        unsafe {
+            let source = from.add(line * width);
+            let line = into.add((line + plane.before[0]) * pitch * stride);
+            match stride {
+                1 => copy_line::<S>(source, line.wrapping_add(before), width.min(pitch.saturating_sub(before))),
+                2 => {
+                    // Elements with even numbers go to the phase of the first one, the others to the other phase.
+                    let phases = [(before % 2, before / 2), ((before + 1) % 2, before.div_ceil(2))];
+                    let counts = [width.div_ceil(2), width / 2];
+                    let [even, odd] = phases.map(|(phase, begin)| line.wrapping_add(phase * pitch + begin));
+                    let room = phases.map(|(_, begin)| pitch.saturating_sub(begin));
+                    unzip_line::<S>((source, width), (even, counts[0].min(room[0])), (odd, counts[1].min(room[1])));
                 }
-                continue;
-            }
-            for (phase, line) in line.chunks_exact_mut(self.pitch()).enumerate() {
-                line.iter_mut()
-                    .zip(padded[phase..].iter().step_by(stride))
-                    .for_each(|(value, source)| *value = *source);
+                _ => {
+                    for place in 0..width {
+                        let (phase, at) = ((before + place) % stride, (before + place) / stride);
+                        if at < pitch {
+                            *line.add(phase * pitch + at) = *source.add(place);
+                        }
+                    }
+                }
             }
         }
     }
 }
 
-/// The first two parts of a line.
-fn two(line: &mut [f32], length: usize) -> [&mut [f32]; 2] {
-    let (first, second) = line.split_at_mut(length.min(line.len()));
-    [first, second]
+/// # Safety
+///
+/// Both must be good for `count` elements, and the machine must have the instructions of the kind.
+#[inline(always)]
+unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
+    let mut at = 0;
+    while at < count {
+        let left = (count - at).min(LANES);
+        // SAFETY: `at + left <= count`.
+        unsafe { S::store_part(into.add(at), S::load_part(from.add(at), left), left) };
+        at += left;
+    }
+}
+
+/// # Safety
+///
+/// All must be good for their numbers of elements, and the machine must have the instructions of the kind.
+#[inline(always)]
+unsafe fn unzip_line<S: Lanes>(
+    (from, width): (*const f32, usize),
+    (even, evens): (*mut f32, usize),
+    (odd, odds): (*mut f32, usize),
+) {
+    let mut at = 0;
+    while 2 * at < width {
+        let left = width - 2 * at;
+        let part = |all: usize| all.saturating_sub(at).min(LANES);
+        // SAFETY: as many elements are read and written as there are, of those that are left.
+        unsafe {
+            let place = from.add(2 * at);
+            let first = S::load_part(place, left.min(LANES));
+            let second = S::load_part(place.wrapping_add(LANES), left.saturating_sub(LANES).min(LANES));
+            let (first, second) = S::unzip(first, second);
+            S::store_part(even.wrapping_add(at), first, part(evens));
+            S::store_part(odd.wrapping_add(at), second, part(odds));
+        }
+        at += LANES;
+    }
 }
 
 struct Job<'a> {
     plane: &'a Plane,
     taps: &'a [usize],
-    from: *const f32,
+    /// The channel, and the scratch memory with its copy.
+    channel: *const f32,
+    copy: *mut f32,
     weights: *const f32,
     into: *mut f32,
     bias: f32,
@@ -120,7 +151,7 @@ unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: us
     // for whole registers behind each element of the window.
     unsafe {
         let mut sums = [[S::splat(0.0); NV]; R];
-        let from = job.from.add(row * plane.strides[0] * line_step + column);
+        let from = job.copy.add(row * plane.strides[0] * line_step + column);
         let row_step = plane.strides[0] * line_step;
         for (number, tap) in job.taps.iter().enumerate() {
             let from = from.add(*tap);
@@ -174,9 +205,15 @@ unsafe fn plane_body<S: Lanes>(job: &Job<'_>) {
     let mut row = 0;
     // SAFETY: a tile begins only where all of its rows are there.
     unsafe {
-        while row + 4 <= height {
-            rows::<S, 4>(job, row);
-            row += 4;
+        copy::<S>(job.plane, job.channel, job.copy);
+        // Seven, as the heights of images in networks are often a multiple of it.
+        while S::LARGE_TILES && row + 7 <= height {
+            rows::<S, 7>(job, row);
+            row += 7;
+        }
+        while row + 3 <= height {
+            rows::<S, 3>(job, row);
+            row += 3;
         }
         while row < height {
             rows::<S, 1>(job, row);
@@ -204,7 +241,8 @@ impl Window {
         Self { taps: plane.taps(), plane }
     }
 
-    /// The results of the window over a channel, with something added and an activation.
+    /// The results of the window over a channel, with something added and an activation. The scratch memory must be all
+    /// zero before the first channel, and is left as it is for the next one.
     pub(crate) fn run(
         &self,
         level: Level,
@@ -224,12 +262,11 @@ impl Window {
         if into.is_empty() {
             return;
         }
-        let (copy, line) = scratch.split_at_mut(plane.size());
-        wide(|| plane.copy(from, copy, line));
         let job = Job {
             plane,
             taps: &self.taps,
-            from: copy.as_ptr(),
+            channel: from.as_ptr(),
+            copy: scratch.as_mut_ptr(),
             weights: weights.as_ptr(),
             into: into.as_mut_ptr(),
             bias,
@@ -238,4 +275,27 @@ impl Window {
         // SAFETY: the assertion above shows the sizes, the taps are those of the plane, and `into` is borrowed alone.
         unsafe { plane_results(level, &job) };
     }
+}
+
+/// # Safety
+///
+/// `from` must be good for `2 * count - 1` elements, `into` for `count`, and the machine must have the instructions of the
+/// kind.
+#[inline(always)]
+unsafe fn every_second_body<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
+    let nobody = std::ptr::null_mut();
+    // SAFETY: the caller says so; none of the elements between are written.
+    unsafe { unzip_line::<S>((from, (2 * count).saturating_sub(1)), (into, count), (nobody, 0)) }
+}
+
+by_level!(
+    /// Copies every second element.
+    every_second_raw = every_second_body(from: *const f32, into: *mut f32, count: usize)
+);
+
+/// Copies every second element, from the first one on.
+pub(crate) fn every_second(level: Level, from: &[f32], into: &mut [f32]) {
+    assert!(into.is_empty() || 2 * into.len() - 1 <= from.len(), "invariant: there are enough elements");
+    // SAFETY: the assertion above shows the sizes, and `into` is borrowed alone.
+    unsafe { every_second_raw(level, from.as_ptr(), into.as_mut_ptr(), into.len()) }
 }

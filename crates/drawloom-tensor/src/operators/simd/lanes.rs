@@ -43,6 +43,8 @@ pub(super) trait Lanes: Copy {
     unsafe fn power_of_two(exponent: Self::V) -> Self::V;
     /// The sum of all lanes: the upper half is added to the lower one until one lane is left.
     unsafe fn sum(value: Self::V) -> f32;
+    /// The elements of both with even numbers, and those with odd ones.
+    unsafe fn unzip(first: Self::V, second: Self::V) -> (Self::V, Self::V);
 }
 
 /// Machines with registers of sixteen numbers.
@@ -143,6 +145,15 @@ impl Lanes for Avx512 {
         unsafe {
             let upper = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(value)));
             sum_of_eight(_mm256_add_ps(_mm512_castps512_ps256(value), upper))
+        }
+    }
+    #[inline(always)]
+    unsafe fn unzip(first: __m512, second: __m512) -> (__m512, __m512) {
+        // SAFETY: the caller says that the instructions are there.
+        unsafe {
+            let evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
+            (_mm512_permutex2var_ps(first, evens, second), _mm512_permutex2var_ps(first, odds, second))
         }
     }
 }
@@ -266,20 +277,41 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn round(value: Self::V) -> Self::V {
         // SAFETY: the caller says that the instructions are there.
-        value.map(|half| unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(half) })
+        unsafe {
+            const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+            [_mm256_round_ps::<NEAREST>(value[0]), _mm256_round_ps::<NEAREST>(value[1])]
+        }
     }
     #[inline(always)]
     unsafe fn power_of_two(exponent: Self::V) -> Self::V {
-        // SAFETY: the caller says that the instructions are there.
-        exponent.map(|half| unsafe {
-            let biased = _mm256_add_epi32(_mm256_cvtps_epi32(half), _mm256_set1_epi32(127));
-            _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased))
-        })
+        let mut result = exponent;
+        for half in &mut result {
+            // SAFETY: the caller says that the instructions are there.
+            unsafe {
+                let biased = _mm256_add_epi32(_mm256_cvtps_epi32(*half), _mm256_set1_epi32(127));
+                *half = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased));
+            }
+        }
+        result
     }
     #[inline(always)]
     unsafe fn sum(value: Self::V) -> f32 {
         // SAFETY: the caller says that the instructions are there.
         unsafe { sum_of_eight(_mm256_add_ps(value[0], value[1])) }
+    }
+    #[inline(always)]
+    unsafe fn unzip(first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        let mut result = ([first[0]; 2], [first[0]; 2]);
+        for (half, [a, b]) in [first, second].into_iter().enumerate() {
+            // SAFETY: the caller says that the instructions are there. The halves of registers are put in order at last.
+            unsafe {
+                let evens = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+                let odds = _mm256_castps_pd(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
+                result.0[half] = _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(evens));
+                result.1[half] = _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(odds));
+            }
+        }
+        result
     }
 }
 
@@ -365,5 +397,13 @@ impl Lanes for Plain {
             }
         }
         value[0]
+    }
+    #[inline(always)]
+    unsafe fn unzip(first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        let mut result = (first, first);
+        for (place, [even, odd]) in first.as_chunks::<2>().0.iter().chain(second.as_chunks::<2>().0).enumerate() {
+            (result.0[place], result.1[place]) = (*even, *odd);
+        }
+        result
     }
 }

@@ -302,6 +302,12 @@ pub(crate) const BUFFER: usize = TILE * BLOCK + LANES;
 /// Products of more rows than this are worth a copy of each block of the right matrix.
 const WORTH_A_COPY: usize = 32;
 
+/// How many blocks `k` has, and how many steps each of them but the last.
+fn blocks(k: usize) -> (usize, usize) {
+    let steps = k.div_ceil(BLOCK).max(1);
+    (steps, k.div_ceil(steps))
+}
+
 /// The part of a buffer that begins at a line of the cache.
 fn aligned(buffer: &mut [f32]) -> &mut [f32] {
     let skip = buffer.as_ptr().align_offset(LANES * size_of::<f32>()).min(LANES);
@@ -331,18 +337,22 @@ pub(crate) fn multiply_runs(
         return;
     }
     let mut buffer = if m > WORTH_A_COPY && buffer.len() >= BUFFER { Some(aligned(buffer)) } else { None };
-    let steps = b.length.div_ceil(BLOCK).max(1);
+    let (steps, block) = blocks(b.length);
     for column in (0..n).step_by(TILE) {
         for (run, start) in b.starts.iter().enumerate() {
             for step in 0..steps {
-                let done = step * BLOCK;
-                let k = (b.length - done).min(BLOCK);
+                let done = step * block;
+                let k = (b.length - done).min(block);
                 let from = start + done * b.row + column;
                 let (block, row) = match &mut buffer {
                     Some(buffer) => {
                         let columns = (n - column).min(TILE);
-                        for (number, into) in buffer.chunks_exact_mut(TILE).take(k).enumerate() {
-                            into[..columns].copy_from_slice(&b.values[from + number * b.row..][..columns]);
+                        for (number, into) in buffer.as_chunks_mut::<TILE>().0.iter_mut().take(k).enumerate() {
+                            let row = &b.values[from + number * b.row..];
+                            match row.first_chunk::<TILE>().filter(|_| columns == TILE) {
+                                Some(row) => *into = *row,
+                                None => into[..columns].copy_from_slice(&row[..columns]),
+                            }
                         }
                         (buffer.as_ptr(), TILE)
                     }
@@ -388,11 +398,11 @@ pub(crate) fn multiply_packed(
         return;
     }
     let buffer = aligned(buffer);
-    let steps = k.div_ceil(BLOCK).max(1);
+    let (steps, block) = blocks(k);
     for column in (0..n).step_by(TILE) {
         for step in 0..steps {
-            let done = step * BLOCK;
-            let length = (k - done).min(BLOCK);
+            let done = step * block;
+            let length = (k - done).min(block);
             pack(done, column, (n - column).min(TILE), &mut buffer[..length * TILE]);
             let job = Panel {
                 m,
