@@ -36,6 +36,7 @@
 //! | [`files`] | batches in files |
 //! | [`onnx`] | models in ONNX files, and tests of operators |
 //! | `operators` | the operators of ONNX |
+//! | `optimise` | nodes that become fewer before a model runs |
 #![deny(unsafe_code)]
 
 mod batch;
@@ -44,6 +45,7 @@ pub mod files;
 mod graph;
 pub mod onnx;
 mod operators;
+mod optimise;
 mod plan;
 mod program;
 mod run;

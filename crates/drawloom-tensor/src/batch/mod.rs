@@ -9,7 +9,7 @@ mod bodies;
 mod elements;
 mod layout;
 mod moves;
-mod rules;
+pub(crate) mod rules;
 mod shapes;
 
 use std::collections::BTreeMap;

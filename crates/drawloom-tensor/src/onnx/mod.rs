@@ -12,6 +12,7 @@ use std::path::Path;
 use rten_onnx::onnx::ModelProto;
 
 use crate::error::{Error, ErrorKind};
+use crate::optimise::optimise;
 use crate::program::Program;
 use crate::run::{Outcome, Settings};
 use crate::tensor::View;
@@ -73,16 +74,32 @@ impl fmt::Display for Port {
     }
 }
 
+fn file(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}")))
+}
+
 impl Model {
     /// Reads a model from a file. Values in other files are looked for beside it.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path)
-            .map_err(|error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}")))?;
-        Self::from_bytes(&bytes, path.parent())
+        Self::from_bytes(&file(path)?, path.parent())
+    }
+
+    /// The same with the nodes as they are in the file: none are joined, and nothing is computed before a run.
+    pub fn read_plain(path: &Path) -> Result<Self, Error> {
+        Self::plain_from_bytes(&file(path)?, path.parent())
     }
 
     /// Reads a model from the bytes of a file, with a folder for values in other files.
     pub fn from_bytes(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Error> {
+        Self::import(bytes, folder, true)
+    }
+
+    /// The same with the nodes as they are in the file: none are joined, and nothing is computed before a run.
+    pub fn plain_from_bytes(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Error> {
+        Self::import(bytes, folder, false)
+    }
+
+    fn import(bytes: &[u8], folder: Option<&Path>, optimised: bool) -> Result<Self, Error> {
         guard::model(bytes)?;
         let damaged =
             |text: String| Error::new(ErrorKind::Import, format!("this is not an ONNX file, or it is damaged: {text}"));
@@ -101,7 +118,8 @@ impl Model {
             }
             error
         })?;
-        Ok(Self { program: imported.graph.check(4)?, inputs: imported.inputs, outputs: imported.outputs })
+        let graph = if optimised { optimise(imported.graph, &imported.inputs)? } else { imported.graph };
+        Ok(Self { program: graph.check(4)?, inputs: imported.inputs, outputs: imported.outputs })
     }
 
     /// Its program.
