@@ -8,3 +8,4 @@ mod fuzz;
 mod operators;
 mod pieces;
 mod refused;
+mod registry;
