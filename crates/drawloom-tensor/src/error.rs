@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::ops::Range;
 
 use crate::run::loops::Counts;
 
@@ -16,6 +17,10 @@ struct Inner {
     node: Option<String>,
     operator: Option<String>,
     counts: Vec<Counts>,
+    /// The number of the piece, and its rows.
+    piece: Option<(u64, Range<u64>)>,
+    /// The rows that were finished before, and how many there are.
+    finished: Option<(Vec<Range<u64>>, u64)>,
 }
 
 /// The kinds of [`Error`].
@@ -50,6 +55,8 @@ pub enum ErrorKind {
     Memory,
     /// Rows of a batch cannot be computed apart from each other.
     Batch,
+    /// The run was ended from outside.
+    Cancelled,
 }
 
 /// What an operator says is wrong, without the names of nodes: whoever called it adds them.
@@ -101,7 +108,25 @@ impl From<Fault> for Error {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), node: None, operator: None, counts: Vec::new() }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            node: None,
+            operator: None,
+            counts: Vec::new(),
+            piece: None,
+            finished: None,
+        }))
+    }
+
+    pub(crate) fn in_piece(mut self, number: u64, rows: Range<u64>) -> Self {
+        self.0.piece = Some((number, rows));
+        self
+    }
+
+    pub(crate) fn with_finished(mut self, finished: Vec<Range<u64>>, rows: u64) -> Self {
+        self.0.finished = Some((finished, rows));
+        self
     }
 
     pub(crate) fn at(mut self, node: &str, counts: &[Counts]) -> Self {
@@ -130,6 +155,16 @@ impl Error {
         self.0.node.as_deref()
     }
 
+    /// The number of the piece that failed, and its rows.
+    pub fn piece(&self) -> Option<(u64, Range<u64>)> {
+        self.0.piece.clone()
+    }
+
+    /// The rows that were finished when a run in pieces ended early.
+    pub fn finished_rows(&self) -> &[Range<u64>] {
+        self.0.finished.as_ref().map_or(&[], |finished| &finished.0)
+    }
+
     /// Where the loops around the node were, the outermost first.
     pub fn counts(&self) -> &[Counts] {
         &self.0.counts
@@ -139,8 +174,18 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;
+        if let Some((number, rows)) = &self.0.piece {
+            write!(f, "\n  in piece {number}, rows {} to {}", rows.start, rows.end)?;
+        }
         for (depth, counts) in self.0.counts.iter().enumerate() {
             write!(f, "\n  loop {}: {counts}", depth + 1)?;
+        }
+        if let Some((finished, total)) = &self.0.finished {
+            let rows: u64 = finished.iter().map(|range| range.end - range.start).sum();
+            write!(f, "\n  {rows} of {total} rows are finished")?;
+            for (index, range) in finished.iter().enumerate() {
+                write!(f, "{} {} to {}", if index == 0 { ":" } else { "," }, range.start, range.end)?;
+            }
         }
         Ok(())
     }

@@ -26,30 +26,41 @@
 //! | module | concept |
 //! |---|---|
 //! | [`Tensor`], [`View`], [`Element`] | values with a type and a shape |
-//! | [`Graph`], [`Kernel`], [`LoopControl`] | describing what is computed |
+//! | [`Graph`], [`Kernel`], [`LoopControl`], [`Reduction`] | describing what is computed |
 //! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
 //! | [`Settings`], [`Outcome`] | running it, and what came of it |
 //! | [`Counts`], [`LoopTurn`] | where a loop is |
+//! | [`Slicing`], [`Rows`] | batches in pieces |
+//! | [`Pieces`], [`PiecePlan`], [`BatchOutcome`] | a run in pieces: what it may use, what it will use, what came of it |
 //! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
+//! | [`files`] | batches in files |
 //! | [`onnx`] | models in ONNX files, and tests of operators |
 //! | `operators` | the operators of ONNX |
+//! | `optimise` | nodes that become fewer before a model runs |
 #![deny(unsafe_code)]
 
 mod batch;
 mod error;
+pub mod files;
 mod graph;
 pub mod onnx;
 mod operators;
+mod optimise;
+mod plan;
 mod program;
 mod run;
+mod slice;
 mod tensor;
 
 pub use batch::{BatchPlan, Fact};
 pub use error::{Error, ErrorKind, Fault};
-pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, TensorId};
+pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, Reduction, TensorId};
+pub use plan::{PiecePlan, Pieces};
 pub use program::{Lifetime, Program};
 pub use run::call::{Inputs, Outputs, Scratch};
 pub use run::loops::{Counts, LoopEnd, LoopTurn, Next};
+pub use run::pieces::{BatchOutcome, Progress};
 pub use run::{Outcome, Placed, Settings};
+pub use slice::{Cut, Rows, Slicing};
 pub use tensor::element::{Element, ElementType, Slice};
 pub use tensor::{Tensor, View};

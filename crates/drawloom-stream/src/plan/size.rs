@@ -117,7 +117,8 @@ pub(crate) fn sizes(
     let item_bytes = |edge: &super::Edge| of.channels[edge.channel as usize].item_bytes.max(1);
     let bytes = |(edge, items): (&super::Edge, &u64)| u128::from(*items) * item_bytes(edge) as u128;
     let all = measured.map(|items| of.edges.iter().zip(items).map(bytes).sum::<u128>()).filter(|all| *all > 0);
-    let with_more = |((at, edge), (size, (items, signals))): ((usize, &super::Edge), (Size, (usize, usize)))| {
+    let with_more = |(at, (size, (items, signals))): (usize, (Size, (usize, usize)))| {
+        let edge = &of.edges[at];
         let share = match (all, measured) {
             // Half of it evenly: another run may be another one.
             (Some(all), Some(items)) => (even + (left as u128 * bytes((edge, &items[at])) / all) as usize) / 2,
@@ -126,7 +127,7 @@ pub(crate) fn sizes(
         let signals = size.signals + signals.min(even / SIGNAL_BYTES);
         Size { capacity: size.capacity + items.min(share / item_bytes(edge)), signals, ..size }
     };
-    Ok(of.edges.iter().enumerate().zip(sizes).map(with_more).collect())
+    Ok(sizes.into_iter().enumerate().map(with_more).collect())
 }
 
 /// How many items a run of its producer pushes to an edge, as it was measured.

@@ -1,13 +1,21 @@
 //! What a node does with rows: the axis of its results, or why its rows cannot be told apart.
 
 use crate::batch::{Fact, elements, layout, shapes};
-use crate::operators::spec::Spec;
+use crate::operators::spec::{From, Part, Spec};
 
 /// Why rows cannot be told apart.
-pub(super) type Refusal = String;
+pub(crate) type Refusal = String;
 
 /// The facts of the outputs of a node.
-pub(super) fn apply(spec: &Spec, inputs: &[Option<&Fact>], outputs: usize) -> Result<Vec<Fact>, Refusal> {
+pub(crate) fn apply(spec: &Spec, inputs: &[Option<&Fact>], outputs: usize) -> Result<Vec<Fact>, Refusal> {
+    if !spec.parts.is_empty() {
+        return parts(&spec.parts, inputs);
+    }
+    if let Some(rule) = &spec.rule {
+        let mut facts = rule(inputs)?;
+        facts.resize(outputs, Fact::default());
+        return Ok(facts);
+    }
     let element = elements::element(spec, inputs);
     let mut facts = match shapes::numbers(spec, inputs) {
         Some(fact) => vec![fact],
@@ -31,6 +39,22 @@ pub(super) fn apply(spec: &Spec, inputs: &[Option<&Fact>], outputs: usize) -> Re
         first.element = element;
     }
     Ok(facts)
+}
+
+/// The fact of the output of a node that was several: each of them has its rule.
+fn parts(parts: &[Part], inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
+    let mut facts: Vec<Fact> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let of = |from: &From| match from {
+            From::Input(index) => inputs.get(*index).copied().flatten().cloned(),
+            From::Part(index) => facts.get(*index).cloned(),
+            From::Constant(fact) => Some(fact.clone()),
+        };
+        let own: Vec<Option<Fact>> = part.inputs.iter().map(|from| from.as_ref().and_then(of)).collect();
+        let own: Vec<Option<&Fact>> = own.iter().map(Option::as_ref).collect();
+        facts.extend(apply(&part.spec, &own, 1)?);
+    }
+    Ok(facts.pop().into_iter().collect())
 }
 
 /// Whether the operator reads numbers of rows as a shape, where they are understood.

@@ -3,6 +3,8 @@
 mod guard;
 mod import;
 pub mod node_tests;
+mod registry;
+pub mod sample;
 mod value;
 
 use std::fmt;
@@ -11,10 +13,13 @@ use std::path::Path;
 use rten_onnx::onnx::ModelProto;
 
 use crate::error::{Error, ErrorKind};
+use crate::optimise::optimise;
 use crate::program::Program;
 use crate::run::{Outcome, Settings};
 use crate::tensor::View;
 use crate::tensor::element::ElementType;
+pub(crate) use registry::RowRule;
+pub use registry::{Attributes, Operators};
 
 /// A model that was imported: its program, and what is known about its inputs and outputs.
 pub struct Model {
@@ -72,16 +77,37 @@ impl fmt::Display for Port {
     }
 }
 
+fn file(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}")))
+}
+
 impl Model {
     /// Reads a model from a file. Values in other files are looked for beside it.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path)
-            .map_err(|error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}")))?;
-        Self::from_bytes(&bytes, path.parent())
+        Self::from_bytes(&file(path)?, path.parent())
+    }
+
+    /// The same with the nodes as they are in the file: none are joined, and nothing is computed before a run.
+    pub fn read_plain(path: &Path) -> Result<Self, Error> {
+        Self::plain_from_bytes(&file(path)?, path.parent())
     }
 
     /// Reads a model from the bytes of a file, with a folder for values in other files.
     pub fn from_bytes(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Error> {
+        Self::import(bytes, folder, &Operators::new(), true)
+    }
+
+    /// The same with operators of the user's own.
+    pub fn from_bytes_with(bytes: &[u8], folder: Option<&Path>, operators: &Operators) -> Result<Self, Error> {
+        Self::import(bytes, folder, operators, true)
+    }
+
+    /// The same with the nodes as they are in the file: none are joined, and nothing is computed before a run.
+    pub fn plain_from_bytes(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Error> {
+        Self::import(bytes, folder, &Operators::new(), false)
+    }
+
+    fn import(bytes: &[u8], folder: Option<&Path>, operators: &Operators, optimised: bool) -> Result<Self, Error> {
         guard::model(bytes)?;
         let damaged =
             |text: String| Error::new(ErrorKind::Import, format!("this is not an ONNX file, or it is damaged: {text}"));
@@ -92,7 +118,7 @@ impl Model {
             .iter()
             .filter(|set| matches!(set.domain.as_deref().unwrap_or_default(), "" | "ai.onnx"));
         let opset = versions.filter_map(|set| set.version).max().unwrap_or(1);
-        let context = import::Context { opset, folder };
+        let context = import::Context { opset, folder, operators };
         let imported = import::graph(graph, &context, false, "model").map_err(|error| {
             if error.kind() == ErrorKind::UnknownOperator {
                 return Error::new(error.kind(), format!("operators that are not supported: {error}"))
@@ -100,7 +126,8 @@ impl Model {
             }
             error
         })?;
-        Ok(Self { program: imported.graph.check(4)?, inputs: imported.inputs, outputs: imported.outputs })
+        let graph = if optimised { optimise(imported.graph, &imported.inputs)? } else { imported.graph };
+        Ok(Self { program: graph.check(4)?, inputs: imported.inputs, outputs: imported.outputs })
     }
 
     /// Its program.
@@ -120,21 +147,30 @@ impl Model {
 
     /// Runs it, after a look at the types and shapes of the inputs.
     pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
+        self.check_inputs(inputs.iter().map(|(name, view)| (*name, view.element(), view.shape())))?;
+        self.program.run(inputs, settings)
+    }
+
+    /// Refuses inputs of other types and shapes than the file says.
+    pub(crate) fn check_inputs<'a>(
+        &self,
+        inputs: impl Iterator<Item = (&'a str, ElementType, &'a [usize])>,
+    ) -> Result<(), Error> {
         let mut symbols: Vec<(&str, usize)> = Vec::new();
-        for (name, view) in inputs {
-            let Some(port) = self.inputs.iter().find(|port| port.name == *name) else { continue };
+        for (name, element, found) in inputs {
+            let Some(port) = self.inputs.iter().find(|port| port.name == name) else { continue };
             let wrong = || {
-                let message = format!("input {port} does not fit a tensor {}{:?}", view.element(), view.shape());
+                let message = format!("input {port} does not fit a tensor {element}{found:?}");
                 Error::new(ErrorKind::Input, message)
             };
-            if port.element.is_some_and(|element| element != view.element()) {
+            if port.element.is_some_and(|expected| expected != element) {
                 return Err(wrong());
             }
             let Some(shape) = &port.shape else { continue };
-            if shape.len() != view.rank() {
+            if shape.len() != found.len() {
                 return Err(wrong());
             }
-            for (expected, found) in shape.iter().zip(view.shape()) {
+            for (expected, found) in shape.iter().zip(found) {
                 match expected {
                     Dimension::Known(length) if length != found => return Err(wrong()),
                     Dimension::Symbol(symbol) => match symbols.iter().find(|known| known.0 == symbol) {
@@ -149,6 +185,6 @@ impl Model {
                 }
             }
         }
-        self.program.run(inputs, settings)
+        Ok(())
     }
 }

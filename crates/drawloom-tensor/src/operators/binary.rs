@@ -4,52 +4,109 @@ use crate::error::Fault;
 use crate::graph::Kernel;
 use crate::operators::elementwise::with;
 use crate::operators::number::Number;
+use crate::operators::simd::wide;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, axis_of, broadcast, broadcast_steps, kernel};
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
-use crate::tensor::element::{Element, with_type};
+use crate::tensor::element::{Element, ElementType, with_type};
 
 /// Applies a function to the elements of two tensors.
 pub(crate) fn zip<A: Element, B: Element, R: Element>(
     a: View<'_>,
     b: View<'_>,
     outputs: &mut Outputs<'_>,
-    mut apply: impl FnMut(A, B) -> R,
+    apply: impl FnMut(A, B) -> R,
 ) -> Result<(), Fault> {
     let shape = broadcast(&[a.shape(), b.shape()])?;
+    let steps = [broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?];
     let (left, right) = (a.values::<A>()?, b.values::<B>()?);
-    let results = outputs.allocate::<R>(0, &shape)?;
-    if a.shape() == b.shape() {
-        for ((result, a), b) in results.iter_mut().zip(left).zip(right) {
+    let results = outputs.allocate_unset::<R>(0, &shape)?;
+    lines(&shape, steps, (left, right), results, apply);
+    Ok(())
+}
+
+/// The same for `f32`, with the registers that the machine has.
+pub(crate) fn zip_f32(
+    a: View<'_>,
+    b: View<'_>,
+    outputs: &mut Outputs<'_>,
+    apply: impl Fn(f32, f32) -> f32,
+) -> Result<(), Fault> {
+    let shape = broadcast(&[a.shape(), b.shape()])?;
+    let steps = [broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?];
+    let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
+    let results = outputs.allocate_unset::<f32>(0, &shape)?;
+    wide(|| lines(&shape, steps, (left, right), results, apply));
+    Ok(())
+}
+
+/// Axes that both tensors walk as if they were one become one: the last one is walked by itself, which is most of the work.
+#[inline(always)]
+fn lines<A: Copy, B: Copy, R>(
+    shape: &[usize],
+    steps: [Vec<isize>; 2],
+    (left, right): (&[A], &[B]),
+    results: &mut [R],
+    mut apply: impl FnMut(A, B) -> R,
+) {
+    let (shape, [a_steps, b_steps]) = merged(shape, steps);
+    let (Some((inner, outer)), Some((a_step, a_head)), Some((b_step, b_head))) =
+        (shape.split_last(), a_steps.split_last(), b_steps.split_last())
+    else {
+        if let ([result], [a], [b]) = (results, left, right) {
             *result = apply(*a, *b);
         }
-    } else if let [b] = right
-        && shape == a.shape()
-    {
-        results.iter_mut().zip(left).for_each(|(result, a)| *result = apply(*a, *b));
-    } else if let [a] = left
-        && shape == b.shape()
-    {
-        results.iter_mut().zip(right).for_each(|(result, b)| *result = apply(*a, *b));
-    } else {
-        let (a_steps, b_steps) = (broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?);
-        // The last axis is walked by itself, which is most of the work.
-        let (inner, outer) = shape.split_last().map_or((1, &[][..]), |(inner, outer)| (*inner, outer));
-        if inner == 0 {
-            return Ok(());
-        }
-        let step = |steps: &[isize]| steps.last().map_or(0, |step| *step as usize);
-        let (a_step, b_step) = (step(&a_steps), step(&b_steps));
-        let head = |steps: &[isize]| steps[..outer.len()].to_vec();
-        let walk = Walk::new(outer, [head(&a_steps), head(&b_steps)]);
-        for (row, [a, b]) in results.chunks_exact_mut(inner).zip(walk) {
-            for (place, result) in row.iter_mut().enumerate() {
-                *result = apply(left[a + place * a_step], right[b + place * b_step]);
+        return;
+    };
+    if *inner == 0 {
+        return;
+    }
+    let walk = Walk::new(outer, [a_head.to_vec(), b_head.to_vec()]);
+    for (row, [a, b]) in results.chunks_exact_mut(*inner).zip(walk) {
+        match (*a_step, *b_step) {
+            (1, 1) => {
+                let pairs = left[a..][..*inner].iter().zip(&right[b..][..*inner]);
+                row.iter_mut().zip(pairs).for_each(|(result, (a, b))| *result = apply(*a, *b));
+            }
+            (1, 0) => {
+                let b = right[b];
+                row.iter_mut().zip(&left[a..][..*inner]).for_each(|(result, a)| *result = apply(*a, b));
+            }
+            (0, 1) => {
+                let a = left[a];
+                row.iter_mut().zip(&right[b..][..*inner]).for_each(|(result, b)| *result = apply(a, *b));
+            }
+            // The last axis of both has the length 1, or they have no elements.
+            (a_step, b_step) => {
+                for (place, result) in row.iter_mut().enumerate() {
+                    *result = apply(left[a + place * a_step as usize], right[b + place * b_step as usize]);
+                }
             }
         }
     }
-    Ok(())
+}
+
+/// The same walk with fewer axes: none of length 1, and one for neighbours that all tensors walk as one.
+pub(crate) fn merged<const N: usize>(shape: &[usize], steps: [Vec<isize>; N]) -> (Vec<usize>, [Vec<isize>; N]) {
+    let mut lengths: Vec<usize> = Vec::with_capacity(shape.len());
+    let mut kept: [Vec<isize>; N] = std::array::from_fn(|_| Vec::with_capacity(shape.len()));
+    for (axis, length) in shape.iter().enumerate() {
+        if *length == 1 {
+            continue;
+        }
+        let joins =
+            lengths.last().is_some() && (0..N).all(|n| kept[n].last() == Some(&(steps[n][axis] * *length as isize)));
+        if joins {
+            let last = lengths.len() - 1;
+            lengths[last] *= length;
+            (0..N).for_each(|n| kept[n][last] = steps[n][axis]);
+        } else {
+            lengths.push(*length);
+            (0..N).for_each(|n| kept[n].push(steps[n][axis]));
+        }
+    }
+    (lengths, kept)
 }
 
 macro_rules! two {
@@ -57,6 +114,16 @@ macro_rules! two {
         kernel(move |inputs, outputs| {
             let (left, right) = (inputs.get(0)?, inputs.get(1)?);
             same_type(left, right)?;
+            with_type!($group, left.element(), $T => zip::<$T, $T, $T>(left, right, outputs, |$a, $b| $body))
+        })
+    };
+    (f32 $f32:expr; $group:ident, $T:ident, |$a:ident, $b:ident| $body:expr) => {
+        kernel(move |inputs, outputs| {
+            let (left, right) = (inputs.get(0)?, inputs.get(1)?);
+            same_type(left, right)?;
+            if left.element() == ElementType::F32 {
+                return zip_f32(left, right, outputs, $f32);
+            }
             with_type!($group, left.element(), $T => zip::<$T, $T, $T>(left, right, outputs, |$a, $b| $body))
         })
     };
@@ -169,9 +236,9 @@ impl Kernel for Slopes {
 
 fn pairwise(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
-        "Add" => two!(numbers, T, |a, b| a.plus(b)),
-        "Sub" => two!(numbers, T, |a, b| a.minus(b)),
-        "Mul" => two!(numbers, T, |a, b| a.times(b)),
+        "Add" => two!(f32 |a, b| a + b; numbers, T, |a, b| a.plus(b)),
+        "Sub" => two!(f32 |a, b| a - b; numbers, T, |a, b| a.minus(b)),
+        "Mul" => two!(f32 |a, b| a * b; numbers, T, |a, b| a.times(b)),
         "Div" => kernel(divide),
         "Mod" => with(spec.flag("fmod", false), |like_dividend| {
             kernel(move |inputs, outputs| {
@@ -235,7 +302,7 @@ fn pairwise(spec: &Spec) -> Option<Made> {
                             None => Ok(none),
                         };
                         let (low, high) = (bound(1, low, T::LOWEST)?, bound(2, high, T::HIGHEST)?);
-                        let results = outputs.allocate::<T>(0, input.shape())?;
+                        let results = outputs.allocate_unset::<T>(0, input.shape())?;
                         for (result, x) in results.iter_mut().zip(input.values::<T>()?) {
                             *result = x.larger(low).smaller(high);
                         }
@@ -251,6 +318,9 @@ fn pairwise(spec: &Spec) -> Option<Made> {
 fn divide(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
     let (left, right) = (inputs.get(0)?, inputs.get(1)?);
     same_type(left, right)?;
+    if left.element() == ElementType::F32 {
+        return zip_f32(left, right, outputs, |a, b| a / b);
+    }
     let mut zero = false;
     with_type!(numbers, left.element(), T => zip::<T, T, T>(left, right, outputs, |a, b| {
         a.over(b).unwrap_or_else(|| {

@@ -2,15 +2,17 @@
 
 use crate::error::Fault;
 use crate::graph::Kernel;
+use crate::operators::convolve::{Convolve, Follow};
 use crate::operators::matrix::{requantize, widened};
 use crate::operators::movement::advance;
 use crate::operators::multiply::Matrix;
 use crate::operators::number::Number;
+use crate::operators::simd::activation::Activation;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, expect_rank, kernel};
+use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, expect_rank, kernel};
 use crate::operators::window::{Steps, WindowSpec, Windows};
 use crate::run::call::{Inputs, Outputs, Scratch};
-use crate::tensor::element::with_type;
+use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{View, count};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
@@ -106,8 +108,8 @@ impl Shapes {
                     self.outputs,
                     depth,
                     places,
-                    Matrix { values: weights, row: depth, column: 1 },
-                    Matrix { values: matrix, row: places, column: 1 },
+                    Matrix::rows(weights, depth),
+                    Matrix::rows(matrix, places),
                     into,
                 );
             }
@@ -185,25 +187,109 @@ fn depthwise<T: Number>(windows: &Windows, input: &[T], weights: &[T], results: 
     }
 }
 
+/// A convolution, and what follows it.
 struct Convolution {
     windows: WindowSpec,
     groups: i64,
+    following: Following,
+}
+
+/// What a convolution of `f32` over one or two axes does beyond its operator.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Following {
+    /// The shape of the weights, if they were packed.
+    pub(crate) packed: Option<Vec<usize>>,
+    /// Whether its last input is added to the sums.
+    pub(crate) add: bool,
+    pub(crate) activation: Activation,
+    /// Axes of length 1 that the result does not have.
+    pub(crate) squeeze: Vec<usize>,
+}
+
+/// The input of a convolution that is added to its result.
+const ADDED: usize = 3;
+
+impl Convolution {
+    fn shapes(&self, input: &[usize], weight: &[usize]) -> Result<Shapes, Fault> {
+        Shapes::new(&self.windows, self.groups, input, self.following.packed.as_deref().unwrap_or(weight))
+    }
+
+    /// The arrangement for `f32`, for one or two axes.
+    fn convolve(&self, shapes: &Shapes) -> Option<Convolve> {
+        let channels = (shapes.inputs, shapes.outputs);
+        Convolve::new(&shapes.windows, shapes.batch, shapes.groups, channels, self.following.packed.is_some())
+    }
+
+    /// The shape of the result.
+    fn squeezed(&self, shape: &[usize]) -> Result<Vec<usize>, Fault> {
+        let axes = &self.following.squeeze;
+        if axes.iter().any(|axis| shape.get(*axis) != Some(&1)) {
+            return Err(Fault::new(format!("the axes {axes:?} of the shape {shape:?} do not have the length 1")));
+        }
+        Ok(shape.iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, length)| *length).collect())
+    }
+
+    /// Sums of `f32`, and what follows them.
+    fn run_f32(
+        &self,
+        (shapes, convolve): (&Shapes, &Convolve),
+        inputs: &Inputs<'_>,
+        outputs: &mut Outputs<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let (values, weights) = (inputs.get(0)?.values::<f32>()?, inputs.get(1)?.values::<f32>()?);
+        let bias = inputs.optional(2).map(|bias| bias.values::<f32>()).transpose()?;
+        let scratch = scratch.of::<f32>(convolve.scratch())?;
+        let shape = self.squeezed(&shapes.shape)?;
+        let add = if self.following.add { Some(inputs.get(ADDED)?) } else { None };
+        if let Some(add) = add.filter(|add| add.shape() != shape) {
+            // It is broadcast, or the sums are: then they cannot be added in place.
+            let mut sums = vec![0.0; count(&shape)?];
+            let follow = Follow { bias, add: None, activation: Activation::None };
+            convolve.run(values, weights, &mut sums, scratch, follow)?;
+            let full = broadcast(&[&shape, add.shape()])?;
+            let steps = [broadcast_steps(&shape, &full)?, broadcast_steps(add.shape(), &full)?];
+            let (results, add) = (outputs.allocate_unset::<f32>(0, &full)?, add.values::<f32>()?);
+            for (result, [sum, other]) in results.iter_mut().zip(Walk::new(&full, steps)) {
+                *result = sums[sum] + add[other];
+            }
+            self.following.activation.apply(results);
+            return Ok(());
+        }
+        let add = add.map(|add| add.values::<f32>()).transpose()?;
+        let follow = Follow { bias, add, activation: self.following.activation };
+        convolve.run(values, weights, outputs.allocate_unset::<f32>(0, &shape)?, scratch, follow)
+    }
 }
 
 impl Kernel for Convolution {
     fn scratch(&self, shapes: &[Option<&[usize]>]) -> usize {
         let (Some(Some(input)), Some(Some(weight))) = (shapes.first(), shapes.get(1)) else { return 0 };
-        let shapes = Shapes::new(&self.windows, self.groups, input, weight);
-        shapes.and_then(|shapes| shapes.columns()).map_or(0, |columns| columns.saturating_mul(8))
+        let Ok(shapes) = self.shapes(input, weight) else { return 0 };
+        let elements = match self.convolve(&shapes) {
+            Some(convolve) => convolve.scratch(),
+            None => shapes.columns().unwrap_or(0),
+        };
+        elements.saturating_mul(size_of::<f32>())
     }
 
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let (input, weight) = (inputs.get(0)?, inputs.get(1)?);
-        let shapes = Shapes::new(&self.windows, self.groups, input.shape(), weight.shape())?;
+        let shapes = self.shapes(input.shape(), weight.shape())?;
+        if input.element() == ElementType::F32
+            && let Some(convolve) = self.convolve(&shapes)
+        {
+            return self.run_f32((&shapes, &convolve), inputs, outputs, scratch);
+        }
+        if self.following != Following::default() {
+            return Err(Fault::new(format!("expected elements of type f32, found {}", input.element())));
+        }
         with_type!(floats, input.element(), T => {
             let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
             let results = outputs.allocate::<T>(0, &shapes.shape)?;
-            shapes.run::<T>(values, weights, results, scratch.of::<T>(shapes.columns()?)?);
+            // Other types and more than two axes are rare, and not fast.
+            let mut columns = vec![T::ZERO; shapes.columns()?];
+            shapes.run::<T>(values, weights, results, &mut columns);
             if let Some(bias) = inputs.optional(2) {
                 add_bias::<T>(results, bias, &shapes.shape)?;
             }
@@ -227,7 +313,12 @@ fn add_bias<T: Number>(results: &mut [T], bias: View<'_>, shape: &[usize]) -> Re
 }
 
 fn convolution(spec: &Spec) -> Made {
-    Ok(Box::new(Convolution { windows: WindowSpec::new(spec)?, groups: spec.int("group", 1)? }))
+    following(spec, Following::default())
+}
+
+/// A convolution of `f32` over one or two axes, and what follows it.
+pub(crate) fn following(spec: &Spec, following: Following) -> Made {
+    Ok(Box::new(Convolution { windows: WindowSpec::new(spec)?, groups: spec.int("group", 1)?, following }))
 }
 
 fn convolution_integer(spec: &Spec) -> Made {

@@ -1,10 +1,13 @@
 //! Operators on each element by itself.
 
 use crate::error::Fault;
+use crate::graph::Kernel;
 use crate::operators::number::{Number, erf};
+use crate::operators::simd::activation::Activation;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, kernel};
-use crate::tensor::element::with_type;
+use crate::run::call::{Inputs, Outputs, Scratch};
+use crate::tensor::element::{ElementType, with_type};
 
 /// A kernel that maps each element of one group of types.
 macro_rules! map {
@@ -13,7 +16,7 @@ macro_rules! map {
             let input = inputs.get(0)?;
             with_type!($group, input.element(), $T => {
                 let values = input.values::<$T>()?;
-                let results = outputs.allocate::<$T>(0, input.shape())?;
+                let results = outputs.allocate_unset::<$T>(0, input.shape())?;
                 for (result, $x) in results.iter_mut().zip(values.iter().copied()) {
                     *result = $body;
                 }
@@ -30,7 +33,7 @@ macro_rules! ask {
             let input = inputs.get(0)?;
             with_type!(floats, input.element(), $T => {
                 let values = input.values::<$T>()?;
-                let results = outputs.allocate::<bool>(0, input.shape())?;
+                let results = outputs.allocate_unset::<bool>(0, input.shape())?;
                 for (result, $x) in results.iter_mut().zip(values.iter().copied()) {
                     *result = $body;
                 }
@@ -40,8 +43,55 @@ macro_rules! ask {
     };
 }
 
-#[allow(clippy::unnecessary_cast, clippy::too_many_lines)]
+/// A function of elements of `f32`, or a kernel for those of other types.
+struct Function {
+    activation: Activation,
+    other: Option<Box<dyn Kernel>>,
+}
+
+impl Kernel for Function {
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let input = inputs.get(0)?;
+        match &self.other {
+            Some(other) if input.element() != ElementType::F32 => other.run(inputs, outputs, scratch),
+            _ => {
+                let values = input.values::<f32>()?;
+                self.activation.map(values, outputs.allocate_unset::<f32>(0, input.shape())?);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A function of each element of `f32`.
+pub(crate) fn function(activation: Activation) -> Box<dyn Kernel> {
+    Box::new(Function { activation, other: None })
+}
+
+/// The function of each element that an operator is for `f32`, if it is one that is fast.
+pub(crate) fn activation(spec: &Spec) -> Option<Activation> {
+    let float = |name: &'static str, default: f32| spec.float(name, default).ok();
+    Some(match spec.operator.as_str() {
+        "Relu" => Activation::RELU,
+        "HardSwish" => Activation::HARD_SWISH,
+        "HardSigmoid" => Activation::hard_sigmoid(float("alpha", 0.2)?, float("beta", 0.5)?),
+        "LeakyRelu" => Activation::Leaky(float("alpha", 0.01)?),
+        "Sigmoid" => Activation::Sigmoid,
+        "Tanh" => Activation::Tanh,
+        "Exp" => Activation::Exp,
+        "Gelu" if spec.text("approximate", "none").ok()? == "tanh" => Activation::GeluTanh,
+        _ => return None,
+    })
+}
+
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
+    let made = of_all_types(spec)?;
+    let Some(activation) = activation(spec) else { return Some(made) };
+    Some(made.map(|other| Box::new(Function { activation, other: Some(other) }) as Box<dyn Kernel>))
+}
+
+#[allow(clippy::unnecessary_cast, clippy::too_many_lines)]
+fn of_all_types(spec: &Spec) -> Option<Made> {
     let alpha = |default| spec.float("alpha", default);
     Some(match spec.operator.as_str() {
         "Abs" => map!(numbers, T, x => x.absolute()),
@@ -77,7 +127,7 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
         "Relu" => map!(numbers, T, x => if x.is_below_zero() { T::ZERO } else { x }),
         "Not" => kernel(|inputs, outputs| {
             let input = inputs.get(0)?;
-            let results = outputs.allocate::<bool>(0, input.shape())?;
+            let results = outputs.allocate_unset::<bool>(0, input.shape())?;
             results.iter_mut().zip(input.values::<bool>()?).for_each(|(result, x)| *result = !x);
             Ok(())
         }),

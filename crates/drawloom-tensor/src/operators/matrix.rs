@@ -3,26 +3,21 @@
 use std::collections::BTreeMap;
 
 use crate::error::{ErrorKind, Fault};
+use crate::graph::Kernel;
 use crate::operators::movement::advance;
-use crate::operators::multiply::Matrix;
+use crate::operators::multiply::{Matrix, multiply_finish};
 use crate::operators::number::Number;
+use crate::operators::simd::activation::Activation;
+use crate::operators::simd::product::{BUFFER, Bias, Finish};
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, expect_rank, kernel, steps};
-use crate::run::call::{Inputs, Outputs};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{View, count};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
-        "MatMul" => kernel(|inputs, outputs| {
-            let (a, b) = (inputs.get(0)?, inputs.get(1)?);
-            with_type!(numbers, a.element(), T => {
-                let (left, right) = (a.values::<T>()?, b.values::<T>()?);
-                let plan = Batched::new(a.shape(), b.shape())?;
-                plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
-                Ok(())
-            })
-        }),
+        "MatMul" => Ok(product(Activation::None)),
         "MatMulInteger" => kernel(matmul_integer),
         "QLinearMatMul" => kernel(matmul_quantized),
         "Gemm" => gemm(spec),
@@ -30,6 +25,46 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
         "Det" => kernel(determinant),
         _ => return None,
     })
+}
+
+/// The product of matrices. For `f32`, a third input with a number for each column is added to all rows, and an activation
+/// is applied.
+struct Product {
+    activation: Activation,
+}
+
+pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
+    Box::new(Product { activation })
+}
+
+impl Kernel for Product {
+    fn scratch(&self, _shapes: &[Option<&[usize]>]) -> usize {
+        BUFFER * size_of::<f32>()
+    }
+
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let (a, b) = (inputs.get(0)?, inputs.get(1)?);
+        let plan = Batched::new(a.shape(), b.shape())?;
+        if a.element() == ElementType::F32 {
+            let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
+            let bias = match inputs.optional(2) {
+                None => Bias::None,
+                Some(bias) => Bias::Columns(plan.bias(bias)?),
+            };
+            let finish = Finish { bias, add: None, activation: self.activation };
+            let results = outputs.allocate_unset::<f32>(0, &plan.shape)?;
+            plan.multiply_f32(left, right, scratch.of::<f32>(BUFFER)?, results, &finish);
+            return Ok(());
+        }
+        if self.activation != Activation::None || inputs.optional(2).is_some() {
+            return Err(Fault::new(format!("expected elements of type f32, found {}", a.element())));
+        }
+        with_type!(numbers, a.element(), T => {
+            let (left, right) = (a.values::<T>()?, b.values::<T>()?);
+            plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
+            Ok(())
+        })
+    }
 }
 
 /// A product of two stacks of matrices, which are broadcast to each other.
@@ -70,6 +105,34 @@ impl Batched {
         Ok(Self { shape, stack, a_steps, b_steps, size: (m, k, n) })
     }
 
+    fn bias<'a>(&self, bias: View<'a>) -> Result<&'a [f32], Fault> {
+        let columns = self.size.2;
+        if bias.len() != columns {
+            return Err(Fault::new(format!("{} numbers cannot be added to {columns} columns", bias.len())));
+        }
+        bias.values()
+    }
+
+    fn multiply_f32(&self, a: &[f32], b: &[f32], buffer: &mut [f32], c: &mut [f32], finish: &Finish<'_>) {
+        let (m, k, n) = self.size;
+        if m * n == 0 {
+            return;
+        }
+        let rows: usize = self.stack.iter().product();
+        if self.b_steps.iter().all(|step| *step == 0) && rows > 1 {
+            // One matrix on the right: those on the left lie one behind the other, and are one.
+            if a.len() == rows * m * k {
+                multiply_finish((rows * m, k, n), Matrix::rows(a, k), Matrix::rows(b, n), buffer, c, finish);
+                return;
+            }
+        }
+        let walk = Walk::new(&self.stack, [self.a_steps.clone(), self.b_steps.clone()]);
+        for (result, [a_at, b_at]) in c.chunks_exact_mut(m * n).zip(walk) {
+            let (left, right) = (Matrix::rows(&a[a_at..], k), Matrix::rows(&b[b_at..], n));
+            multiply_finish((m, k, n), left, right, buffer, result, finish);
+        }
+    }
+
     pub(crate) fn multiply<T: Number>(&self, a: &[T], b: &[T], c: &mut [T]) {
         let (m, k, n) = self.size;
         if m * n == 0 {
@@ -77,8 +140,8 @@ impl Batched {
         }
         let walk = Walk::new(&self.stack, [self.a_steps.clone(), self.b_steps.clone()]);
         for (result, [a_at, b_at]) in c.chunks_exact_mut(m * n).zip(walk) {
-            let left = Matrix { values: &a[a_at..], row: k, column: 1 };
-            T::multiply(m, k, n, left, Matrix { values: &b[b_at..], row: n, column: 1 }, result);
+            let left = Matrix::rows(&a[a_at..], k);
+            T::multiply(m, k, n, left, Matrix::rows(&b[b_at..], n), result);
         }
     }
 }
@@ -189,8 +252,8 @@ fn gemm(spec: &Spec) -> Made {
         with_type!(numbers, a.element(), T => {
             let (left, right) = (a.values::<T>()?, b.values::<T>()?);
             let results = outputs.allocate::<T>(0, &[m, n])?;
-            let left = if turn_a { Matrix { values: left, row: 1, column: m } } else { Matrix { values: left, row: k, column: 1 } };
-            let right = if turn_b { Matrix { values: right, row: 1, column: k } } else { Matrix { values: right, row: n, column: 1 } };
+            let left = if turn_a { Matrix::columns(left, m) } else { Matrix::rows(left, k) };
+            let right = if turn_b { Matrix::columns(right, k) } else { Matrix::rows(right, n) };
             T::multiply(m, k, n, left, right, results);
             let scale = |factor: f32, value: T| if factor == 1.0 { value } else { T::from_f64(f64::from(factor) * value.to_f64()) };
             if alpha != 1.0 {

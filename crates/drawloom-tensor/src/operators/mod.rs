@@ -4,21 +4,23 @@
 //! |---|---|
 //! | [`elementwise`], [`binary`] | each element by itself, or with its partner |
 //! | [`reduce`], [`normalise`] | many elements to one, and values less their mean |
-//! | [`matrix`], [`convolution`], [`pool`] | products of matrices, and windows |
-//! | [`shape`], [`movement`], [`index`] | elements as they are, elsewhere |
+//! | [`matrix`], [`convolution`], [`convolve`], [`pool`] | products of matrices, and windows |
+//! | [`shape`], [`movement`], [`index`], [`lookup`] | elements as they are, elsewhere |
 //! | [`recurrent`] | states that change in time |
 //! | [`resize`], [`sample`], [`signal`], [`detect`] | images, signals, and things in them |
 //! | [`loss`] | losses of classifiers |
 //! | [`quantise`] | numbers as bytes |
 //! | [`control`] | graphs inside of nodes |
-//! | [`multiply`] | the one module with `unsafe` code: calls of the library for products of matrices |
+//! | [`simd`], [`multiply`] | all `unsafe` code: kernels on sixteen numbers at once, and calls of a library for products of matrices |
 
 pub(crate) mod binary;
 pub(crate) mod control;
 pub(crate) mod convolution;
+pub(crate) mod convolve;
 pub(crate) mod detect;
 pub(crate) mod elementwise;
 pub(crate) mod index;
+pub(crate) mod lookup;
 pub(crate) mod loss;
 pub(crate) mod matrix;
 pub(crate) mod movement;
@@ -34,6 +36,8 @@ pub(crate) mod resize;
 pub(crate) mod sample;
 pub(crate) mod shape;
 pub(crate) mod signal;
+#[allow(unsafe_code)]
+pub(crate) mod simd;
 pub(crate) mod spec;
 pub(crate) mod support;
 pub(crate) mod window;

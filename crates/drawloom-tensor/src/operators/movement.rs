@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::operators::number::Number;
-use crate::operators::shape::{gather_walk, permuted_steps};
+use crate::operators::shape::{gather_from, gather_walk, permuted_steps};
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, around, axes_of, axis_of, expect_rank, kernel, lengths, steps};
 use crate::run::call::{Inputs, Outputs};
@@ -183,14 +183,7 @@ fn slice(spec: &Spec) -> Made {
             // With one element there is no step, and a huge one cannot overflow.
             walk[axis] = if count > 1 { walk[axis] * *stride as isize } else { 0 };
         }
-        with_type!(all, input.element(), T => {
-            let values = input.values::<T>()?;
-            let results = outputs.allocate::<T>(0, &shape)?;
-            for (result, [offset]) in results.iter_mut().zip(Walk::from(&shape, [walk], [first])) {
-                *result = values[offset];
-            }
-            Ok(())
-        })
+        gather_from(input, outputs, &shape, walk, first)
     })
 }
 

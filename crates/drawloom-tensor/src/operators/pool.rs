@@ -3,10 +3,11 @@
 use crate::error::Fault;
 use crate::operators::movement::advance;
 use crate::operators::number::Number;
+use crate::operators::simd::wide;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, expect_rank, kernel, steps};
 use crate::operators::window::{Steps, WindowSpec, Windows};
-use crate::tensor::element::with_type;
+use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{View, count};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
@@ -51,12 +52,54 @@ fn plan(spec: &WindowSpec, input: View<'_>) -> Result<(Windows, Vec<usize>, usiz
     Ok((windows, shape, input.shape()[0] * input.shape()[1]))
 }
 
+/// Folds all elements of windows over one or two axes into their results, a line of them at a time.
+#[inline(always)]
+fn lines(windows: &Windows, channels: usize, values: &[f32], results: &mut [f32], fold: impl Fn(&mut f32, f32)) {
+    let last = windows.input.len() - 1;
+    let (width, columns, stride) = (windows.input[last], windows.output[last], windows.strides[last]);
+    let (height, rows, kernel) =
+        if last == 0 { (1, 1, 1) } else { (windows.input[0], windows.output[0], windows.kernel[0]) };
+    if width * height == 0 || columns * rows == 0 {
+        return;
+    }
+    for number in 0..channels {
+        let from = &values[number * width * height..][..width * height];
+        let into = &mut results[number * columns * rows..][..columns * rows];
+        for (row, line) in into.chunks_exact_mut(columns).enumerate() {
+            for y in 0..kernel {
+                let source = if last == 0 { Some(0) } else { windows.source(0, row, y) };
+                let Some(source) = source else { continue };
+                let from = &from[source * width..][..width];
+                for x in 0..windows.kernel[last] {
+                    let (first, end, begin) = windows.inside(last, x);
+                    let line = &mut line[first..end];
+                    if stride == 1 {
+                        line.iter_mut().zip(&from[begin..]).for_each(|(result, value)| fold(result, *value));
+                    } else {
+                        let values = from[begin..].iter().step_by(stride);
+                        line.iter_mut().zip(values).for_each(|(result, value)| fold(result, *value));
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn largest(spec: &Spec) -> Made {
     let columns_first = spec.flag("storage_order", false)?;
     let spec = WindowSpec::new(spec)?;
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
         let (windows, shape, channels) = plan(&spec, input)?;
+        if input.element() == ElementType::F32 && !outputs.wanted(1) && windows.input.len() <= 2 {
+            let results = outputs.allocate_unset::<f32>(0, &shape)?;
+            results.fill(f32::NEG_INFINITY);
+            let larger =
+                |best: &mut f32, value: f32| *best = if value > *best || value.is_nan() { value } else { *best };
+            let values = input.values::<f32>()?;
+            wide(|| lines(&windows, channels, values, results, larger));
+            return Ok(());
+        }
         let channel: usize = windows.input.iter().product();
         let own = steps(&windows.input);
         with_type!(numbers, input.element(), T => {
@@ -95,6 +138,12 @@ fn average(spec: &Spec) -> Made {
         let input = inputs.get(0)?;
         let (windows, shape, channels) = plan(&spec, input)?;
         let size: usize = windows.kernel.iter().product();
+        if input.element() == ElementType::F32 && windows.input.len() <= 2 {
+            let (values, results) = (input.values::<f32>()?, outputs.allocate::<f32>(0, &shape)?);
+            wide(|| lines(&windows, channels, values, results, |sum, value| *sum += value));
+            means(&windows, if count_pads { Some(size) } else { None }, results);
+            return Ok(());
+        }
         with_type!(floats, input.element(), T => {
             let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
@@ -107,6 +156,22 @@ fn average(spec: &Spec) -> Made {
             Ok(())
         })
     })
+}
+
+/// Divides the sums of windows over one or two axes by how many elements they have outside of the pads, or by a number.
+fn means(windows: &Windows, size: Option<usize>, sums: &mut [f32]) {
+    let inside = |axis: usize, place: usize| {
+        (0..windows.kernel[axis]).filter(|at| windows.source(axis, place, *at).is_some()).count()
+    };
+    let last = windows.output.len() - 1;
+    let counts: Vec<usize> = (0..windows.output[last]).map(|place| inside(last, place)).collect();
+    let rows = if last == 0 { 1 } else { windows.output[0] };
+    for (number, line) in sums.chunks_exact_mut(counts.len().max(1)).enumerate() {
+        let along = if last == 0 { 1 } else { inside(0, number % rows) };
+        for (sum, count) in line.iter_mut().zip(&counts) {
+            *sum /= size.unwrap_or(along * count).max(1) as f32;
+        }
+    }
 }
 
 fn norm(spec: &Spec) -> Made {
@@ -127,6 +192,33 @@ fn norm(spec: &Spec) -> Made {
     })
 }
 
+/// The sum of a list, as eight sums that are added in the end.
+#[inline(always)]
+fn sum_of(values: &[f32]) -> f64 {
+    let mut sums = [0.0f64; 8];
+    let (parts, rest) = values.as_chunks::<8>();
+    for part in parts {
+        sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += f64::from(*value));
+    }
+    sums.iter().sum::<f64>() + rest.iter().map(|value| f64::from(*value)).sum::<f64>()
+}
+
+/// The largest of a list; not a number, if one of them is not.
+#[inline(always)]
+fn max_of(values: &[f32]) -> f32 {
+    let mut best = [f32::NEG_INFINITY; 16];
+    let mut wrong = [false; 16];
+    let (parts, rest) = values.as_chunks::<16>();
+    for part in parts {
+        for ((best, wrong), value) in best.iter_mut().zip(&mut wrong).zip(part) {
+            *best = if *value > *best { *value } else { *best };
+            *wrong |= value.is_nan();
+        }
+    }
+    let first = if wrong.contains(&true) { f32::NAN } else { f32::NEG_INFINITY };
+    best.iter().chain(rest).fold(first, |best, value| best.larger(*value))
+}
+
 fn global(spec: &Spec) -> Made {
     let operator = spec.operator.clone();
     let p = if operator == "GlobalLpPool" { spec.int("p", 2)? as f64 } else { 2.0 };
@@ -138,6 +230,16 @@ fn global(spec: &Spec) -> Made {
         shape[2..].fill(1);
         if size == 0 {
             return Err(Fault::new(format!("there is nothing to pool in the shape {:?}", input.shape())));
+        }
+        if input.element() == ElementType::F32 && operator != "GlobalLpPool" {
+            let (values, results) = (input.values::<f32>()?, outputs.allocate_unset::<f32>(0, &shape)?);
+            let largest = operator == "GlobalMaxPool";
+            wide(|| {
+                for (result, channel) in results.iter_mut().zip(values.chunks_exact(size)) {
+                    *result = if largest { max_of(channel) } else { (sum_of(channel) / size as f64) as f32 };
+                }
+            });
+            return Ok(());
         }
         with_type!(floats, input.element(), T => {
             let values = input.values::<T>()?;

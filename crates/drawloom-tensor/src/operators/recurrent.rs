@@ -230,15 +230,8 @@ impl Network {
         let Sizes { times, batch, input, hidden } = sizes;
         let width = self.cell.gates() * hidden;
         let mut projected = vec![T::ZERO; count(&[times * batch, width])?];
-        let left = Matrix { values: x.values::<T>()?, row: input, column: 1 };
-        T::multiply(
-            times * batch,
-            input,
-            width,
-            left,
-            Matrix { values: weights, row: 1, column: input },
-            &mut projected,
-        );
+        let left = Matrix::rows(x.values::<T>()?, input);
+        T::multiply(times * batch, input, width, left, Matrix::columns(weights, input), &mut projected);
         Ok(projected)
     }
 
@@ -301,8 +294,8 @@ impl<T: Number> Step<'_, T> {
         let activations = &self.network.activations[self.direction * count..][..count];
         let before: Vec<T> = state.iter().map(|value| T::from_f64(*value)).collect();
         let mut fed = vec![T::ZERO; batch * width];
-        let left = Matrix { values: &before, row: hidden, column: 1 };
-        T::multiply(batch, hidden, width, left, Matrix { values: self.weights, row: 1, column: hidden }, &mut fed);
+        let left = Matrix::rows(&before, hidden);
+        T::multiply(batch, hidden, width, left, Matrix::columns(self.weights, hidden), &mut fed);
         for row in 0..batch {
             let Some(time) = at(row) else { continue };
             let place = if self.network.batch_first { row * times + time } else { time * batch + row };

@@ -1,6 +1,7 @@
 //! Operators that change or make shapes, types and constants, and leave the elements as they are.
 
 use crate::error::Fault;
+use crate::operators::binary::merged;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, axes_of, axis_of, broadcast, broadcast_steps, kernel, lengths, steps};
@@ -89,14 +90,59 @@ pub(crate) fn gather_walk(
     shape: &[usize],
     from: Vec<isize>,
 ) -> Result<(), Fault> {
+    gather_from(input, outputs, shape, from, 0)
+}
+
+/// The same for a walk that begins elsewhere.
+pub(crate) fn gather_from(
+    input: View<'_>,
+    outputs: &mut Outputs<'_>,
+    shape: &[usize],
+    from: Vec<isize>,
+    first: isize,
+) -> Result<(), Fault> {
+    // Axes that are walked as one become one; two last axes are walked in tiles, as one of them may jump far.
+    let (merged, [from]) = merged(shape, [from]);
     with_type!(all, input.element(), T => {
         let values = input.values::<T>()?;
-        let results = outputs.allocate::<T>(0, shape)?;
-        for (result, [offset]) in results.iter_mut().zip(Walk::new(shape, [from])) {
-            *result = values[offset];
+        let results = outputs.allocate_unset::<T>(0, shape)?;
+        match (&merged[..], &from[..]) {
+            (&[ref outer @ .., rows, columns], &[ref head @ .., row, column]) if row >= 0 && column >= 0 => {
+                let (row, column) = (row as usize, column as usize);
+                let walk = Walk::from(outer, [head.to_vec()], [first]);
+                for (plane, [offset]) in results.chunks_exact_mut((rows * columns).max(1)).zip(walk) {
+                    if column == 1 {
+                        for (number, line) in plane.chunks_exact_mut(columns).enumerate() {
+                            line.copy_from_slice(&values[offset + number * row..][..columns]);
+                        }
+                    } else {
+                        in_tiles(plane, columns, |y, x| values[offset + y * row + x * column]);
+                    }
+                }
+            }
+            _ => {
+                for (result, [offset]) in results.iter_mut().zip(Walk::from(&merged, [from], [first])) {
+                    *result = values[offset];
+                }
+            }
         }
         Ok(())
     })
+}
+
+/// Fills a matrix in square tiles, so that what is read and what is written stays in the nearest cache.
+fn in_tiles<T>(plane: &mut [T], columns: usize, value: impl Fn(usize, usize) -> T) {
+    const TILE: usize = 16;
+    for (band, lines) in plane.chunks_mut(columns * TILE).enumerate() {
+        for first in (0..columns).step_by(TILE) {
+            let end = (first + TILE).min(columns);
+            for (number, line) in lines.chunks_exact_mut(columns).enumerate() {
+                for (place, result) in line[first..end].iter_mut().enumerate() {
+                    *result = value(band * TILE + number, first + place);
+                }
+            }
+        }
+    }
 }
 
 fn constant(spec: &Spec) -> Made {

@@ -1,9 +1,11 @@
 //! The attributes of a node, and what else an operator knows when it is made.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::batch::Fact;
 use crate::error::Fault;
+use crate::onnx::RowRule;
 use crate::operators::control::Body;
 use crate::tensor::Tensor;
 
@@ -27,12 +29,42 @@ pub(crate) struct Spec {
     pub(crate) opset: i64,
     pub(crate) outputs: usize,
     pub(crate) attributes: BTreeMap<String, Attribute>,
+    /// What a node does that was several nodes in the file, one after another; the last one computes its output.
+    pub(crate) parts: Vec<Part>,
+    /// What an operator of the user's own does with rows.
+    pub(crate) rule: Option<RowRule>,
     asked: Mutex<BTreeSet<&'static str>>,
+}
+
+/// One of several nodes that run as one.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) spec: Arc<Spec>,
+    pub(crate) inputs: Vec<Option<From>>,
+}
+
+/// Where an input of a part comes from.
+#[derive(Clone)]
+pub(crate) enum From {
+    /// An input of the node.
+    Input(usize),
+    /// Another part, before it.
+    Part(usize),
+    /// A constant, which the node may have in another form.
+    Constant(Fact),
 }
 
 impl Spec {
     pub(crate) fn new(operator: &str, opset: i64, outputs: usize, attributes: BTreeMap<String, Attribute>) -> Self {
-        Self { operator: operator.to_owned(), opset, outputs, attributes, asked: Mutex::default() }
+        Self {
+            operator: operator.to_owned(),
+            opset,
+            outputs,
+            attributes,
+            parts: Vec::new(),
+            rule: None,
+            asked: Mutex::default(),
+        }
     }
 
     pub(crate) fn check_all_asked(&self) -> Result<(), Fault> {
@@ -119,6 +151,11 @@ impl Spec {
             Some(Attribute::Tensor(value)) => Ok(Some(value.clone())),
             Some(_) => Err(wrong(name, "a tensor")),
         }
+    }
+
+    /// Whether an attribute is a graph.
+    pub(crate) fn has_graph(&self) -> bool {
+        self.attributes.values().any(|attribute| matches!(attribute, Attribute::Graph(_)))
     }
 
     pub(crate) fn graph(&self, name: &'static str) -> Result<Body, Fault> {

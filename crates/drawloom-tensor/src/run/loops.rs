@@ -58,7 +58,11 @@ pub struct LoopTurn<'a> {
     pub(super) pushed: usize,
 }
 
-impl LoopTurn<'_> {
+impl<'a> LoopTurn<'a> {
+    pub(super) fn new(stack: &'a mut LoopStack, state: &'a mut (dyn Any + Send), node: NodeId) -> Self {
+        Self { stack, state, node, pushed: 0 }
+    }
+
     /// Begins an iteration of `current` rows of a loop of `total` rows. The total may be an estimate, and another one in
     /// the next iteration.
     pub fn push(&mut self, current: u64, total: u64) {
@@ -101,6 +105,13 @@ pub(super) struct LoopStack {
 impl LoopStack {
     pub(super) fn new(depth: usize) -> Self {
         Self { records: vec![Counts::default(); depth + 1], entries: vec![None; depth], active: 0 }
+    }
+
+    /// The stack at the beginning of an iteration of the only loop, of which everything is known.
+    pub(super) fn at(counts: Counts) -> Self {
+        let mut stack = Self::new(1);
+        stack.records[0] = counts;
+        stack
     }
 
     /// The record above the loops that are active: that of a loop-control node, while it runs.

@@ -2,6 +2,7 @@
 
 pub(crate) mod call;
 pub(crate) mod loops;
+pub(crate) mod pieces;
 mod place;
 
 use std::any::Any;
@@ -9,9 +10,10 @@ use std::any::Any;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::program::Program;
+use crate::tensor::element::ElementType;
 use crate::tensor::{Tensor, View};
-use call::{Inputs, Outputs, Scratch};
-use loops::{Counts, LoopStack, LoopTurn};
+use call::{Call, Scratch};
+use loops::{LoopStack, LoopTurn};
 use place::Gathered;
 
 /// What a run may use.
@@ -112,6 +114,26 @@ impl Outcome {
 impl Program {
     /// Runs the program with an input of every name.
     pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
+        let given = self.given(inputs)?;
+        Machine::new(self, given, settings).run().map(|(outcome, _)| outcome)
+    }
+
+    /// Runs it, and writes down how large everything was.
+    pub(crate) fn run_recorded(
+        &self,
+        inputs: &[(&str, View<'_>)],
+        settings: &Settings,
+    ) -> Result<(Outcome, Record), Error> {
+        let given = self.given(inputs)?;
+        let mut machine = Machine::new(self, given, settings);
+        let (tensors, nodes) = (self.graph.tensors.len(), self.graph.nodes.len());
+        machine.record = Some(Record { tensors: vec![None; tensors], scratch: vec![0; nodes] });
+        let (outcome, record) = machine.run()?;
+        let record = record.ok_or_else(|| Error::new(ErrorKind::Graph, "nothing was recorded"))?;
+        Ok((outcome, record))
+    }
+
+    fn given<'a>(&self, inputs: &[(&str, View<'a>)]) -> Result<Vec<Option<View<'a>>>, Error> {
         let mut given: Vec<Option<View<'_>>> = vec![None; self.graph.tensors.len()];
         for (name, view) in inputs {
             let id = self.graph.find_tensor(name).filter(|id| self.graph.inputs.contains(id));
@@ -129,7 +151,7 @@ impl Program {
                 return Err(Error::new(ErrorKind::Input, message));
             }
         }
-        Machine::new(self, given, settings).run()
+        Ok(given)
     }
 }
 
@@ -145,6 +167,24 @@ struct Machine<'a> {
     scratch: Scratch,
     live: usize,
     peak: usize,
+    record: Option<Record>,
+}
+
+/// What a run saw of every node, for those who plan.
+pub(crate) struct Record {
+    /// The types and shapes of tensors that were computed.
+    pub(crate) tensors: Vec<Option<(ElementType, Vec<usize>)>>,
+    /// How many bytes each node used while it ran, beside its results.
+    pub(crate) scratch: Vec<usize>,
+}
+
+impl Record {
+    fn node(&mut self, id: NodeId, program: &Program, results: &[Tensor], scratch: usize) {
+        self.scratch[id.index()] = self.scratch[id.index()].max(scratch);
+        for (output, result) in program.graph.nodes[id.index()].outputs.iter().zip(results) {
+            self.tensors[output.index()] = Some((result.element(), result.shape().to_vec()));
+        }
+    }
 }
 
 /// The tensors that are there now.
@@ -182,10 +222,11 @@ impl<'a> Machine<'a> {
             scratch: Scratch::default(),
             live: 0,
             peak: 0,
+            record: None,
         }
     }
 
-    fn run(mut self) -> Result<Outcome, Error> {
+    fn run(mut self) -> Result<(Outcome, Option<Record>), Error> {
         let program = self.program;
         let mut place = 0;
         loop {
@@ -210,7 +251,7 @@ impl<'a> Machine<'a> {
             .map(|input| program.graph.tensor_name(*input).to_owned())
             .collect();
         let tensors = self.gathered.into_iter().filter_map(Gathered::finish).collect();
-        Ok(Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.peak })
+        Ok((Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.peak }, self.record))
     }
 
     /// Runs one node.
@@ -224,37 +265,55 @@ impl<'a> Machine<'a> {
 
     fn execute(&mut self, id: NodeId) -> Result<(), Fault> {
         let node = &self.program.graph.nodes[id.index()];
-        let mut results: Vec<Option<Tensor>> = vec![None; node.outputs.len()];
-        let mut outputs = Outputs { tensors: &mut results, room: self.settings.memory.saturating_sub(self.live) };
-        let views: Vec<Option<View<'_>>> =
-            node.inputs.iter().map(|input| input.and_then(|input| self.values.view(input))).collect();
-        match &node.operator {
-            Operator::Kernel(kernel) => {
-                let inputs = Inputs { views: &views, counts: Counts::default() };
-                kernel.run(&inputs, &mut outputs, &mut self.scratch)?;
-            }
-            Operator::Loop(control) => {
-                let inputs = Inputs { views: &views, counts: self.stack.top() };
-                let state = self.states[id.index()].as_mut();
-                let mut turn = LoopTurn { stack: &mut self.stack, state, node: id, pushed: 0 };
-                control.run(&inputs, &mut outputs, &mut turn)?;
-                let pushed = turn.pushed;
-                if pushed != 1 {
-                    let message =
-                        format!("a loop-control node must push its loop once, and this one did {pushed} times");
-                    return Err(Fault::of(ErrorKind::Iteration, message));
-                }
-            }
-            Operator::Output => return self.gather(id),
+        if matches!(node.operator, Operator::Output) {
+            return self.gather(id);
         }
-        for (index, (output, result)) in node.outputs.iter().zip(results).enumerate() {
-            let result = result.ok_or_else(|| Fault::new(format!("it did not compute its output {index}")))?;
-            self.release(*output);
-            self.live += result.bytes();
-            self.values.computed[output.index()] = Some(result);
+        let room = self.settings.memory.saturating_sub(self.live);
+        self.scratch.ready(None);
+        let first = self.stack.top().iteration == 0;
+        let mut turn = LoopTurn::new(&mut self.stack, self.states[id.index()].as_mut(), id);
+        let call = Call { node, room, places: &[], scratch: &mut self.scratch };
+        let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
+        // What the kernel used while it ran was there beside its results.
+        let beside = self.scratch.most() + results.iter().map(Tensor::bytes).sum::<usize>();
+        self.peak = self.peak.max(self.live + beside);
+        if let Some(record) = &mut self.record {
+            record.node(id, self.program, &results, self.scratch.most());
+        }
+        for (output, result) in node.outputs.iter().zip(results) {
+            self.set(*output, result);
+        }
+        self.carry(id, first)
+    }
+
+    /// Hands on what the iterations of a loop carry.
+    fn carry(&mut self, id: NodeId, first: bool) -> Result<(), Fault> {
+        let node = &self.program.graph.nodes[id.index()];
+        for carry in &node.carries {
+            let from = if first { carry.initial } else { carry.next };
+            if from == carry.state {
+                continue;
+            }
+            let view = self
+                .values
+                .view(from)
+                .ok_or_else(|| Fault::new(format!("`{}` was not computed", self.program.graph.tensor_name(from))))?;
+            let room = self.settings.memory.saturating_sub(self.live);
+            if view.bytes() > room {
+                let message = format!("what it carries needs {} bytes, and {room} are left", view.bytes());
+                return Err(Fault::of(ErrorKind::Memory, message));
+            }
+            let value = view.to_tensor();
+            self.set(carry.state, value);
         }
         self.peak = self.peak.max(self.live);
         Ok(())
+    }
+
+    fn set(&mut self, tensor: TensorId, value: Tensor) {
+        self.release(tensor);
+        self.live += value.bytes();
+        self.values.computed[tensor.index()] = Some(value);
     }
 
     /// Puts the rows of this iteration where they belong.

@@ -1,7 +1,8 @@
 //! Results of several iterations, put together.
 
 use crate::error::{ErrorKind, Fault};
-use crate::graph::Placement;
+use crate::graph::{Placement, Reduction};
+use crate::operators::number::Number;
 use crate::tensor::element::{Element, with_type};
 use crate::tensor::{Tensor, View, count};
 
@@ -34,9 +35,19 @@ impl Gathered {
         limit: u64,
         room: usize,
     ) -> Result<u64, Fault> {
-        let Placement::Rows { axis } = self.placement else {
-            self.set(view, room)?;
-            return Ok(0);
+        let axis = match self.placement {
+            Placement::Rows { axis } => axis,
+            Placement::Fixed => {
+                self.set(view, room)?;
+                return Ok(0);
+            }
+            Placement::Reduced(reduction) => {
+                match &mut self.tensor {
+                    None => self.set(view, room)?,
+                    Some(tensor) => reduce(tensor, view, reduction)?,
+                }
+                return Ok(0);
+            }
         };
         if axis >= view.rank() {
             if in_loop || view.rank() > 0 {
@@ -57,9 +68,8 @@ impl Gathered {
             self.set(view, room)?;
             return Ok(rows);
         }
-        let mut shape = view.shape().to_vec();
-        shape.remove(axis);
-        shape.insert(0, end);
+        let mut shape = rows_first(view.shape(), axis);
+        shape[0] = end;
         self.turned = axis > 0;
         if let Some(tensor) = &self.tensor {
             if tensor.element() != view.element() {
@@ -109,17 +119,54 @@ impl Gathered {
         if !self.turned {
             return Some(tensor);
         }
-        let mut shape = tensor.shape().to_vec();
-        let rows = shape.remove(0);
-        shape.insert(axis, rows);
-        let mut turned = Tensor::zeros(tensor.element(), &shape).ok()?;
-        let done = with_type!(all, tensor.element(), T => turn_back::<T>(&mut turned, &tensor, axis));
-        done.ok().map(|()| turned)
+        turned_back(&tensor, axis).ok()
     }
+}
+
+/// Puts a value together with those of earlier iterations.
+fn reduce(tensor: &mut Tensor, view: View<'_>, reduction: Reduction) -> Result<(), Fault> {
+    if tensor.element() != view.element() || tensor.shape() != view.shape() {
+        let message =
+            format!("it was {}{:?} and now is {}{:?}", tensor.element(), tensor.shape(), view.element(), view.shape());
+        return Err(wrong(message));
+    }
+    with_type!(numbers, view.element(), T => {
+        let pairs = tensor.values_mut::<T>()?.iter_mut().zip(view.values::<T>()?);
+        match reduction {
+            Reduction::Sum => pairs.for_each(|(sum, value)| *sum = sum.plus(*value)),
+            Reduction::Product => pairs.for_each(|(product, value)| *product = product.times(*value)),
+            Reduction::Min => pairs.for_each(|(least, value)| *least = least.smaller(*value)),
+            Reduction::Max => pairs.for_each(|(most, value)| *most = most.larger(*value)),
+        }
+        Ok(())
+    })
 }
 
 fn wrong(message: String) -> Fault {
     Fault::of(ErrorKind::Output, message)
+}
+
+/// The shape of a tensor with the axis of its rows moved to the front.
+pub(super) fn rows_first(shape: &[usize], axis: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    let rows = shape.remove(axis);
+    shape.insert(0, rows);
+    shape
+}
+
+/// Copies a view whose rows lie along `axis` into a tensor that has as many along the first axis.
+pub(super) fn copy_rows_first(tensor: &mut Tensor, view: View<'_>, axis: usize) -> Result<(), Fault> {
+    with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, 0))
+}
+
+/// A tensor whose rows lie along the first axis, with them along another one.
+pub(super) fn turned_back(tensor: &Tensor, axis: usize) -> Result<Tensor, Fault> {
+    let mut shape = tensor.shape().to_vec();
+    let rows = shape.remove(0);
+    shape.insert(axis, rows);
+    let mut turned = Tensor::zeros(tensor.element(), &shape)?;
+    with_type!(all, tensor.element(), T => turn_back::<T>(&mut turned, tensor, axis))?;
+    Ok(turned)
 }
 
 /// Copies a view whose rows lie along `axis` into a tensor whose rows lie along the first axis.

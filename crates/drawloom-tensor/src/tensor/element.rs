@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::Fault;
+use crate::tensor::memory::{Buffer, Loan};
 
 /// The type of the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,7 +55,9 @@ impl fmt::Display for ElementType {
 }
 
 /// A Rust type that can be the element of a tensor.
-pub trait Element: Copy + Default + PartialEq + PartialOrd + fmt::Debug + Send + Sync + 'static {
+pub trait Element:
+    sealed::Sealed + Copy + Default + PartialEq + PartialOrd + fmt::Debug + Send + Sync + 'static
+{
     /// Its name.
     const TYPE: ElementType;
 
@@ -63,11 +66,19 @@ pub trait Element: Copy + Default + PartialEq + PartialOrd + fmt::Debug + Send +
     #[doc(hidden)]
     fn data(data: Data) -> Option<Vec<Self>>;
     #[doc(hidden)]
-    fn data_mut(data: &mut Data) -> Option<&mut Vec<Self>>;
+    fn data_mut(data: &mut Data) -> Option<&mut [Self]>;
     #[doc(hidden)]
     fn wrap(values: Vec<Self>) -> Data;
     #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn wrap_loan(loan: Loan<Self>) -> Data;
+    #[doc(hidden)]
     fn wrap_slice(values: &[Self]) -> Slice<'_>;
+}
+
+/// Memory of an arena may hold any bytes, so the types of elements are those below, and no others.
+mod sealed {
+    pub trait Sealed {}
 }
 
 macro_rules! elements {
@@ -82,7 +93,7 @@ macro_rules! elements {
         #[derive(Clone, Debug, PartialEq)]
         #[doc(hidden)]
         pub enum Data {
-            $($variant(Vec<$type>),)*
+            $($variant(Buffer<$type>),)*
         }
 
         impl Slice<'_> {
@@ -109,7 +120,7 @@ macro_rules! elements {
             #[doc(hidden)]
             pub fn to_data(&self) -> Data {
                 match self {
-                    $(Self::$variant(values) => Data::$variant(values.to_vec()),)*
+                    $(Self::$variant(values) => Data::$variant(Buffer::Own(values.to_vec())),)*
                 }
             }
         }
@@ -124,24 +135,28 @@ macro_rules! elements {
             /// Elements that are all zero, or a fault when the machine has no memory for them.
             pub(crate) fn zeros(element: ElementType, count: usize) -> Result<Self, Fault> {
                 Ok(match element {
-                    $(ElementType::$variant => Self::$variant(zeros(count)?),)*
+                    $(ElementType::$variant => Self::$variant(Buffer::Own(zeros(count)?)),)*
                 })
             }
 
             pub(crate) fn resize(&mut self, count: usize) -> Result<(), Fault> {
                 match self {
-                    $(Self::$variant(values) => {
+                    $(Self::$variant(buffer) => {
+                        let mut values = std::mem::replace(buffer, Buffer::Own(Vec::new())).into_vec();
                         if count > values.len() {
                             values.try_reserve(count - values.len()).map_err(|_| no_memory(count))?;
                         }
                         values.resize(count, <$type>::default());
+                        *buffer = Buffer::Own(values);
                     })*
                 }
                 Ok(())
             }
         }
 
-        $(impl Element for $type {
+        $(impl sealed::Sealed for $type {}
+
+        impl Element for $type {
             const TYPE: ElementType = ElementType::$variant;
 
             fn slice<'a>(slice: &Slice<'a>) -> Option<&'a [Self]> {
@@ -153,12 +168,12 @@ macro_rules! elements {
 
             fn data(data: Data) -> Option<Vec<Self>> {
                 match data {
-                    Data::$variant(values) => Some(values),
+                    Data::$variant(values) => Some(values.into_vec()),
                     _ => None,
                 }
             }
 
-            fn data_mut(data: &mut Data) -> Option<&mut Vec<Self>> {
+            fn data_mut(data: &mut Data) -> Option<&mut [Self]> {
                 match data {
                     Data::$variant(values) => Some(values),
                     _ => None,
@@ -166,7 +181,12 @@ macro_rules! elements {
             }
 
             fn wrap(values: Vec<Self>) -> Data {
-                Data::$variant(values)
+                Data::$variant(Buffer::Own(values))
+            }
+
+            #[allow(private_interfaces)]
+            fn wrap_loan(loan: Loan<Self>) -> Data {
+                Data::$variant(Buffer::Lent(loan))
             }
 
             fn wrap_slice(values: &[Self]) -> Slice<'_> {

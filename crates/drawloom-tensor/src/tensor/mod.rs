@@ -1,9 +1,16 @@
 //! Tensors: elements of one type in a shape, the last axis fastest.
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 pub(crate) mod element;
+#[allow(unsafe_code)]
+pub(crate) mod memory;
+
+use std::sync::Arc;
 
 use crate::error::{ErrorKind, Fault};
-use element::{Data, Element, ElementType, Slice};
+use element::{Data, Element, ElementType, Slice, with_type};
+use memory::{Arena, Loan};
 
 /// A tensor that owns its elements.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +59,18 @@ impl Tensor {
         Ok(Self { shape: shape.to_vec(), data: Data::zeros(element, count(shape)?)? })
     }
 
+    /// A tensor at a place of an arena, with whatever is in it.
+    pub(crate) fn in_arena(
+        element: ElementType,
+        shape: &[usize],
+        arena: &Arc<Arena>,
+        offset: usize,
+    ) -> Result<Self, Fault> {
+        let count = count(shape)?;
+        let data = with_type!(all, element, T => Loan::<T>::new(arena, offset, count).map(T::wrap_loan))?;
+        Ok(Self { shape: shape.to_vec(), data })
+    }
+
     /// Borrows it.
     pub fn view(&self) -> View<'_> {
         View { shape: &self.shape, data: self.data.slice() }
@@ -80,7 +99,27 @@ impl Tensor {
     /// Its elements in order, to change.
     pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], Fault> {
         let found = self.element();
-        T::data_mut(&mut self.data).map(Vec::as_mut_slice).ok_or_else(|| wrong_type(T::TYPE, found))
+        T::data_mut(&mut self.data).ok_or_else(|| wrong_type(T::TYPE, found))
+    }
+
+    /// Copies the elements of a view of the same type and as many elements.
+    pub(crate) fn fill_from(&mut self, view: View<'_>) -> Result<(), Fault> {
+        with_type!(all, view.element(), T => {
+            let (into, from) = (self.values_mut::<T>()?, view.values::<T>()?);
+            if into.len() != from.len() {
+                return Err(Fault::new(format!("{} elements do not fill {}", from.len(), into.len())));
+            }
+            into.copy_from_slice(from);
+            Ok(())
+        })
+    }
+
+    /// Makes all elements zero.
+    pub(crate) fn clear(&mut self) -> Result<(), Fault> {
+        with_type!(all, self.element(), T => {
+            self.values_mut::<T>()?.fill(T::default());
+            Ok(())
+        })
     }
 
     /// Another shape for the same elements.

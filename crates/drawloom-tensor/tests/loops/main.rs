@@ -1,5 +1,7 @@
 //! Loops of tensor graphs do what their description says, as a direct interpreter of it does; and mistakes are named.
 
+mod ends;
+mod pieces;
 mod random;
 mod rules;
 mod wrong;
@@ -8,6 +10,11 @@ use drawloom_tensor::{Fault, Inputs, LoopTurn, Outputs, Placement};
 
 /// Rows along the first axis.
 const ROWS: Placement = Placement::Rows { axis: 0 };
+
+/// How many random cases to try: as many as the environment says, or so many.
+fn cases(usual: u64) -> u64 {
+    std::env::var("DRAWLOOM_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
 
 /// A kernel that copies its first input.
 fn copy(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {

@@ -264,7 +264,7 @@ fn list(rng: &mut Rng) -> Vec<Listed> {
 
 #[test]
 fn random_graphs_give_what_a_direct_interpreter_gives() {
-    let cases: u64 = std::env::var("DRAWLOOM_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3000);
+    let cases = super::cases(3000);
     let (mut ran, mut refused) = (0, 0);
     for seed in 0..cases {
         let listed = list(&mut Rng::with_seed(seed));

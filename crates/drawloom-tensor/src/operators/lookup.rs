@@ -1,0 +1,34 @@
+//! Rows of a table by their numbers: what a product with rows of zeros and a one comes to.
+
+use crate::error::Fault;
+use crate::graph::Kernel;
+use crate::run::call::{Inputs, Outputs};
+use crate::tensor::element::with_type;
+
+/// A kernel that writes a row of its second input for each number of its first one, whose last axis has the length 1; zeros
+/// for a number that is no row.
+pub(crate) fn lookup() -> Box<dyn Kernel> {
+    Box::new(|inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| -> Result<(), Fault> {
+        let (numbers, table) = (inputs.get(0)?, inputs.get(1)?);
+        let (Some((1, head)), &[rows, columns]) = (numbers.shape().split_last(), table.shape()) else {
+            return Err(Fault::new(format!(
+                "numbers of shape {:?} cannot be looked up in a table of shape {:?}",
+                numbers.shape(),
+                table.shape()
+            )));
+        };
+        let shape: Vec<usize> = head.iter().copied().chain([columns]).collect();
+        let values = table.values::<f32>()?;
+        with_type!(integers, numbers.element(), T => {
+            let numbers = numbers.values::<T>()?;
+            let results = outputs.allocate_unset::<f32>(0, &shape)?;
+            for (result, number) in results.chunks_exact_mut(columns.max(1)).zip(numbers) {
+                match usize::try_from(*number).ok().filter(|number| *number < rows) {
+                    Some(number) => result.copy_from_slice(&values[number * columns..][..columns]),
+                    None => result.fill(0.0),
+                }
+            }
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,301 @@
+//! One window over one channel.
+//!
+//! The channel is copied into scratch memory between pads of zeros, and for a stride with the elements that one element of the
+//! window meets next to each other. Then there are no edges and no strides left, and every line of results is a sum of
+//! lines.
+
+use super::activation::{Activation, apply_body, line};
+use super::lanes::{LANES, Lanes};
+use super::{Level, by_level};
+
+/// A window over a channel, for both axes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plane {
+    pub(crate) input: [usize; 2],
+    pub(crate) kernel: [usize; 2],
+    pub(crate) strides: [usize; 2],
+    pub(crate) dilations: [usize; 2],
+    pub(crate) before: [usize; 2],
+    pub(crate) output: [usize; 2],
+}
+
+impl Plane {
+    /// How many lines of the channel are met, pads included.
+    fn lines(&self) -> usize {
+        (self.output[0].max(1) - 1)
+            .saturating_mul(self.strides[0])
+            .saturating_add((self.kernel[0] - 1) * self.dilations[0] + 1)
+    }
+
+    /// How many elements there are in a line, of those that are a stride apart: whole registers can be read.
+    fn pitch(&self) -> usize {
+        self.output[1].next_multiple_of(LANES) + (self.kernel[1] - 1) * self.dilations[1] / self.strides[1]
+    }
+
+    /// How many elements of scratch memory are needed.
+    pub(crate) fn scratch(&self) -> usize {
+        self.lines().saturating_mul(self.strides[1]).saturating_mul(self.pitch())
+    }
+
+    /// Where the elements of the window begin in the copy.
+    fn taps(&self) -> Vec<usize> {
+        let (stride, pitch) = (self.strides[1], self.pitch());
+        let tap = |y: usize, x: usize| {
+            let shift = x * self.dilations[1];
+            y * self.dilations[0] * pitch * stride + shift % stride * pitch + shift / stride
+        };
+        (0..self.kernel[0]).flat_map(|y| (0..self.kernel[1]).map(move |x| tap(y, x))).collect()
+    }
+}
+
+/// Copies a channel into scratch memory that has zeros where the pads are.
+///
+/// # Safety
+///
+/// `from` must be good for the channel, `into` for the scratch memory of the plane, and the machine must have the
+/// instructions of the kind.
+#[inline(always)]
+unsafe fn copy<S: Lanes>(plane: &Plane, from: *const f32, into: *mut f32) {
+    let ([height, width], [stride, before], pitch) = (plane.input, [plane.strides[1], plane.before[1]], plane.pitch());
+    let lines = plane.lines().saturating_sub(plane.before[0]).min(height);
+    for line in 0..lines {
+        // SAFETY: lines of the channel, and lines of the copy behind the pads above; `count` elements of each phase lie in
+        // the source, and behind `begin` in the phase.
+        unsafe {
+            let source = from.add(line * width);
+            let line = into.add((line + plane.before[0]) * pitch * stride);
+            match stride {
+                1 => copy_line::<S>(source, line.wrapping_add(before), width.min(pitch.saturating_sub(before))),
+                2 => {
+                    // Elements with even numbers go to the phase of the first one, the others to the other phase.
+                    let phases = [(before % 2, before / 2), ((before + 1) % 2, before.div_ceil(2))];
+                    let counts = [width.div_ceil(2), width / 2];
+                    let [even, odd] = phases.map(|(phase, begin)| line.wrapping_add(phase * pitch + begin));
+                    let room = phases.map(|(_, begin)| pitch.saturating_sub(begin));
+                    unzip_line::<S>((source, width), (even, counts[0].min(room[0])), (odd, counts[1].min(room[1])));
+                }
+                _ => {
+                    for place in 0..width {
+                        let (phase, at) = ((before + place) % stride, (before + place) / stride);
+                        if at < pitch {
+                            *line.add(phase * pitch + at) = *source.add(place);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// Both must be good for `count` elements, and the machine must have the instructions of the kind.
+#[inline(always)]
+unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
+    let mut at = 0;
+    while at < count {
+        let left = (count - at).min(LANES);
+        // SAFETY: `at + left <= count`.
+        unsafe { S::store_part(into.add(at), S::load_part(from.add(at), left), left) };
+        at += left;
+    }
+}
+
+/// # Safety
+///
+/// All must be good for their numbers of elements, and the machine must have the instructions of the kind.
+#[inline(always)]
+unsafe fn unzip_line<S: Lanes>(
+    (from, width): (*const f32, usize),
+    (even, evens): (*mut f32, usize),
+    (odd, odds): (*mut f32, usize),
+) {
+    let mut at = 0;
+    while 2 * at < width {
+        let left = width - 2 * at;
+        let part = |all: usize| all.saturating_sub(at).min(LANES);
+        // SAFETY: as many elements are read and written as there are, of those that are left.
+        unsafe {
+            let place = from.add(2 * at);
+            let first = S::load_part(place, left.min(LANES));
+            let second = S::load_part(place.wrapping_add(LANES), left.saturating_sub(LANES).min(LANES));
+            let (first, second) = S::unzip(first, second);
+            S::store_part(even.wrapping_add(at), first, part(evens));
+            S::store_part(odd.wrapping_add(at), second, part(odds));
+        }
+        at += LANES;
+    }
+}
+
+struct Job<'a> {
+    plane: &'a Plane,
+    taps: &'a [usize],
+    /// The channel, and the scratch memory with its copy.
+    channel: *const f32,
+    copy: *mut f32,
+    weights: *const f32,
+    into: *mut f32,
+    bias: f32,
+    activation: Activation,
+}
+
+/// # Safety
+///
+/// The tile must lie in the result, the scratch memory must have the size that the plane says, and the machine must have
+/// the instructions of the kind.
+#[inline(always)]
+unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: usize, column: usize, tail: usize) {
+    let plane = job.plane;
+    let line_step = plane.pitch() * plane.strides[1];
+    // SAFETY: the last line that is read is that of the last row under the last line of the window, and a line has room
+    // for whole registers behind each element of the window.
+    unsafe {
+        let mut sums = [[S::splat(0.0); NV]; R];
+        let from = job.copy.add(row * plane.strides[0] * line_step + column);
+        let row_step = plane.strides[0] * line_step;
+        for (number, tap) in job.taps.iter().enumerate() {
+            let from = from.add(*tap);
+            let factor = S::splat(*job.weights.add(number));
+            for (r, sums) in sums.iter_mut().enumerate() {
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    *sum = S::fma(S::load(from.add(r * row_step + v * LANES)), factor, *sum);
+                }
+            }
+        }
+        let bias = S::splat(job.bias);
+        for (r, sums) in sums.iter().enumerate() {
+            for (v, sum) in sums.iter().enumerate() {
+                let mut sum = S::add(*sum, bias);
+                if let Activation::Line { slope, shift, low, high, gate } = job.activation {
+                    sum = line::<S>(sum, (slope, shift, low, high, gate));
+                }
+                let at = job.into.add((row + r) * plane.output[1] + column + v * LANES);
+                if v + 1 == NV { S::store_part(at, sum, tail) } else { S::store(at, sum) }
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for the tile, with all columns.
+#[inline(always)]
+unsafe fn rows<S: Lanes, const R: usize>(job: &Job<'_>, row: usize) {
+    let width = job.plane.output[1];
+    let mut column = 0;
+    // SAFETY: the vectors cover the columns, and no more.
+    unsafe {
+        while column + LANES < width {
+            tile::<S, R, 2>(job, row, column, (width - column - LANES).min(LANES));
+            column += 2 * LANES;
+        }
+        if column < width {
+            tile::<S, R, 1>(job, row, column, width - column);
+        }
+    }
+}
+
+/// # Safety
+///
+/// The scratch memory, the weights and the result must have the sizes that the plane says, and the machine must have the
+/// instructions of the kind.
+#[inline(always)]
+unsafe fn plane_body<S: Lanes>(job: &Job<'_>) {
+    let height = job.plane.output[0];
+    let mut row = 0;
+    // SAFETY: a tile begins only where all of its rows are there.
+    unsafe {
+        copy::<S>(job.plane, job.channel, job.copy);
+        // Seven, as the heights of images in networks are often a multiple of it.
+        while S::LARGE_TILES && row + 7 <= height {
+            rows::<S, 7>(job, row);
+            row += 7;
+        }
+        while row + 3 <= height {
+            rows::<S, 3>(job, row);
+            row += 3;
+        }
+        while row < height {
+            rows::<S, 1>(job, row);
+            row += 1;
+        }
+        if !job.activation.is_cheap() {
+            apply_body::<S>(job.activation, job.into, height * job.plane.output[1]);
+        }
+    }
+}
+
+by_level!(
+    /// Computes the results of a plane.
+    plane_results = plane_body(job: &Job<'_>)
+);
+
+/// A plane, with where the elements of its window begin.
+pub(crate) struct Window {
+    plane: Plane,
+    taps: Vec<usize>,
+}
+
+impl Window {
+    pub(crate) fn new(plane: Plane) -> Self {
+        Self { taps: plane.taps(), plane }
+    }
+
+    /// The results of the window over a channel, with something added and an activation. The scratch memory must be all
+    /// zero before the first channel, and is left as it is for the next one.
+    pub(crate) fn run(
+        &self,
+        level: Level,
+        (from, weights): (&[f32], &[f32]),
+        (bias, activation): (f32, Activation),
+        into: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        let plane = &self.plane;
+        assert!(
+            from.len() == plane.input[0] * plane.input[1]
+                && weights.len() == plane.kernel[0] * plane.kernel[1]
+                && into.len() == plane.output[0] * plane.output[1]
+                && scratch.len() == plane.scratch(),
+            "invariant: everything has the sizes of the plane"
+        );
+        if into.is_empty() {
+            return;
+        }
+        let job = Job {
+            plane,
+            taps: &self.taps,
+            channel: from.as_ptr(),
+            copy: scratch.as_mut_ptr(),
+            weights: weights.as_ptr(),
+            into: into.as_mut_ptr(),
+            bias,
+            activation,
+        };
+        // SAFETY: the assertion above shows the sizes, the taps are those of the plane, and `into` is borrowed alone.
+        unsafe { plane_results(level, &job) };
+    }
+}
+
+/// # Safety
+///
+/// `from` must be good for `2 * count - 1` elements, `into` for `count`, and the machine must have the instructions of the
+/// kind.
+#[inline(always)]
+unsafe fn every_second_body<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
+    let nobody = std::ptr::null_mut();
+    // SAFETY: the caller says so; none of the elements between are written.
+    unsafe { unzip_line::<S>((from, (2 * count).saturating_sub(1)), (into, count), (nobody, 0)) }
+}
+
+by_level!(
+    /// Copies every second element.
+    every_second_raw = every_second_body(from: *const f32, into: *mut f32, count: usize)
+);
+
+/// Copies every second element, from the first one on.
+pub(crate) fn every_second(level: Level, from: &[f32], into: &mut [f32]) {
+    assert!(into.is_empty() || 2 * into.len() - 1 <= from.len(), "invariant: there are enough elements");
+    // SAFETY: the assertion above shows the sizes, and `into` is borrowed alone.
+    unsafe { every_second_raw(level, from.as_ptr(), into.as_mut_ptr(), into.len()) }
+}

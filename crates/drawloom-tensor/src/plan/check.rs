@@ -1,0 +1,89 @@
+//! Trying out whether a batch can be computed in pieces: some rows are computed together and apart, and compared.
+
+use std::sync::Arc;
+
+use drawloom_runtime::Loom;
+
+use crate::error::{Error, ErrorKind};
+use crate::graph::Placement;
+use crate::plan::{Given, PiecePlan, Pieces, sample};
+use crate::run::Settings;
+use crate::slice::Rows;
+use crate::tensor::element::with_type;
+use crate::tensor::{Tensor, View};
+
+/// So many rows are tried.
+const SAMPLE: u64 = 8;
+
+/// The sizes of pieces that are tried.
+const SIZES: [u64; 2] = [1, 3];
+
+impl PiecePlan {
+    /// Computes the first rows of the batch together, and in small pieces, and compares all outputs bit by bit. Says how many
+    /// rows were compared.
+    pub fn check(&self) -> Result<u64, Error> {
+        let rows = self.rows.min(SAMPLE);
+        if rows < 2 {
+            return Ok(rows);
+        }
+        let tensors = (self.inputs.iter())
+            .map(|given| match given.axis {
+                Some(axis) => sample(given, axis, rows as usize),
+                None => super::whole(given.rows.as_ref()),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let names = self.inputs.iter().map(|given| self.graph.tensor_name(given.tensor));
+        let views: Vec<(&str, View<'_>)> = names.zip(tensors.iter().map(Tensor::view)).collect();
+        let program = self.graph.clone().check(0)?;
+        let together = program.run(&views, &Settings::new().memory(usize::MAX / 2))?;
+        for size in SIZES {
+            let given = (self.inputs.iter().zip(&tensors)).map(|(given, tensor)| Given {
+                tensor: given.tensor,
+                axis: given.axis,
+                rows: Arc::new(tensor.clone()) as Arc<dyn Rows>,
+            });
+            let mut pieces = Pieces::new().piece(size);
+            for (state, next) in &self.carries {
+                pieces = pieces.carry(self.graph.tensor_name(*state), self.graph.tensor_name(*next));
+            }
+            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &pieces)?;
+            let apart = plan.run(&Loom::serial())?;
+            for (((name, apart), whole), placement) in
+                apart.outputs().zip(together.outputs()).zip(&self.graph.placements)
+            {
+                compare(name, whole, apart, *placement, size)?;
+            }
+        }
+        Ok(rows)
+    }
+}
+
+fn compare(name: &str, whole: &Tensor, apart: &Tensor, placement: Placement, size: u64) -> Result<(), Error> {
+    let different = |what: String| {
+        let message = format!(
+            "rows cannot be computed apart from each other: output `{name}` {what}, in pieces of {size} and all at once"
+        );
+        Err(Error::new(ErrorKind::Batch, message))
+    };
+    if whole.shape() != apart.shape() || whole.element() != apart.element() {
+        return different(format!("has the shapes {:?} and {:?}", apart.shape(), whole.shape()));
+    }
+    let place = with_type!(all, whole.element(), T => {
+        let same = |(a, b): &(&T, &T)| a == b || (!is_number(*a) && !is_number(*b));
+        Ok(apart.values::<T>()?.iter().zip(whole.values::<T>()?).position(|pair| !same(&pair)))
+    })?;
+    let Some(place) = place else { return Ok(()) };
+    let row = match placement {
+        Placement::Rows { axis } => {
+            let inner: usize = whole.shape()[axis + 1..].iter().product();
+            format!("differs in row {}", place / inner % whole.shape()[axis])
+        }
+        Placement::Fixed | Placement::Reduced(_) => format!("differs at element {place}"),
+    };
+    different(row)
+}
+
+/// What is not a number cannot be compared, not even with itself.
+fn is_number<T: PartialOrd>(value: &T) -> bool {
+    value.partial_cmp(value).is_some()
+}

@@ -1,0 +1,559 @@
+//! Pieces of a batch on the engine.
+//!
+//! Each piece in flight has a *lane*: an arena, and the tensors that are there now. A piece is a chain of tasks over its
+//! lane, one for each node. Whoever begins a chain takes the next piece, so a slow worker takes fewer of them. What the
+//! pieces share is never written: constants, and what is the same for all rows. Results go to rows that belong to one piece.
+
+use std::any::Any;
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use drawloom_runtime::{Loom, Region, Value};
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::graph::{NodeId, Operator, Placement, TensorId};
+use crate::plan::PiecePlan;
+use crate::program::Program;
+use crate::run::call::{Call, Place, Scratch};
+use crate::run::loops::{Counts, LoopStack, LoopTurn};
+use crate::run::place::{rows_first, turned_back};
+use crate::tensor::memory::Arena;
+use crate::tensor::{Tensor, View};
+
+/// How many chains wait in each lane, so that none is empty while the next one is on its way.
+const AHEAD: usize = 2;
+
+/// How far a run in pieces is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// How many rows are finished.
+    pub rows: u64,
+    /// How many there are.
+    pub total: u64,
+    /// How many bytes were in use at most so far.
+    pub peak_bytes: usize,
+}
+
+/// What a run in pieces computed.
+pub struct BatchOutcome {
+    names: Vec<String>,
+    tensors: Vec<Tensor>,
+    times: Vec<(NodeId, Duration)>,
+    peak: usize,
+}
+
+impl BatchOutcome {
+    /// An output by its name.
+    pub fn output(&self, name: &str) -> Option<&Tensor> {
+        self.names.iter().position(|other| other == name).map(|index| &self.tensors[index])
+    }
+
+    /// All outputs, in the order of the output node.
+    pub fn outputs(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.names.iter().map(String::as_str).zip(&self.tensors)
+    }
+
+    /// How long each node of the program ran, over all pieces.
+    pub fn times(&self) -> &[(NodeId, Duration)] {
+        &self.times
+    }
+
+    /// The most bytes that the run used.
+    pub fn peak_bytes(&self) -> usize {
+        self.peak
+    }
+}
+
+/// One output while pieces write it.
+enum Gathered {
+    /// Rows along the first axis, in memory for all of them.
+    Rows(Arc<Arena>),
+    /// The value of the last piece.
+    Fixed(Mutex<Option<Tensor>>),
+}
+
+/// What all lanes share.
+struct Work {
+    plan: PlanParts,
+    /// What is the same for all rows: inputs, and results of nodes that run once.
+    kept: Vec<Option<Tensor>>,
+    gathered: Vec<Gathered>,
+    next: AtomicU64,
+    stop: AtomicBool,
+    state: Mutex<State>,
+}
+
+/// The parts of a plan that tasks need.
+struct PlanParts {
+    program: Arc<Program>,
+    results: Vec<ResultPlace>,
+    cut: crate::slice::Cut,
+    rows: u64,
+    tensors: Vec<Option<(usize, usize)>>,
+    scratch: Vec<(usize, usize)>,
+    carries: Vec<(TensorId, TensorId)>,
+}
+
+/// Where an output goes.
+#[derive(Clone)]
+struct ResultPlace {
+    tensor: TensorId,
+    placement: Placement,
+    in_place: bool,
+    row_bytes: usize,
+}
+
+#[derive(Default)]
+struct State {
+    finished: Vec<bool>,
+    /// The error of the earliest piece that had one.
+    error: Option<(u64, Error)>,
+}
+
+/// One piece in flight.
+struct Lane {
+    arena: Arc<Arena>,
+    values: Vec<Option<Tensor>>,
+    /// What the piece before handed on.
+    carried: Vec<Tensor>,
+    scratch: Scratch,
+    /// The piece: its number, first row and rows.
+    piece: Option<(u64, u64, u64)>,
+    times: Vec<Duration>,
+}
+
+/// Says that a chain is over, also when its tasks are dropped without having run.
+struct Notice {
+    lane: usize,
+    sender: Sender<usize>,
+}
+
+impl Drop for Notice {
+    fn drop(&mut self) {
+        // Nobody listens any more after an error.
+        let _ = self.sender.send(self.lane);
+    }
+}
+
+impl PiecePlan {
+    /// Runs it.
+    pub fn run(&self, loom: &Loom) -> Result<BatchOutcome, Error> {
+        self.run_with(loom, |_| ControlFlow::Continue(()))
+    }
+
+    /// Runs it, and tells how far it is after each piece. The answer may end the run. It must not be called by a task of the
+    /// same runtime, which would wait for itself.
+    pub fn run_with(
+        &self,
+        loom: &Loom,
+        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<BatchOutcome, Error> {
+        let (kept, kept_bytes) = self.run_once()?;
+        let carried = self.carries.iter().map(|(_, next)| {
+            let result = self.results.iter().find(|result| result.tensor == *next);
+            2 * result.map_or(0, |result| result.growth.bytes(1))
+        });
+        let kept_bytes = kept_bytes + carried.sum::<usize>();
+        let gathered = (self.results.iter())
+            .map(|result| match result.placement {
+                Placement::Rows { .. } => Arena::new(result.growth.bytes(count(self.rows))).map(Gathered::Rows),
+                Placement::Fixed | Placement::Reduced(_) => Ok(Gathered::Fixed(Mutex::default())),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let work = Arc::new(Work {
+            plan: self.parts(),
+            kept,
+            gathered,
+            next: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            state: Mutex::new(State { finished: vec![false; count(self.cut.pieces())], error: None }),
+        });
+        let lanes = (0..self.in_flight)
+            .map(|number| {
+                let lane = Lane {
+                    arena: Arena::new(self.layout.bytes)?,
+                    values: vec![None; self.program.graph.tensors.len()],
+                    carried: Vec::new(),
+                    scratch: Scratch::default(),
+                    piece: None,
+                    times: vec![Duration::ZERO; self.program.graph.nodes.len()],
+                };
+                Ok(loom.host_value(format!("lane {number}"), Mutex::new(lane)))
+            })
+            .collect::<Result<Vec<_>, Fault>>()?;
+        let arenas = lanes.iter().map(|lane| lane.read().map(|lane| Arc::clone(&locked(&lane).arena)));
+        let arenas = arenas.collect::<Result<Vec<_>, _>>().map_err(engine)?;
+        let peak = || kept_bytes + arenas.iter().map(|arena| arena.high()).sum::<usize>() + work.gathered_bytes();
+        if self.rows > 0 {
+            self.drive(loom, &work, &lanes, &mut |rows| {
+                progress(Progress { rows, total: self.rows, peak_bytes: peak() })
+            })?;
+        }
+        let mut times = vec![Duration::ZERO; self.program.graph.nodes.len()];
+        for lane in &lanes {
+            let mut lane = lane.write().map_err(engine)?;
+            let lane = lane.get_mut().unwrap_or_else(PoisonError::into_inner);
+            times.iter_mut().zip(&lane.times).for_each(|(sum, time)| *sum += *time);
+            // Loans into the results end here.
+            lane.values.clear();
+        }
+        let peak = peak();
+        let names = self.results.iter().map(|result| self.program.graph.tensor_name(result.tensor).to_owned());
+        Ok(BatchOutcome {
+            names: names.collect(),
+            tensors: self.take_results(&work)?,
+            times: self.program.order().iter().map(|node| (*node, times[node.index()])).collect(),
+            peak: peak + self.turned_bytes(),
+        })
+    }
+
+    /// Keeps all lanes busy until there are no pieces left, or something went wrong.
+    fn drive(
+        &self,
+        loom: &Loom,
+        work: &Arc<Work>,
+        lanes: &[Value<Mutex<Lane>>],
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let (sender, receiver): (Sender<usize>, Receiver<usize>) = channel();
+        let pieces = self.cut.pieces();
+        let (mut submitted, mut over) = (0u64, 0u64);
+        let submit = |lane: usize, submitted: &mut u64| {
+            if *submitted < pieces && !work.stop.load(Ordering::Relaxed) {
+                *submitted += 1;
+                submit_chain(loom, work, &lanes[lane], Notice { lane, sender: sender.clone() });
+            }
+        };
+        for lane in (0..AHEAD).flat_map(|_| 0..lanes.len()) {
+            submit(lane, &mut submitted);
+        }
+        let mut cancelled = false;
+        while over < submitted {
+            let Ok(lane) = receiver.recv() else { break };
+            over += 1;
+            submit(lane, &mut submitted);
+            if !cancelled && progress(self.finished_rows(work)).is_break() {
+                cancelled = true;
+                work.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let finished = self.finished_ranges(work);
+        let error = work.state().error.take();
+        if let Some((_, error)) = error {
+            return Err(error.with_finished(finished, self.rows));
+        }
+        if work.state().finished.iter().all(|finished| *finished) {
+            return Ok(());
+        }
+        // Tasks that did not run were cancelled: by the user, or with the whole runtime.
+        let what = if cancelled { "the run was cancelled" } else { "the runtime was cancelled or shut down" };
+        Err(Error::new(ErrorKind::Cancelled, what).with_finished(finished, self.rows))
+    }
+
+    /// Runs the nodes that are the same for all rows, and says how many bytes their results take.
+    fn run_once(&self) -> Result<(Vec<Option<Tensor>>, usize), Error> {
+        let program = &self.program;
+        let mut values: Vec<Option<Tensor>> = vec![None; program.graph.tensors.len()];
+        for (tensor, value) in &self.given {
+            values[tensor.index()] = Some(value.clone());
+        }
+        let mut scratch = Scratch::default();
+        let (mut bytes, mut most) = (0, 0);
+        for (place, id) in program.order().iter().enumerate() {
+            let node = &program.graph.nodes[id.index()];
+            if program.partition(*id) > 0 || matches!(node.operator, Operator::Output) {
+                continue;
+            }
+            scratch.ready(None);
+            let mut stack = LoopStack::new(1);
+            let mut none: Box<dyn Any + Send> = Box::new(());
+            let mut turn = LoopTurn::new(&mut stack, none.as_mut(), *id);
+            let call = Call { node, room: usize::MAX / 2, places: &[], scratch: &mut scratch };
+            let results = call
+                .run(&|tensor| view(program, &values, &[], tensor), &mut turn)
+                .map_err(|fault| node_error(program, *id, &fault))?;
+            most = most.max(scratch.most());
+            for (output, result) in node.outputs.iter().zip(results) {
+                bytes += result.bytes();
+                values[output.index()] = Some(result);
+            }
+            for tensor in &program.ends[place] {
+                values[tensor.index()] = None;
+            }
+        }
+        Ok((values, bytes + most))
+    }
+
+    fn parts(&self) -> PlanParts {
+        let places = self.results.iter().map(|result| ResultPlace {
+            tensor: result.tensor,
+            placement: result.placement,
+            in_place: result.in_place,
+            row_bytes: if matches!(result.placement, Placement::Rows { .. }) { result.growth.bytes(1) } else { 0 },
+        });
+        PlanParts {
+            program: Arc::clone(&self.program),
+            results: places.collect(),
+            cut: self.cut,
+            rows: self.rows,
+            tensors: self.layout.tensors.clone(),
+            scratch: self.layout.scratch.clone(),
+            carries: self.carries.clone(),
+        }
+    }
+
+    fn take_results(&self, work: &Work) -> Result<Vec<Tensor>, Error> {
+        let mut tensors = Vec::new();
+        for (index, (result, gathered)) in self.results.iter().zip(&work.gathered).enumerate() {
+            let tensor = match (gathered, result.placement) {
+                (Gathered::Rows(arena), Placement::Rows { axis }) => {
+                    let shape = result.growth.shape(count(self.rows));
+                    let kept = Tensor::in_arena(result.growth.element, &rows_first(&shape, axis), arena, 0)?;
+                    if axis == 0 { kept } else { turned_back(&kept, axis)? }
+                }
+                (Gathered::Fixed(value), _) if self.rows > 0 => {
+                    let value = value.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let name = self.program.graph.tensor_name(result.tensor);
+                    value.ok_or_else(|| Error::new(ErrorKind::Output, format!("output `{name}` was not computed")))?
+                }
+                _ => self
+                    .fixed
+                    .get(index)
+                    .cloned()
+                    .flatten()
+                    .unwrap_or(Tensor::zeros(result.growth.element, &result.growth.shape(0))?),
+            };
+            tensors.push(tensor);
+        }
+        Ok(tensors)
+    }
+
+    fn turned_bytes(&self) -> usize {
+        let turned = self.results.iter().filter(|result| matches!(result.placement, Placement::Rows { axis: 1.. }));
+        turned.map(|result| result.growth.bytes(count(self.rows))).sum()
+    }
+
+    fn finished_rows(&self, work: &Work) -> u64 {
+        self.finished_ranges(work).iter().map(|range| range.end - range.start).sum()
+    }
+
+    fn finished_ranges(&self, work: &Work) -> Vec<Range<u64>> {
+        let state = work.state();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for number in (0..).zip(&state.finished).filter(|(_, finished)| **finished).map(|(number, _)| number) {
+            let Some((first, rows)) = self.cut.piece(number) else { continue };
+            match ranges.last_mut() {
+                Some(range) if range.end == first => range.end += rows,
+                _ => ranges.push(first..first + rows),
+            }
+        }
+        ranges
+    }
+}
+
+/// Submits one task for each node of a piece.
+fn submit_chain(loom: &Loom, work: &Arc<Work>, lane: &Value<Mutex<Lane>>, notice: Notice) {
+    let program = &work.plan.program;
+    let mut notice = Some(notice);
+    let in_loop: Vec<usize> =
+        (0..program.order().len()).filter(|place| program.partition(program.order()[*place]) > 0).collect();
+    for (index, place) in in_loop.iter().copied().enumerate() {
+        let (first, last) = (index == 0, index + 1 == in_loop.len());
+        let notice = if last { notice.take() } else { None };
+        let work = Arc::clone(work);
+        let name = program.graph.nodes[program.order()[place].index()].name.clone();
+        loom.task(name).update(lane).run(move |lane: &mut Mutex<Lane>| {
+            let lane = lane.get_mut().unwrap_or_else(PoisonError::into_inner);
+            if first {
+                lane.begin(&work);
+            }
+            lane.step(&work, place);
+            if last {
+                lane.finish(&work);
+            }
+            drop(notice);
+        });
+    }
+}
+
+impl Work {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gathered_bytes(&self) -> usize {
+        let bytes = |gathered: &Gathered| match gathered {
+            Gathered::Rows(arena) => arena.high(),
+            Gathered::Fixed(value) => {
+                value.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Tensor::bytes)
+            }
+        };
+        self.gathered.iter().map(bytes).sum()
+    }
+}
+
+impl Lane {
+    /// Takes the next piece, if there is one.
+    fn begin(&mut self, work: &Work) {
+        self.piece = None;
+        if work.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let number = work.next.fetch_add(1, Ordering::Relaxed);
+        self.piece = work.plan.cut.piece(number).map(|(first, rows)| (number, first, rows));
+        for ((state, _), value) in work.plan.carries.iter().zip(self.carried.drain(..)) {
+            self.values[state.index()] = Some(value);
+        }
+    }
+
+    /// Runs one node for the piece.
+    fn step(&mut self, work: &Work, place: usize) {
+        let Some((number, first, rows)) = self.piece else { return };
+        if work.stop.load(Ordering::Relaxed) {
+            self.piece = None;
+            return;
+        }
+        let id = work.plan.program.order()[place];
+        let begin = Instant::now();
+        // A kernel is the user's: what it leaves half done in this lane is thrown away with the piece.
+        let done = catch_unwind(AssertUnwindSafe(|| self.execute(work, id, first, rows, number)));
+        let done = done.unwrap_or_else(|panic| Err(Fault::new(format!("it panicked: {}", text(panic.as_ref())))));
+        self.times[id.index()] += begin.elapsed();
+        match done {
+            Ok(()) => {
+                for tensor in &work.plan.program.ends[place] {
+                    self.values[tensor.index()] = None;
+                }
+            }
+            Err(fault) => self.fail(work, id, &fault),
+        }
+    }
+
+    fn fail(&mut self, work: &Work, id: NodeId, fault: &Fault) {
+        let Some((number, first, rows)) = self.piece.take() else { return };
+        work.stop.store(true, Ordering::Relaxed);
+        let counts = piece_counts(work, number, first, rows);
+        let error = node_error(&work.plan.program, id, fault).at("", &[counts]).in_piece(number, first..first + rows);
+        let mut state = work.state();
+        if state.error.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
+            state.error = Some((number, error));
+        }
+    }
+
+    fn finish(&mut self, work: &Work) {
+        self.values.iter_mut().for_each(|value| *value = None);
+        self.scratch.ready(None);
+        if let Some((number, ..)) = self.piece.take() {
+            work.state().finished[count(number)] = true;
+        }
+    }
+
+    fn execute(&mut self, work: &Work, id: NodeId, first: u64, rows: u64, number: u64) -> Result<(), Fault> {
+        let plan = &work.plan;
+        let node = &plan.program.graph.nodes[id.index()];
+        if matches!(node.operator, Operator::Output) {
+            return self.gather(work, first, rows, number);
+        }
+        let places: Vec<Place> = node.outputs.iter().map(|output| self.place(work, *output, first, rows)).collect();
+        let (offset, bytes) = plan.scratch[id.index()];
+        self.scratch.ready(Some(Place { arena: Arc::clone(&self.arena), offset, bytes }));
+        let mut stack = LoopStack::at(piece_counts(work, number, first, rows));
+        let mut none: Box<dyn Any + Send> = Box::new(());
+        let mut turn = LoopTurn::new(&mut stack, none.as_mut(), id);
+        // What a graph inside of a node computes is counted with what the node needs while it runs.
+        let room = bytes + places.iter().map(|place| place.bytes).sum::<usize>();
+        let call = Call { node, room, places: &places, scratch: &mut self.scratch };
+        let results = call.run(&|tensor| view(&plan.program, &work.kept, &self.values, tensor), &mut turn)?;
+        self.scratch.ready(None);
+        for (output, result) in node.outputs.iter().zip(results) {
+            self.values[output.index()] = Some(result);
+        }
+        Ok(())
+    }
+
+    /// Where a tensor of this piece belongs.
+    fn place(&self, work: &Work, tensor: TensorId, first: u64, rows: u64) -> Place {
+        let in_place = |result: &&ResultPlace| result.in_place && result.tensor == tensor;
+        let result = work.plan.results.iter().zip(&work.gathered).find(|(result, _)| in_place(result));
+        if let Some((result, Gathered::Rows(arena))) = result {
+            let (offset, bytes) = (count(first) * result.row_bytes, count(rows) * result.row_bytes);
+            return Place { arena: Arc::clone(arena), offset, bytes };
+        }
+        let (offset, bytes) = work.plan.tensors[tensor.index()].unwrap_or((0, 0));
+        Place { arena: Arc::clone(&self.arena), offset, bytes }
+    }
+
+    /// Puts results of the piece where they belong, unless they are there already.
+    fn gather(&mut self, work: &Work, first: u64, rows: u64, number: u64) -> Result<(), Fault> {
+        for (result, gathered) in work.plan.results.iter().zip(&work.gathered) {
+            let program = &work.plan.program;
+            let view = view(program, &work.kept, &self.values, result.tensor)
+                .ok_or_else(|| Fault::new("an output was not computed"))?;
+            match (gathered, result.placement) {
+                (Gathered::Rows(arena), Placement::Rows { axis }) if !result.in_place => {
+                    let shape = rows_first(view.shape(), axis);
+                    let offset = count(first) * result.row_bytes;
+                    if view.bytes() != count(rows) * result.row_bytes {
+                        let name = program.graph.tensor_name(result.tensor);
+                        let message = format!("output `{name}` has the shape {:?} for {rows} rows", view.shape());
+                        return Err(Fault::of(ErrorKind::Output, message));
+                    }
+                    let mut tensor = Tensor::in_arena(view.element(), &shape, arena, offset)?;
+                    crate::run::place::copy_rows_first(&mut tensor, view, axis)?;
+                }
+                (Gathered::Fixed(value), _) if number + 1 == work.plan.cut.pieces() => {
+                    *value.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.to_tensor());
+                }
+                _ => {}
+            }
+        }
+        for (_, next) in &work.plan.carries {
+            let value = view(&work.plan.program, &work.kept, &self.values, *next);
+            self.carried.push(value.ok_or_else(|| Fault::new("a state was not computed"))?.to_tensor());
+        }
+        Ok(())
+    }
+}
+
+/// Where the loop over pieces is.
+fn piece_counts(work: &Work, number: u64, first: u64, rows: u64) -> Counts {
+    Counts { iteration: number, previous: first, current: rows, total: work.plan.rows, previous_outer: 0 }
+}
+
+fn view<'v>(
+    program: &'v Program,
+    kept: &'v [Option<Tensor>],
+    values: &'v [Option<Tensor>],
+    tensor: TensorId,
+) -> Option<View<'v>> {
+    let computed = values.get(tensor.index()).and_then(Option::as_ref);
+    let value = computed.or_else(|| kept[tensor.index()].as_ref()).or_else(|| program.graph.constant_value(tensor));
+    value.map(Tensor::view)
+}
+
+fn node_error(program: &Program, id: NodeId, fault: &Fault) -> Error {
+    let node = &program.graph.nodes[id.index()];
+    Error::new(fault.kind(), format!("node `{}` ({}): {fault}", node.name, node.operator_name)).at(&node.name, &[])
+}
+
+fn engine(error: drawloom_runtime::Error) -> Error {
+    Error::new(ErrorKind::Cancelled, format!("the engine: {error}"))
+}
+
+fn locked(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
+    lane.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no text")
+}
+
+/// Numbers of rows fit, because there are tensors with so many.
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,80 @@
+//! Where the rows of a batch come from.
+
+use crate::error::{ErrorKind, Fault};
+use crate::operators::support::around;
+use crate::tensor::element::{Element, ElementType, with_type};
+use crate::tensor::{Tensor, View};
+
+/// Rows that can be read in pieces: a tensor in memory, or a file of which only the piece in use is there.
+pub trait Rows: Send + Sync {
+    /// The type of the elements.
+    fn element(&self) -> ElementType;
+
+    /// The shape of all rows together.
+    fn shape(&self) -> &[usize];
+
+    /// Fills a tensor with some of the rows, which are counted along an axis. Its length along that axis says how many.
+    /// A value without axes is read as a whole.
+    fn read(&self, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault>;
+}
+
+impl Rows for Tensor {
+    fn element(&self) -> ElementType {
+        Tensor::element(self)
+    }
+
+    fn shape(&self) -> &[usize] {
+        Tensor::shape(self)
+    }
+
+    fn read(&self, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault> {
+        read_view(self.view(), axis, first, into)
+    }
+}
+
+/// Copies some of the rows of a view.
+pub(crate) fn read_view(view: View<'_>, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault> {
+    if view.rank() == 0 && into.shape().is_empty() {
+        return into.fill_from(view);
+    }
+    let rows = into.shape().get(axis).copied().unwrap_or(0);
+    let fits = axis < view.rank()
+        && first.checked_add(rows).is_some_and(|end| end <= view.shape()[axis])
+        && into.shape().len() == view.rank()
+        && (0..view.rank()).all(|other| other == axis || into.shape()[other] == view.shape()[other]);
+    if !fits {
+        let message = format!(
+            "{rows} rows from {first} along axis {axis} of the shape {:?} do not have the shape {:?}",
+            view.shape(),
+            into.shape()
+        );
+        return Err(Fault::of(ErrorKind::Input, message));
+    }
+    with_type!(all, view.element(), T => copy::<T>(view, axis, first, rows, into))
+}
+
+/// Puts rows into a tensor that has more of them, from a row on.
+pub(crate) fn place_rows(into: &mut Tensor, rows: View<'_>, axis: usize, first: usize) -> Result<(), Fault> {
+    with_type!(all, rows.element(), T => {
+        let (outer, count, inner) = around(rows.shape(), axis);
+        let length = into.shape()[axis];
+        let from = rows.values::<T>()?;
+        let into = into.values_mut::<T>()?;
+        for block in 0..outer {
+            let target = (block * length + first) * inner;
+            into[target..target + count * inner].copy_from_slice(&from[block * count * inner..][..count * inner]);
+        }
+        Ok(())
+    })
+}
+
+fn copy<T: Element>(view: View<'_>, axis: usize, first: usize, rows: usize, into: &mut Tensor) -> Result<(), Fault> {
+    let (outer, length, inner) = around(view.shape(), axis);
+    let from = view.values::<T>()?;
+    let into = into.values_mut::<T>()?;
+    for block in 0..outer {
+        let source = (block * length + first) * inner;
+        into[block * rows * inner..][..rows * inner].copy_from_slice(&from[source..source + rows * inner]);
+    }
+    Ok(())
+}
