@@ -114,21 +114,22 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
     };
     let lines = stream.source("lines", lines);
     let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| 0..text.len() as u32);
-    let brackets = stream.node("brackets", places).channel::<u32>("out", 1).run(move |run, out| {
+    let brackets = stream.node("brackets", places).signals(0, 0).channel::<u32>("out", 1).run(move |run, out| {
         // The characters of a line come in order, and all of them, so those of a run are a piece of the text.
         let (parent, items) = (run.parent(region), run.items());
         if let (Some(first), Some(last)) = (items.first(), items.last()) {
             brackets(&parent.1, *first as usize, *last as usize + 1).for_each(|at| out.push(at as u32));
         }
     });
-    let pairs = stream.node("pairs", brackets).aggregate_channel::<Pair>("out", 1).run(move |run, out| {
-        let parent = run.parent(region);
-        for at in run.items() {
-            if let Some((first, second)) = parent.1.get(*at as usize..).and_then(parse) {
-                out.push(Pair { tag: parent.0, second, first });
+    let pairs =
+        stream.node("pairs", brackets).signals(0, 0).aggregate_channel::<Pair>("out", 1).run(move |run, out| {
+            let parent = run.parent(region);
+            for at in run.items() {
+                if let Some((first, second)) = parent.1.get(*at as usize..).and_then(parse) {
+                    out.push(Pair { tag: parent.0, second, first });
+                }
             }
-        }
-    });
+        });
     let tally = Tally::add(&mut stream, "sink", pairs, |pair: &Pair| {
         std::hint::black_box(pair.tag);
         millionths(pair.first, pair.second)

@@ -123,7 +123,11 @@ pub(crate) struct Marks<'a> {
     consumed: u64,
     turns: Turns,
     mixed: Option<&'a VecDeque<Turns>>,
+    /// How many signals wait, those behind the run among them.
+    waiting: usize,
     own: u32,
+    /// How often the user's code was called, if not once for each vector.
+    pub(crate) calls: Option<usize>,
     /// Whether somebody wants to know the following.
     pub(crate) go_on: bool,
     /// For each, how many items were pushed before it, to each channel.
@@ -155,6 +159,15 @@ impl<'a> Marks<'a> {
         for (noted, place) in noted.iter_mut().zip(self.places) {
             *noted = pushed((place - self.consumed) as usize);
         }
+    }
+
+    /// For each, how many items of the run are before it, its region, and the parent of it that is under way after it.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = (usize, u32, Option<u32>)> + use<'a> {
+        let (consumed, turns, mixed, waiting) = (self.consumed, self.turns, self.mixed, self.waiting);
+        self.places.iter().enumerate().map(move |(at, place)| {
+            let one = mixed.map_or_else(|| turns.skip(at).front(1, waiting - at), |mixed| mixed[at]);
+            ((place - consumed) as usize, one.region, one.begins.then(|| one.parent.wrapping_add(1)))
+        })
     }
 
     /// At how many of them a parent of the node's innermost region ends.
@@ -369,6 +382,8 @@ impl Signals {
             consumed: self.consumed,
             turns: self.turns,
             mixed: self.is_mixed().then_some(&self.mixed),
+            waiting: self.len(),
+            calls: None,
             own: own.unwrap_or(USER),
             go_on,
             pushed,
