@@ -42,12 +42,15 @@ pub(crate) struct Case {
     pub(crate) stream: Stream,
     pub(crate) sinks: Vec<(Received, Vec<u64>, bool)>,
     /// The sinks that have room for few items, and where those go.
-    drains: Vec<(Drain<u64>, Arc<Mutex<Vec<u64>>>)>,
+    drains: Vec<(Drain<u64>, Kept)>,
     /// Whether what a node does depends on items that come before, so that there can be only one copy.
     pub(crate) alone: bool,
     /// Whether no edges join.
     pub(crate) tree: bool,
 }
+
+/// Where the items of a drain go.
+type Kept = Arc<Mutex<Vec<u64>>>;
 
 /// Takes what a sink has received.
 pub(crate) type Received = Box<dyn Fn() -> Vec<u64>>;
@@ -90,7 +93,7 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Ca
         let received: Received = if waits && rng.bool() {
             let (to, drain) = sink::buffer(rng.usize(1..30));
             case.stream.sink(name, one.output, to);
-            let received = Arc::new(Mutex::new(Vec::new()));
+            let received = Kept::default();
             case.drains.push((drain, Arc::clone(&received)));
             Box::new(move || std::mem::take(&mut received.lock().unwrap()))
         } else {
