@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use clap::Args;
-use drawloom_apps::filters::by_hand::{self, Line};
+use drawloom_apps::filters::by_hand;
 use drawloom_apps::filters::number::{Divisor, munge};
 use drawloom_apps::filters::{App, Program, Request};
 use drawloom_runtime::Loom;
@@ -157,7 +157,13 @@ impl Bench<'_> {
     }
 
     /// The same with parallel iterators.
-    fn rayon(&mut self, pool: &ThreadPool, workers: usize, numbers: &[u32], lines: &[Line]) -> Result<(), String> {
+    fn rayon(
+        &mut self,
+        pool: &ThreadPool,
+        workers: usize,
+        numbers: &[u32],
+        lines: &[by_hand::Line],
+    ) -> Result<(), String> {
         let n = self.arguments.n;
         let even = |hash: &u32| hash & 1 == 0;
         self.measure("evenfilter", Some("rayon"), workers, None, || {
