@@ -4,4 +4,5 @@ mod batch;
 mod build;
 mod directories;
 mod operators;
+mod optimise;
 mod refused;

@@ -94,7 +94,7 @@ unsafe fn tanh<S: Lanes>(x: S::V) -> S::V {
     // SAFETY: the caller says that the instructions are there.
     unsafe {
         // Beyond this it is one.
-        let x = S::min(S::splat(7.905_311), S::max(S::splat(-7.905_311), x));
+        let x = S::min(S::splat(9.0), S::max(S::splat(-9.0), x));
         let square = S::mul(x, x);
         let mut above = S::splat(ABOVE[0]);
         for coefficient in &ABOVE[1..] {
@@ -104,7 +104,9 @@ unsafe fn tanh<S: Lanes>(x: S::V) -> S::V {
         for coefficient in &BELOW[1..] {
             below = S::fma(below, square, S::splat(*coefficient));
         }
-        S::div(S::mul(above, x), below)
+        let quotient = S::div(S::mul(above, x), below);
+        // Rounding must not make it larger than one.
+        S::min(S::splat(1.0), S::max(S::splat(-1.0), quotient))
     }
 }
 
