@@ -2,6 +2,7 @@
 
 use crate::error::Fault;
 use crate::graph::Kernel;
+use crate::operators::number::Number;
 use crate::run::call::{Inputs, Outputs};
 use crate::tensor::element::with_type;
 
@@ -24,7 +25,7 @@ pub(crate) fn lookup() -> Box<dyn Kernel> {
             let numbers = numbers.values::<T>()?;
             let results = outputs.allocate_unset::<f32>(0, &shape)?;
             for (result, number) in results.chunks_exact_mut(columns.max(1)).zip(numbers) {
-                let row = usize::try_from(*number).map_or(last, |number| number.min(last));
+                let row = usize::try_from(number.to_i64()).map_or(last, |number| number.min(last));
                 result.copy_from_slice(&values[row * columns..][..columns]);
             }
             Ok(())

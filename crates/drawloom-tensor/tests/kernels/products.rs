@@ -26,7 +26,7 @@ struct Case {
 impl Case {
     fn new(rng: &mut Rng) -> Self {
         // Sizes around those of tiles, and now and then more than one block of `k`.
-        let (m, n) = (rng.usize(1..40), rng.usize(1..120));
+        let (m, n) = (rng.usize(1..40), rng.usize(1..160));
         let k = if rng.u8(0..6) == 0 { rng.usize(190..600) } else { rng.usize(0..40) };
         let add = rng.bool().then(|| random(rng, m * n));
         Self {
@@ -51,27 +51,25 @@ impl Case {
         Finish { bias, add: self.add.as_deref(), activation: self.activation }
     }
 
-    fn check(&self, level: Level, bias: u8, found: &[f32]) {
-        for row in 0..self.m {
-            for column in 0..self.n {
-                let products =
-                    (0..self.k).map(|k| f64::from(self.a[row * self.k + k]) * f64::from(self.b[k * self.n + column]));
-                let bias = match bias {
-                    0 => 0.0,
-                    1 => self.rows[row],
-                    _ => self.columns[column],
-                };
-                let place = row * self.n + column;
-                let sum = products.sum::<f64>()
-                    + f64::from(bias)
-                    + self.add.as_ref().map_or(0.0, |add| f64::from(add[place]));
-                assert_near(
-                    found[place],
-                    value(self.activation, sum),
-                    self.k,
-                    &(level, self.m, self.k, self.n, self.activation),
-                );
-            }
+    /// What must come out.
+    fn expected(&self, bias: u8) -> Vec<f64> {
+        let place = |row: usize, column: usize| {
+            let products =
+                (0..self.k).map(|k| f64::from(self.a[row * self.k + k]) * f64::from(self.b[k * self.n + column]));
+            let bias = match bias {
+                0 => 0.0,
+                1 => self.rows[row],
+                _ => self.columns[column],
+            };
+            let add = self.add.as_ref().map_or(0.0, |add| f64::from(add[row * self.n + column]));
+            value(self.activation, products.sum::<f64>() + f64::from(bias) + add)
+        };
+        (0..self.m).flat_map(|row| (0..self.n).map(move |column| place(row, column))).collect()
+    }
+
+    fn check(&self, level: Level, expected: &[f64], found: &[f32]) {
+        for (found, expected) in found.iter().zip(expected) {
+            assert_near(*found, *expected, self.k, &(level, self.m, self.k, self.n, self.activation));
         }
     }
 
@@ -105,7 +103,7 @@ fn a_product_is_the_sums_that_define_it_with_what_follows() {
         let packed = pack(&case.a, m, k);
         let b_rows = turned(&case.b, k, n);
         let bias = rng.u8(0..3);
-        let finish = case.finish(bias);
+        let (finish, expected) = (case.finish(bias), case.expected(bias));
         let mut buffer = vec![0.0; BUFFER];
         for level in Level::all() {
             let mut c = vec![f32::NAN; m * n];
@@ -113,7 +111,7 @@ fn a_product_is_the_sums_that_define_it_with_what_follows() {
                 for buffer in [&mut buffer[..], &mut []] {
                     c.fill(f32::NAN);
                     multiply_runs(*level, (m, n), left, case.right(), buffer, &mut c, &finish);
-                    case.check(*level, bias, &c);
+                    case.check(*level, &expected, &c);
                 }
                 c.fill(f32::NAN);
                 let write = |row: usize, column: usize, columns: usize, block: &mut [f32]| {
@@ -122,11 +120,11 @@ fn a_product_is_the_sums_that_define_it_with_what_follows() {
                     }
                 };
                 multiply_packed(*level, (m, k, n), left, &mut buffer, write, &mut c, &finish);
-                case.check(*level, bias, &c);
+                case.check(*level, &expected, &c);
             }
             c.fill(f32::NAN);
             multiply_rows(*level, (m, k, n), &case.a, &b_rows, &mut c, &finish);
-            case.check(*level, bias, &c);
+            case.check(*level, &expected, &c);
         }
     }
 }

@@ -81,16 +81,9 @@ unsafe fn exp<S: Lanes>(x: S::V) -> S::V {
 /// The machine must have the instructions of the kind.
 #[inline(always)]
 unsafe fn tanh<S: Lanes>(x: S::V) -> S::V {
-    const ABOVE: [f32; 7] = [
-        -2.760_768_5e-16,
-        2.000_187_9e-13,
-        -8.604_672e-11,
-        5.122_297e-8,
-        1.485_722_4e-5,
-        6.372_619_3e-4,
-        4.893_524_6e-3,
-    ];
-    const BELOW: [f32; 4] = [1.198_258_4e-6, 1.185_347_1e-4, 2.268_434_6e-3, 4.893_525_2e-3];
+    const ABOVE: [f32; 7] =
+        [-2.760_768_5e-16, 2.000_188e-13, -8.604_672e-11, 5.122_297e-8, 1.485_722_4e-5, 6.372_619_3e-4, 4.893_524_6e-3];
+    const BELOW: [f32; 4] = [1.198_258_4e-6, 1.185_347_1e-4, 2.268_434_6e-3, 4.893_525e-3];
     // SAFETY: the caller says that the instructions are there.
     unsafe {
         // Beyond this it is one.
