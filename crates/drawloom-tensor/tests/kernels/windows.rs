@@ -28,8 +28,21 @@ fn plane(rng: &mut Rng) -> Plane {
 #[test]
 fn a_window_over_a_channel_is_the_sums_that_define_it() {
     let mut rng = Rng::with_seed(1);
-    for _ in 0..150 {
-        let plane = plane(&mut rng);
+    for round in 0..150 {
+        let mut plane = plane(&mut rng);
+        if round % 2 == 0 {
+            // The windows of most networks, which have kernels of their own.
+            let (kernel, stride) = (if rng.bool() { 3 } else { 5 }, rng.usize(1..3));
+            plane.kernel = [kernel; 2];
+            plane.strides[0] = stride;
+            plane.dilations = [1; 2];
+            plane.before = [rng.usize(0..=kernel / 2), rng.usize(0..=kernel / 2)];
+            plane.input = [kernel + rng.usize(0..40), kernel + rng.usize(0..40)];
+            for axis in 0..2 {
+                plane.output[axis] = (plane.input[axis] + 2 * plane.before[axis] - kernel) / plane.strides[axis] + 1;
+            }
+        }
+        let plane = plane;
         let ([height, width], [rows, columns]) = (plane.input, plane.output);
         let channels: Vec<Vec<f32>> = (0..2).map(|_| random(&mut rng, height * width)).collect();
         let weights = random(&mut rng, plane.kernel[0] * plane.kernel[1]);
