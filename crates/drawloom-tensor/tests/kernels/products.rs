@@ -97,7 +97,7 @@ fn turned(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
 #[test]
 fn a_product_is_the_sums_that_define_it_with_what_follows() {
     let mut rng = Rng::with_seed(1);
-    for _ in 0..60 {
+    for _ in 0..24 {
         let case = Case::new(&mut rng);
         let (m, k, n) = (case.m, case.k, case.n);
         let packed = pack(&case.a, m, k);
@@ -158,7 +158,7 @@ fn a_product_with_vectors_is_the_sums_that_define_it() {
 #[test]
 fn the_bits_of_an_element_do_not_depend_on_what_else_is_computed() {
     let mut rng = Rng::with_seed(3);
-    for _ in 0..40 {
+    for _ in 0..16 {
         let case = Case::new(&mut rng);
         let (m, k, n) = (case.m, case.k, case.n);
         let mut buffer = vec![0.0; BUFFER];

@@ -1,9 +1,11 @@
-//! One window over one channel, and every second element.
+//! One window over one channel, and the elements under windows as a matrix.
 
 use fastrand::Rng;
 
 use crate::operators::simd::Level;
-use crate::operators::simd::depthwise::{Plane, Window, every_second};
+use crate::operators::simd::depthwise::{Plane, Window};
+use crate::operators::simd::product::TILE;
+use crate::operators::simd::windows::write_windows;
 use crate::{ALL, assert_near, random, value};
 
 /// A window that fits a channel.
@@ -74,14 +76,35 @@ fn a_window_over_a_channel_is_the_sums_that_define_it() {
 }
 
 #[test]
-fn every_second_element_is_copied_and_no_other_one_touched() {
-    for level in Level::all() {
-        for count in 0..70usize {
-            let from: Vec<f32> = (0..(2 * count).saturating_sub(1)).map(|number| number as f32).collect();
-            let mut into = vec![-1.0; count + 20];
-            every_second(*level, &from, &mut into[..count]);
-            assert!(into[..count].iter().enumerate().all(|(place, value)| *value == 2.0 * place as f32), "{level:?}");
-            assert!(into[count..].iter().all(|value| *value == -1.0), "{level:?} {count}");
+fn a_part_of_the_matrix_of_windows_has_their_elements_and_zeros_for_pads() {
+    let mut rng = Rng::with_seed(2);
+    for _ in 0..100 {
+        let plane = plane(&mut rng);
+        let ([height, width], places) = (plane.input, plane.output[0] * plane.output[1]);
+        let (channels, window) = (rng.usize(1..4), plane.kernel[0] * plane.kernel[1]);
+        let input = random(&mut rng, channels * height * width);
+        let channels_last = rng.bool();
+        let (row, column) = (rng.usize(0..channels * window), rng.usize(0..places));
+        let (rows, columns) = (rng.usize(1..=channels * window - row), rng.usize(1..=(places - column).min(TILE)));
+        for level in Level::all() {
+            let mut block = vec![f32::NAN; rows * TILE];
+            let order = channels_last.then_some(channels);
+            write_windows(*level, &plane, order, &input, (row, column, columns), &mut block);
+            for (place, found) in block.iter().enumerate().filter(|(place, _)| place % TILE < columns) {
+                let (k, at) = (row + place / TILE, column + place % TILE);
+                let (channel, tap) =
+                    if channels_last { (k % channels, k / channels) } else { (k / window, k % window) };
+                let source = |axis: usize, window: usize, tap: usize| {
+                    let place = window * plane.strides[axis] + tap * plane.dilations[axis];
+                    place.checked_sub(plane.before[axis]).filter(|place| *place < plane.input[axis])
+                };
+                let (y, x) = (
+                    source(0, at / plane.output[1], tap / plane.kernel[1]),
+                    source(1, at % plane.output[1], tap % plane.kernel[1]),
+                );
+                let expected = y.zip(x).map_or(0.0, |(y, x)| input[(channel * height + y) * width + x]);
+                assert_eq!(*found, expected, "{level:?} {plane:?} {k} {at}");
+            }
         }
     }
 }

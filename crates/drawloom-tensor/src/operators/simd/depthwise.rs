@@ -95,7 +95,7 @@ unsafe fn copy<S: Lanes>(plane: &Plane, from: *const f32, into: *mut f32) {
 ///
 /// Both must be good for `count` elements, and the machine must have the instructions of the kind.
 #[inline(always)]
-unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
+pub(super) unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         let left = (count - at).min(LANES);
@@ -109,7 +109,7 @@ unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
 ///
 /// All must be good for their numbers of elements, and the machine must have the instructions of the kind.
 #[inline(always)]
-unsafe fn unzip_line<S: Lanes>(
+pub(super) unsafe fn unzip_line<S: Lanes>(
     (from, width): (*const f32, usize),
     (even, evens): (*mut f32, usize),
     (odd, odds): (*mut f32, usize),
@@ -367,27 +367,4 @@ impl Window {
         // SAFETY: the assertion above shows the sizes, the taps are those of the plane, and `into` is borrowed alone.
         unsafe { plane_results(level, &job) };
     }
-}
-
-/// # Safety
-///
-/// `from` must be good for `2 * count - 1` elements, `into` for `count`, and the machine must have the instructions of the
-/// kind.
-#[inline(always)]
-unsafe fn every_second_body<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
-    let nobody = std::ptr::null_mut();
-    // SAFETY: the caller says so; none of the elements between are written.
-    unsafe { unzip_line::<S>((from, (2 * count).saturating_sub(1)), (into, count), (nobody, 0)) }
-}
-
-by_level!(
-    /// Copies every second element.
-    every_second_raw = every_second_body(from: *const f32, into: *mut f32, count: usize)
-);
-
-/// Copies every second element, from the first one on.
-pub(crate) fn every_second(level: Level, from: &[f32], into: &mut [f32]) {
-    assert!(into.is_empty() || 2 * into.len() - 1 <= from.len(), "invariant: there are enough elements");
-    // SAFETY: the assertion above shows the sizes, and `into` is borrowed alone.
-    unsafe { every_second_raw(level, from.as_ptr(), into.as_mut_ptr(), into.len()) }
 }

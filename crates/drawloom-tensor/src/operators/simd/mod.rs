@@ -12,6 +12,7 @@
 //! | [`product`] | products of matrices, as tiles of registers |
 //! | [`dot`] | the same of matrices that both have their `k` next to each other |
 //! | [`vector`] | products of a matrix with vectors |
+//! | [`windows`] | elements under windows as a part of a matrix |
 //! | [`depthwise`] | one window over one channel |
 
 pub(crate) mod activation;
@@ -20,6 +21,7 @@ pub(crate) mod dot;
 pub(crate) mod lanes;
 pub(crate) mod product;
 pub(crate) mod vector;
+pub(crate) mod windows;
 
 /// Which instructions there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
