@@ -31,23 +31,26 @@ struct Inside {
 #[inline(always)]
 unsafe fn part_body<S: Lanes>(part: &Part<'_>, block: &mut [f32]) {
     let plane = part.plane;
-    let [kernel_height, kernel_width] = plane.kernel;
-    let window = kernel_width * kernel_height;
+    let window = plane.kernel[0] * plane.kernel[1];
     let [height, width] = plane.input;
-    for (number, line) in block.chunks_exact_mut(TILE).enumerate() {
-        let k = part.row + number;
-        let (channel, at) = part.channels.map_or((k / window, k % window), |channels| (k % channels, k / channels));
-        let (x, y) = (at % kernel_width, at / kernel_width);
-        let channel = &part.input[channel * height * width..][..height * width];
+    // Divisions take longer than anything else here, so that the numbers of a row follow from those of the one before.
+    let (begin_y, begin_x) = (part.column / plane.output[1], part.column % plane.output[1]);
+    let (mut channel, tap) = match part.channels {
+        Some(channels) => (part.row % channels, part.row / channels),
+        None => (part.row / window, part.row % window),
+    };
+    let (mut y, mut x) = (tap / plane.kernel[1], tap % plane.kernel[1]);
+    for line in block.chunks_exact_mut(TILE) {
+        let values = &part.input[channel * height * width..][..height * width];
         let (shift, before, stride) = (x * plane.dilations[1], plane.before[1], plane.strides[1]);
         let inside = Inside {
-            first: before.saturating_sub(shift).div_ceil(stride),
-            end: (before + width).saturating_sub(shift).div_ceil(stride).min(plane.output[1]),
+            first: rounded_up(before.saturating_sub(shift), stride),
+            end: rounded_up((before + width).saturating_sub(shift), stride).min(plane.output[1]),
             shift,
             before,
         };
         let mut done = 0;
-        let (mut at_y, mut at_x) = (part.column / plane.output[1], part.column % plane.output[1]);
+        let (mut at_y, mut at_x) = (begin_y, begin_x);
         while done < part.columns {
             let count = (plane.output[1] - at_x).min(part.columns - done);
             let into = &mut line[done..done + count];
@@ -55,13 +58,39 @@ unsafe fn part_body<S: Lanes>(part: &Part<'_>, block: &mut [f32]) {
             match source.filter(|source| *source < height) {
                 // SAFETY: the caller says that the instructions are there.
                 Some(source) => unsafe {
-                    segment::<S>(&channel[source * width..][..width], &inside, (at_x, stride), into)
+                    segment::<S>(&values[source * width..][..width], &inside, (at_x, stride), into)
                 },
                 None => into.fill(0.0),
             }
             done += count;
             (at_y, at_x) = (at_y + 1, 0);
         }
+        // Either the next channel and then the next element of the kernel, or the other way round.
+        let mut next_tap = true;
+        if let Some(channels) = part.channels {
+            channel += 1;
+            next_tap = channel == channels;
+            channel = if next_tap { 0 } else { channel };
+        }
+        if next_tap {
+            x += 1;
+            if x == plane.kernel[1] {
+                (x, y) = (0, y + 1);
+            }
+            if y == plane.kernel[0] {
+                (y, channel) = (0, channel + 1);
+            }
+        }
+    }
+}
+
+/// A quotient, rounded up, without a division for the strides that there mostly are.
+#[inline(always)]
+fn rounded_up(value: usize, stride: usize) -> usize {
+    match stride {
+        1 => value,
+        2 => value.div_ceil(2),
+        _ => value.div_ceil(stride),
     }
 }
 
