@@ -1,7 +1,7 @@
 //! The filters as loops that are written by hand, block after block, with the same wide instructions as the streams: the limit
 //! that a stream can come close to.
 
-use drawloom_stream::{select, split};
+use drawloom_stream::{select, split, widest};
 
 use super::number::{Divisor, Rand, munge};
 use super::plain::STAGES;
@@ -116,6 +116,7 @@ pub fn segments(n: u64, mean: u64) -> Vec<Segment> {
 }
 
 /// The number and sum of even hashes in a segment.
+#[inline(always)]
 pub fn segment_sum(segment: Segment) -> (u64, u64) {
     (segment.start..segment.end).map(even).fold((0, 0), |(count, sum), (hash, keep)| {
         (count + u64::from(keep), sum + if keep { u64::from(hash) } else { 0 })
@@ -124,12 +125,30 @@ pub fn segment_sum(segment: Segment) -> (u64, u64) {
 
 /// RegionSum: how many segments there are, and the sum of their sums.
 pub fn region_sum(segments: &[Segment]) -> Sum {
-    let mut sum = Sum::default();
-    for segment in segments {
-        sum.0 += 1;
-        sum.1 += u128::from(std::hint::black_box(segment_sum(*segment)).1);
-    }
-    sum
+    widest(|| {
+        let mut sum = Sum::default();
+        for segment in segments {
+            sum.0 += 1;
+            sum.1 += u128::from(std::hint::black_box(segment_sum(*segment)).1);
+        }
+        sum
+    })
+}
+
+/// The pairs of numbers in a line of Taxi, which is made first: how many there are, and the sum of their values.
+pub fn taxi_line(tag: u32) -> (u64, u64) {
+    let line = regions::line(tag);
+    let starts = line.match_indices('[').map(|(at, _)| at + 1);
+    let pairs = starts.filter(|at| line.as_bytes().get(*at).is_some_and(u8::is_ascii_digit));
+    let pairs = pairs.filter_map(|at| line.get(at..).and_then(regions::parse));
+    pairs.fold((0, 0), |(count, sum), (first, second)| (count + 1, sum + regions::millionths(first, second)))
+}
+
+/// Taxi: how many pairs there are in so many lines, and the sum of their values.
+pub fn taxi(n: u64) -> Sum {
+    (0..n)
+        .map(|tag| taxi_line(tag as u32))
+        .fold(Sum::default(), |all, (count, sum)| (all.0 + count, all.1 + u128::from(sum)))
 }
 
 #[cfg(test)]

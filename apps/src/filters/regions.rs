@@ -61,7 +61,7 @@ pub(super) fn sums(request: &Request) -> Result<Program> {
 const MOST_PAIRS: u32 = 20;
 
 /// A line of text: a tag, and pairs of numbers in brackets.
-fn line(tag: u32) -> String {
+pub(super) fn line(tag: u32) -> String {
     let pairs = munge(tag) % (MOST_PAIRS + 1);
     let millionths = |n: u32, below: u32| munge(n) % below;
     let text = (0..pairs).map(|pair| {
@@ -81,7 +81,7 @@ struct Pair {
 }
 
 /// The two numbers after a bracket.
-fn parse(text: &str) -> Option<(f64, f64)> {
+pub(super) fn parse(text: &str) -> Option<(f64, f64)> {
     let (pair, _) = text.split_once(']')?;
     let (first, second) = pair.split_once(',')?;
     Some((first.parse().ok()?, second.parse().ok()?))
@@ -115,18 +115,12 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
     });
     let tally = Tally::add(&mut stream, "sink", pairs, |pair: &Pair| {
         std::hint::black_box(pair.tag);
-        (pair.first * 1e6).round() as u64 + (pair.second * 1e6).round() as u64
+        millionths(pair.first, pair.second)
     });
     Program::of(stream, vec![("sink", tally)])
 }
 
-/// What Taxi gives, computed line after line.
-#[cfg(test)]
-pub(super) fn taxi_directly(n: u32) -> (u64, u128) {
-    let pairs = (0..n).flat_map(|tag| {
-        let line = line(tag);
-        let starts: Vec<usize> = line.match_indices('[').map(|(at, _)| at + 1).collect();
-        starts.into_iter().filter_map(|at| parse(&line[at..])).collect::<Vec<_>>()
-    });
-    pairs.fold((0, 0), |(count, sum), (a, b)| (count + 1, sum + ((a * 1e6).round() + (b * 1e6).round()) as u128))
+/// What the sum adds for a pair.
+pub(super) fn millionths(first: f64, second: f64) -> u64 {
+    (first * 1e6).round() as u64 + (second * 1e6).round() as u64
 }

@@ -3,8 +3,8 @@
 use drawloom_runtime::Loom;
 
 use super::blast::search_directly;
+use super::by_hand;
 use super::number::{Rand, munge};
-use super::regions::taxi_directly;
 use super::turns::mandelbrot_directly;
 use super::{App, Outcome, Program, Request};
 
@@ -94,7 +94,7 @@ fn sums_of_segments_add_up_to_the_sum_of_all() {
 
 #[test]
 fn pairs_of_numbers_are_found_in_lines() {
-    gives(App::Taxi, 1000, &[taxi_directly(1000)]);
+    gives(App::Taxi, 1000, &[by_hand::taxi(1000)]);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | [`mod@run`] | programs that come with drawloom |
 //! | [`mesh`] | meshes |
 //! | [`bench`] | measurements |
+//! | [`batch`] | batches for models |
 //! | [`input`] | files, folders and standard input |
 //! | [`output`] | standard output, colour, closed pipes |
 //! | [`exit`] | exit codes |
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod batch;
 mod bench;
 mod commands;
 mod exit;
@@ -29,7 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
+    let arguments = arguments::Arguments::parse_from(run::with_names(std::env::args_os().collect()));
     let mut output = output::Output::new(arguments.color);
     let exit = commands::run(arguments.command, &mut output);
     let exit = match output.finish() {

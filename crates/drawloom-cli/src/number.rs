@@ -43,9 +43,52 @@ pub(crate) fn integer(text: &str) -> Result<u64, String> {
     10u64.checked_pow(shift).and_then(|scale| value.checked_mul(scale)).ok_or_else(too_large)
 }
 
+/// Reads a number of bytes: `1000`, `64MiB`, `1.5GB`.
+pub(crate) fn bytes(text: &str) -> Result<usize, String> {
+    let refuse = || format!("`{text}` is not a number of bytes; write it as 1000000, 64MiB or 1GB");
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(split);
+    let scale: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        _ => return Err(refuse()),
+    };
+    let digits = digits.replace('_', "");
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let number: f64 = digits.parse().ok().filter(|_| plain).ok_or_else(refuse)?;
+    let bytes = number * scale as f64;
+    if bytes >= usize::MAX as f64 { Err(refuse()) } else { Ok(bytes as usize) }
+}
+
+/// Bytes for people.
+pub(crate) fn mebibytes(bytes: usize) -> String {
+    if bytes < 1 << 20 {
+        return format!("{:.1} KiB", bytes as f64 / 1024.0);
+    }
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{integer, workers};
+    use super::{bytes, integer, mebibytes, workers};
+
+    #[test]
+    fn bytes_have_units() {
+        for (text, value) in
+            [("1000", 1000), ("64MiB", 64 << 20), ("1.5GB", 1_500_000_000), ("2k", 2048), ("1_000b", 1000)]
+        {
+            assert_eq!(bytes(text), Ok(value), "{text}");
+        }
+        for text in ["", "MiB", "1.5.2", "64 MiB", "3 apples", "-1", "1e99999GB", "99999999999GiB"] {
+            assert!(bytes(text).unwrap_err().contains("not a number of bytes"), "{text}");
+        }
+        assert_eq!((mebibytes(512).as_str(), mebibytes(3 << 20).as_str()), ("0.5 KiB", "3.0 MiB"));
+    }
 
     #[test]
     fn plain_grouped_and_scientific_integers_are_read() {

@@ -61,6 +61,7 @@ chapters! {
     meshes "meshes.md",
     applications "applications.md",
     streams "streams.md",
+    tensors "tensors.md",
     events "events.md",
     seeing "seeing.md",
     measuring "measuring.md",

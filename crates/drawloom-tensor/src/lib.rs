@@ -26,13 +26,14 @@
 //! | module | concept |
 //! |---|---|
 //! | [`Tensor`], [`View`], [`Element`] | values with a type and a shape |
-//! | [`Graph`], [`Kernel`], [`LoopControl`] | describing what is computed |
+//! | [`Graph`], [`Kernel`], [`LoopControl`], [`Reduction`] | describing what is computed |
 //! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
 //! | [`Settings`], [`Outcome`] | running it, and what came of it |
 //! | [`Counts`], [`LoopTurn`] | where a loop is |
 //! | [`Slicing`], [`Rows`] | batches in pieces |
 //! | [`Pieces`], [`PiecePlan`], [`BatchOutcome`] | a run in pieces: what it may use, what it will use, what came of it |
 //! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
+//! | [`files`] | batches in files |
 //! | [`onnx`] | models in ONNX files, and tests of operators |
 //! | `operators` | the operators of ONNX |
 //! | `optimise` | nodes that become fewer before a model runs |
@@ -40,6 +41,7 @@
 
 mod batch;
 mod error;
+pub mod files;
 mod graph;
 pub mod onnx;
 mod operators;
@@ -52,7 +54,7 @@ mod tensor;
 
 pub use batch::{BatchPlan, Fact};
 pub use error::{Error, ErrorKind, Fault};
-pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, TensorId};
+pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, Reduction, TensorId};
 pub use plan::{PiecePlan, Pieces};
 pub use program::{Lifetime, Program};
 pub use run::call::{Inputs, Outputs, Scratch};

@@ -26,6 +26,7 @@
 //! | [`runtime`] | the crate `drawloom-runtime`: regions with data, tasks, plans, workers |
 //! | [`mesh`] | the crate `drawloom-mesh`: loops over unstructured meshes, and everything about meshes as data |
 //! | [`stream`] | the crate `drawloom-stream`: irregular dataflow in full vectors, with signals and regions |
+//! | [`tensor`] | the crate `drawloom-tensor`: tensor graphs with loops, and models in ONNX files over batches of any size |
 //! | [`event`] | the crate `drawloom-event`: devices that send each other messages, under several executors |
 //! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes, formats |
 //! | [`trace`] | the crate `drawloom-trace`: what happened in a run, exports, and a verifier |
@@ -38,6 +39,7 @@ pub use drawloom_mesh as mesh;
 pub use drawloom_runtime as runtime;
 pub use drawloom_runtime::portable;
 pub use drawloom_stream as stream;
+pub use drawloom_tensor as tensor;
 pub use drawloom_trace as trace;
 
 /// The names most programs need: `use drawloom::prelude::*;`.

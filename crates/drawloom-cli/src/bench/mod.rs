@@ -7,11 +7,14 @@
 //! | [`metg`] | how small a task may be |
 //! | [`mesh`] | what an iteration over a mesh costs |
 //! | [`stream`] | how fast streams are |
+//! | [`tensor`] | what a model over a batch costs |
 //! | [`meter`] | time, processor time and memory of a piece of work |
 //! | [`peers`] | StarPU, OpenMP and OpenBLAS, measured beside ours |
 //! | [`trace`] | what recording costs |
 //! | [`mod@rayon`] | rayon, measured beside ours |
 
+#[cfg(feature = "tensor-peers")]
+mod engines;
 mod graph;
 mod mesh;
 pub(crate) mod meter;
@@ -21,6 +24,7 @@ mod rayon;
 mod scaling;
 mod stream;
 mod tasks;
+mod tensor;
 mod trace;
 
 use clap::{Args, Subcommand};
@@ -38,6 +42,7 @@ Examples:
   drawloom bench metg --patterns stencil_1d         how small a task may be
   drawloom bench mesh                               what an iteration over a mesh costs
   drawloom bench stream                             how fast streams are
+  drawloom bench tensor                             processor time and memory of models over batches
   drawloom bench trace                              what recording a trace costs")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -51,6 +56,7 @@ enum Suite {
     Metg(metg::Arguments),
     Mesh(mesh::Arguments),
     Stream(stream::Arguments),
+    Tensor(tensor::Arguments),
     Trace(trace::Arguments),
 }
 
@@ -62,6 +68,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
         Suite::Metg(arguments) => metg::run(arguments, output),
         Suite::Mesh(arguments) => mesh::run(arguments, output),
         Suite::Stream(arguments) => stream::run(arguments, output),
+        Suite::Tensor(arguments) => tensor::run(arguments, output),
         Suite::Trace(arguments) => trace::run(arguments, output),
     }
 }

@@ -22,11 +22,11 @@ const LENGTHS: [u64; 7] = [4, 16, 64, 128, 129, 512, 4096];
 ///
 /// Prints one line of JSON for each measurement; times are the best of several runs. `loop` is a loop on one core, block
 /// after block, with the same wide instructions; `copy` copies as many numbers as the filters read; `rayon` does the same
-/// job with parallel iterators.
+/// job with parallel iterators. `speedup` is how much faster several workers are than one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drawloom bench stream                     everything, on one worker and on every core
+  drawloom bench stream                     everything, on one worker, on two and on every core
   drawloom bench stream --n 1e7 --width 1024")]
 pub(crate) struct Arguments {
     /// How many inputs
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// How many items a node sees at once
     #[arg(long, default_value = "1024", value_parser = integer, value_name = "W")]
     width: u64,
-    /// How many workers; by default one, and then as many as there are cores
+    /// How many workers; by default one, two, and then as many as there are cores
     #[arg(long, value_parser = workers, value_name = "K")]
     workers: Option<usize>,
     /// How often each measurement is repeated; the best counts
@@ -59,6 +59,8 @@ struct Line {
     seconds: f64,
     million_items_per_second: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    speedup: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     gigabytes_per_second: Option<f64>,
 }
 
@@ -66,12 +68,23 @@ struct Line {
 struct Bench<'a> {
     arguments: &'a Arguments,
     output: &'a mut Output,
+    /// What one worker took, for each measurement.
+    alone: Vec<(Measured, f64)>,
 }
 
+/// A program, who runs it, and how long segments are.
+type Measured = (&'static str, Option<&'static str>, Option<u64>);
+
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
-    let mut counts = arguments.workers.map_or_else(|| vec![1, all_workers()], |workers| vec![workers]);
+    let mut counts = arguments.workers.map_or_else(
+        || {
+            let all = all_workers();
+            [1, 2, all].into_iter().filter(|workers| *workers <= all).collect()
+        },
+        |workers| vec![workers],
+    );
     counts.dedup();
-    let mut bench = Bench { arguments, output };
+    let mut bench = Bench { arguments, output, alone: Vec::new() };
     match bench.all(&counts) {
         Ok(()) => Exit::Valid,
         Err(why) => {
@@ -100,6 +113,8 @@ impl Bench<'_> {
             let segments = by_hand::segments(n, length);
             self.measure("regionsum", Some("loop"), 1, Some(length), || Ok(by_hand::region_sum(&segments).0))?;
         }
+        let lines = self.lines();
+        self.measure_of("taxi", Some("loop"), 1, None, lines, || Ok(by_hand::taxi(lines).0))?;
         for &workers in counts {
             let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
             for app in [App::EvenFilter, App::ModFilter, App::SplitFilter] {
@@ -118,8 +133,7 @@ impl Bench<'_> {
 
     fn stream(&mut self, loom: &Loom, app: App, workers: usize, length: Option<u64>) -> Result<(), String> {
         let width = usize::try_from(self.arguments.width).map_err(|_| "the width is too large".to_owned())?;
-        // A line of text is about as much work as two hundred numbers.
-        let n = if app == App::Taxi { self.arguments.n / 200 } else { self.arguments.n };
+        let n = if app == App::Taxi { self.lines() } else { self.arguments.n };
         let request = Request { n, width, mean_length: length.unwrap_or(128), ..Request::default() };
         let mut best = f64::INFINITY;
         let mut outputs = 0;
@@ -132,6 +146,11 @@ impl Bench<'_> {
         }
         self.line(app.name(), None, workers, length, n, outputs, best);
         Ok(())
+    }
+
+    /// How many lines of text: one is about as much work as two hundred numbers.
+    fn lines(&self) -> u64 {
+        self.arguments.n / 200
     }
 
     /// The same with parallel iterators.
@@ -167,7 +186,11 @@ impl Bench<'_> {
                 Ok(pool.install(|| total(sums)).0)
             })?;
         }
-        Ok(())
+        let lines = self.lines();
+        self.measure_of("taxi", Some("rayon"), workers, None, lines, || {
+            let pairs = (0..lines).into_par_iter().map(|tag| by_hand::taxi_line(tag as u32));
+            Ok(pool.install(|| total(pairs)).0)
+        })
     }
 
     fn measure(
@@ -176,6 +199,19 @@ impl Bench<'_> {
         peer: Option<&'static str>,
         workers: usize,
         length: Option<u64>,
+        work: impl FnMut() -> Result<u64, String>,
+    ) -> Result<(), String> {
+        self.measure_of(bench, peer, workers, length, self.arguments.n, work)
+    }
+
+    /// Measures work on so many items.
+    fn measure_of(
+        &mut self,
+        bench: &'static str,
+        peer: Option<&'static str>,
+        workers: usize,
+        length: Option<u64>,
+        n: u64,
         mut work: impl FnMut() -> Result<u64, String>,
     ) -> Result<(), String> {
         let mut best = f64::INFINITY;
@@ -185,7 +221,7 @@ impl Bench<'_> {
             outputs = std::hint::black_box(work()?);
             best = best.min(start.elapsed().as_secs_f64());
         }
-        self.line(bench, peer, workers, length, self.arguments.n, outputs, best);
+        self.line(bench, peer, workers, length, n, outputs, best);
         Ok(())
     }
 
@@ -202,7 +238,12 @@ impl Bench<'_> {
     ) {
         let rate = n as f64 / seconds.max(1e-9);
         // What is read: four bytes for each number.
-        let bytes = matches!(peer, Some("copy" | "loop")).then_some(4.0 * rate / 1e9);
+        let bytes = (matches!(peer, Some("copy" | "loop")) && bench != "taxi").then_some(4.0 * rate / 1e9);
+        let measured = (bench, peer, mean_length);
+        if workers == 1 {
+            self.alone.push((measured, seconds));
+        }
+        let alone = self.alone.iter().find(|(other, _)| workers > 1 && *other == measured);
         self.output.json(&Line {
             bench,
             peer,
@@ -213,6 +254,7 @@ impl Bench<'_> {
             outputs,
             seconds,
             million_items_per_second: (rate / 1e4).round() / 100.0,
+            speedup: alone.map(|(_, alone)| (100.0 * alone / seconds.max(1e-9)).round() / 100.0),
             gigabytes_per_second: bytes.map(|bytes| (bytes * 100.0).round() / 100.0),
         });
         self.output.flush();

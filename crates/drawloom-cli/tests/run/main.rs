@@ -5,6 +5,7 @@ mod checkpoints;
 mod cholesky;
 mod filters;
 mod meshes;
+mod model;
 #[path = "../support/mod.rs"]
 mod support;
 

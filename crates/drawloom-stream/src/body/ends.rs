@@ -92,8 +92,9 @@ impl<T: 'static> Body for SinkEnd<T> {
         !self.take.may_wait()
     }
 
-    fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>) -> Result<(), Fault> {
-        self.take.take(&self.inputs[input].peek(count), &self.bell).map(|_| ()).map_err(Fault::Sink)
+    fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>) -> Result<Ran, Fault> {
+        self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

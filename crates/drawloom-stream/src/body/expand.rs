@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::parents::{Parents, Storage};
 use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::{Signal, Signals};
+use crate::machine::signal::{Marks, Signal, Signals, Turns};
 use crate::wide::{self, Kernel};
 
 /// How many parents begin together.
@@ -77,6 +77,36 @@ where
                 break;
             }
             self.current = None;
+        }
+        buffer.measure();
+        Ok(ran)
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let room = buffer.room();
+        let space = buffer.space(room);
+        let (before, full) = (space.len(), space.len() + room);
+        let mut places = marks.places().map(|(place, _)| place).peekable();
+        let mut ran = Ran { done: count, stop: Stop::Done };
+        for (done, item) in items.iter().enumerate() {
+            while places.next_if(|place| *place <= done).is_some() {
+                marks.pushed[0].push(space.len() - before);
+            }
+            let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
+            if !pour(current, full - space.len(), space) {
+                ran = Ran { done, stop: Stop::Full };
+                break;
+            }
+            self.current = None;
+        }
+        if ran.stop == Stop::Done {
+            places.for_each(|_| marks.pushed[0].push(space.len() - before));
         }
         buffer.measure();
         Ok(ran)
@@ -171,7 +201,7 @@ where
             done += 1;
         }
         // Elements, parents and boundaries are seen to in turn, for a group of parents: so each loop is a simple one.
-        let (mut ends, mut places) = ([0; GROUP], [0; GROUP]);
+        let mut ends = [0; GROUP];
         while done < items.len() {
             // There is a boundary for each parent, and one more: a parent begins only where it can end too.
             let room = signals.room().saturating_sub(1);
@@ -180,32 +210,53 @@ where
                 return Ran { done, stop: if room == 0 { Stop::Full } else { Stop::Parents } };
             }
             let group = &items[done..done + group];
-            let first = space.len() - front;
-            let mut begun = 0;
-            let mut rest = None;
-            for (item, end) in group.iter().zip(&mut ends) {
-                let mut elements = code(item);
-                let ended = pour(&mut elements, full - space.len(), space);
-                *end = space.len() - front;
-                begun += 1;
-                if !ended {
-                    rest = Some(elements);
-                    break;
-                }
-            }
-            parents.keep(&group[..begun], &mut places);
-            raise(signals, first, Signal::Begin { region, parent: places[0] });
-            signals.turns(region, &ends[..begun], &places[..begun]);
-            let parent = places[begun - 1];
+            let (before, first) = (space.len(), space.len() - front);
+            let (begun, rest) = pour_all(group, code, full - before, space, &mut ends);
+            let parent = parents.keep(&group[..begun]);
+            raise(signals, first, Signal::Begin { region, parent });
+            let ended = begun - usize::from(rest.is_some());
+            signals.follow(Turns::ends_of(region, parent, rest.is_some()), first, &ends[..ended]);
+            done += ended;
             if let Some(elements) = rest {
-                *current = Some((elements, parent));
-                return Ran { done: done + begun - 1, stop: Stop::Full };
+                *current = Some((elements, parent.wrapping_add(ended as u32)));
+                return Ran { done, stop: Stop::Full };
             }
-            raise(signals, ends[begun - 1], Signal::End { region, parent });
-            done += begun;
         }
         Ran { done, stop: Stop::Done }
     }
+}
+
+/// Moves the elements of some parents to a channel that has so much room, and notes where each ends. Says how many have begun,
+/// and what is left of the last.
+#[inline(always)]
+fn pour_all<P, It, F>(
+    parents: &[P],
+    code: &F,
+    room: usize,
+    space: &mut Vec<It::Item>,
+    ends: &mut [usize; GROUP],
+) -> (usize, Option<It>)
+where
+    It: Iterator + 'static,
+    It::Item: 'static,
+    F: Fn(&P) -> It,
+{
+    if let Some(poured) = wide::count_all::<u32, It, GROUP>(parents.iter().map(code), room, space, ends) {
+        return poured;
+    }
+    if let Some(poured) = wide::count_all::<u64, It, GROUP>(parents.iter().map(code), room, space, ends) {
+        return poured;
+    }
+    let before = space.len();
+    for (begun, (parent, end)) in (1..).zip(parents.iter().zip(ends)) {
+        let mut elements = code(parent);
+        let ended = pour(&mut elements, before + room - space.len(), space);
+        *end = space.len() - before;
+        if !ended {
+            return (begun, Some(elements));
+        }
+    }
+    (parents.len(), None)
 }
 
 /// Raises a boundary, for which there is room.

@@ -83,15 +83,15 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(marks.places().filter(|(_, ends)| *ends).count());
+        let space = buffer.space(marks.ended());
         let (code, first) = (&*self.code, (self.code.first)());
         let value = std::mem::replace(&mut self.value, first);
         self.value = wide::call(Segments { items: &items, marks, code, value, space });
         buffer.measure();
-        Ok(())
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 }
 
@@ -124,7 +124,7 @@ where
                 space.push((code.finish)(std::mem::replace(&mut value, (code.first)())));
             }
             if marks.go_on {
-                marks.pushed.push(space.len() - before);
+                marks.pushed[0].push(space.len() - before);
             }
         }
         items[at..].iter().for_each(|item| (code.fold)(&mut value, item));

@@ -19,24 +19,11 @@ struct Kept {
     before: Vec<usize>,
 }
 
-impl Kept {
-    /// The words of a run are complete.
-    fn count(&mut self) {
-        let mut sum = 0;
-        self.before.clear();
-        // One more: all items may be asked for.
-        self.words.push(0);
-        for word in &self.words {
-            self.before.push(sum);
-            sum += word.count_ones() as usize;
-        }
-    }
-}
-
-/// How many items were kept before each boundary.
+/// How many items were kept before each boundary, and, where the others go to a second channel, how many were not.
 struct Count<'a, 'b> {
-    kept: &'a Kept,
+    kept: &'a mut Kept,
     marks: &'a mut Marks<'b>,
+    others: bool,
 }
 
 impl Kernel for Count<'_, '_> {
@@ -45,9 +32,23 @@ impl Kernel for Count<'_, '_> {
     #[inline(always)]
     fn run(self) {
         let Kept { words, before } = self.kept;
-        for (at, _) in self.marks.places() {
+        // One more: all items may be asked for.
+        words.push(0);
+        before.resize(words.len(), 0);
+        let mut sum = 0;
+        for (word, before) in words.iter().zip(before.iter_mut()) {
+            *before = sum;
+            sum += word.count_ones() as usize;
+        }
+        // Slices, so that nobody looks for them again at each boundary.
+        let (words, before) = (&words[..], &before[..]);
+        let kept = move |at: usize| {
             let (word, bit) = (at / 64, at % 64);
-            self.marks.pushed.push(before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize);
+            before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize
+        };
+        self.marks.note(0, kept);
+        if self.others {
+            self.marks.note(1, |at| at - kept(at));
         }
     }
 }
@@ -107,11 +108,10 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
         self.select(input, count);
-        self.kept.count();
-        wide::call(Count { kept: &self.kept, marks });
-        Ok(())
+        wide::call(Count { kept: &mut self.kept, marks, others: false });
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 }
 
@@ -159,19 +159,19 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
         let space = buffer.space(count);
         let (mut at, before) = (0, space.len());
         for (place, _) in marks.places() {
             wide::call(Picking { items: &items[at..place], code: &*self.code, space });
-            marks.pushed.push(space.len() - before);
+            marks.pushed[0].push(space.len() - before);
             at = place;
         }
         wide::call(Picking { items: &items[at..], code: &*self.code, space });
         buffer.measure();
-        Ok(())
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 }
 
@@ -196,6 +196,7 @@ pub(crate) struct Split<I, O, F> {
     inputs: Vec<Rc<Pipe<I>>>,
     outputs: [Rc<Pipe<O>>; 2],
     code: Arc<F>,
+    kept: Kept,
     level: Level,
 }
 
@@ -210,8 +211,20 @@ where
             inputs: wires.inputs.iter().map(typed).collect(),
             outputs: [typed(&wires.outputs[0].pipe), typed(&wires.outputs[1].pipe)],
             code: Arc::clone(code),
+            kept: Kept::default(),
             level: Level::best(),
         })
+    }
+
+    fn split(&mut self, input: usize, count: usize) {
+        let items = self.inputs[input].peek(count);
+        let [mut accepted, mut rejected] = self.outputs.each_ref().map(|pipe| pipe.buffer.borrow_mut());
+        let both = (accepted.space(count), rejected.space(count));
+        let words = &mut self.kept.words;
+        words.clear();
+        wide::split_at(self.level, &items, both, &mut |word| words.push(word), &*self.code);
+        accepted.measure();
+        rejected.measure();
     }
 }
 
@@ -222,16 +235,21 @@ where
     F: Fn(I) -> (O, bool) + 'static,
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let items = self.inputs[input].peek(count);
-        let [mut accepted, mut rejected] = self.outputs.each_ref().map(|pipe| pipe.buffer.borrow_mut());
-        let both = (accepted.space(count), rejected.space(count));
-        wide::split_at(self.level, &items, both, &mut |_| (), &*self.code);
-        accepted.measure();
-        rejected.measure();
+        self.split(input, count);
         Ok(Ran { done: count, stop: Stop::Done })
     }
 
     fn is_seamless(&self) -> bool {
         true
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+        self.split(input, count);
+        wide::call(Count { kept: &mut self.kept, marks, others: true });
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 }

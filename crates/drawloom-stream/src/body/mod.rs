@@ -66,10 +66,11 @@ pub(crate) trait Body {
         false
     }
 
-    /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then.
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
-        let _ = (input, count, marks);
-        Ok(())
+    /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then. It may
+    /// stop in the middle of an item, and has noted the boundaries before it then.
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+        let _ = (input, marks);
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 
     /// A source takes back some of the items that nobody has consumed yet, for others, but leaves `keep`. Says how many, if

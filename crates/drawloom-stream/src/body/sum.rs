@@ -85,14 +85,14 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<(), Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(marks.places().filter(|(_, ends)| *ends).count());
+        let space = buffer.space(marks.ended());
         let (code, sums) = (&*self.code, &mut self.sums);
         self.so_far = wide::call(Segments { items: &items, marks, code, so_far: self.so_far, sums, space });
         buffer.measure();
-        Ok(())
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 }
 
@@ -108,6 +108,29 @@ impl<I, V: Fn(&I) -> u64> Kernel for Total<'_, I, V> {
     #[inline(always)]
     fn run(self) -> u64 {
         self.items.iter().map(self.value).fold(0, u64::wrapping_add)
+    }
+}
+
+/// The sum of the first items of a vector, for each number of them. Four at once: so an addition waits for the one before it
+/// only once in four.
+#[inline(always)]
+fn running_sums<I>(items: &[I], value: impl Fn(&I) -> u64, sums: &mut Vec<u64>) {
+    sums.resize(items.len() + 1, 0);
+    let Some((first, sums)) = sums.split_first_mut() else { return };
+    let mut sum = 0_u64;
+    *first = sum;
+    let (fours, rest) = items.as_chunks::<4>();
+    let (sums_of_fours, sums_of_rest) = sums.as_chunks_mut::<4>();
+    for (four, sums) in fours.iter().zip(sums_of_fours) {
+        let [a, b, c, d] = four.each_ref().map(&value);
+        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+        let (abc, abcd) = (ab.wrapping_add(c), ab.wrapping_add(cd));
+        *sums = [a, ab, abc, abcd].map(|more| sum.wrapping_add(more));
+        sum = sum.wrapping_add(abcd);
+    }
+    for (item, to) in rest.iter().zip(sums_of_rest) {
+        sum = sum.wrapping_add(value(item));
+        *to = sum;
     }
 }
 
@@ -130,13 +153,19 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
         let (mut at, before) = (0, space.len());
         let short = marks.places().len() * SHORT > items.len();
         if short {
-            let mut running = 0_u64;
-            sums.clear();
-            sums.push(0);
-            sums.extend(items.iter().map(|item| {
-                running = running.wrapping_add((code.value)(item));
-                running
+            running_sums(items, &code.value, sums);
+        }
+        if short && let Some(ends) = marks.ends() {
+            // What there was before the vector is taken from nothing, and added to the first parent: no branch at any of them.
+            let (mut before_it, mut at) = (0_u64.wrapping_sub(sum), 0_u64.wrapping_sub(count));
+            let sums = &sums[..];
+            space.extend(ends.map(|place| {
+                let (up_to, to) = (sums[place], place as u64);
+                let (count, sum) = (to.wrapping_sub(at), up_to.wrapping_sub(before_it));
+                (at, before_it) = (to, up_to);
+                (code.finish)(count, sum)
             }));
+            return ((items.len() as u64).wrapping_sub(at), sums[items.len()].wrapping_sub(before_it));
         }
         // The sum from the beginning of the vector up to the boundary before.
         let mut before_it = 0_u64;
@@ -153,7 +182,7 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
                 (count, sum) = (0, 0);
             }
             if marks.go_on {
-                marks.pushed.push(space.len() - before);
+                marks.pushed[0].push(space.len() - before);
             }
         }
         let rest = Total { items: &items[at..], value: &code.value }.run();

@@ -44,7 +44,7 @@ pub struct Stream {
     memory: usize,
     scale: Option<usize>,
     ordered: bool,
-    spans: bool,
+    spans: Option<bool>,
     fuses: bool,
 }
 
@@ -73,7 +73,7 @@ impl Stream {
             memory: MEMORY,
             scale: None,
             ordered: false,
-            spans: true,
+            spans: None,
             fuses: true,
         }
     }
@@ -109,14 +109,22 @@ impl Stream {
         self
     }
 
-    /// Whether vectors may reach over the boundaries of regions, at nodes that do not look at parents: those made by
-    /// [`NodeBuilder::select`], [`NodeBuilder::map`], [`NodeBuilder::filter`], [`NodeBuilder::filter_map`],
-    /// [`NodeBuilder::aggregate`] and [`NodeBuilder::aggregate_sum`], and sinks. They may, unless it is said. The user's
-    /// signals always end a vector.
+    /// Whether vectors reach over the boundaries of regions, at nodes that do not look at parents: those made by
+    /// [`NodeBuilder::select`], [`NodeBuilder::split`], [`NodeBuilder::map`], [`NodeBuilder::filter`],
+    /// [`NodeBuilder::filter_map`], [`NodeBuilder::expand`], [`NodeBuilder::aggregate`] and [`NodeBuilder::aggregate_sum`],
+    /// and sinks. Unless it is said, each node does so as long as the parents it has seen are short for its width. The user's
+    /// signals always end a vector. [`Stream::span_region`] says it for one region.
     #[must_use]
     pub fn span_regions(mut self, spans: bool) -> Self {
-        self.spans = spans;
+        self.spans = Some(spans);
         self
+    }
+
+    /// As [`Stream::span_regions`], for the nodes of which this is the innermost region, whatever is said for all.
+    pub fn span_region<P>(&mut self, region: Region<P>, spans: bool) {
+        if !self.is_foreign(region.stream, "a region") {
+            self.description.regions[region.region as usize].spans = Some(spans);
+        }
     }
 
     /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
@@ -219,7 +227,7 @@ impl Stream {
         let region = self.description.regions.len() as u32;
         let node = self.add_node(name.into(), Kind::Enumerate(region), from.into_inputs());
         let store = |places, ends| Rc::new(Parents::<P>::new(places, ends)) as _;
-        self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), store });
+        self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
         let code = Arc::new(elements);
         let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
         self.description.nodes[node as usize].factory = Some(factory);

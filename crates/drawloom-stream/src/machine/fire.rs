@@ -111,7 +111,7 @@ impl Machine<'_> {
         if let Some((at, count)) = self.nodes[node as usize].interrupted {
             return Step::Run { at, count };
         }
-        if self.nodes[node as usize].spans && self.is_at_boundary(node) {
+        if self.is_to_span(node) {
             return Step::Span;
         }
         let vectors = self.vectors(node);
@@ -282,7 +282,7 @@ impl Machine<'_> {
         if !begins {
             self.forward(node, &signal, Some(region))?;
             self.see(node, region, None);
-            self.release(node, region, parent);
+            self.release(node, region, 1);
         }
         self.look_at_children(node);
         Ok(())
@@ -311,17 +311,19 @@ impl Machine<'_> {
         }
     }
 
-    /// A node is done with a parent.
-    fn release(&mut self, node: u32, region: u32, parent: u32) {
+    /// A node is done with some parents of a region, the next that it has not seen.
+    pub(super) fn release(&mut self, node: u32, region: u32, parents: usize) {
         let open = &self.regions[region as usize];
-        if open.ends[node as usize] {
-            open.parents.release(parent);
+        if let Some(end) = open.ends[node as usize]
+            && parents > 0
+        {
+            open.parents.release(end, parents);
             self.look_after_parents(region);
         }
     }
 
     /// When many places for parents are free, the head of the region goes on.
-    pub(super) fn look_after_parents(&mut self, region: u32) {
+    fn look_after_parents(&mut self, region: u32) {
         let open = &self.regions[region as usize];
         let head = open.head;
         // Half of the places, so that the head does not come back for each of them.

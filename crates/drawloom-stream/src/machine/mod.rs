@@ -29,6 +29,7 @@ pub(crate) mod time;
 
 use std::any::Any;
 use std::cell::Cell;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -38,6 +39,7 @@ use self::cycle::Cycle;
 use self::dry::Dry;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
+use self::span::Spans;
 use self::status::Status;
 use crate::bell::Bell;
 use crate::body::fused::{Elsewhere, Fused};
@@ -53,12 +55,25 @@ use crate::trace::Firings;
 /// No flush is under way.
 pub(crate) const NO_FLUSH: u32 = u32::MAX;
 
+/// Something that copies write often, in a part of the cache of its own: whoever reads what lies beside it does not wait then.
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// What a run shares with those who look at it.
 pub(crate) struct Outside {
     /// Somebody wishes it to end.
     pub(crate) stop: AtomicBool,
     /// How many items the sources have given.
-    pub(crate) given: AtomicU64,
+    pub(crate) given: Apart<AtomicU64>,
     /// How often somebody wished that all items that are under way come to their end.
     pub(crate) flushes: AtomicU64,
     /// Whether time is measured.
@@ -76,7 +91,7 @@ impl Outside {
     pub(crate) fn new(workers: usize, settings: &Settings) -> Self {
         Self {
             stop: AtomicBool::new(false),
-            given: AtomicU64::new(0),
+            given: Apart::default(),
             flushes: AtomicU64::new(0),
             timed: settings.timed,
             traced: settings.traced,
@@ -110,7 +125,7 @@ pub(crate) struct Machine<'p> {
     /// What others may know of the run, and wish.
     pub(crate) outside: &'p Outside,
     /// Space for what a run says of its boundaries.
-    pub(crate) pushed: Vec<usize>,
+    pub(crate) pushed: [Vec<usize>; 2],
     /// Space for the search for a boundary: nodes to look at, and those that were looked at.
     pub(crate) upstream: Vec<u32>,
     pub(crate) seen: Vec<bool>,
@@ -130,8 +145,8 @@ pub(crate) struct Node<'p> {
     pub(crate) outputs: Vec<u32>,
     /// The loop that it is in.
     pub(crate) cycle: Option<u32>,
-    /// Whether its vectors may reach over boundaries.
-    pub(crate) spans: bool,
+    /// Whether its vectors reach over boundaries.
+    pub(crate) spans: Spans,
     /// Whether it may take several vectors at once.
     pub(crate) seamless: bool,
     /// How many vectors it may take at once at most, for what it keeps inside.
@@ -178,8 +193,8 @@ pub(crate) struct Edge {
 pub(crate) struct OpenRegion {
     pub(crate) head: u32,
     pub(crate) parents: Rc<dyn AnyParents>,
-    /// Which nodes are the last to see a parent.
-    pub(crate) ends: Vec<bool>,
+    /// Which nodes are the last to see a parent, each with its number among them.
+    pub(crate) ends: Vec<Option<u32>>,
 }
 
 impl<'p> Machine<'p> {
@@ -230,9 +245,11 @@ impl<'p> Machine<'p> {
             let body = factory(&wires);
             let cycle = plan.loops.iter().position(|one| one.nodes.contains(&number)).map(|at| at as u32);
             // Where a boundary comes over several edges, or a loop has to be empty for it, it is handled alone.
-            let alone = node.inputs.len() == 1 && outputs.len() <= 1 && cycle.is_none();
+            let alone = node.inputs.len() == 1 && outputs.len() <= 2 && cycle.is_none();
+            let wanted = plan.places.of_node[number as usize].last().map(|region| plan.spans[*region as usize]);
+            let spans = if alone && body.can_span() { wanted.unwrap_or(Spans::Never) } else { Spans::Never };
             nodes.push(Node {
-                spans: plan.spans && alone && body.can_span(),
+                spans,
                 seamless: cycle.is_none() && body.is_seamless(),
                 body,
                 kind: node.kind,
@@ -263,7 +280,12 @@ impl<'p> Machine<'p> {
                 !edge.back && edge.regions.contains(&region)
             };
             let inside = |node: &Node<'_>| node.chain.regions.iter().any(|(own, _)| *own == region);
-            let ends = nodes.iter().map(|node| inside(node) && !node.outputs.iter().any(stays)).collect();
+            let mut numbers = 0..;
+            let mut number = |node: &Node<'_>| {
+                let ends = inside(node) && !node.outputs.iter().any(stays);
+                ends.then(|| numbers.next()).flatten()
+            };
+            let ends = nodes.iter().map(&mut number).collect();
             OpenRegion { head: head.node, parents: Rc::clone(&parents[region as usize]), ends }
         });
         let regions = regions.collect();
@@ -284,7 +306,7 @@ impl<'p> Machine<'p> {
             heard: outside.bell.heard(),
             flushes: 0,
             outside,
-            pushed: Vec::new(),
+            pushed: Default::default(),
             upstream: Vec::with_capacity(description.edges.len()),
             seen: Vec::new(),
         }

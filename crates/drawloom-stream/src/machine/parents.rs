@@ -1,81 +1,67 @@
 //! The parents of a region: items whose elements are under way.
 //!
-//! A parent stays in its place until every node at which its region ends has seen its end. There is a fixed number of places;
-//! when all are taken, the node that enumerates waits.
+//! A parent is kept until every node at which its region ends has seen its end. There is a fixed number of places; when all
+//! are taken, the node that enumerates waits. Parents begin one after the other, and every node sees them in that order. So
+//! they are numbered as they come, those that are kept are a queue, and a node that is done with some of them is done with the
+//! oldest that it has not seen: it says how many they are, and not which.
 
 use std::any::Any;
 use std::cell::{Ref, RefCell, RefMut};
-use std::mem::needs_drop;
+use std::collections::VecDeque;
 use std::rc::Rc;
-
-use super::signal::Slot;
 
 /// The parents of one region, in one copy of a stream.
 pub(crate) struct Parents<P>(RefCell<Storage<P>>);
 
 /// Places for parents.
 pub(crate) struct Storage<P> {
-    places: Vec<Option<P>>,
-    free: Vec<u32>,
-    /// How many nodes have not seen the end yet, for each place.
-    left: Vec<u32>,
-    /// At how many nodes the region ends.
-    ends: u32,
+    /// Those that are kept, the oldest first.
+    kept: VecDeque<P>,
+    capacity: usize,
+    /// The number of the oldest that is kept. Numbers wrap around.
+    oldest: u32,
+    /// How many of those that are kept have ended, for each node at which the region ends.
+    ended: Vec<usize>,
 }
 
 impl<P> Storage<P> {
     /// How many places are free.
     #[inline]
     pub(crate) fn free(&self) -> usize {
-        self.free.len()
+        self.capacity - self.kept.len()
     }
 
-    /// Keeps parents, for which there are places, and says where.
+    /// Keeps parents, for which there are places. They get numbers that follow each other; this is the first.
     #[inline]
-    pub(crate) fn keep(&mut self, parents: &[P], places: &mut [u32])
+    pub(crate) fn keep(&mut self, parents: &[P]) -> u32
     where
         P: Clone,
     {
-        let left = self.free.len() - parents.len();
-        for ((parent, free), place) in parents.iter().zip(self.free[left..].iter().rev()).zip(places) {
-            if self.ends != 1 {
-                self.left[*free as usize] = self.ends;
-            }
-            self.places[*free as usize] = Some(parent.clone());
-            *place = *free;
-        }
-        self.free.truncate(left);
+        assert!(parents.len() <= self.free(), "there is no place for a parent: this is a mistake of ours");
+        let first = self.oldest.wrapping_add(self.kept.len() as u32);
+        self.kept.extend(parents.iter().cloned());
+        first
     }
 
-    /// Some nodes have seen the ends of parents.
+    /// One of the nodes where the region ends has seen the ends of so many more parents.
     #[inline]
-    fn release(&mut self, ended: impl Iterator<Item = u32>) {
-        let done = self.free.len();
-        if self.ends == 1 {
-            self.free.extend(ended);
-        } else {
-            for place in ended {
-                let left = &mut self.left[place as usize];
-                assert!(*left > 0, "a parent was released too often: this is a mistake of ours");
-                *left -= 1;
-                if *left == 0 {
-                    self.free.push(place);
-                }
-            }
-        }
-        assert!(self.free.len() <= self.places.len(), "a parent was released too often: this is a mistake of ours");
-        // Nobody can ask for a parent that has ended, so only what must be dropped is.
-        if needs_drop::<P>() {
-            self.free[done..].iter().for_each(|place| self.places[*place as usize] = None);
+    fn release(&mut self, end: usize, parents: usize) {
+        self.ended[end] += parents;
+        assert!(self.ended[end] <= self.kept.len(), "a parent was released too often: this is a mistake of ours");
+        let done = self.ended.iter().copied().min().unwrap_or(0);
+        if done > 0 {
+            self.ended.iter_mut().for_each(|ended| *ended -= done);
+            self.kept.drain(..done);
+            self.oldest = self.oldest.wrapping_add(done as u32);
         }
     }
 }
 
 impl<P> Parents<P> {
+    /// Places for so many parents, of a region that ends at so many nodes.
     pub(crate) fn new(capacity: usize, ends: u32) -> Self {
-        let places = (0..capacity).map(|_| None).collect();
-        let free = (0..capacity as u32).rev().collect();
-        Self(RefCell::new(Storage { places, free, left: vec![0; capacity], ends }))
+        let (kept, ended) = (VecDeque::with_capacity(capacity), vec![0; ends as usize]);
+        Self(RefCell::new(Storage { kept, capacity, oldest: 0, ended }))
     }
 
     /// The places, to keep parents in.
@@ -84,17 +70,16 @@ impl<P> Parents<P> {
     }
 
     /// A parent that is kept.
-    pub(crate) fn get(&self, place: u32) -> Option<Ref<'_, P>> {
-        Ref::filter_map(self.0.borrow(), |storage| storage.places[place as usize].as_ref()).ok()
+    pub(crate) fn get(&self, parent: u32) -> Option<Ref<'_, P>> {
+        let find = |storage: &'_ Storage<P>| parent.wrapping_sub(storage.oldest) as usize;
+        Ref::filter_map(self.0.borrow(), |storage| storage.kept.get(find(storage))).ok()
     }
 }
 
 /// Parents whose type is not known.
 pub(crate) trait AnyParents {
-    /// A node at which the region ends has seen the end of a parent.
-    fn release(&self, place: u32);
-    /// As [`AnyParents::release`], for all parents that end at some boundaries.
-    fn release_all(&self, boundaries: &[Slot]);
+    /// One of the nodes at which the region ends, by its number among them, has seen the ends of so many more parents.
+    fn release(&self, end: u32, parents: usize);
     fn free(&self) -> usize;
     fn capacity(&self) -> usize;
     fn as_any(&self) -> &dyn Any;
@@ -102,20 +87,16 @@ pub(crate) trait AnyParents {
 }
 
 impl<P: 'static> AnyParents for Parents<P> {
-    fn release(&self, place: u32) {
-        self.0.borrow_mut().release(std::iter::once(place));
-    }
-
-    fn release_all(&self, boundaries: &[Slot]) {
-        self.0.borrow_mut().release(boundaries.iter().filter_map(Slot::ends));
+    fn release(&self, end: u32, parents: usize) {
+        self.0.borrow_mut().release(end as usize, parents);
     }
 
     fn free(&self) -> usize {
-        self.0.borrow().free.len()
+        self.0.borrow().free()
     }
 
     fn capacity(&self) -> usize {
-        self.0.borrow().places.len()
+        self.0.borrow().capacity
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -124,5 +105,35 @@ impl<P: 'static> AnyParents for Parents<P> {
 
     fn as_any_rc(self: Rc<Self>) -> Rc<dyn Any> {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AnyParents, Parents};
+
+    #[test]
+    fn a_parent_is_kept_until_all_nodes_have_seen_its_end() {
+        let parents = Parents::new(4, 2);
+        let first = parents.storage().keep(&["a", "b", "c"]);
+        let get = |number: u32| parents.get(first.wrapping_add(number)).map(|parent| *parent);
+        parents.release(0, 2);
+        assert_eq!((get(0), parents.free()), (Some("a"), 1));
+        parents.release(1, 1);
+        assert_eq!((get(0), get(1), get(2), parents.free()), (None, Some("b"), Some("c"), 2));
+        assert_eq!(parents.storage().keep(&["d", "e"]), first + 3);
+        assert_eq!((get(3), get(4), get(5), parents.free()), (Some("d"), Some("e"), None, 0));
+    }
+
+    #[test]
+    fn numbers_wrap_around() {
+        let parents = Parents::new(1, 1);
+        parents.storage().oldest = u32::MAX;
+        for parent in 7..10 {
+            let number = parents.storage().keep(&[parent]);
+            assert_eq!(parents.get(number).map(|kept| *kept), Some(parent));
+            parents.release(0, 1);
+        }
+        assert_eq!(parents.storage().oldest, 2);
     }
 }

@@ -5,8 +5,10 @@
 //! it is its turn: what is between its place and the items consumed so far. Places never go back, so the credits of an edge
 //! never exceed its items.
 //!
-//! Parents come one after the other, so where one ends the next begins as a rule. Such a pair is kept as one *boundary*, and
-//! boundaries are plain numbers side by side: a node that does not look at parents passes many of them on at once.
+//! Parents come one after the other, so where one ends the next begins as a rule. Such a pair is one *boundary*. As long as an
+//! edge has boundaries of one region only, they are [`Turns`]: the first says which parent ends there, and at each that follows
+//! the next one does. So a boundary is one number, its place, and a node that does not look at parents passes many of them on
+//! at once. Where there are other signals too, each place says what stands there.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -15,7 +17,7 @@ use std::rc::Rc;
 /// What a signal says.
 #[derive(Clone)]
 pub(crate) enum Signal {
-    /// The items after it belong to a parent of a region, which lies in this place of the region's storage.
+    /// The items after it belong to a parent of a region, which has this number among the region's parents.
     Begin { region: u32, parent: u32 },
     /// No more items belong to that parent.
     End { region: u32, parent: u32 },
@@ -34,76 +36,145 @@ impl Signal {
     }
 }
 
-/// What a place in a queue of signals costs: there are twice as many slots as places, and each may have a value.
-pub(crate) const SIGNAL_BYTES: usize = 2 * size_of::<Slot>() + size_of::<(u64, Rc<dyn Any>)>();
+/// What a place in a queue of signals costs: there is space for twice as many, and each may have a value.
+pub(crate) const SIGNAL_BYTES: usize = 2 * (size_of::<u64>() + size_of::<Turns>()) + size_of::<(u64, Rc<dyn Any>)>();
 
-/// In place of the number of a parent or of a region: there is none.
-const NONE: u32 = u32::MAX;
+/// In place of the number of a region: it is a signal of the user's.
+const USER: u32 = u32::MAX;
 
-/// A signal in a queue: a boundary, or the place of one of the user's.
-#[derive(Clone, Copy)]
-pub(crate) struct Slot {
-    /// How many items of the edge come before it.
-    at: u64,
-    /// The region of a boundary; none for the user's signals.
+/// Boundaries of one region that follow each other. Alone, one of them, or a signal of the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turns {
     region: u32,
-    /// The parent that ends, and the one that begins after that.
-    ends: u32,
-    begins: u32,
+    /// The parent that ends at the first, if one does. The next one begins there, and ends at the next boundary.
+    parent: u32,
+    /// Whether a parent ends at the first, and whether one begins at the last.
+    ends: bool,
+    begins: bool,
 }
 
-impl Slot {
-    /// The region, if it is a boundary.
+impl Turns {
+    /// What a signal is, alone.
+    #[inline]
+    fn of(signal: &Signal) -> Self {
+        match *signal {
+            Signal::Begin { region, parent } => {
+                Self { region, parent: parent.wrapping_sub(1), ends: false, begins: true }
+            }
+            Signal::End { region, parent } => Self { region, parent, ends: true, begins: false },
+            Signal::User { .. } => Self { region: USER, parent: 0, ends: false, begins: false },
+        }
+    }
+
+    /// The ends of parents that follow each other, from this one; each but the first begins where the one before it ends.
+    /// Whether one more begins at the last.
+    pub(crate) fn ends_of(region: u32, parent: u32, begins: bool) -> Self {
+        Self { region, parent, ends: true, begins }
+    }
+
+    /// The region, unless it is a signal of the user's.
     #[inline]
     pub(crate) fn region(&self) -> Option<u32> {
-        (self.region != NONE).then_some(self.region)
+        (self.region != USER).then_some(self.region)
     }
 
-    /// The parent that ends.
+    /// How many parents end at so many of them, and how many signals they are.
     #[inline]
-    pub(crate) fn ends(&self) -> Option<u32> {
-        (self.ends != NONE).then_some(self.ends)
+    pub(crate) fn count(&self, boundaries: usize) -> (usize, u64) {
+        let ended = boundaries - usize::from(!self.ends);
+        (ended, (ended + boundaries - usize::from(!self.begins)) as u64)
     }
 
-    /// How many signals some boundaries stand for.
-    pub(crate) fn signals(slots: &[Slot], mixed: bool) -> u64 {
-        let absent = |slot: &Slot| u64::from(slot.ends == NONE) + u64::from(slot.begins == NONE);
-        // On an edge of one region nothing comes between the end of a parent and the begin of the next, so that only at the
-        // first boundary may no parent end, and only at the last may none begin.
-        let (all, ends) = (2 * slots.len() as u64, [slots.first(), slots.last().filter(|_| slots.len() > 1)]);
-        let absent: u64 =
-            if mixed { slots.iter().map(absent).sum() } else { ends.into_iter().flatten().map(absent).sum() };
-        all - absent
+    /// The first of them, out of so many.
+    #[inline]
+    fn front(self, count: usize, of: usize) -> Self {
+        Self { begins: self.begins || count < of, ..self }
+    }
+
+    /// Those behind the first ones.
+    #[inline]
+    fn skip(self, count: usize) -> Self {
+        Self { parent: self.parent.wrapping_add(count as u32), ends: self.ends || count > 0, ..self }
+    }
+
+    /// Each alone, out of so many.
+    fn each(self, of: usize) -> impl Iterator<Item = Self> {
+        (0..of).map(move |at| self.skip(at).front(1, of - at))
+    }
+
+    /// Whether others go on where so many of these end, so that together they are one sequence.
+    #[inline]
+    fn is_followed_by(&self, count: usize, next: &Self) -> bool {
+        let parent = self.parent.wrapping_add(count as u32);
+        (self.region, self.begins, true, parent) == (next.region, true, next.ends, next.parent)
+    }
+
+    /// Whether the parent that begins at the first of others begins where the last of so many of these ends.
+    #[inline]
+    fn is_completed_by(&self, count: usize, next: &Self) -> bool {
+        let parent = self.parent.wrapping_add(count as u32).wrapping_sub(1);
+        (self.region, self.begins, false, parent) == (next.region, false, next.ends, next.parent) && next.region != USER
     }
 }
 
 /// The boundaries among the items of a run.
 pub(crate) struct Marks<'a> {
-    slots: &'a [Slot],
+    places: &'a [u64],
     consumed: u64,
+    turns: Turns,
+    mixed: Option<&'a VecDeque<Turns>>,
     own: u32,
     /// Whether somebody wants to know the following.
     pub(crate) go_on: bool,
-    /// For each, how many items were pushed before it.
-    pub(crate) pushed: &'a mut Vec<usize>,
+    /// For each, how many items were pushed before it, to each channel.
+    pub(crate) pushed: &'a mut [Vec<usize>; 2],
 }
 
 impl<'a> Marks<'a> {
     /// For each, how many items of the run are before it, and whether a parent of the node's innermost region ends there.
     #[inline(always)]
     pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = (usize, bool)> + use<'a> {
-        let (slots, consumed, own) = (self.slots, self.consumed, self.own);
-        slots.iter().map(move |slot| ((slot.at - consumed) as usize, slot.region == own && slot.ends != NONE))
+        let (consumed, turns, mixed, own) = (self.consumed, self.turns, self.mixed, self.own);
+        self.places.iter().enumerate().map(move |(at, place)| {
+            let turns = mixed.map_or(turns, |mixed| mixed[at]);
+            let ends = turns.region == own && (turns.ends || (at > 0 && mixed.is_none()));
+            ((place - consumed) as usize, ends)
+        })
+    }
+
+    /// Notes for each how many items were pushed before it to a channel: a function of how many items of the run are.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, channel: usize, pushed: impl Fn(usize) -> usize) {
+        let noted = &mut self.pushed[channel];
+        noted.resize(self.places.len(), 0);
+        for (noted, place) in noted.iter_mut().zip(self.places) {
+            *noted = pushed((place - self.consumed) as usize);
+        }
+    }
+
+    /// At how many of them a parent of the node's innermost region ends.
+    pub(crate) fn ended(&self) -> usize {
+        self.ends().map_or_else(|| self.places().filter(|(_, ends)| *ends).count(), |ends| ends.len())
+    }
+
+    /// How many items of the run are before each end of a parent, if there are only boundaries of the node's innermost region.
+    #[inline(always)]
+    pub(crate) fn ends(&self) -> Option<impl ExactSizeIterator<Item = usize> + use<'a>> {
+        let all = self.mixed.is_none() && self.turns.region == self.own;
+        let (places, consumed) = (&self.places[usize::from(!self.turns.ends).min(self.places.len())..], self.consumed);
+        all.then(|| places.iter().map(move |place| (place - consumed) as usize))
     }
 }
 
 /// The signals of one edge, in order.
 pub(crate) struct Signals {
-    /// Those in front are consumed already.
-    slots: Vec<Slot>,
+    /// How many items of the edge come before each. Those in front are consumed already.
+    places: Vec<u64>,
     first: usize,
-    /// Whether they may be of several regions, or some are the user's.
-    mixed: bool,
+    /// What those that wait are, if all are boundaries of one region that follow each other.
+    turns: Turns,
+    /// What each of those that wait is, if they are not. Space that grows once, on edges where that happens.
+    mixed: VecDeque<Turns>,
     /// The user's signals among them.
     values: VecDeque<(u64, Rc<dyn Any>)>,
     /// How many items of the edge are consumed.
@@ -114,14 +185,22 @@ pub(crate) struct Signals {
 
 impl Signals {
     pub(crate) fn new(capacity: usize) -> Self {
-        // Twice the space, so that what waits is moved to the front less often than once for each signal.
-        let slots = Vec::with_capacity(capacity.saturating_mul(2));
-        Self { slots, first: 0, mixed: false, values: VecDeque::new(), consumed: 0, capacity, high_water: 0 }
+        Self {
+            // Twice the space, so that what waits is moved to the front less often than once for each signal.
+            places: Vec::with_capacity(capacity.saturating_mul(2)),
+            first: 0,
+            turns: Turns { region: USER, parent: 0, ends: false, begins: false },
+            mixed: VecDeque::new(),
+            values: VecDeque::new(),
+            consumed: 0,
+            capacity,
+            high_water: 0,
+        }
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.slots.len() - self.first
+        self.places.len() - self.first
     }
 
     #[inline]
@@ -137,130 +216,134 @@ impl Signals {
     #[must_use]
     #[inline]
     pub(crate) fn push(&mut self, items: usize, signal: Signal) -> bool {
-        let at = self.consumed + items as u64;
-        let slot = match signal {
-            Signal::Begin { region, parent } => {
-                if let Some(last) = self.slots[self.first..].last_mut()
-                    && (last.at, last.region, last.begins) == (at, region, NONE)
-                {
-                    last.begins = parent;
-                    return true;
-                }
-                Slot { at, region, ends: NONE, begins: parent }
-            }
-            Signal::End { region, parent } => Slot { at, region, ends: parent, begins: NONE },
-            Signal::User { tag, value } => {
-                if self.room() > 0 {
-                    self.values.push_back((tag, value));
-                }
-                Slot { at, region: NONE, ends: NONE, begins: NONE }
-            }
-        };
-        let has_room = self.room() > 0;
+        let turns = Turns::of(&signal);
+        let has_room = self.room() > 0 || self.completes_last(self.consumed + items as u64, &turns);
         if has_room {
-            self.append(slot);
+            if let Signal::User { tag, value } = signal {
+                self.values.push_back((tag, value));
+            }
+            self.follow(turns, items, &[0]);
         }
         has_room
     }
 
-    /// The place and region of the last signal that waits.
-    #[inline(always)]
-    fn last(&self) -> Option<(u64, u32)> {
-        self.slots[self.first..].last().map(|last| (last.at, last.region))
+    /// Whether the begin of a parent stands where the last boundary is, and is part of it.
+    #[inline]
+    fn completes_last(&self, place: u64, next: &Turns) -> bool {
+        let is_part = match self.mixed.back() {
+            Some(last) => last.is_completed_by(1, next),
+            None => self.turns.is_completed_by(self.len(), next),
+        };
+        is_part && self.waiting().last() == Some(&place)
     }
 
-    /// Adds a slot, for which there is room.
+    /// Adds boundaries that follow each other, or one signal of the user's, each behind so many items. There must be room.
     #[inline(always)]
-    fn append(&mut self, slot: Slot) {
-        let (at, region) = self.last().unwrap_or((self.consumed, slot.region));
-        assert!(at <= slot.at, "credits of an edge exceed its items: this is a mistake of ours");
-        self.mixed |= region != slot.region;
-        if self.slots.len() == self.slots.capacity() {
-            self.make_space(1);
+    pub(crate) fn follow(&mut self, mut next: Turns, before: usize, mut items: &[usize]) {
+        let Some(first) = items.first() else { return };
+        let base = self.consumed + before as u64;
+        let (place, last) = (base + *first as u64, self.waiting().last().copied());
+        assert!(
+            last.is_none_or(|last| last <= place),
+            "credits of an edge exceed its items: this is a mistake of ours"
+        );
+        if self.completes_last(place, &next) {
+            self.mixed.back_mut().unwrap_or(&mut self.turns).begins = true;
+            (next, items) = (next.skip(1), &items[1..]);
+            if items.is_empty() {
+                return;
+            }
         }
-        self.slots.push(slot);
-        self.high_water = self.high_water.max(self.len());
-    }
-
-    /// Adds boundaries that come from another edge, behind so many items each. There must be room for all.
-    #[inline(always)]
-    pub(crate) fn follow(&mut self, mixed: bool, boundaries: impl Iterator<Item = (usize, Slot)>) {
-        let (new, consumed) = (self.slots.len(), self.consumed);
-        let last = self.last();
-        self.slots.extend(boundaries.map(|(items, slot)| Slot { at: consumed + items as u64, ..slot }));
-        if let (Some((at, region)), Some(slot)) = (last, self.slots.get(new)) {
-            assert!(at <= slot.at, "credits of an edge exceed its items: this is a mistake of ours");
-            self.mixed |= region != slot.region;
+        let waiting = self.len();
+        assert!(items.len() <= self.room(), "a boundary has no room: this is a mistake of ours");
+        if waiting == 0 && next.region != USER {
+            self.turns = next;
+        } else if self.mixed.is_empty() && waiting > 0 && self.turns.is_followed_by(waiting, &next) {
+            self.turns.begins = next.begins;
+        } else {
+            self.mix(next, items.len());
         }
-        assert!(self.len() <= self.capacity, "a boundary has no room: this is a mistake of ours");
-        self.mixed |= mixed;
-        self.high_water = self.high_water.max(self.len());
-    }
-
-    /// Makes space for so many signals, for which there is room.
-    pub(crate) fn make_space(&mut self, signals: usize) {
-        if self.slots.len() + signals > self.slots.capacity() {
-            self.slots.drain(..self.first);
+        if self.places.len() + items.len() > self.places.capacity() {
+            self.places.drain(..self.first);
             self.first = 0;
         }
+        self.places.extend(items.iter().map(|items| base + *items as u64));
+        self.high_water = self.high_water.max(self.len());
     }
 
-    /// Adds a boundary for each two parents that follow each other, behind so many items. There must be room.
-    #[inline(always)]
-    pub(crate) fn turns(&mut self, region: u32, items: &[usize], parents: &[u32]) {
-        let both = parents.iter().zip(parents.iter().skip(1)).zip(items);
-        self.make_space(parents.len());
-        let slots = both.map(|((&ends, &begins), items)| (*items, Slot { at: 0, region, ends, begins }));
-        self.follow(false, slots);
+    /// Adds signals that are not one sequence with those that wait.
+    #[cold]
+    fn mix(&mut self, next: Turns, count: usize) {
+        self.mixed.reserve(self.capacity - self.mixed.len());
+        if self.mixed.is_empty() {
+            self.mixed.extend(self.turns.each(self.len()));
+        }
+        self.mixed.extend(next.each(count));
     }
 
     /// How many items may be consumed before it is the first signal's turn.
     #[inline]
     pub(crate) fn credit(&self) -> Option<usize> {
-        self.slots.get(self.first).map(|slot| self.credit_of(slot))
+        self.waiting().first().map(|place| (place - self.consumed) as usize)
     }
 
-    /// How many items come before a signal.
+    /// How many items come before a signal that waits.
     #[inline]
-    pub(crate) fn credit_of(&self, slot: &Slot) -> usize {
-        (slot.at - self.consumed) as usize
+    pub(crate) fn credit_of(&self, at: usize) -> Option<usize> {
+        self.waiting().get(at).map(|place| (place - self.consumed) as usize)
+    }
+
+    /// A signal that waits.
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<Turns> {
+        let waiting = self.len();
+        (at < waiting)
+            .then(|| self.mixed.get(at).copied().unwrap_or_else(|| self.turns.skip(at).front(1, waiting - at)))
     }
 
     /// Whether the first signal is a boundary.
     #[inline]
     pub(crate) fn is_at_boundary(&self) -> bool {
-        self.slots.get(self.first).is_some_and(|slot| slot.region().is_some())
+        self.get(0).is_some_and(|first| first.region().is_some())
     }
 
     /// The first signal, if it is a boundary: its region and parent, and whether the parent begins.
     pub(crate) fn first_boundary(&self) -> Option<(u32, u32, bool)> {
-        let slot = self.slots.get(self.first)?;
-        slot.region().map(|region| slot.ends().map_or((region, slot.begins, true), |parent| (region, parent, false)))
+        let Turns { region, parent, ends, .. } = self.get(0).filter(|first| first.region().is_some())?;
+        Some(if ends { (region, parent, false) } else { (region, parent.wrapping_add(1), true) })
     }
 
     /// Some items were consumed: what is left of the first signal's credit stays with it.
     #[inline]
     pub(crate) fn spend(&mut self, items: usize) {
         self.consumed += items as u64;
-        let first = self.slots.get(self.first);
-        assert!(first.is_none_or(|slot| slot.at >= self.consumed), "items passed a signal: this is a mistake of ours");
+        let first = self.waiting().first();
+        assert!(first.is_none_or(|place| *place >= self.consumed), "items passed a signal: this is a mistake of ours");
     }
 
-    /// All signals that wait, in order.
+    /// The places of all signals that wait, in order.
     #[inline]
-    pub(crate) fn waiting(&self) -> &[Slot] {
-        &self.slots[self.first..]
+    fn waiting(&self) -> &[u64] {
+        &self.places[self.first..]
     }
 
     /// Whether those that wait may be of several regions, or some of the user's.
     pub(crate) fn is_mixed(&self) -> bool {
-        self.mixed
+        !self.mixed.is_empty()
     }
 
     /// How many of those that wait are among so many items, or right behind them. Places never go back.
     pub(crate) fn within(&self, items: usize) -> usize {
         let end = self.consumed.saturating_add(items as u64);
-        self.waiting().partition_point(|slot| slot.at <= end)
+        self.waiting().partition_point(|place| *place <= end)
+    }
+
+    /// The first boundaries as sequences, each with its length.
+    pub(crate) fn sequences(&self, boundaries: usize) -> impl Iterator<Item = (Turns, usize)> {
+        let (mixed, waiting) = (self.is_mixed(), self.len());
+        let whole = (!mixed && boundaries > 0).then(|| (self.turns.front(boundaries, waiting), boundaries));
+        let each = self.mixed.iter().take(boundaries).map(|one| (*one, 1));
+        whole.into_iter().chain(each)
     }
 
     /// The first boundaries, for the body of a node whose innermost region is this one.
@@ -269,17 +352,23 @@ impl Signals {
         boundaries: usize,
         own: Option<u32>,
         go_on: bool,
-        pushed: &'a mut Vec<usize>,
+        pushed: &'a mut [Vec<usize>; 2],
     ) -> Marks<'a> {
-        pushed.clear();
-        let own = own.unwrap_or(NONE);
-        Marks { slots: &self.waiting()[..boundaries], consumed: self.consumed, own, go_on, pushed }
+        pushed.iter_mut().for_each(Vec::clear);
+        Marks {
+            places: &self.waiting()[..boundaries],
+            consumed: self.consumed,
+            turns: self.turns,
+            mixed: self.is_mixed().then_some(&self.mixed),
+            own: own.unwrap_or(USER),
+            go_on,
+            pushed,
+        }
     }
 
     /// Some items were consumed, and so many boundaries among them.
     pub(crate) fn skip(&mut self, boundaries: usize, items: usize) {
-        if let Some(last) = boundaries.checked_sub(1) {
-            let passed = self.credit_of(&self.waiting()[last]);
+        if let Some(passed) = boundaries.checked_sub(1).and_then(|last| self.credit_of(last)) {
             assert!(passed <= items, "a signal passed items: this is a mistake of ours");
         }
         self.advance(boundaries);
@@ -290,38 +379,41 @@ impl Signals {
     #[inline]
     fn advance(&mut self, signals: usize) {
         self.first += signals;
-        if self.first == self.slots.len() {
-            self.slots.clear();
+        self.turns = self.turns.skip(signals);
+        if self.is_mixed() {
+            self.mixed.drain(..signals);
+        }
+        if self.first == self.places.len() {
+            self.places.clear();
             self.first = 0;
-            self.mixed = false;
         }
     }
 
     /// Takes the first signal, whose turn it is.
     pub(crate) fn take(&mut self) -> Option<Signal> {
-        let slot = self.slots.get_mut(self.first)?;
-        assert_eq!(slot.at, self.consumed, "a signal passed items: this is a mistake of ours");
-        let signal = match (slot.region(), slot.ends()) {
-            (None, _) => self.values.pop_front().map(|(tag, value)| Signal::User { tag, value }),
-            (Some(region), None) => Some(Signal::Begin { region, parent: slot.begins }),
-            (Some(region), Some(parent)) => {
-                let signal = Some(Signal::End { region, parent });
-                if slot.begins != NONE {
-                    // The parent that begins is a signal of its own.
-                    slot.ends = NONE;
-                    return signal;
-                }
-                signal
-            }
-        };
-        self.advance(1);
-        signal
+        let Turns { region, parent, ends, begins } = self.get(0)?;
+        assert_eq!(self.credit(), Some(0), "a signal passed items: this is a mistake of ours");
+        if region == USER {
+            self.advance(1);
+            return self.values.pop_front().map(|(tag, value)| Signal::User { tag, value });
+        }
+        if ends && begins {
+            // The parent that begins is a signal of its own.
+            self.mixed.front_mut().unwrap_or(&mut self.turns).ends = false;
+        } else {
+            self.advance(1);
+        }
+        Some(if ends {
+            Signal::End { region, parent }
+        } else {
+            Signal::Begin { region, parent: parent.wrapping_add(1) }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Signal, Signals, Slot};
+    use super::{Signal, Signals};
 
     fn end(parent: u32) -> Signal {
         Signal::End { region: 0, parent }
@@ -329,6 +421,10 @@ mod tests {
 
     fn begin(parent: u32) -> Signal {
         Signal::Begin { region: 0, parent }
+    }
+
+    fn take(signals: &mut Signals) -> Option<(u32, u32, bool)> {
+        signals.take().and_then(|signal| signal.boundary())
     }
 
     #[test]
@@ -342,7 +438,7 @@ mod tests {
         signals.spend(3);
         assert_eq!(signals.credit(), Some(1), "what is left stays with the first signal");
         signals.spend(1);
-        assert_eq!(signals.take().and_then(|s| s.boundary()), Some((0, 0, false)));
+        assert_eq!(take(&mut signals), Some((0, 0, false)));
         assert_eq!(signals.credit(), Some(2));
         signals.spend(2);
         assert!(signals.take().is_some());
@@ -360,14 +456,91 @@ mod tests {
         assert!(signals.push(3, end(0)));
         assert!(signals.push(3, begin(1)), "it needs no room");
         assert!(!signals.push(3, end(1)), "the parent has no items, and is a boundary of its own");
-        assert_eq!((signals.len(), Slot::signals(signals.waiting(), false)), (2, 3));
+        let (turns, count) = signals.sequences(2).next().unwrap();
+        assert_eq!((signals.is_mixed(), count, turns.count(2)), (false, 2, (1, 3)));
         let mut taken = Vec::new();
-        taken.extend(signals.take().and_then(|signal| signal.boundary()));
+        taken.extend(take(&mut signals));
         signals.spend(3);
-        taken.extend(signals.take().and_then(|signal| signal.boundary()));
+        taken.extend(take(&mut signals));
         assert!(signals.push(0, end(1)));
-        taken.extend(signals.take().and_then(|signal| signal.boundary()));
+        taken.extend(take(&mut signals));
         assert_eq!(taken, [(0, 0, true), (0, 0, false), (0, 1, true)]);
+    }
+
+    /// Random signals, pushed one by one or as sequences, are taken in order and at their places, whatever is among them.
+    #[test]
+    fn what_is_pushed_is_taken_whatever_is_mixed_with_it() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        let mut mixed = 0;
+        for _ in 0..300 {
+            let mut signals = Signals::new(40);
+            let (mut expected, mut taken) = (std::collections::VecDeque::new(), 0_u32);
+            // The parent that is under way in each of two regions, and what was pushed and consumed of items.
+            let (mut parents, mut items) = ([(u32::MAX - 3, false); 2], 0_usize);
+            let regions = rng.u32(1..3);
+            for _ in 0..60 {
+                let region = rng.u32(..regions);
+                let (parent, open) = &mut parents[region as usize];
+                items += rng.usize(..3);
+                match rng.usize(..8) {
+                    0 if regions == 2 => {
+                        if signals.push(items, Signal::User { tag: 9, value: std::rc::Rc::new(()) }) {
+                            expected.push_back((items, None));
+                        }
+                    }
+                    1..4 => {
+                        let signal = if *open {
+                            Signal::End { region, parent: *parent }
+                        } else {
+                            Signal::Begin { region, parent: *parent }
+                        };
+                        if signals.push(items, signal) {
+                            expected.push_back((items, Some((region, *parent, !*open))));
+                            (*open, *parent) = (!*open, parent.wrapping_add(u32::from(*open)));
+                        }
+                    }
+                    4 | 5 if *open && signals.room() >= 3 => {
+                        let turns = super::Turns::ends_of(region, *parent, true);
+                        signals.follow(turns, items, &[0, 0, 2]);
+                        for more in [0, 0, 2] {
+                            expected.push_back((items + more, Some((region, *parent, false))));
+                            *parent = parent.wrapping_add(1);
+                            expected.push_back((items + more, Some((region, *parent, true))));
+                        }
+                        items += 2;
+                    }
+                    _ => {
+                        mixed += usize::from(signals.is_mixed());
+                        let count = rng.usize(..=signals.within(items));
+                        let all: u64 = signals.sequences(count).map(|(turns, count)| turns.count(count).1).sum();
+                        let users = signals.sequences(count).filter(|(turns, _)| turns.region().is_none()).count();
+                        let all = all as usize + if users > 0 { continue } else { 0 };
+                        let passed = count.checked_sub(1).and_then(|last| signals.credit_of(last)).unwrap_or(0);
+                        signals.skip(count, passed);
+                        let last = expected.drain(..all).last();
+                        assert!(last.is_none_or(|(place, _)| place == passed));
+                        expected.iter_mut().for_each(|(place, _)| *place -= passed);
+                        items -= passed;
+                        taken += all as u32;
+                    }
+                }
+                let room = signals.room();
+                assert!(room <= 40 && signals.len() <= expected.len());
+                if rng.bool()
+                    && let Some((place, what)) = expected.pop_front()
+                {
+                    assert_eq!(signals.credit(), Some(place));
+                    signals.spend(place);
+                    assert_eq!(signals.first_boundary(), what);
+                    assert_eq!(take(&mut signals), what);
+                    expected.iter_mut().for_each(|(other, _)| *other -= place);
+                    items -= place;
+                    taken += 1;
+                }
+            }
+            assert!(taken > 0);
+        }
+        assert!(mixed > 100, "{mixed}");
     }
 
     #[test]
@@ -382,14 +555,13 @@ mod tests {
     #[test]
     fn places_come_back_and_the_queue_never_grows() {
         let mut signals = Signals::new(5);
-        let before = signals.slots.capacity();
+        let before = signals.places.capacity();
         for parent in 0..100 {
             assert!(signals.push(0, end(parent)));
             if signals.len() == 5 {
-                let expected = Some((0, parent - 4, false));
-                assert_eq!(signals.take().and_then(|signal| signal.boundary()), expected);
+                assert_eq!(take(&mut signals), Some((0, parent - 4, false)));
             }
         }
-        assert_eq!(signals.slots.capacity(), before);
+        assert_eq!(signals.places.capacity(), before);
     }
 }

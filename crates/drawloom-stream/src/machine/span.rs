@@ -7,16 +7,40 @@
 
 use std::rc::Rc;
 
-use super::Machine;
-use super::signal::{Signals, Slot};
+use super::signal::{Signals, Turns};
 use super::time::since;
+use super::{Edge, Machine};
+use crate::body::Stop;
 use crate::error::Result;
 
+/// Parents that have as many elements as so many vectors are long: what a vector loses at their ends is little.
+const LONG: u64 = 16;
+
+/// When a node reaches over boundaries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spans {
+    /// Its vectors end at every boundary.
+    Never,
+    /// Where it can.
+    Always,
+    /// Where parents have been short so far.
+    Short,
+}
+
 impl Machine<'_> {
-    /// Whether the next signal at the only edge into a node is a boundary.
-    pub(super) fn is_at_boundary(&self, node: u32) -> bool {
-        let edge = &self.edges[self.nodes[node as usize].inputs[0].edge as usize];
-        edge.pipe.signals().borrow().is_at_boundary()
+    /// Whether a node is to reach over the boundary that is the next signal at its only edge.
+    pub(super) fn is_to_span(&self, node: u32) -> bool {
+        let this = &self.nodes[node as usize];
+        let wanted = match this.spans {
+            Spans::Never => false,
+            Spans::Always => true,
+            // So far there were so many items for each two signals. Each boundary at which a vector ends costs less than one.
+            Spans::Short => {
+                let long = LONG.saturating_mul(this.width as u64);
+                2 * this.counts.inputs < this.counts.signals.max(1).saturating_mul(long)
+            }
+        };
+        wanted && self.edges[this.inputs[0].edge as usize].pipe.signals().borrow().is_at_boundary()
     }
 
     /// Runs over up to a vector of items, and all boundaries among them for which there is room.
@@ -29,39 +53,40 @@ impl Machine<'_> {
         let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let own = this.chain.regions.last().map(|(region, _)| *region);
+        let mut before = [0; 2];
+        for (before, edge) in before.iter_mut().zip(&this.outputs) {
+            *before = self.edges[*edge as usize].pipe.len();
+        }
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
-        let before = output.map_or(0, |edge| edge.pipe.len());
-        let stays =
-            |slot: &Slot| output.is_some_and(|edge| slot.region().is_some_and(|region| edge.regions.contains(&region)));
-        let (slots, mixed) = (&signals.waiting()[..boundaries], signals.is_mixed());
-        let go_on = mixed || slots.first().is_some_and(stays);
+        let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
         let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
-        if let Err(fault) = this.body.span(one.input, count, &mut marks) {
-            return Err(self.fault(node, fault));
-        }
+        let ran = match this.body.span(one.input, count, &mut marks) {
+            Ok(ran) => ran,
+            Err(fault) => return Err(self.fault(node, fault)),
+        };
         this.counts.body += since(start);
-        this.counts.runs += count.div_ceil(this.width) as u64;
-        this.counts.full_runs += (count / this.width) as u64;
+        // Where it stopped in the middle of an item, that one is brought to its end alone.
+        this.interrupted = (ran.stop == Stop::Full).then_some((0, 1));
+        let (count, begun) = (ran.done, ran.done + usize::from(ran.stop == Stop::Full));
+        let boundaries = if ran.stop == Stop::Full { pushed[0].len() } else { boundaries };
+        this.counts.runs += begun.div_ceil(this.width) as u64;
+        this.counts.full_runs += (begun / this.width) as u64;
         this.counts.inputs += count as u64;
-        this.counts.signals += Slot::signals(slots, mixed);
-        if let Some(edge) = output.filter(|_| go_on) {
-            let both = pushed.iter().map(|pushed| before + pushed).zip(slots.iter().copied());
-            let mut onward = edge.pipe.signals().borrow_mut();
-            if mixed {
-                onward.make_space(slots.iter().filter(|slot| stays(slot)).count());
-                onward.follow(true, both.filter(|(_, slot)| stays(slot)));
-            } else {
-                onward.make_space(boundaries);
-                onward.follow(false, both);
-            }
-        }
         // The node does not look at parents, so it need not know which of them it sees.
-        for same in slots.chunk_by(|a, b| !mixed || a.region() == b.region()) {
-            if let Some(region) = same[0].region()
-                && self.regions[region as usize].ends[node as usize]
-            {
-                self.regions[region as usize].parents.release_all(same);
-                self.look_after_parents(region);
+        let mut at = 0;
+        for (turns, length) in signals.sequences(boundaries) {
+            let (ended, both) = turns.count(length);
+            let this = &mut self.nodes[node as usize];
+            this.counts.signals += both;
+            for ((edge, before), pushed) in this.outputs.iter().zip(before).zip(&pushed) {
+                let edge = &self.edges[*edge as usize];
+                if stays(Some(edge), &turns) {
+                    edge.pipe.signals().borrow_mut().follow(turns, before, &pushed[at..at + length]);
+                }
+            }
+            at += length;
+            if let Some(region) = turns.region() {
+                self.release(node, region, ended);
             }
         }
         drop(signals);
@@ -78,34 +103,39 @@ impl Machine<'_> {
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.
-        let room_for_signals = output.map_or(usize::MAX, |edge| edge.pipe.signals().borrow().room());
-        let room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
-        let stays =
-            |slot: &Slot| output.is_some_and(|edge| slot.region().is_some_and(|region| edge.regions.contains(&region)));
-        let (slots, within) = (signals.waiting(), signals.within(width));
-        let taken = if !signals.is_mixed() {
-            within.min(if slots.first().is_some_and(stays) { room_for_signals } else { room_for_items })
-        } else {
-            let (mut signals, mut items) = (room_for_signals, room_for_items);
-            let has_room = |slot: &&Slot| {
-                let stays = stays(slot);
-                let pushes = !stays && slot.region() == own && slot.ends().is_some();
-                let has_room = slot.region().is_some() && !(stays && signals == 0) && !(pushes && items == 0);
-                signals -= usize::from(stays && has_room);
-                items -= usize::from(pushes && has_room);
-                has_room
+        let rooms = this.outputs.iter().map(|edge| self.edges[*edge as usize].pipe.signals().borrow().room());
+        let mut room_for_signals = rooms.min().unwrap_or(usize::MAX);
+        let mut room_for_items = output.map_or(usize::MAX, |edge| edge.pipe.room());
+        let within = signals.within(width);
+        let mut taken = 0;
+        for (turns, length) in signals.sequences(within) {
+            let (stays, pushes) = (stays(output, &turns), turns.region() == own && turns.count(length).0 > 0);
+            let room = if stays { &mut room_for_signals } else { &mut room_for_items };
+            let fits = match () {
+                () if turns.region().is_none() => 0,
+                () if stays || pushes => length.min(*room),
+                () => length,
             };
-            slots[..within].iter().take_while(has_room).count()
-        };
-        let reached = taken.checked_sub(1).map_or(0, |last| signals.credit_of(&slots[last]));
-        let count = match slots.get(taken) {
+            *room -= if stays || pushes { fits } else { 0 };
+            taken += fits;
+            if fits < length {
+                break;
+            }
+        }
+        let reached = taken.checked_sub(1).and_then(|last| signals.credit_of(last)).unwrap_or(0);
+        let count = match (signals.get(taken), signals.credit_of(taken)) {
             // The next boundary is behind the vector, or there is no room for it; a signal of the user's ends the vector.
-            Some(next) if taken < within && next.region().is_some() => reached,
-            Some(next) => width.min(signals.credit_of(next)),
+            (Some(next), _) if taken < within && next.region().is_some() => reached,
+            (_, Some(credit)) => width.min(credit),
             // What is behind the last boundary may fill the vector.
-            None if self.is_flushing(node) || this.status.draining => waiting.min(width),
-            None => reached.max(waiting.min(width) / this.width * this.width),
+            _ if self.is_flushing(node) || this.status.draining => waiting.min(width),
+            _ => reached.max(waiting.min(width) / this.width * this.width),
         };
         (count, taken)
     }
+}
+
+/// Whether some boundaries are forwarded: the items of the edge stay in their region.
+fn stays(edge: Option<&Edge>, turns: &Turns) -> bool {
+    edge.is_some_and(|edge| turns.region().is_some_and(|region| edge.regions.contains(&region)))
 }

@@ -6,8 +6,9 @@ use super::fuse::heads;
 use super::loops::{Loop, loops};
 use super::regions::{Places, places};
 use super::size::{Size, sizes};
-use super::{Description, Kind};
+use super::{Description, Kind, RegionHead};
 use crate::error::{Code, Diagnostic};
+use crate::machine::span::Spans;
 
 /// More signals than this at once are a mistake.
 const MOST_SIGNALS: usize = 1 << 20;
@@ -17,7 +18,8 @@ pub(crate) struct Wanted {
     pub(crate) memory: usize,
     pub(crate) scale: Option<usize>,
     pub(crate) ordered: bool,
-    pub(crate) spans: bool,
+    /// Whether vectors reach over boundaries, where that is not said for a region.
+    pub(crate) spans: Option<bool>,
     pub(crate) fuses: bool,
 }
 
@@ -26,8 +28,8 @@ pub(crate) struct Layout {
     pub(crate) places: Places,
     pub(crate) loops: Vec<Loop>,
     pub(crate) sizes: Vec<Size>,
-    /// Whether vectors may reach over the boundaries of regions.
-    pub(crate) spans: bool,
+    /// Whether vectors reach over the boundaries of each region.
+    pub(crate) spans: Vec<Spans>,
     /// For each node that runs as part of another: that one.
     pub(crate) heads: Vec<Option<u32>>,
 }
@@ -62,7 +64,13 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     }
     let sizes = sizes(of, (&places, &loops), wanted.memory, wanted.scale)?;
     let heads = if wanted.fuses { heads(of, &places, &loops) } else { vec![None; of.nodes.len()] };
-    Ok(Layout { places, loops, sizes, spans: wanted.spans, heads })
+    let spans = |region: &RegionHead| match region.spans.or(wanted.spans) {
+        Some(true) => Spans::Always,
+        Some(false) => Spans::Never,
+        None => Spans::Short,
+    };
+    let spans = of.regions.iter().map(spans).collect();
+    Ok(Layout { places, loops, sizes, spans, heads })
 }
 
 fn names(of: &Description, found: &mut Vec<Diagnostic>) {

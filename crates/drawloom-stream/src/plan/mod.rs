@@ -109,6 +109,8 @@ pub(crate) struct RegionHead {
     /// How many parents may be under way.
     pub(crate) parents: usize,
     pub(crate) parent_bytes: usize,
+    /// Whether vectors reach over its boundaries, if that was said.
+    pub(crate) spans: Option<bool>,
     /// Makes the storage, for so many parents that are each released so many times.
     pub(crate) store: fn(usize, u32) -> Rc<dyn AnyParents>,
 }

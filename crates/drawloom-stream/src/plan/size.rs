@@ -11,7 +11,7 @@ use crate::error::{Code, Diagnostic};
 use crate::machine::signal::SIGNAL_BYTES;
 
 /// What a queue would hold, if memory allows it: so many bytes.
-const GOOD_BYTES: usize = 16 << 10;
+const GOOD_BYTES: usize = 32 << 10;
 /// What a queue of signals would hold, if that is not too little and memory allows it: outside of regions, and inside, where
 /// there is one for each parent and one more.
 const GOOD_SIGNALS: (usize, usize) = (64, 2048);

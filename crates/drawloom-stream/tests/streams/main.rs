@@ -1,5 +1,6 @@
 //! Streams give what a direct interpreter gives, in as few runs as can be, and say what is wrong with those that cannot run.
 
+mod allocations;
 mod counts;
 mod defects;
 mod fused;
@@ -17,6 +18,10 @@ mod workers;
 mod wrong;
 
 use drawloom_runtime::Loom;
+
+/// So that a test can count what its thread asks for.
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 /// An engine with so many workers.
 fn loom(workers: usize) -> Loom {

@@ -2,10 +2,14 @@
 //!
 //! The interpreter has no queues: it knows, for each channel, the whole list of what goes through it, and makes the lists of a
 //! node's channels from those of its edges. Streams have splits, joins, loops, expansions, signals, and regions inside of each
-//! other; the widths, the room in queues and the places for parents are as small as they can be, or a little larger.
+//! other; the widths, the room in queues and the places for parents are as small as they can be, or a little larger. Some sinks
+//! have room for few items, and make the stream wait.
+
+use std::sync::{Arc, Mutex};
 
 use drawloom_runtime::Loom;
-use drawloom_stream::{Code, Collected, Output, Region, Report, Stream, Tag, source};
+use drawloom_stream::sink::{self, Drain};
+use drawloom_stream::{Code, Output, Push, Region, Report, Run, Settings, Stream, Tag, source};
 use fastrand::Rng;
 
 use crate::loom;
@@ -36,16 +40,26 @@ const MANY: usize = 5000;
 /// A stream, and what is expected of it.
 pub(crate) struct Case {
     pub(crate) stream: Stream,
-    pub(crate) sinks: Vec<(Collected<u64>, Vec<u64>, bool)>,
+    pub(crate) sinks: Vec<(Received, Vec<u64>, bool)>,
+    /// The sinks that have room for few items, and where those go.
+    drains: Vec<(Drain<u64>, Arc<Mutex<Vec<u64>>>)>,
     /// Whether what a node does depends on items that come before, so that there can be only one copy.
     pub(crate) alone: bool,
     /// Whether no edges join.
     pub(crate) tree: bool,
 }
 
-/// A random stream over so many numbers.
-pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize) -> Case {
-    let stream = Stream::new("random").width(rng.usize(1..20)).span_regions(rng.bool()).fuse(rng.bool());
+/// Takes what a sink has received.
+pub(crate) type Received = Box<dyn Fn() -> Vec<u64>>;
+
+/// A random stream over so many numbers. Whether some of its sinks make it wait.
+pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Case {
+    let stream = Stream::new("random").width(rng.usize(1..20)).fuse(rng.bool());
+    let stream = match rng.usize(..4) {
+        0 => stream.span_regions(false),
+        1 => stream.span_regions(true),
+        _ => stream,
+    };
     // Queues as small as they can be, or a little larger, or as a small memory allows.
     let mut stream = match rng.usize(..4) {
         0 => stream.memory(1 << rng.u32(12..20)),
@@ -55,7 +69,7 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize) -> Case {
     let output = stream.source("numbers", source::range(0..numbers));
     let events = (0..numbers).map(Item).collect();
     let mut open = vec![Open { output, events, regions: Vec::new(), ordered: true }];
-    let mut case = Case { stream, sinks: Vec::new(), alone: false, tree: true };
+    let mut case = Case { stream, sinks: Vec::new(), drains: Vec::new(), alone: false, tree: true };
     for number in 0..nodes {
         let one = open.swap_remove(rng.usize(..open.len()));
         if one.events.len() > MANY {
@@ -72,9 +86,19 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize) -> Case {
         }
     }
     for (number, one) in open.into_iter().enumerate() {
-        let collected = case.stream.collect(format!("sink {number}"), one.output);
+        let name = format!("sink {number}");
+        let received: Received = if waits && rng.bool() {
+            let (to, drain) = sink::buffer(rng.usize(1..30));
+            case.stream.sink(name, one.output, to);
+            let received = Arc::new(Mutex::new(Vec::new()));
+            case.drains.push((drain, Arc::clone(&received)));
+            Box::new(move || std::mem::take(&mut received.lock().unwrap()))
+        } else {
+            let collected = case.stream.collect(name, one.output);
+            Box::new(move || collected.take())
+        };
         let items = one.events.iter().filter_map(|event| if let Item(item) = event { Some(*item) } else { None });
-        case.sinks.push((collected, items.collect(), one.ordered));
+        case.sinks.push((received, items.collect(), one.ordered));
     }
     case
 }
@@ -129,7 +153,7 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
     let (a, width) = (rng.u64(1..6), rng.usize(1..20));
     let stream = &mut case.stream;
     let mut name = |what: &str| format!("{what} {number}");
-    match rng.usize(..14) {
+    match rng.usize(..15) {
         11 | 12 => {
             let node = stream.node(name("select"), output).width(width);
             let output = node.select(move |n: u64| (n + a, n % 5 < a));
@@ -176,6 +200,9 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                 to.extend((n..n + (n * 7) % (3 * a)).map(Item));
                 to.push(End);
             });
+            if rng.usize(..4) == 0 {
+                stream.span_region(region, rng.bool());
+            }
             regions.push(region);
             open.push(Open { output, events, regions, ordered });
         }
@@ -200,6 +227,27 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                 run.items().iter().for_each(|n| out.push(n.wrapping_mul(31) % 1000 + parent));
             });
             let events = with_parents(&events, at, regions.len());
+            open.push(Open { output, events, regions, ordered });
+        }
+        14 if ordered && !regions.is_empty() => {
+            // Begins and ends of the parents of any region around are counted; at those of the innermost one an item more comes.
+            case.alone = true;
+            let at = rng.usize(..regions.len());
+            let (region, innermost) = (regions[at], at + 1 == regions.len());
+            let node = stream.node(name("count"), output).width(width).state(|| 0_u64).channel::<u64>("out", 1);
+            let hook = move |more: u64| {
+                move |run: &mut Run<'_, u64, u64>, out: &mut Push<'_, u64>| {
+                    *run.state() += more;
+                    if innermost {
+                        out.push(*run.state() % 50);
+                    }
+                }
+            };
+            let output = node.on_begin(region, hook(1)).on_end(region, hook(20)).run(|run, out| {
+                let (items, seen) = (run.items(), *run.state());
+                items.iter().for_each(|n| out.push(n + seen % 7));
+            });
+            let events = with_counts(&events, at, regions.len());
             open.push(Open { output, events, regions, ordered });
         }
         8 if ordered => {
@@ -310,17 +358,49 @@ fn with_parents(events: &[Event], at: usize, depth: usize) -> Vec<Event> {
     result
 }
 
-/// Runs a stream. None when the memory that it may use is too small.
-pub(crate) fn run(stream: Stream, loom: &Loom, seed: u64) -> Option<Report> {
-    match stream.run(loom) {
-        Ok(report) => Some(report),
-        Err(error)
-            if !error.diagnostics().is_empty() && error.diagnostics().iter().all(|d| d.code() == Code::Memory) =>
-        {
-            None
+/// Each item with how many parents at a depth have begun and ended before it, and items at those of the innermost region.
+fn with_counts(events: &[Event], at: usize, depth: usize) -> Vec<Event> {
+    let (mut result, mut inside, mut seen) = (Vec::new(), 0, 0);
+    for event in events {
+        match event {
+            Item(item) => result.push(Item(item + seen % 7)),
+            Begin(_) => {
+                result.push(*event);
+                inside += 1;
+                if inside == at + 1 {
+                    seen += 1;
+                    result.extend((inside == depth).then_some(Item(seen % 50)));
+                }
+            }
+            End => {
+                if inside == at + 1 {
+                    seen += 20;
+                    result.extend((inside == depth).then_some(Item(seen % 50)));
+                }
+                inside -= 1;
+                result.push(End);
+            }
+            Mark(_) => result.push(*event),
         }
-        Err(error) => panic!("seed {seed}: {error}"),
     }
+    result
+}
+
+/// Runs a stream. None when the memory that it may use is too small.
+pub(crate) fn run(case: &mut Case, loom: &Loom, seed: u64) -> Option<Report> {
+    let stream = std::mem::replace(&mut case.stream, Stream::new("gone"));
+    let plan = match stream.plan() {
+        Ok(plan) => plan,
+        Err(error) if error.diagnostics().iter().all(|d| d.code() == Code::Memory) => return None,
+        Err(error) => panic!("seed {seed}: {error}"),
+    };
+    let running = plan.start(loom, &Settings::new()).unwrap();
+    std::thread::scope(|scope| {
+        for (drain, to) in case.drains.drain(..) {
+            scope.spawn(move || to.lock().unwrap().extend(drain));
+        }
+        Some(running.wait().unwrap_or_else(|error| panic!("seed {seed}: {error}")))
+    })
 }
 
 /// How many cases there are.
@@ -336,13 +416,14 @@ fn random_streams_give_what_the_interpreter_gives() {
         let mut rng = Rng::with_seed(seed);
         let numbers = rng.u64(0..150);
         let nodes = rng.usize(1..12);
-        let case = case(&mut rng, numbers, nodes);
-        let Some(report) = run(case.stream, &loom, seed) else {
+        let waits = rng.usize(..4) == 0;
+        let mut case = case(&mut rng, numbers, nodes, waits);
+        let Some(report) = run(&mut case, &loom, seed) else {
             refused += 1;
             continue;
         };
-        for (number, (collected, mut expected, ordered)) in case.sinks.into_iter().enumerate() {
-            let mut items = collected.take();
+        for (number, (received, mut expected, ordered)) in case.sinks.into_iter().enumerate() {
+            let mut items = received();
             if !ordered {
                 items.sort_unstable();
                 expected.sort_unstable();

@@ -172,6 +172,61 @@ fn without_spanning_vectors_end_at_every_boundary_as_the_ancestor_s() {
     assert_eq!(segments(4096, false)[0], (100_000, 782, 781));
 }
 
+/// Runs and inputs of a node that keeps everything, in a region of 100 parents of so many elements.
+fn lanes(length: u64, forced: Option<bool>) -> (u64, u64) {
+    let mut stream = Stream::new("lanes").width(8);
+    let items = stream.source("parents", source::range(0..100));
+    let (region, elements) = stream.enumerate("elements", items, move |n| *n..n + length);
+    if let Some(spans) = forced {
+        stream.span_region(region, spans);
+    }
+    let elements = stream.node("node", elements).select(|n: u64| (n, true));
+    let counts = stream.node("count", elements).aggregate_sum(|_| 1, |count, sum| (count, sum));
+    let counts = stream.collect("counts", counts);
+    let report = stream.run(&loom(1)).unwrap();
+    assert_eq!(counts.take(), vec![(length, length); 100]);
+    let node = report.node("node").unwrap();
+    (node.inputs, node.runs)
+}
+
+#[test]
+fn vectors_reach_over_the_boundaries_of_short_parents_and_end_at_those_of_long_ones() {
+    // Eight lanes: three elements are few, and a thousand and one are many.
+    assert_eq!(lanes(3, None), lanes(3, Some(true)));
+    assert_eq!(lanes(3, Some(false)), (300, 100));
+    assert_eq!(lanes(1001, Some(false)), (100_100, 100 * 126));
+    assert!(lanes(1001, Some(true)).1 < 100 * 125 + 50);
+    // It is known only after some elements how many there are.
+    assert!(lanes(1001, None).1 > 100 * 126 - 10);
+}
+
+#[test]
+fn expansions_and_splits_fill_their_vectors_in_short_regions_too() {
+    let mut stream = Stream::new("gain and split").width(16).span_regions(true).ordered();
+    let items = stream.source("parents", source::range(0..500));
+    let (_, elements) = stream.enumerate("elements", items, |n| *n..n + n % 4);
+    // Some become so many that a queue is full in the middle of them.
+    let many = stream.node("expand", elements).expand(|n| 0..if n == 77 { 20_000 } else { n % 3 });
+    let (even, odd) = stream.node("split", many).split(|n: u64| (n, n % 2 == 0));
+    let even = stream.node("even", even).aggregate_sum(|n| *n, |count, sum| (count, sum));
+    let odd = stream.node("odd", odd).aggregate(
+        || (0, 0),
+        |(count, sum), n| (*count, *sum) = (*count + 1, *sum + n),
+        |sum| sum,
+    );
+    let (even, odd) = (stream.collect("evens", even), stream.collect("odds", odd));
+    let report = stream.run(&loom(1)).unwrap();
+    let of = |parent: u64| (parent..parent + parent % 4).flat_map(|n| 0..if n == 77 { 20_000 } else { n % 3 });
+    let sums =
+        |odd| (0..500).map(move |parent| of(parent).filter(|n| n % 2 == odd).fold((0, 0), |s, n| (s.0 + 1, s.1 + n)));
+    assert!(even.take().into_iter().eq(sums(0)));
+    assert!(odd.take().into_iter().eq(sums(1)));
+    for (name, least) in [("expand", 12.0), ("split", 15.0)] {
+        let lanes = report.node(name).unwrap().mean_lanes();
+        assert!(lanes > least, "{lanes} of 16 lanes of `{name}`");
+    }
+}
+
 #[test]
 fn spanning_vectors_are_nearly_full_whatever_the_lengths() {
     for length in [1, 16, 128, 129, 4096] {

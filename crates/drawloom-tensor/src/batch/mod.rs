@@ -5,6 +5,7 @@
 //! it, with names for lengths that are not known, and so are the values of small integer tensors, because models compute
 //! with shapes: a number may be known, or be the number of rows.
 
+mod bodies;
 mod elements;
 mod layout;
 mod moves;
@@ -17,6 +18,7 @@ use std::fmt;
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Kernel, Operator, Placement, Source, TensorId};
 use crate::onnx::{Dimension, Model, Port};
+use crate::program::Program;
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::{ElementType, Slice};
 use crate::tensor::{Tensor, View};
@@ -108,6 +110,11 @@ impl BatchPlan {
         &self.facts[tensor.index()]
     }
 
+    /// The axis that counts the rows of an input or output.
+    pub fn axis(&self, model: &Model, port: &str) -> Option<usize> {
+        model.program().graph.find_tensor(port).and_then(|tensor| self.fact(tensor).axis)
+    }
+
     /// Where the rows of each output are.
     pub fn outputs(&self) -> &[Placement] {
         &self.outputs
@@ -126,41 +133,7 @@ impl Model {
             }
         }
         self.mark_inputs(axes, &mut facts)?;
-        let mut folded: Vec<Option<Tensor>> = vec![None; graph.tensors.len()];
-        for id in self.program().order() {
-            let node = &graph.nodes[id.index()];
-            let inputs: Vec<Option<&Fact>> =
-                node.inputs.iter().map(|input| input.map(|input| &facts[input.index()])).collect();
-            let (Operator::Kernel(kernel), Some(spec)) = (&node.operator, &node.spec) else { continue };
-            let views: Option<Vec<Option<View<'_>>>> = (node.inputs.iter())
-                .map(|input| match input {
-                    None => Some(None),
-                    Some(input) => {
-                        let value = folded[input.index()].as_ref().or_else(|| graph.constant_value(*input));
-                        value.map(|value| Some(value.view()))
-                    }
-                })
-                .collect();
-            if let Some(views) = views
-                && let Some(results) = fold(kernel.as_ref(), &views, node.outputs.len())
-            {
-                for (output, result) in node.outputs.iter().zip(results) {
-                    facts[output.index()] = Fact::of_view(result.view());
-                    folded[output.index()] = Some(result);
-                }
-                continue;
-            }
-            let results = rules::apply(spec, &inputs, node.outputs.len()).map_err(|why| {
-                let message = format!(
-                    "rows cannot be computed apart from each other: node `{}` ({}): {why}",
-                    node.name, node.operator_name
-                );
-                Error::new(ErrorKind::Batch, message).at(&node.name, &[])
-            })?;
-            for (output, fact) in node.outputs.iter().zip(results) {
-                facts[output.index()] = fact;
-            }
-        }
+        follow(self.program(), &mut facts)?;
         let mut outputs = Vec::new();
         for port in self.outputs() {
             let fact = graph.find_tensor(&port.name).map(|id| &facts[id.index()]);
@@ -177,6 +150,14 @@ impl Model {
             return Err(Error::new(ErrorKind::Batch, "no output of the model depends on the rows of its inputs"));
         }
         Ok(BatchPlan { facts, outputs })
+    }
+
+    /// The axis that counts rows in each input, without a look at what the model does with them.
+    pub(crate) fn input_axes(&self, axes: &[(&str, Option<usize>)]) -> Result<Vec<Option<usize>>, Error> {
+        let mut facts = vec![Fact::default(); self.program().graph.tensors.len()];
+        self.mark_inputs(axes, &mut facts)?;
+        let axis = |port: &Port| self.program().graph.find_tensor(&port.name).and_then(|id| facts[id.index()].axis);
+        Ok(self.inputs().iter().map(axis).collect())
     }
 
     fn mark_inputs(&self, axes: &[(&str, Option<usize>)], facts: &mut [Fact]) -> Result<(), Error> {
@@ -228,6 +209,52 @@ impl Model {
         }
         Ok(())
     }
+}
+
+/// Follows the rows of the inputs of a program through all of its nodes.
+fn follow(program: &Program, facts: &mut [Fact]) -> Result<(), Error> {
+    let graph = &program.graph;
+    let mut folded: Vec<Option<Tensor>> = vec![None; graph.tensors.len()];
+    for id in program.order() {
+        let node = &graph.nodes[id.index()];
+        let inputs: Vec<Option<&Fact>> =
+            node.inputs.iter().map(|input| input.map(|input| &facts[input.index()])).collect();
+        let (Operator::Kernel(kernel), Some(spec)) = (&node.operator, &node.spec) else { continue };
+        let views: Option<Vec<Option<View<'_>>>> = (node.inputs.iter())
+            .map(|input| match input {
+                None => Some(None),
+                Some(input) => {
+                    let value = folded[input.index()].as_ref().or_else(|| graph.constant_value(*input));
+                    value.map(|value| Some(value.view()))
+                }
+            })
+            .collect();
+        if let Some(views) = views
+            && let Some(results) = fold(kernel.as_ref(), &views, node.outputs.len())
+        {
+            for (output, result) in node.outputs.iter().zip(results) {
+                facts[output.index()] = Fact::of_view(result.view());
+                folded[output.index()] = Some(result);
+            }
+            continue;
+        }
+        let rows = inputs.iter().flatten().any(|fact| fact.axis.is_some() || fact.counts_rows);
+        let results = match bodies::apply(spec, &inputs).filter(|_| rows) {
+            Some(results) => results,
+            None => rules::apply(spec, &inputs, node.outputs.len()),
+        };
+        let results = results.map_err(|why| {
+            let message = format!(
+                "rows cannot be computed apart from each other: node `{}` ({}): {why}",
+                node.name, node.operator_name
+            );
+            Error::new(ErrorKind::Batch, message).at(&node.name, &[])
+        })?;
+        for (output, fact) in node.outputs.iter().zip(results) {
+            facts[output.index()] = fact;
+        }
+    }
+    Ok(())
 }
 
 /// What a node computes from constants, if that is not too large.

@@ -11,6 +11,11 @@ pub(crate) fn apply(spec: &Spec, inputs: &[Option<&Fact>], outputs: usize) -> Re
     if !spec.parts.is_empty() {
         return parts(&spec.parts, inputs);
     }
+    if let Some(rule) = &spec.rule {
+        let mut facts = rule(inputs)?;
+        facts.resize(outputs, Fact::default());
+        return Ok(facts);
+    }
     let element = elements::element(spec, inputs);
     let mut facts = match shapes::numbers(spec, inputs) {
         Some(fact) => vec![fact],

@@ -3,6 +3,7 @@
 //! Nodes may be listed in any order, and mention tensors before anybody writes them: names are resolved, and everything
 //! else is checked, by [`Graph::check`].
 
+mod inner;
 mod operator;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,32 @@ pub enum Placement {
     },
     /// Every iteration computes the same value, or only that of the last one matters.
     Fixed,
+    /// The values of all iterations are put together, element by element, in the order of the iterations.
+    Reduced(Reduction),
+}
+
+/// How the values of iterations are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their sum.
+    Sum,
+    /// Their product.
+    Product,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+}
+
+/// A value that each iteration of a loop takes from the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carry {
+    /// What readers see.
+    pub(crate) state: TensorId,
+    /// What it is in the first iteration.
+    pub(crate) initial: TensorId,
+    /// What it is in the next one.
+    pub(crate) next: TensorId,
 }
 
 /// Where a tensor comes from.
@@ -73,6 +100,8 @@ pub(crate) struct Node {
     /// An optional input that was left out has none.
     pub(crate) inputs: Vec<Option<TensorId>>,
     pub(crate) outputs: Vec<TensorId>,
+    /// For a loop-control node, what its iterations hand on to each other.
+    pub(crate) carries: Vec<Carry>,
 }
 
 /// Nodes and tensors, as they were described.
@@ -139,6 +168,20 @@ impl Graph {
         self.node(name, operator, Operator::Loop(Arc::new(control)), inputs, outputs)
     }
 
+    /// Hands a value on from each iteration of a loop to the next: `state` is `initial` in the first iteration of the loop
+    /// that `control` begins, and afterwards what `next` was in the iteration before.
+    pub fn carry(&mut self, control: &str, state: &str, initial: &str, next: &str) -> Result<TensorId, Error> {
+        let id = self.find_node(control).filter(|id| matches!(self.nodes[id.index()].operator, Operator::Loop(_)));
+        let id = id.ok_or_else(|| wrong(format!("`{control}` is no loop-control node that could carry `{state}`")))?;
+        let state = self.define(state, Source::Node(id))?;
+        let (initial, next) = (self.mention(initial)?, self.mention(next)?);
+        let node = &mut self.nodes[id.index()];
+        // The first value must be there before the loop begins, as an input of its node is.
+        node.inputs.push(Some(initial));
+        node.carries.push(Carry { state, initial, next });
+        Ok(state)
+    }
+
     /// The one node that takes results out of the graph, and where each of them goes.
     pub fn output(&mut self, name: &str, ports: &[(&str, Placement)]) -> Result<NodeId, Error> {
         if let Some(first) = self.output {
@@ -196,6 +239,7 @@ impl Graph {
             spec: None,
             inputs: input_ids,
             outputs: output_ids,
+            carries: Vec::new(),
         });
         Ok(id)
     }

@@ -8,6 +8,7 @@ use rten_onnx::onnx::{AttributeProto, AttributeType, GraphProto, NodeProto, Valu
 
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Graph, Operator, Placement};
+use crate::onnx::registry::Operators;
 use crate::onnx::value;
 use crate::onnx::{Dimension, Port};
 use crate::operators;
@@ -18,6 +19,8 @@ use crate::operators::spec::{Attribute, Spec};
 pub(super) struct Context<'a> {
     pub(super) opset: i64,
     pub(super) folder: Option<&'a Path>,
+    /// The user's own operators.
+    pub(super) operators: &'a Operators,
 }
 
 /// A graph, what it is given, and what it takes from the graph around it.
@@ -111,8 +114,8 @@ pub(super) fn graph(message: &GraphProto, context: &Context<'_>, inner: bool, na
         let outputs: Vec<&str> = prepared.outputs.iter().map(String::as_str).collect();
         match &prepared.what {
             What::Constant(value) => graph.constant(outputs[0], value.clone()).map(|_| ())?,
-            What::Kernel(kernel, spec) => {
-                let id = graph.node(name, operator, Operator::Kernel(kernel.clone()), &inputs, &outputs)?;
+            What::Operator(made, spec) => {
+                let id = graph.node(name, operator, made.clone(), &inputs, &outputs)?;
                 graph.nodes[id.index()].spec = Some(spec.clone());
             }
         }
@@ -145,7 +148,7 @@ struct Prepared {
 
 enum What {
     Constant(crate::tensor::Tensor),
-    Kernel(Arc<dyn crate::graph::Kernel>, Arc<Spec>),
+    Operator(Operator, Arc<Spec>),
 }
 
 fn prepare(node: &NodeProto, name: &str, context: &Context<'_>) -> Result<Prepared, Error> {
@@ -153,9 +156,6 @@ fn prepare(node: &NodeProto, name: &str, context: &Context<'_>) -> Result<Prepar
     let domain = node.domain.as_deref().unwrap_or_default();
     let at =
         |kind: ErrorKind, text: &str| Error::new(kind, format!("node `{name}` ({operator}): {text}")).at(name, &[]);
-    if !matches!(domain, "" | "ai.onnx") {
-        return Err(Error::new(ErrorKind::UnknownOperator, operator));
-    }
     let mut inputs = node.input.clone();
     let declared = inputs.len();
     let mut attributes = BTreeMap::new();
@@ -180,11 +180,18 @@ fn prepare(node: &NodeProto, name: &str, context: &Context<'_>) -> Result<Prepar
         let [_] = &outputs[..] else { return Err(at(ErrorKind::Import, "a constant has one output")) };
         return Ok(Prepared { inputs: Vec::new(), outputs, what: What::Constant(value.clone()) });
     }
-    let spec = Spec::new(operator, context.opset, outputs.len(), attributes);
-    match operators::make(&spec, declared) {
+    let mut spec = Spec::new(operator, context.opset, outputs.len(), attributes);
+    let own = context.operators.make(domain, &mut spec);
+    let made = own.or_else(|| {
+        // Of other domains, only those are known that the user registered.
+        let known = matches!(domain, "" | "ai.onnx");
+        let kernel = operators::make(&spec, declared).filter(|_| known)?;
+        Some(kernel.map(|kernel| Operator::Kernel(Arc::from(kernel))))
+    });
+    match made {
         None => Err(Error::new(ErrorKind::UnknownOperator, operator)),
         Some(Err(fault)) => Err(at(fault.kind(), fault.message())),
-        Some(Ok(kernel)) => Ok(Prepared { inputs, outputs, what: What::Kernel(Arc::from(kernel), Arc::new(spec)) }),
+        Some(Ok(made)) => Ok(Prepared { inputs, outputs, what: What::Operator(made, Arc::new(spec)) }),
     }
 }
 

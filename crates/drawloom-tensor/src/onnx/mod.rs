@@ -3,6 +3,8 @@
 mod guard;
 mod import;
 pub mod node_tests;
+mod registry;
+pub mod sample;
 mod value;
 
 use std::fmt;
@@ -16,6 +18,8 @@ use crate::program::Program;
 use crate::run::{Outcome, Settings};
 use crate::tensor::View;
 use crate::tensor::element::ElementType;
+pub(crate) use registry::RowRule;
+pub use registry::{Attributes, Operators};
 
 /// A model that was imported: its program, and what is known about its inputs and outputs.
 pub struct Model {
@@ -90,15 +94,20 @@ impl Model {
 
     /// Reads a model from the bytes of a file, with a folder for values in other files.
     pub fn from_bytes(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Error> {
-        Self::import(bytes, folder, true)
+        Self::import(bytes, folder, &Operators::new(), true)
+    }
+
+    /// The same with operators of the user's own.
+    pub fn from_bytes_with(bytes: &[u8], folder: Option<&Path>, operators: &Operators) -> Result<Self, Error> {
+        Self::import(bytes, folder, operators, true)
     }
 
     /// The same with the nodes as they are in the file: none are joined, and nothing is computed before a run.
     pub fn plain_from_bytes(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Error> {
-        Self::import(bytes, folder, false)
+        Self::import(bytes, folder, &Operators::new(), false)
     }
 
-    fn import(bytes: &[u8], folder: Option<&Path>, optimised: bool) -> Result<Self, Error> {
+    fn import(bytes: &[u8], folder: Option<&Path>, operators: &Operators, optimised: bool) -> Result<Self, Error> {
         guard::model(bytes)?;
         let damaged =
             |text: String| Error::new(ErrorKind::Import, format!("this is not an ONNX file, or it is damaged: {text}"));
@@ -109,7 +118,7 @@ impl Model {
             .iter()
             .filter(|set| matches!(set.domain.as_deref().unwrap_or_default(), "" | "ai.onnx"));
         let opset = versions.filter_map(|set| set.version).max().unwrap_or(1);
-        let context = import::Context { opset, folder };
+        let context = import::Context { opset, folder, operators };
         let imported = import::graph(graph, &context, false, "model").map_err(|error| {
             if error.kind() == ErrorKind::UnknownOperator {
                 return Error::new(error.kind(), format!("operators that are not supported: {error}"))

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::operators::movement::concatenate;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, around, axis_of, kernel};
+use crate::operators::support::{Made, WithScratch, around, axis_of};
 use crate::program::Program;
 use crate::run::Settings;
-use crate::run::call::{Inputs, Outputs};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::with_type;
 use crate::tensor::{Tensor, View};
 
@@ -27,7 +27,15 @@ pub(crate) struct Body {
 const MOST_ITERATIONS: i64 = 1 << 24;
 
 impl Body {
-    fn run(&self, given: &[View<'_>], inputs: &Inputs<'_>, room: usize) -> Result<Vec<Tensor>, Fault> {
+    /// Runs the graph. What it takes while it runs is counted beside what is held already.
+    fn run(
+        &self,
+        given: &[View<'_>],
+        inputs: &Inputs<'_>,
+        room: usize,
+        held: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Tensor>, Fault> {
         if given.len() != self.inputs.len() {
             return Err(Fault::new(format!(
                 "the graph inside takes {} inputs, and there are {}",
@@ -44,6 +52,7 @@ impl Body {
             .program
             .run(&named, &Settings::new().memory(room))
             .map_err(|error: Error| Fault::of(error.kind(), format!("inside of it, {error}")))?;
+        scratch.count(held + outcome.peak_bytes());
         Ok(outcome.into_outputs())
     }
 }
@@ -64,9 +73,9 @@ fn branch(spec: &Spec) -> Made {
     if yes.outputs != count || no.outputs != count || !yes.inputs.is_empty() || !no.inputs.is_empty() {
         return Err(Fault::new(format!("both branches must have no inputs, and the {count} outputs of the node")));
     }
-    kernel(move |inputs, outputs| {
+    boxed(move |inputs, outputs, scratch| {
         let body = if inputs.get(0)?.only::<bool>()? { &yes } else { &no };
-        for (index, tensor) in body.run(&[], inputs, outputs.room)?.into_iter().enumerate() {
+        for (index, tensor) in body.run(&[], inputs, outputs.room, 0, scratch)?.into_iter().enumerate() {
             outputs.put(index, tensor)?;
         }
         Ok(())
@@ -117,7 +126,7 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             spec.outputs + 1
         )));
     }
-    kernel(move |inputs, outputs| {
+    boxed(move |inputs, outputs, scratch| {
         let most = inputs.optional(0).map(|most| most.only::<i64>()).transpose()?;
         let mut goes_on = inputs.optional(1).map_or(Ok(true), |goes_on| goes_on.only::<bool>())?;
         let mut values =
@@ -135,7 +144,7 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             let (number, truth) = (Tensor::scalar(iteration), Tensor::scalar(goes_on));
             let mut given = vec![number.view(), truth.view()];
             given.extend(values.iter().map(Tensor::view));
-            let mut results = body.run(&given, inputs, room)?.into_iter();
+            let mut results = body.run(&given, inputs, room, bytes(&values, &stacked), scratch)?.into_iter();
             goes_on = results.next().map_or(Ok(false), |goes_on| goes_on.view().only::<bool>())?;
             values = results.by_ref().take(carried).collect();
             for (stack, slice) in stacked.iter_mut().zip(results) {
@@ -144,6 +153,8 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             }
             iteration += 1;
         }
+        // Slices are there twice while they are put together.
+        scratch.count(2 * bytes(&values, &stacked));
         for (index, value) in values.into_iter().enumerate() {
             outputs.put(index, value)?;
         }
@@ -152,6 +163,19 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
         }
         Ok(())
     })
+}
+
+/// A kernel from a function that says what it needs while it runs.
+fn boxed<F>(run: F) -> Made
+where
+    F: Fn(&Inputs<'_>, &mut Outputs<'_>, &mut Scratch) -> Result<(), Fault> + Send + Sync + 'static,
+{
+    Ok(Box::new(WithScratch(run)))
+}
+
+/// What carried values and slices take.
+fn bytes(values: &[Tensor], stacked: &[Stacked]) -> usize {
+    values.iter().chain(stacked.iter().flat_map(|stack| &stack.slices)).map(Tensor::bytes).sum()
 }
 
 /// One slice of a tensor, without the axis along which it was cut.
@@ -201,9 +225,9 @@ fn scan(spec: &Spec, declared: usize) -> Made {
         output_axes: list("scan_output_axes")?,
         output_reverse: list("scan_output_directions")?,
     };
-    kernel(move |inputs, outputs| {
+    boxed(move |inputs, outputs, scratch| {
         let given = (0..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
-        scan_once(&body, &given, states, &axes, inputs, outputs)
+        scan_once(&body, &given, states, &axes, inputs, outputs, scratch)
     })
 }
 
@@ -214,6 +238,7 @@ fn scan_once(
     axes: &ScanAxes,
     inputs: &Inputs<'_>,
     outputs: &mut Outputs<'_>,
+    scratch: &mut Scratch,
 ) -> Result<(), Fault> {
     let at = |list: &[i64], index: usize| list.get(index).copied().unwrap_or(0);
     let sequences = &given[states..];
@@ -233,10 +258,12 @@ fn scan_once(
             })
             .collect::<Result<Vec<_>, _>>()?;
         let views: Vec<View<'_>> = values.iter().chain(&slices).map(Tensor::view).collect();
-        let mut results = body.run(&views, inputs, outputs.room)?.into_iter();
+        let held = bytes(&values, &stacked) + slices.iter().map(Tensor::bytes).sum::<usize>();
+        let mut results = body.run(&views, inputs, outputs.room, held, scratch)?.into_iter();
         values = results.by_ref().take(states).collect();
         stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
     }
+    scratch.count(2 * bytes(&values, &stacked));
     for (index, value) in values.into_iter().enumerate() {
         outputs.put(index, value)?;
     }
@@ -250,7 +277,7 @@ fn scan_once(
 fn scan_batches(spec: &Spec, declared: usize) -> Made {
     let (body, states) = scanned(spec, declared.saturating_sub(1))?;
     let axes = ScanAxes { input_reverse: spec.ints("directions")?.unwrap_or_default(), ..ScanAxes::default() };
-    kernel(move |inputs, outputs| {
+    boxed(move |inputs, outputs, scratch| {
         if inputs.optional(0).is_some() {
             return Err(Fault::unsupported("a scan with lengths of sequences is not supported"));
         }
@@ -265,7 +292,7 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
                 .collect::<Result<Vec<_>, _>>()?;
             let views: Vec<View<'_>> = one.iter().map(Tensor::view).collect();
             let mut results = vec![None; outputs.len()];
-            scan_once(&body, &views, states, &axes, inputs, &mut Outputs::new(&mut results, outputs.room))?;
+            scan_once(&body, &views, states, &axes, inputs, &mut Outputs::new(&mut results, outputs.room), scratch)?;
             stacked.iter_mut().zip(results.into_iter().flatten()).for_each(|(stack, slice)| stack.slices.push(slice));
         }
         for (index, stack) in stacked.into_iter().enumerate() {

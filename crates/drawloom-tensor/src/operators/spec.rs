@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::batch::Fact;
 use crate::error::Fault;
+use crate::onnx::RowRule;
 use crate::operators::control::Body;
 use crate::tensor::Tensor;
 
@@ -30,6 +31,8 @@ pub(crate) struct Spec {
     pub(crate) attributes: BTreeMap<String, Attribute>,
     /// What a node does that was several nodes in the file, one after another; the last one computes its output.
     pub(crate) parts: Vec<Part>,
+    /// What an operator of the user's own does with rows.
+    pub(crate) rule: Option<RowRule>,
     asked: Mutex<BTreeSet<&'static str>>,
 }
 
@@ -53,7 +56,15 @@ pub(crate) enum From {
 
 impl Spec {
     pub(crate) fn new(operator: &str, opset: i64, outputs: usize, attributes: BTreeMap<String, Attribute>) -> Self {
-        Self { operator: operator.to_owned(), opset, outputs, attributes, parts: Vec::new(), asked: Mutex::default() }
+        Self {
+            operator: operator.to_owned(),
+            opset,
+            outputs,
+            attributes,
+            parts: Vec::new(),
+            rule: None,
+            asked: Mutex::default(),
+        }
     }
 
     pub(crate) fn check_all_asked(&self) -> Result<(), Fault> {

@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::graph::Kernel;
-use crate::run::call::{Inputs, Outputs};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
 
 /// What making an operator gives.
@@ -14,6 +14,18 @@ where
     F: Fn(&Inputs<'_>, &mut Outputs<'_>) -> Result<(), Fault> + Send + Sync + 'static,
 {
     Ok(Box::new(run))
+}
+
+/// A kernel from a function that also says what it needs while it runs.
+pub(crate) struct WithScratch<F>(pub(crate) F);
+
+impl<F> Kernel for WithScratch<F>
+where
+    F: Fn(&Inputs<'_>, &mut Outputs<'_>, &mut Scratch) -> Result<(), Fault> + Send + Sync,
+{
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        self.0(inputs, outputs, scratch)
+    }
 }
 
 /// An axis that may be counted from the end.

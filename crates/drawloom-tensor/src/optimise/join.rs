@@ -233,6 +233,7 @@ fn end(draft: &mut Draft, index: usize, mut chain: Chain) -> Result<(), Error> {
         outputs: vec![chain.output],
         spec: Some(spec),
         name: item.node.name.clone(),
+        carries: Vec::new(),
     };
     draft.put(index, Item { node, parts: chain.parts, kind: Kind::Other });
     Ok(())
@@ -280,6 +281,7 @@ pub(super) fn products(draft: &mut Draft) -> Result<(), Error> {
             outputs: vec![output],
             spec: Some(Arc::clone(&spec)),
             name: item.node.name,
+            carries: Vec::new(),
         };
         draft.put(index, Item { node, parts, kind: Kind::Other });
     }

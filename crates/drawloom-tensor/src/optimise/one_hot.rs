@@ -62,6 +62,7 @@ pub(super) fn tables(draft: &mut Draft) -> Result<(), Error> {
             outputs: vec![output],
             spec: Some(spec),
             name: product.node.name,
+            carries: Vec::new(),
         };
         draft.put(index, Item { node, parts, kind: Kind::Other });
     }

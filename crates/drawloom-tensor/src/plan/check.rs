@@ -42,7 +42,11 @@ impl PiecePlan {
                 axis: given.axis,
                 rows: Arc::new(tensor.clone()) as Arc<dyn Rows>,
             });
-            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &Pieces::new().piece(size))?;
+            let mut pieces = Pieces::new().piece(size);
+            for (state, next) in &self.carries {
+                pieces = pieces.carry(self.graph.tensor_name(*state), self.graph.tensor_name(*next));
+            }
+            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &pieces)?;
             let apart = plan.run(&Loom::serial())?;
             for (((name, apart), whole), placement) in
                 apart.outputs().zip(together.outputs()).zip(&self.graph.placements)
@@ -65,8 +69,7 @@ fn compare(name: &str, whole: &Tensor, apart: &Tensor, placement: Placement, siz
         return different(format!("has the shapes {:?} and {:?}", apart.shape(), whole.shape()));
     }
     let place = with_type!(all, whole.element(), T => {
-        // Values that are not numbers are equal to nothing, not even to themselves.
-        let same = |(a, b): &(&T, &T)| a == b || (a != a && b != b);
+        let same = |(a, b): &(&T, &T)| a == b || (!is_number(*a) && !is_number(*b));
         Ok(apart.values::<T>()?.iter().zip(whole.values::<T>()?).position(|pair| !same(&pair)))
     })?;
     let Some(place) = place else { return Ok(()) };
@@ -75,7 +78,12 @@ fn compare(name: &str, whole: &Tensor, apart: &Tensor, placement: Placement, siz
             let inner: usize = whole.shape()[axis + 1..].iter().product();
             format!("differs in row {}", place / inner % whole.shape()[axis])
         }
-        Placement::Fixed => format!("differs at element {place}"),
+        Placement::Fixed | Placement::Reduced(_) => format!("differs at element {place}"),
     };
     different(row)
+}
+
+/// What is not a number cannot be compared, not even with itself.
+fn is_number<T: PartialOrd>(value: &T) -> bool {
+    value.partial_cmp(value).is_some()
 }

@@ -26,6 +26,7 @@ pub(crate) use sizes::{Growth, Sizes};
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     axes: Vec<(String, Option<usize>)>,
+    carries: Vec<(String, String)>,
     piece: Option<u64>,
     multiple: Option<u64>,
     in_flight: Option<usize>,
@@ -44,6 +45,15 @@ impl Pieces {
     #[must_use]
     pub fn axis(mut self, input: &str, axis: Option<usize>) -> Self {
         self.axes.push((input.to_owned(), axis));
+        self
+    }
+
+    /// Hands a state on from piece to piece: an input that has no rows is what was given in the first piece, and in every
+    /// other one what an output was in the piece before. Pieces run one after the other then. That rows may be cut apart at
+    /// all is no longer checked, because it depends on what the state means: see [`PiecePlan::check`].
+    #[must_use]
+    pub fn carry(mut self, input: &str, output: &str) -> Self {
+        self.carries.push((input.to_owned(), output.to_owned()));
         self
     }
 
@@ -122,6 +132,8 @@ pub struct PiecePlan {
     pub(crate) cut: Cut,
     pub(crate) rows: u64,
     pub(crate) in_flight: usize,
+    /// States that are handed on from piece to piece, and what they are afterwards.
+    pub(crate) carries: Vec<(TensorId, TensorId)>,
     /// The results that are the same for all rows, from a run with one: what they are when there are no rows.
     pub(crate) fixed: Vec<Option<Tensor>>,
     result_bytes: usize,
@@ -132,8 +144,17 @@ pub struct PiecePlan {
 impl Model {
     /// Plans a run in pieces over a batch: an input of every name, whose rows may be anywhere.
     pub fn plan(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
-        let axes: Vec<(&str, Option<usize>)> = pieces.axes.iter().map(|(name, axis)| (name.as_str(), *axis)).collect();
-        let batch = self.batch(&axes)?;
+        let mut axes: Vec<(&str, Option<usize>)> =
+            pieces.axes.iter().map(|(name, axis)| (name.as_str(), *axis)).collect();
+        axes.extend(pieces.carries.iter().map(|(input, _)| (input.as_str(), None)));
+        let (axes, placements) = if pieces.carries.is_empty() {
+            let batch = self.batch(&axes)?;
+            (self.inputs().iter().map(|port| batch.axis(self, &port.name)).collect(), batch.outputs().to_vec())
+        } else {
+            let carried = |name: &str| pieces.carries.iter().any(|(_, output)| output == name);
+            let placement = |name: &str| if carried(name) { Placement::Fixed } else { Placement::Rows { axis: 0 } };
+            (self.input_axes(&axes)?, self.outputs().iter().map(|port| placement(&port.name)).collect())
+        };
         self.check_inputs(inputs.iter().map(|(name, rows)| (*name, rows.element(), rows.shape())))?;
         let mut given = Vec::new();
         for (name, rows) in inputs {
@@ -144,12 +165,13 @@ impl Model {
             if given.iter().any(|other: &Given| other.tensor == tensor) {
                 return Err(Error::new(ErrorKind::Input, format!("input `{name}` is given twice")));
             }
-            given.push(Given { tensor, axis: batch.fact(tensor).axis, rows: Arc::clone(rows) });
+            let port = self.inputs().iter().position(|port| port.name == *name);
+            given.push(Given { tensor, axis: port.and_then(|port| axes[port]), rows: Arc::clone(rows) });
         }
         if let Some(port) = self.inputs().iter().find(|port| inputs.iter().all(|(name, _)| *name != port.name)) {
             return Err(Error::new(ErrorKind::Input, format!("input `{}` is missing", port.name)));
         }
-        PiecePlan::new(self.program().graph(), batch.outputs(), given, pieces)
+        PiecePlan::new(self.program().graph(), &placements, given, pieces)
     }
 }
 
@@ -180,6 +202,14 @@ impl PiecePlan {
             return Err(Error::new(ErrorKind::Loop, message).at(&node.name, &[]));
         }
         let rows = rows_of(graph, &given)?;
+        let carries = carries_of(graph, &given, &pieces.carries)?;
+        if let Some(Placement::Reduced(_)) =
+            placements.iter().find(|placement| matches!(placement, Placement::Reduced(_)))
+        {
+            let message = "an output that is reduced over pieces needs them in order: put the loop into the graph with \
+                           `Graph::slice`";
+            return Err(Error::new(ErrorKind::Batch, message));
+        }
         if !placements.iter().any(|placement| matches!(placement, Placement::Rows { .. })) {
             return Err(Error::new(ErrorKind::Batch, format!("no output of graph `{}` has rows", graph.name)));
         }
@@ -201,10 +231,13 @@ impl PiecePlan {
         let results = results(&draft, &sizes)?;
         let total = usize::try_from(rows).unwrap_or(usize::MAX);
         let result_bytes = results.iter().map(|result| result.bytes(total)).fold(0, usize::saturating_add);
-        let kept_bytes = kept_bytes(&draft, &sizes);
+        // A state is there twice while it is handed on.
+        let carried = carries.iter().map(|(_, next)| 2 * sizes.bytes(*next, 1));
+        let kept_bytes = kept_bytes(&draft, &sizes) + carried.sum::<usize>();
         let need = |piece: u64| layout(&draft, &sizes, &results, usize::try_from(piece).unwrap_or(usize::MAX)).bytes;
         let fixed_bytes = result_bytes.saturating_add(kept_bytes);
-        let choice = choose::choose(pieces, rows, fixed_bytes, &need)?;
+        let in_order = Pieces { in_flight: Some(1), ..pieces.clone() };
+        let choice = choose::choose(if carries.is_empty() { pieces } else { &in_order }, rows, fixed_bytes, &need)?;
         let cut = choice.slicing.cut(rows)?;
         let layout = layout(&draft, &sizes, &results, usize::try_from(cut.most()).unwrap_or(usize::MAX));
         let program = Arc::new(with_slices(choice.slicing)?);
@@ -218,6 +251,7 @@ impl PiecePlan {
             cut,
             rows,
             in_flight: choice.in_flight,
+            carries,
             fixed,
             result_bytes,
             kept_bytes,
@@ -292,6 +326,28 @@ impl ResultPort {
     }
 }
 
+/// The inputs and outputs that states are handed on through.
+fn carries_of(
+    graph: &Graph,
+    given: &[Given],
+    carries: &[(String, String)],
+) -> Result<Vec<(TensorId, TensorId)>, Error> {
+    let outputs = graph.output.map_or(&[][..], |output| &graph.nodes[output.index()].inputs);
+    let mut found = Vec::new();
+    for (input, output) in carries {
+        let state = graph.find_tensor(input);
+        let state = state.filter(|id| given.iter().any(|given| given.tensor == *id && given.axis.is_none()));
+        let state = state.ok_or_else(|| {
+            Error::new(ErrorKind::Input, format!("`{input}` is no input without rows that could carry `{output}`"))
+        })?;
+        let next = graph.find_tensor(output).filter(|id| outputs.contains(&Some(*id))).ok_or_else(|| {
+            Error::new(ErrorKind::Input, format!("there is no output `{output}` that input `{input}` could carry"))
+        })?;
+        found.push((state, next));
+    }
+    Ok(found)
+}
+
 /// The number of rows that all inputs have.
 fn rows_of(graph: &Graph, given: &[Given]) -> Result<u64, Error> {
     let mut common: Option<(&str, usize)> = None;
@@ -317,12 +373,6 @@ fn rows_of(graph: &Graph, given: &[Given]) -> Result<u64, Error> {
 
 fn whole(rows: &dyn Rows) -> Result<Tensor, Fault> {
     let mut tensor = Tensor::zeros(rows.element(), rows.shape())?;
-    if rows.shape().is_empty() {
-        // There is no axis to read along: it is one value.
-        let mut one = Tensor::zeros(rows.element(), &[1])?;
-        rows.read(0, 0, &mut one)?;
-        return one.reshaped(&[]);
-    }
     rows.read(0, 0, &mut tensor)?;
     Ok(tensor)
 }

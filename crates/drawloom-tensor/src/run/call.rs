@@ -74,8 +74,7 @@ impl Call<'_> {
     ) -> Result<Vec<Tensor>, Fault> {
         let mut results: Vec<Option<Tensor>> = vec![None; self.node.outputs.len()];
         let mut outputs = Outputs { tensors: &mut results, room: self.room, places: self.places };
-        let views: Vec<Option<View<'_>>> =
-            self.node.inputs.iter().map(|input| input.and_then(|input| look(input))).collect();
+        let views: Vec<Option<View<'_>>> = self.node.inputs.iter().map(|input| input.and_then(look)).collect();
         match &self.node.operator {
             Operator::Kernel(kernel) => {
                 let inputs = Inputs { views: &views, counts: Counts::default() };

@@ -270,6 +270,7 @@ impl<'a> Machine<'a> {
         }
         let room = self.settings.memory.saturating_sub(self.live);
         self.scratch.ready(None);
+        let first = self.stack.top().iteration == 0;
         let mut turn = LoopTurn::new(&mut self.stack, self.states[id.index()].as_mut(), id);
         let call = Call { node, room, places: &[], scratch: &mut self.scratch };
         let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
@@ -280,11 +281,39 @@ impl<'a> Machine<'a> {
             record.node(id, self.program, &results, self.scratch.most());
         }
         for (output, result) in node.outputs.iter().zip(results) {
-            self.release(*output);
-            self.live += result.bytes();
-            self.values.computed[output.index()] = Some(result);
+            self.set(*output, result);
         }
+        self.carry(id, first)
+    }
+
+    /// Hands on what the iterations of a loop carry.
+    fn carry(&mut self, id: NodeId, first: bool) -> Result<(), Fault> {
+        let node = &self.program.graph.nodes[id.index()];
+        for carry in &node.carries {
+            let from = if first { carry.initial } else { carry.next };
+            if from == carry.state {
+                continue;
+            }
+            let view = self
+                .values
+                .view(from)
+                .ok_or_else(|| Fault::new(format!("`{}` was not computed", self.program.graph.tensor_name(from))))?;
+            let room = self.settings.memory.saturating_sub(self.live);
+            if view.bytes() > room {
+                let message = format!("what it carries needs {} bytes, and {room} are left", view.bytes());
+                return Err(Fault::of(ErrorKind::Memory, message));
+            }
+            let value = view.to_tensor();
+            self.set(carry.state, value);
+        }
+        self.peak = self.peak.max(self.live);
         Ok(())
+    }
+
+    fn set(&mut self, tensor: TensorId, value: Tensor) {
+        self.release(tensor);
+        self.live += value.bytes();
+        self.values.computed[tensor.index()] = Some(value);
     }
 
     /// Puts the rows of this iteration where they belong.

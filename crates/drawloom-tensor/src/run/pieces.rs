@@ -95,6 +95,7 @@ struct PlanParts {
     rows: u64,
     tensors: Vec<Option<(usize, usize)>>,
     scratch: Vec<(usize, usize)>,
+    carries: Vec<(TensorId, TensorId)>,
 }
 
 /// Where an output goes.
@@ -117,6 +118,8 @@ struct State {
 struct Lane {
     arena: Arc<Arena>,
     values: Vec<Option<Tensor>>,
+    /// What the piece before handed on.
+    carried: Vec<Tensor>,
     scratch: Scratch,
     /// The piece: its number, first row and rows.
     piece: Option<(u64, u64, u64)>,
@@ -150,10 +153,15 @@ impl PiecePlan {
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<BatchOutcome, Error> {
         let (kept, kept_bytes) = self.run_once()?;
+        let carried = self.carries.iter().map(|(_, next)| {
+            let result = self.results.iter().find(|result| result.tensor == *next);
+            2 * result.map_or(0, |result| result.growth.bytes(1))
+        });
+        let kept_bytes = kept_bytes + carried.sum::<usize>();
         let gathered = (self.results.iter())
             .map(|result| match result.placement {
                 Placement::Rows { .. } => Arena::new(result.growth.bytes(count(self.rows))).map(Gathered::Rows),
-                Placement::Fixed => Ok(Gathered::Fixed(Mutex::default())),
+                Placement::Fixed | Placement::Reduced(_) => Ok(Gathered::Fixed(Mutex::default())),
             })
             .collect::<Result<Vec<_>, _>>()?;
         let work = Arc::new(Work {
@@ -169,6 +177,7 @@ impl PiecePlan {
                 let lane = Lane {
                     arena: Arena::new(self.layout.bytes)?,
                     values: vec![None; self.program.graph.tensors.len()],
+                    carried: Vec::new(),
                     scratch: Scratch::default(),
                     piece: None,
                     times: vec![Duration::ZERO; self.program.graph.nodes.len()],
@@ -293,6 +302,7 @@ impl PiecePlan {
             rows: self.rows,
             tensors: self.layout.tensors.clone(),
             scratch: self.layout.scratch.clone(),
+            carries: self.carries.clone(),
         }
     }
 
@@ -395,6 +405,9 @@ impl Lane {
         }
         let number = work.next.fetch_add(1, Ordering::Relaxed);
         self.piece = work.plan.cut.piece(number).map(|(first, rows)| (number, first, rows));
+        for ((state, _), value) in work.plan.carries.iter().zip(self.carried.drain(..)) {
+            self.values[state.index()] = Some(value);
+        }
     }
 
     /// Runs one node for the piece.
@@ -475,7 +488,7 @@ impl Lane {
     }
 
     /// Puts results of the piece where they belong, unless they are there already.
-    fn gather(&self, work: &Work, first: u64, rows: u64, number: u64) -> Result<(), Fault> {
+    fn gather(&mut self, work: &Work, first: u64, rows: u64, number: u64) -> Result<(), Fault> {
         for (result, gathered) in work.plan.results.iter().zip(&work.gathered) {
             let program = &work.plan.program;
             let view = view(program, &work.kept, &self.values, result.tensor)
@@ -497,6 +510,10 @@ impl Lane {
                 }
                 _ => {}
             }
+        }
+        for (_, next) in &work.plan.carries {
+            let value = view(&work.plan.program, &work.kept, &self.values, *next);
+            self.carried.push(value.ok_or_else(|| Fault::new("a state was not computed"))?.to_tensor());
         }
         Ok(())
     }

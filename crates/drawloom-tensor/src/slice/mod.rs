@@ -120,6 +120,7 @@ impl Graph {
             spec: None,
             inputs: Vec::new(),
             outputs,
+            carries: Vec::new(),
         });
     }
 }

@@ -14,6 +14,7 @@ pub trait Rows: Send + Sync {
     fn shape(&self) -> &[usize];
 
     /// Fills a tensor with some of the rows, which are counted along an axis. Its length along that axis says how many.
+    /// A value without axes is read as a whole.
     fn read(&self, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault>;
 }
 
@@ -33,6 +34,9 @@ impl Rows for Tensor {
 
 /// Copies some of the rows of a view.
 pub(crate) fn read_view(view: View<'_>, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault> {
+    if view.rank() == 0 && into.shape().is_empty() {
+        return into.fill_from(view);
+    }
     let rows = into.shape().get(axis).copied().unwrap_or(0);
     let fits = axis < view.rank()
         && first.checked_add(rows).is_some_and(|end| end <= view.shape()[axis])

@@ -1,5 +1,7 @@
 //! Tensors: elements of one type in a shape, the last axis fastest.
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 pub(crate) mod element;
 #[allow(unsafe_code)]
 pub(crate) mod memory;

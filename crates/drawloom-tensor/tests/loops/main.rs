@@ -1,5 +1,6 @@
 //! Loops of tensor graphs do what their description says, as a direct interpreter of it does; and mistakes are named.
 
+mod ends;
 mod pieces;
 mod random;
 mod rules;

@@ -1,4 +1,4 @@
-//! Other runtimes measured beside ours: StarPU, OpenMP and OpenBLAS, through small C programs of our own.
+//! Other runtimes measured beside ours: StarPU, OpenMP and OpenBLAS, through small C programs of our own, and ONNX Runtime.
 //!
 //! The one idea: the programs travel inside this one as text. Where a compiler and a library are installed, a program is
 //! compiled into a folder of its own, run under a time limit, and what it prints becomes lines of the report; where
@@ -7,16 +7,19 @@
 //! | file | concept |
 //! |---|---|
 //! | [`measure`] | what is asked of each peer: tasks, Task Bench, Cholesky |
+//! | [`models`] | ONNX Runtime, through Python |
 //! | [`programs`] | the C programs, and the libraries they need |
 //! | [`workshop`] | a folder that lives as long as the measurement, and compiling and running in it |
 //! | [`process`] | running a process under a time limit |
 
 mod measure;
+mod models;
 mod process;
 mod programs;
 mod workshop;
 
 pub(crate) use measure::{Metg, Peers, cholesky, metg, tasks};
+pub(crate) use models::{Asked, onnxruntime};
 
 use crate::output::{self, Output};
 

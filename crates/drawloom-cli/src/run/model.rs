@@ -1,0 +1,246 @@
+//! `drawloom run FILE.onnx`: a model over a batch of any size.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use drawloom_runtime::Loom;
+use drawloom_tensor::files::write_npy;
+use drawloom_tensor::onnx::Model;
+use drawloom_tensor::{BatchOutcome, ErrorKind, PiecePlan};
+use drawloom_trace::chrome;
+use serde::Serialize;
+
+use super::bar::Bar;
+use crate::batch::{Batch, Cutting, ImageFront, MODEL_HINT};
+use crate::bench::meter;
+use crate::exit::Exit;
+use crate::number::{all_workers, integer, mebibytes, workers};
+use crate::output::{self, Output};
+
+/// Run a model in an ONNX file over a batch, in pieces that fit into memory
+///
+/// The batch may have any number of rows: it is cut into pieces, of which several are in flight on the workers. How much
+/// memory that takes is known before, and said. Inputs are files of NumPy (.npy), elements without a header, or folders of
+/// PNG and JPEG images; only the rows of pieces in flight are read.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drawloom model sample                                       writes sample.onnx and sample.npy
+  drawloom run sample.onnx --input sample.npy --output classes.npy
+  drawloom run sample.onnx --input sample.npy --memory 1MiB --workers 2
+  drawloom run sample.onnx --random 1000 --piece 4 --json
+  drawloom run classify.onnx --input photos/ --mean 0.485,0.456,0.406 --deviation 0.229,0.224,0.225 --output out.npy
+  drawloom run two.onnx --input a=a.npy --input b=b.npy --output sum=sum.npy --check
+  drawloom run speech.onnx --input input=sound.npy --carry h=hn --carry c=cn --output speech_probs=out.npy
+
+Exit codes: 0 done, 1 the run failed or rows cannot be computed apart, 2 an unusable file or setting.")]
+pub(crate) struct Arguments {
+    /// The model
+    #[arg(value_name = "FILE", value_hint = MODEL_HINT)]
+    file: PathBuf,
+    /// A batch, with the name of its input where there are several
+    #[arg(long = "input", value_name = "[NAME=]FILE", value_hint = MODEL_HINT)]
+    inputs: Vec<String>,
+    /// Random rows instead
+    #[arg(long, value_parser = integer, value_name = "ROWS", conflicts_with = "inputs")]
+    random: Option<u64>,
+    /// Where to write an output, with its name where there are several
+    #[arg(long = "output", value_name = "[NAME=]FILE", value_hint = MODEL_HINT)]
+    outputs: Vec<String>,
+    #[command(flatten)]
+    cutting: Cutting,
+    #[command(flatten)]
+    images: ImageFront,
+    /// How many workers; by default as many as there are cores
+    #[arg(long, value_parser = workers, value_name = "N")]
+    workers: Option<usize>,
+    /// How many pieces may be in flight; by default as many as there are workers
+    #[arg(long, value_parser = workers, value_name = "N")]
+    in_flight: Option<usize>,
+    /// First compute some rows all at once and in small pieces, and compare
+    #[arg(long)]
+    check: bool,
+    /// Write when which node ran on which worker, for Perfetto
+    #[arg(long, value_name = "FILE", value_hint = MODEL_HINT)]
+    trace: Option<PathBuf>,
+    /// Print one line of JSON, last
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a run took.
+#[derive(Serialize)]
+struct Line {
+    rows: u64,
+    piece: u64,
+    in_flight: usize,
+    predicted_peak_bytes: usize,
+    measured_peak_bytes: usize,
+    cpu_ms_per_row: Option<f64>,
+    seconds: f64,
+}
+
+/// Why there is no result.
+enum Failure {
+    /// The user must change something.
+    Unusable(String),
+    /// It was tried, and did not work.
+    Failed(String),
+}
+
+impl From<drawloom_tensor::Error> for Failure {
+    fn from(error: drawloom_tensor::Error) -> Self {
+        match error.kind() {
+            ErrorKind::Import | ErrorKind::Input | ErrorKind::Memory if error.piece().is_none() => {
+                Self::Unusable(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
+    match compute(arguments, output) {
+        Ok(()) => Exit::Valid,
+        Err(Failure::Unusable(why)) => {
+            output::complain(format_args!("{}: {why}", arguments.file.display()));
+            Exit::Unusable
+        }
+        Err(Failure::Failed(why)) => {
+            output::complain(format_args!("{}: {why}", arguments.file.display()));
+            Exit::Invalid
+        }
+    }
+}
+
+fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let model = Model::read(&arguments.file)?;
+    let batch = match arguments.random {
+        Some(rows) => arguments.cutting.random(&model, rows),
+        None if arguments.inputs.is_empty() => {
+            Err("there is no batch: give one with --input, or --random ROWS".to_owned())
+        }
+        None => Batch::read(&model, &arguments.inputs, &arguments.cutting, &arguments.images),
+    }
+    .map_err(Failure::Unusable)?;
+    let files = output_files(&model, &arguments.outputs).map_err(Failure::Unusable)?;
+    let workers = arguments.workers.unwrap_or_else(all_workers);
+    let mut pieces = arguments.cutting.pieces(workers).map_err(Failure::Unusable)?;
+    if let Some(in_flight) = arguments.in_flight {
+        pieces = pieces.in_flight(in_flight);
+    }
+    let plan = model.plan(&batch.named(), &pieces)?;
+    if !arguments.json {
+        for front in &batch.fronts {
+            output.line(format_args!("before the graph, {front}"));
+        }
+        output.line(&plan);
+    }
+    if arguments.check {
+        let rows = plan.check()?;
+        if !arguments.json {
+            output.line(format_args!("{rows} rows are the same all at once, and in pieces of 1 and 3"));
+        }
+    }
+    let loom = Loom::builder().workers(workers).trace(arguments.trace.is_some()).build();
+    let loom = loom.map_err(|error| Failure::Unusable(error.to_string()))?;
+    let (cpu, start) = (meter::process_cpu_seconds(), Instant::now());
+    let bar = Bar::new("rows", plan.rows());
+    let outcome = plan.run_with(&loom, |progress| {
+        let rate = progress.rows as f64 / start.elapsed().as_secs_f64();
+        bar.show(progress.rows, format_args!("{rate:.0} rows/s, {}", mebibytes(progress.peak_bytes)));
+        ControlFlow::Continue(())
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    bar.clear();
+    let outcome = outcome?;
+    let cpu = cpu.and_then(|before| Some(meter::process_cpu_seconds()? - before));
+    if let Some(path) = &arguments.trace {
+        let mut bytes = Vec::new();
+        chrome::write(&loom.trace_stop(), &mut bytes)
+            .and_then(|()| std::fs::write(path, bytes))
+            .map_err(|error| Failure::Unusable(format!("{}: {error}", path.display())))?;
+    }
+    for (name, path) in &files {
+        let tensor =
+            outcome.output(name).ok_or_else(|| Failure::Failed(format!("output `{name}` was not computed")))?;
+        write_npy(path, tensor.view())?;
+    }
+    let line = Line {
+        rows: plan.rows(),
+        piece: plan.cut().most(),
+        in_flight: plan.in_flight(),
+        predicted_peak_bytes: plan.predicted_peak_bytes(),
+        measured_peak_bytes: outcome.peak_bytes(),
+        cpu_ms_per_row: cpu.map(|cpu| cpu * 1e3 / plan.rows().max(1) as f64),
+        seconds,
+    };
+    if arguments.json {
+        output.json(&line);
+    } else {
+        table(&plan, &outcome, &line, output);
+        for (name, path) in &files {
+            output.line(format_args!("wrote `{name}` to {}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Which output goes to which file.
+fn output_files(model: &Model, texts: &[String]) -> Result<Vec<(String, PathBuf)>, String> {
+    let names: Vec<&str> = model.outputs().iter().map(|port| port.name.as_str()).collect();
+    let mut files = Vec::new();
+    for text in texts {
+        let (name, path) = match (text.split_once('=').filter(|(name, _)| names.contains(name)), &names[..]) {
+            (Some((name, path)), _) => (name, path),
+            (None, [name]) => (*name, text.as_str()),
+            (None, _) => {
+                return Err(format!(
+                    "`{text}`: the model has several outputs: write NAME=FILE for those of {} that you want",
+                    names.join(", ")
+                ));
+            }
+        };
+        files.push((name.to_owned(), PathBuf::from(path)));
+    }
+    for (_, path) in &files {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(format!("{}: there is no folder {}", path.display(), folder.display()));
+        }
+    }
+    Ok(files)
+}
+
+/// The time of each operator, and memory against the plan.
+fn table(plan: &PiecePlan, outcome: &BatchOutcome, line: &Line, output: &mut Output) {
+    let graph = plan.program().graph();
+    let mut operators: BTreeMap<&str, (usize, Duration)> = BTreeMap::new();
+    for (node, time) in outcome.times() {
+        let entry = operators.entry(graph.operator_name(*node)).or_default();
+        *entry = (entry.0 + 1, entry.1 + *time);
+    }
+    let all: Duration = operators.values().map(|entry| entry.1).sum();
+    let mut operators: Vec<(&str, (usize, Duration))> = operators.into_iter().collect();
+    operators.sort_by_key(|(name, (_, time))| (std::cmp::Reverse(*time), *name));
+    output.line(format_args!("{:<24}{:>7}{:>12}{:>9}", "operator", "nodes", "seconds", "share"));
+    for (name, (nodes, time)) in operators {
+        let share = 100.0 * time.as_secs_f64() / all.as_secs_f64().max(1e-12);
+        output.line(format_args!("{name:<24}{nodes:>7}{:>12.4}{share:>8.1}%", time.as_secs_f64()));
+    }
+    output.line(format_args!(
+        "{} rows in {:.3} s, {:.1} rows/s{}",
+        line.rows,
+        line.seconds,
+        line.rows as f64 / line.seconds.max(1e-12),
+        line.cpu_ms_per_row.map(|cpu| format!(", {cpu:.3} ms of processor time for each")).unwrap_or_default()
+    ));
+    output.line(format_args!(
+        "memory: {} at most, {} were planned",
+        mebibytes(line.measured_peak_bytes),
+        mebibytes(line.predicted_peak_bytes)
+    ));
+}

@@ -1,0 +1,13 @@
+//! Batches in files: arrays of NumPy, elements without a header, and images.
+//!
+//! Only the rows of the pieces in flight are in memory.
+
+mod array;
+#[cfg(feature = "images")]
+mod images;
+mod npy;
+
+pub use array::ArrayFile;
+#[cfg(feature = "images")]
+pub use images::{Colours, Front, Images};
+pub use npy::write_npy;

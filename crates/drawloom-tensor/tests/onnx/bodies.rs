@@ -1,0 +1,112 @@
+//! Rows through branches and loops inside of nodes.
+
+use drawloom_tensor::onnx::Model;
+use drawloom_tensor::{Pieces, Placement, Settings, Tensor};
+use rten_onnx::onnx::{AttributeProto, AttributeType, DataType, GraphProto, NodeProto, ValueInfoProto};
+use std::sync::Arc;
+
+use crate::build::{attribute, int, model, node, stored, tensor, value, with};
+
+fn body(name: &str, graph: GraphProto) -> AttributeProto {
+    AttributeProto { g: Some(graph), r#type: Some(AttributeType::GRAPH), ..attribute(name) }
+}
+
+fn graph(node: Vec<NodeProto>, input: Vec<ValueInfoProto>, outputs: &[(&str, DataType)]) -> GraphProto {
+    let mut output: Vec<ValueInfoProto> = outputs.iter().map(|(name, element)| value(name, *element, &[])).collect();
+    for tensor in output.iter_mut().filter_map(|output| output.r#type.as_mut()?.tensor_type.as_mut()) {
+        tensor.shape = None;
+    }
+    GraphProto { node, input, output, ..GraphProto::default() }
+}
+
+/// A model of rows `x` and a flag, and constants.
+fn of_rows(nodes: Vec<NodeProto>, constants: &[(&str, Tensor)]) -> Model {
+    let inputs = vec![value("x", DataType::FLOAT, &[-1, 3]), value("flag", DataType::BOOL, &[])];
+    let mut graph = graph(nodes, inputs, &[("y", DataType::FLOAT)]);
+    graph.initializer = constants.iter().map(|(name, tensor)| stored(name, tensor)).collect();
+    Model::from_bytes(&model(graph), None).unwrap()
+}
+
+/// In pieces of two rows and all at once.
+fn compare(model: &Model) {
+    let x = tensor(&[5, 3], &(0..15).map(|value| value as f32 - 4.0).collect::<Vec<_>>());
+    let flag = Tensor::scalar(true);
+    let whole = model.run(&[("x", x.view()), ("flag", flag.view())], &Settings::new()).unwrap();
+    let inputs: [(&str, Arc<dyn drawloom_tensor::Rows>); 2] = [("x", Arc::new(x)), ("flag", Arc::new(flag))];
+    let plan = model.plan(&inputs, &Pieces::new().piece(2)).unwrap();
+    let outcome = plan.run(&drawloom_runtime::Loom::serial()).unwrap();
+    assert_eq!(outcome.output("y"), whole.output("y"));
+    assert!(outcome.peak_bytes() <= plan.predicted_peak_bytes());
+}
+
+#[test]
+fn a_branch_keeps_rows_where_both_sides_do() {
+    let side = |operator: &str| graph(vec![node(operator, &["x"], &["s"])], Vec::new(), &[("s", DataType::FLOAT)]);
+    let branch = |yes: GraphProto, no: GraphProto, condition: &str| {
+        with(with(node("If", &[condition], &["y"]), body("then_branch", yes)), body("else_branch", no))
+    };
+    let model = of_rows(vec![branch(side("Relu"), side("Neg"), "flag")], &[]);
+    assert_eq!(model.batch(&[]).unwrap().outputs(), [Placement::Rows { axis: 0 }]);
+    compare(&model);
+    let turned = of_rows(vec![branch(side("Relu"), side("Transpose"), "flag")], &[]);
+    let error = turned.batch(&[]).err().unwrap().to_string();
+    assert!(error.contains("`If_0` (If): its graphs have rows along different axes"), "{error}");
+    let mixing = with(node("ReduceSum", &["x"], &["s"]), int("keepdims", 1));
+    let mixing = graph(vec![mixing], Vec::new(), &[("s", DataType::FLOAT)]);
+    let error = of_rows(vec![branch(mixing, side("Relu"), "flag")], &[]).batch(&[]).err().unwrap().to_string();
+    assert!(error.contains("inside of it") && error.contains("it makes one value of several rows"), "{error}");
+    let condition = with(node("Cast", &["x"], &["c"]), int("to", 9));
+    let model = of_rows(vec![condition, branch(side("Relu"), side("Neg"), "c")], &[]);
+    let error = model.batch(&[]).err().unwrap().to_string();
+    assert!(error.contains("its condition depends on rows"), "{error}");
+}
+
+#[test]
+fn a_loop_carries_rows_along_the_same_axis() {
+    let repeat = |step: NodeProto| {
+        let inside = graph(
+            vec![step, node("Identity", &["goes_on"], &["again"]), node("Neg", &["state"], &["slice"])],
+            vec![
+                value("i", DataType::INT64, &[]),
+                value("goes_on", DataType::BOOL, &[]),
+                value("state", DataType::FLOAT, &[-1, 3]),
+            ],
+            &[("again", DataType::BOOL), ("next", DataType::FLOAT), ("slice", DataType::FLOAT)],
+        );
+        vec![
+            with(node("Loop", &["three", "", "x"], &["last", "slices"]), body("body", inside)),
+            with(node("ReduceSum", &["slices", "zero"], &["sum"]), int("keepdims", 0)),
+            node("Add", &["last", "sum"], &["y"]),
+        ]
+    };
+    let constants =
+        [("three", Tensor::scalar(3i64)), ("zero", tensor(&[1], &[0i64])), ("half", Tensor::scalar(0.5f32))];
+    let model = of_rows(repeat(node("Mul", &["state", "half"], &["next"])), &constants);
+    assert_eq!(model.batch(&[]).unwrap().outputs(), [Placement::Rows { axis: 0 }]);
+    compare(&model);
+    let model = of_rows(repeat(with(node("CumSum", &["state", "zero"], &["next"]), int("reverse", 0))), &constants);
+    let error = model.batch(&[]).err().unwrap().to_string();
+    assert!(error.contains("`Loop_0` (Loop): inside of it") && error.contains("along the axis of the rows"), "{error}");
+}
+
+#[test]
+fn a_scan_over_rows_is_refused_and_one_beside_them_is_not() {
+    let scan = |axis: i64| {
+        let inside = graph(
+            vec![node("Add", &["state", "slice"], &["next"]), node("Identity", &["next"], &["out"])],
+            vec![value("state", DataType::FLOAT, &[-1]), value("slice", DataType::FLOAT, &[-1])],
+            &[("next", DataType::FLOAT), ("out", DataType::FLOAT)],
+        );
+        let axes =
+            |name: &str| AttributeProto { ints: vec![axis], r#type: Some(AttributeType::INTS), ..attribute(name) };
+        let node = with(node("Scan", &["first", "x"], &["last", "y"]), body("body", inside));
+        with(with(with(node, int("num_scan_inputs", 1)), axes("scan_input_axes")), axes("scan_output_axes"))
+    };
+    let first = with(node("ReduceSum", &["x", "one"], &["first"]), int("keepdims", 0));
+    let constants = [("one", tensor(&[1], &[1i64]))];
+    let model = of_rows(vec![first.clone(), scan(1)], &constants);
+    assert_eq!(model.batch(&[]).unwrap().outputs(), [Placement::Rows { axis: 0 }]);
+    compare(&model);
+    let error = of_rows(vec![first, scan(0)], &constants).batch(&[]).err().unwrap().to_string();
+    assert!(error.contains("axis 0 of its input 1 is time"), "{error}");
+}
