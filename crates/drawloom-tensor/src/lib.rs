@@ -30,7 +30,7 @@
 //! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
 //! | [`Settings`], [`Outcome`] | running it, and what came of it |
 //! | [`Counts`], [`LoopTurn`] | where a loop is |
-//! | [`Slicing`], [`Rows`] | batches in pieces |
+//! | [`Slicing`], [`Rows`], [`RowSink`] | batches in pieces |
 //! | [`Pieces`], [`PiecePlan`], [`BatchOutcome`] | a run in pieces: what it may use, what it will use, what came of it |
 //! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
 //! | [`files`] | batches in files |
@@ -61,6 +61,6 @@ pub use run::call::{Inputs, Outputs, Scratch};
 pub use run::loops::{Counts, LoopEnd, LoopTurn, Next};
 pub use run::pieces::{BatchOutcome, Progress};
 pub use run::{Outcome, Placed, Settings};
-pub use slice::{Cut, Rows, Slicing};
+pub use slice::{Cut, RowSink, Rows, Slicing};
 pub use tensor::element::{Element, ElementType, Slice};
 pub use tensor::{Tensor, View};

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use drawloom_runtime::Loom;
-use drawloom_tensor::files::write_npy;
+use drawloom_tensor::files::{NpyWriter, write_npy};
 use drawloom_tensor::onnx::Model;
-use drawloom_tensor::{BatchOutcome, ErrorKind, PiecePlan};
+use drawloom_tensor::{BatchOutcome, ErrorKind, PiecePlan, Placement};
 use drawloom_trace::chrome;
 use serde::Serialize;
 
@@ -132,6 +133,17 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     if let Some(in_flight) = arguments.in_flight {
         pieces = pieces.in_flight(in_flight);
     }
+    // Rows go into their files as they come, where a file has them one after the other.
+    let placements = model.placements(&pieces)?;
+    let mut later = Vec::new();
+    for (name, path) in &files {
+        let place = model.outputs().iter().position(|port| port.name == *name);
+        if place.is_some_and(|place| placements[place] == Placement::Rows { axis: 0 }) {
+            pieces = pieces.sink(name, Arc::new(NpyWriter::new(path)));
+        } else {
+            later.push((name, path));
+        }
+    }
     let plan = model.plan(&batch.named(), &pieces)?;
     if !arguments.json {
         for front in &batch.fronts {
@@ -164,7 +176,7 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
             .and_then(|()| std::fs::write(path, bytes))
             .map_err(|error| Failure::Unusable(format!("{}: {error}", path.display())))?;
     }
-    for (name, path) in &files {
+    for (name, path) in later {
         let tensor =
             outcome.output(name).ok_or_else(|| Failure::Failed(format!("output `{name}` was not computed")))?;
         write_npy(path, tensor.view())?;

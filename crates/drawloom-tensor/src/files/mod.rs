@@ -10,4 +10,4 @@ mod npy;
 pub use array::ArrayFile;
 #[cfg(feature = "images")]
 pub use images::{Colours, Front, Images};
-pub use npy::write_npy;
+pub use npy::{NpyWriter, write_npy};

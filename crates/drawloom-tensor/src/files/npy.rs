@@ -1,11 +1,13 @@
 //! The files of NumPy: a short text about the array, and then its elements.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::files::array::LittleEndian;
+use crate::slice::RowSink;
 use crate::tensor::View;
 use crate::tensor::element::{ElementType, with_type};
 
@@ -96,9 +98,9 @@ fn parse(text: &str) -> Result<(ElementType, Vec<usize>), Fault> {
     Ok((element, lengths.map(length).collect::<Result<_, _>>()?))
 }
 
-/// Writes a tensor as NumPy does.
-pub fn write_npy(path: &Path, tensor: View<'_>) -> Result<(), Error> {
-    let description = match tensor.element() {
+/// What is before the elements of an array.
+fn header(element: ElementType, shape: &[usize]) -> Vec<u8> {
+    let description = match element {
         ElementType::F32 => "<f4",
         ElementType::F64 => "<f8",
         ElementType::I64 => "<i8",
@@ -107,32 +109,86 @@ pub fn write_npy(path: &Path, tensor: View<'_>) -> Result<(), Error> {
         ElementType::I8 => "|i1",
         ElementType::Bool => "|b1",
     };
-    let lengths: String = tensor.shape().iter().map(|length| format!("{length}, ")).collect();
+    let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
     // A shape of one axis keeps its comma, and others lose the last one.
-    let lengths = if tensor.rank() == 1 { lengths.trim_end() } else { lengths.trim_end_matches(", ") };
+    let lengths = if shape.len() == 1 { lengths.trim_end() } else { lengths.trim_end_matches(", ") };
     let mut text = format!("{{'descr': '{description}', 'fortran_order': False, 'shape': ({lengths}), }}");
     // The elements begin at a multiple of 64, after a line break.
     let whole = (10 + text.len() + 1).next_multiple_of(64);
     text.extend(std::iter::repeat_n(' ', whole - 10 - text.len() - 1));
     text.push('\n');
-    let mut bytes = Vec::with_capacity(whole + tensor.bytes());
+    let mut bytes = Vec::with_capacity(whole);
     bytes.extend(MAGIC);
     bytes.extend([1, 0]);
     // A shape has few axes, so the text is short.
     bytes.extend((text.len() as u16).to_le_bytes());
     bytes.extend(text.as_bytes());
-    let cannot = |error: std::io::Error| {
-        Error::new(ErrorKind::Output, format!("{}: it cannot be written: {error}", path.display()))
-    };
-    let mut file = File::create(path).map_err(cannot)?;
-    with_type!(all, tensor.element(), T => {
-        // The header goes out with the first elements.
-        for part in tensor.values::<T>()?.chunks(1 << 16) {
-            T::encode(part, &mut bytes);
-            file.write_all(&bytes).map_err(cannot)?;
-            bytes.clear();
-        }
-        Ok::<(), Fault>(())
-    })?;
-    file.write_all(&bytes).map_err(cannot)
+    bytes
+}
+
+/// Writes a tensor as NumPy does.
+pub fn write_npy(path: &Path, tensor: View<'_>) -> Result<(), Error> {
+    let writer = NpyWriter::new(path);
+    writer.begin(tensor.element(), tensor.shape())?;
+    Ok(writer.write(0, tensor)?)
+}
+
+/// A file of NumPy whose rows come in any order.
+#[derive(Debug)]
+pub struct NpyWriter {
+    path: PathBuf,
+    /// The file, when it was begun.
+    state: Mutex<Option<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    /// Where the elements begin, and how many bytes a row has.
+    start: u64,
+    row: u64,
+}
+
+impl NpyWriter {
+    /// A file that is made when the first rows come.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), state: Mutex::default() }
+    }
+
+    fn cannot(&self, error: &std::io::Error) -> Fault {
+        Fault::of(ErrorKind::Output, format!("{}: it cannot be written: {error}", self.path.display()))
+    }
+}
+
+impl RowSink for NpyWriter {
+    fn begin(&self, element: ElementType, shape: &[usize]) -> Result<(), Fault> {
+        let bytes = header(element, shape);
+        let start = bytes.len() as u64;
+        let row: u64 = shape.get(1..).unwrap_or(&[]).iter().map(|length| *length as u64).product();
+        let row = row * element.size() as u64;
+        let mut file = File::create(&self.path).map_err(|error| self.cannot(&error))?;
+        file.write_all(&bytes).map_err(|error| self.cannot(&error))?;
+        // A file that cannot become so large says so now, and not after hours.
+        let end = start + row * shape.first().map_or(1, |rows| *rows as u64);
+        file.set_len(end).map_err(|error| self.cannot(&error))?;
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(State { file, start, row });
+        Ok(())
+    }
+
+    fn write(&self, first: usize, rows: View<'_>) -> Result<(), Fault> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let not_begun = || Fault::of(ErrorKind::Output, format!("{}: it was not begun", self.path.display()));
+        let state = state.as_mut().ok_or_else(not_begun)?;
+        let offset = state.start + state.row * first as u64;
+        state.file.seek(SeekFrom::Start(offset)).map_err(|error| self.cannot(&error))?;
+        let mut bytes = Vec::new();
+        with_type!(all, rows.element(), T => {
+            for part in rows.values::<T>()?.chunks(1 << 14) {
+                bytes.clear();
+                T::encode(part, &mut bytes);
+                state.file.write_all(&bytes).map_err(|error| self.cannot(&error))?;
+            }
+            Ok(())
+        })
+    }
 }

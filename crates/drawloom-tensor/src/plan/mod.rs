@@ -17,16 +17,17 @@ use crate::graph::{Graph, Operator, Placement, Source, TensorId};
 use crate::onnx::Model;
 use crate::program::{Program, is_loop};
 use crate::run::Settings;
-use crate::slice::{Cut, Rows, Slicing, place_rows};
+use crate::slice::{Cut, RowSink, Rows, Slicing, place_rows};
 use crate::tensor::{Tensor, View};
 use pack::{Item, pack, rounded};
 pub(crate) use sizes::{Growth, Sizes};
 
 /// How a batch is cut, and what its run may use.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Pieces {
     axes: Vec<(String, Option<usize>)>,
     carries: Vec<(String, String)>,
+    sinks: Vec<(String, Arc<dyn RowSink>)>,
     piece: Option<u64>,
     multiple: Option<u64>,
     in_flight: Option<usize>,
@@ -54,6 +55,13 @@ impl Pieces {
     #[must_use]
     pub fn carry(mut self, input: &str, output: &str) -> Self {
         self.carries.push((input.to_owned(), output.to_owned()));
+        self
+    }
+
+    /// Gives the rows of an output away as they are computed. They are along its first axis, and are not kept in memory.
+    #[must_use]
+    pub fn sink(mut self, output: &str, sink: Arc<dyn RowSink>) -> Self {
+        self.sinks.push((output.to_owned(), sink));
         self
     }
 
@@ -118,6 +126,8 @@ pub(crate) struct ResultPort {
     pub(crate) growth: Growth,
     /// Whether pieces compute it where it belongs, so that nothing is copied.
     pub(crate) in_place: bool,
+    /// Where its rows go, if they are not kept.
+    pub(crate) sink: Option<Arc<dyn RowSink>>,
 }
 
 /// A run in pieces, planned: what it will use is known, and it can be run.
@@ -142,19 +152,29 @@ pub struct PiecePlan {
 }
 
 impl Model {
-    /// Plans a run in pieces over a batch: an input of every name, whose rows may be anywhere.
-    pub fn plan(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
+    /// Where the rows of each output will be, in the order of the outputs.
+    pub fn placements(&self, pieces: &Pieces) -> Result<Vec<Placement>, Error> {
+        self.axes_and_placements(pieces).map(|(_, placements)| placements)
+    }
+
+    /// The axis that counts the rows of each input, and where those of each output are.
+    fn axes_and_placements(&self, pieces: &Pieces) -> Result<(Vec<Option<usize>>, Vec<Placement>), Error> {
         let mut axes: Vec<(&str, Option<usize>)> =
             pieces.axes.iter().map(|(name, axis)| (name.as_str(), *axis)).collect();
         axes.extend(pieces.carries.iter().map(|(input, _)| (input.as_str(), None)));
-        let (axes, placements) = if pieces.carries.is_empty() {
+        if pieces.carries.is_empty() {
             let batch = self.batch(&axes)?;
-            (self.inputs().iter().map(|port| batch.axis(self, &port.name)).collect(), batch.outputs().to_vec())
+            Ok((self.inputs().iter().map(|port| batch.axis(self, &port.name)).collect(), batch.outputs().to_vec()))
         } else {
             let carried = |name: &str| pieces.carries.iter().any(|(_, output)| output == name);
             let placement = |name: &str| if carried(name) { Placement::Fixed } else { Placement::Rows { axis: 0 } };
-            (self.input_axes(&axes)?, self.outputs().iter().map(|port| placement(&port.name)).collect())
-        };
+            Ok((self.input_axes(&axes)?, self.outputs().iter().map(|port| placement(&port.name)).collect()))
+        }
+    }
+
+    /// Plans a run in pieces over a batch: an input of every name, whose rows may be anywhere.
+    pub fn plan(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
+        let (axes, placements) = self.axes_and_placements(pieces)?;
         self.check_inputs(inputs.iter().map(|(name, rows)| (*name, rows.element(), rows.shape())))?;
         let mut given = Vec::new();
         for (name, rows) in inputs {
@@ -228,7 +248,10 @@ impl PiecePlan {
             graph.check(1)
         };
         let draft = with_slices(Slicing::new(1))?;
-        let results = results(&draft, &sizes)?;
+        let mut results = results(&draft, &sizes)?;
+        for (name, sink) in &pieces.sinks {
+            give_away(&graph, &mut results, name, sink)?;
+        }
         let total = usize::try_from(rows).unwrap_or(usize::MAX);
         let result_bytes = results.iter().map(|result| result.bytes(total)).fold(0, usize::saturating_add);
         // A state is there twice while it is handed on.
@@ -321,6 +344,9 @@ impl fmt::Display for PiecePlan {
 impl ResultPort {
     /// How many bytes it takes at most: rows that are not along the first axis are put in their places at the end.
     fn bytes(&self, rows: usize) -> usize {
+        if self.sink.is_some() {
+            return 0;
+        }
         let copies = if matches!(self.placement, Placement::Rows { axis: 1.. }) { 2 } else { 1 };
         rounded(self.growth.bytes(rows)).saturating_mul(copies)
     }
@@ -466,9 +492,22 @@ fn results(program: &Program, sizes: &Sizes) -> Result<Vec<ResultPort>, Error> {
         let in_loop =
             matches!(graph.tensors[tensor.index()].source, Source::Node(node) if program.partition(node) == 1);
         let in_place = in_loop && *placement == Placement::Rows { axis: 0 };
-        results.push(ResultPort { tensor: *tensor, placement: *placement, growth, in_place });
+        results.push(ResultPort { tensor: *tensor, placement: *placement, growth, in_place, sink: None });
     }
     Ok(results)
+}
+
+/// Lets the rows of an output go elsewhere.
+fn give_away(graph: &Graph, results: &mut [ResultPort], name: &str, sink: &Arc<dyn RowSink>) -> Result<(), Error> {
+    let result = results.iter_mut().find(|result| graph.tensor_name(result.tensor) == name);
+    let result = result.ok_or_else(|| Error::new(ErrorKind::Output, format!("there is no output `{name}`")))?;
+    if result.placement != (Placement::Rows { axis: 0 }) {
+        let message = format!("output `{name}` does not have rows along its first axis that could be given away");
+        return Err(Error::new(ErrorKind::Output, message));
+    }
+    result.in_place = false;
+    result.sink = Some(Arc::clone(sink));
+    Ok(())
 }
 
 /// How many bytes everything takes that is computed once.

@@ -21,6 +21,7 @@ use crate::program::Program;
 use crate::run::call::{Call, Place, Scratch};
 use crate::run::loops::{Counts, LoopStack, LoopTurn};
 use crate::run::place::{rows_first, turned_back};
+use crate::slice::RowSink;
 use crate::tensor::memory::Arena;
 use crate::tensor::{Tensor, View};
 
@@ -74,6 +75,8 @@ enum Gathered {
     Rows(Arc<Arena>),
     /// The value of the last piece.
     Fixed(Mutex<Option<Tensor>>),
+    /// Rows that somebody else takes.
+    Given(Arc<dyn RowSink>),
 }
 
 /// What all lanes share.
@@ -159,9 +162,13 @@ impl PiecePlan {
         });
         let kept_bytes = kept_bytes + carried.sum::<usize>();
         let gathered = (self.results.iter())
-            .map(|result| match result.placement {
-                Placement::Rows { .. } => Arena::new(result.growth.bytes(count(self.rows))).map(Gathered::Rows),
-                Placement::Fixed | Placement::Reduced(_) => Ok(Gathered::Fixed(Mutex::default())),
+            .map(|result| match (&result.sink, result.placement) {
+                (Some(sink), _) => {
+                    sink.begin(result.growth.element, &result.growth.shape(count(self.rows)))?;
+                    Ok(Gathered::Given(Arc::clone(sink)))
+                }
+                (None, Placement::Rows { .. }) => Arena::new(result.growth.bytes(count(self.rows))).map(Gathered::Rows),
+                (None, Placement::Fixed | Placement::Reduced(_)) => Ok(Gathered::Fixed(Mutex::default())),
             })
             .collect::<Result<Vec<_>, _>>()?;
         let work = Arc::new(Work {
@@ -202,7 +209,8 @@ impl PiecePlan {
             lane.values.clear();
         }
         let peak = peak();
-        let names = self.results.iter().map(|result| self.program.graph.tensor_name(result.tensor).to_owned());
+        let kept = self.results.iter().filter(|result| result.sink.is_none());
+        let names = kept.map(|result| self.program.graph.tensor_name(result.tensor).to_owned());
         Ok(BatchOutcome {
             names: names.collect(),
             tensors: self.take_results(&work)?,
@@ -309,6 +317,9 @@ impl PiecePlan {
     fn take_results(&self, work: &Work) -> Result<Vec<Tensor>, Error> {
         let mut tensors = Vec::new();
         for (index, (result, gathered)) in self.results.iter().zip(&work.gathered).enumerate() {
+            if result.sink.is_some() {
+                continue;
+            }
             let tensor = match (gathered, result.placement) {
                 (Gathered::Rows(arena), Placement::Rows { axis }) => {
                     let shape = result.growth.shape(count(self.rows));
@@ -388,6 +399,7 @@ impl Work {
     fn gathered_bytes(&self) -> usize {
         let bytes = |gathered: &Gathered| match gathered {
             Gathered::Rows(arena) => arena.high(),
+            Gathered::Given(_) => 0,
             Gathered::Fixed(value) => {
                 value.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Tensor::bytes)
             }
@@ -505,6 +517,7 @@ impl Lane {
                     let mut tensor = Tensor::in_arena(view.element(), &shape, arena, offset)?;
                     crate::run::place::copy_rows_first(&mut tensor, view, axis)?;
                 }
+                (Gathered::Given(sink), _) => sink.write(count(first), view)?,
                 (Gathered::Fixed(value), _) if number + 1 == work.plan.cut.pieces() => {
                     *value.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.to_tensor());
                 }

@@ -18,6 +18,15 @@ pub trait Rows: Send + Sync {
     fn read(&self, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault>;
 }
 
+/// Where the rows of an output go as they are computed, so that they need not all be in memory.
+pub trait RowSink: Send + Sync {
+    /// Is told the type and shape of all rows together, before the first of them.
+    fn begin(&self, element: ElementType, shape: &[usize]) -> Result<(), Fault>;
+
+    /// Takes the rows of a piece, from a row on. Pieces come in any order, and from several workers.
+    fn write(&self, first: usize, rows: View<'_>) -> Result<(), Fault>;
+}
+
 impl Rows for Tensor {
     fn element(&self) -> ElementType {
         Tensor::element(self)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use drawloom_runtime::Loom;
-use drawloom_tensor::files::{ArrayFile, write_npy};
+use drawloom_tensor::files::{ArrayFile, NpyWriter, write_npy};
 use drawloom_tensor::onnx::Model;
 use drawloom_tensor::onnx::sample::{sample_batch, sample_model};
 use drawloom_tensor::{ElementType, ErrorKind, Pieces, Rows, Settings, Tensor};
@@ -52,6 +52,32 @@ fn the_sample_is_the_same_in_pieces_bit_for_bit() {
         assert!(plan.predicted_peak_bytes() <= 400 << 10, "{plan}");
         assert_eq!(plan.run(&loom).unwrap().output("class"), whole.output("class"));
     }
+}
+
+/// Rows that go into a file as they are computed need no memory.
+#[test]
+fn results_may_go_to_a_file_as_they_come() {
+    let folder = Folder::new("sink");
+    let (model, batch) = (sample(), sample_batch(50).unwrap());
+    let whole = model.run(&[("image", batch.view())], &Settings::new()).unwrap();
+    let path = folder.0.join("classes.npy");
+    let pieces = Pieces::new().piece(3).workers(2);
+    let inputs: [(&str, Arc<dyn Rows>); 1] = [("image", Arc::new(batch))];
+    let kept = model.plan(&inputs, &pieces).unwrap();
+    let given = pieces.sink("class", Arc::new(NpyWriter::new(&path)));
+    let plan = model.plan(&inputs, &given).unwrap();
+    assert!(plan.result_bytes() == 0 && kept.result_bytes() >= 50 * 10 * 4);
+    let outcome = plan.run(&Loom::builder().workers(2).build().unwrap()).unwrap();
+    assert!(outcome.output("class").is_none());
+    assert!(outcome.peak_bytes() <= plan.predicted_peak_bytes());
+    let mut read = Tensor::zeros(ElementType::F32, &[50, 10]).unwrap();
+    ArrayFile::npy(&path).unwrap().read(0, 0, &mut read).unwrap();
+    assert_eq!(Some(&read), whole.output("class"));
+    let unknown = Pieces::new().sink("none", Arc::new(NpyWriter::new(&path)));
+    assert!(model.plan(&inputs, &unknown).err().unwrap().to_string().contains("there is no output `none`"));
+    let nowhere = Pieces::new().sink("class", Arc::new(NpyWriter::new(&folder.0.join("no/such/folder.npy"))));
+    let error = model.plan(&inputs, &nowhere).unwrap().run(&Loom::serial()).err().unwrap();
+    assert!(error.to_string().contains("folder.npy: it cannot be written"), "{error}");
 }
 
 #[test]
