@@ -190,6 +190,9 @@ fn a_sum_with_itself_or_with_a_result_is_not_taken_apart() {
     assert_eq!(compare_images(writer, &[&y, &z]), ["Conv", "Relu"]);
 }
 
+/// Nodes that are written behind a tensor.
+type Form<'a> = &'a dyn Fn(&mut Writer, &str) -> String;
+
 #[test]
 fn activations_are_found_in_the_forms_that_exporters_write() {
     let hard_swish = |writer: &mut Writer, x: &str| {
@@ -220,7 +223,7 @@ fn activations_are_found_in_the_forms_that_exporters_write() {
         let y = writer.put("Mul", &[&half, &y], Vec::new());
         writer.put("Mul", &[x, &y], Vec::new())
     };
-    let forms: [(&dyn Fn(&mut Writer, &str) -> String, &str); 4] = [
+    let forms: [(Form<'_>, &str); 4] = [
         (&hard_swish, "Add+Clip+Mul+Div"),
         (&gated, "HardSigmoid+Mul"),
         (&silu, "Sigmoid+Mul"),
