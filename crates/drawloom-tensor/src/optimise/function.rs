@@ -239,5 +239,5 @@ fn replace(draft: &mut Draft, root: usize, found: Found) {
         inputs: vec![Some(found.input)],
         ..last.node
     };
-    draft.put(root, Item { node, parts, kind: Kind::Function(found.activation) });
+    draft.put(root, Item::joined(node, parts, Kind::Function(found.activation)));
 }

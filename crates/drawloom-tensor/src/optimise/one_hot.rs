@@ -64,7 +64,7 @@ pub(super) fn tables(draft: &mut Draft) -> Result<(), Error> {
             name: product.node.name,
             carries: Vec::new(),
         };
-        draft.put(index, Item { node, parts, kind: Kind::Other });
+        draft.put(index, Item::joined(node, parts, Kind::Other));
     }
     Ok(())
 }
