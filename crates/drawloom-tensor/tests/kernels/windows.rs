@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::operators::simd::Level;
 use crate::operators::simd::depthwise::{Plane, Window};
-use crate::operators::simd::product::TILE;
+use crate::operators::simd::tile::TILE;
 use crate::operators::simd::windows::write_windows;
 use crate::{ALL, assert_near, random, value};
 

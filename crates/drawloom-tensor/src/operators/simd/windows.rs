@@ -3,7 +3,7 @@
 
 use super::depthwise::{Plane, copy_line, unzip_line};
 use super::lanes::Lanes;
-use super::product::TILE;
+use super::tile::TILE;
 use super::{Level, by_level};
 
 /// A part of the matrix of windows, from a row and a column on.
