@@ -5,7 +5,7 @@
 
 DRAWLOOM is the program, FOLDER one that wheels were installed into with models in them. A model that is not there is left
 out with a note. For each, random rows are computed by ONNX Runtime and by us: results must agree within 1e-4 relative to
-the largest value of each row, and in pieces they must have the same bits as all at once. The model whose first axis is time
+the largest value of each output, beyond a millionth that is rounding of small values, and in pieces they must have the same bits as all at once. The model whose first axis is time
 must be refused, and be right when its states are carried from piece to piece.
 """
 
@@ -21,6 +21,7 @@ import onnxruntime
 ROWS = 17
 PIECES = (1, 3, 4, 16)
 TOLERANCE = 1e-4
+ROUNDING = 1e-6
 
 
 def real(*shape):
@@ -50,8 +51,8 @@ MODELS = [
     ),
     (
         "silero_vad_half.onnx",
-        {"input": real(ROWS, 576), "state": real(2, ROWS, 128), "sr": same(16000)},
-        ["--axis", "input=0", "--axis", "state=1", "--axis", "sr=none"],
+        {"input": real(ROWS, 576), "state": real(2, ROWS, 128)},
+        ["--axis", "input=0", "--axis", "state=1"],
     ),
     (
         "silero_vad_16k_sequence.onnx",
@@ -84,7 +85,8 @@ def furthest(found, expected):
         raise RuntimeError(f"{found.dtype}{found.shape} instead of {expected.dtype}{expected.shape}")
     if found.size == 0:
         return 0.0
-    return float(numpy.max(numpy.abs(found - expected)) / max(numpy.max(numpy.abs(expected)), 1e-12))
+    distance = max(numpy.max(numpy.abs(found - expected)) - ROUNDING, 0.0)
+    return float(distance / max(numpy.max(numpy.abs(expected)), 1e-12))
 
 
 def check(drawloom, model, makers, more):
@@ -127,7 +129,7 @@ def main():
             continue
         try:
             check(drawloom, found[0], inputs, more)
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
+        except Exception as error:  # whatever it is, the other models are looked at too
             failed = True
             print(f"FAILED {name}: {error}")
     sys.exit(1 if failed else 0)

@@ -57,6 +57,14 @@ impl Cutting {
         if let Some(memory) = self.memory {
             pieces = pieces.memory(memory);
         }
+        if self.piece == Some(0) || self.multiple == Some(0) {
+            return Err("a piece must have one row at least".to_owned());
+        }
+        if let (Some(piece), Some(multiple)) = (self.piece, self.multiple)
+            && piece % multiple != 0
+        {
+            return Err(format!("--multiple {multiple} does not divide --piece {piece}"));
+        }
         if let Some(piece) = self.piece {
             pieces = pieces.piece(piece);
         }

@@ -69,6 +69,7 @@ fn what_cannot_be_run_says_why() {
     fails(&["--input", &batch, "--memory", "10KiB"], 2, "one row does not fit into 10240 bytes");
     fails(&["--input", &batch, "--memory", "lots"], 2, "is not a number of bytes");
     fails(&["--input", &batch, "--piece", "0"], 2, "a piece must have one row at least");
+    fails(&["--input", &batch, "--piece", "4", "--multiple", "3"], 2, "--multiple 3 does not divide --piece 4");
     fails(&[], 2, "there is no batch");
     fails(&["--input", &folder.path("none.npy")], 2, "it cannot be read");
     fails(&["--input", &batch, "--output", "no/such/folder/out.npy"], 2, "there is no folder no/such/folder");

@@ -185,27 +185,37 @@ pub(super) fn parts(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<V
         };
         axes.iter().map(|axis| axis_in(*axis, rank)).collect()
     };
-    let touched = match spec.operator.as_str() {
-        "Slice" => slices(spec, inputs, rank, own)?,
+    let length = |axis: usize| match x.shape.as_ref().and_then(|shape| shape.get(axis)) {
+        Some(Dimension::Known(length)) => i64::try_from(*length).ok(),
+        _ => None,
+    };
+    let touched: Vec<(usize, Option<i64>)> = match spec.operator.as_str() {
+        "Slice" => slices(spec, inputs, rank, own, &length)?,
         "Pad" => {
             let pads = list(1, "pads")?.ok_or("its pads are not known")?;
             let axes = axes(3, pads.len() / 2)?;
-            let padded = axes
-                .iter()
-                .enumerate()
-                .filter(|(place, _)| pads[*place] != 0 || pads.get(place + axes.len()).is_some_and(|pad| *pad != 0));
-            padded.map(|(_, axis)| *axis).collect()
+            let around = |place: usize| (pads[place], pads.get(place + axes.len()).copied().unwrap_or(0));
+            let padded = axes.iter().enumerate().filter(|(place, _)| around(*place) != (0, 0));
+            let more = |(place, axis): (usize, &usize)| {
+                let (before, after) = around(place);
+                (*axis, length(*axis).and_then(|length| length.checked_add(before)?.checked_add(after)))
+            };
+            padded.map(more).collect()
         }
         _ => {
             let repeats = list(1, "repeats")?.ok_or("its repeats are not known")?;
-            (0..repeats.len()).filter(|axis| repeats[*axis] != 1).collect()
+            let repeated = (0..repeats.len()).filter(|axis| repeats[*axis] != 1);
+            repeated.map(|axis| (axis, length(axis).and_then(|length| length.checked_mul(repeats[axis])))).collect()
         }
     };
-    if touched.contains(&own) {
+    if touched.iter().any(|(axis, _)| *axis == own) {
         return Err("it cuts, pads or repeats rows".to_owned());
     }
     let mut shape = x.shape.clone().unwrap_or_default();
-    touched.into_iter().filter(|axis| *axis < rank).for_each(|axis| shape[axis] = Dimension::Unknown);
+    for (axis, length) in touched.into_iter().filter(|(axis, _)| *axis < rank) {
+        let known = length.and_then(|length| usize::try_from(length).ok());
+        shape[axis] = known.map_or(Dimension::Unknown, Dimension::Known);
+    }
     Ok(vec![fact(Some(shape), x.axis)])
 }
 
@@ -232,8 +242,14 @@ pub(super) fn gather(spec: &Spec, x: &Fact, indices: &Fact) -> Result<Vec<Fact>,
     Ok(vec![fact(Some(result), place)])
 }
 
-/// The axes that a slice cuts. One that takes everything along the axis of the rows leaves it alone.
-pub(super) fn slices(spec: &Spec, inputs: &[Option<&Fact>], rank: usize, own: usize) -> Result<Vec<usize>, Refusal> {
+/// The axes that a slice cuts, and what is left of them. One that takes everything along the axis of the rows leaves it alone.
+pub(super) fn slices(
+    spec: &Spec,
+    inputs: &[Option<&Fact>],
+    rank: usize,
+    own: usize,
+    length: &dyn Fn(usize) -> Option<i64>,
+) -> Result<Vec<(usize, Option<i64>)>, Refusal> {
     let list = |index: usize, name: &'static str| -> Result<Option<Vec<Number>>, Refusal> {
         match inputs.get(index).copied().flatten() {
             Some(fact) => Ok(fact.value.clone()),
@@ -261,7 +277,17 @@ pub(super) fn slices(spec: &Spec, inputs: &[Option<&Fact>], rank: usize, own: us
         };
         let each = strides.as_ref().and_then(|strides| strides.get(place)) == Some(&1);
         if !(axis == own && from_the_first && to_the_last && each) {
-            cut.push(axis);
+            let left = match (length(axis), at(&starts), at(&ends)) {
+                // Only the usual direction: what goes backwards has other bounds.
+                (Some(length), Some(Number::Known(start)), Some(Number::Known(end))) if each => {
+                    let bound = |place: i64| {
+                        if place < 0 { place.saturating_add(length).max(0) } else { place.min(length) }
+                    };
+                    Some((bound(end) - bound(start)).max(0))
+                }
+                _ => None,
+            };
+            cut.push((axis, left));
         }
     }
     Ok(cut)
