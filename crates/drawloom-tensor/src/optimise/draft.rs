@@ -57,7 +57,7 @@ pub(super) enum DraftFrom {
 pub(super) struct Draft {
     graph: Graph,
     pub(super) items: Vec<Option<Item>>,
-    /// The nodes that read each tensor, and how often the output node does.
+    /// The nodes that read each tensor.
     readers: Vec<BTreeSet<usize>>,
     output: Option<usize>,
     facts: Vec<Option<Fact>>,
