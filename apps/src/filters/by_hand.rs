@@ -6,7 +6,7 @@ use drawloom_stream::{select, split, widest};
 use super::number::{Divisor, Rand, munge};
 use super::plain::STAGES;
 use super::regions;
-pub use super::regions::Segment;
+pub use super::regions::{Line, Segment};
 
 /// How many items are in the registers and the nearest cache at once.
 const BLOCK: usize = 1024;
@@ -135,20 +135,20 @@ pub fn region_sum(segments: &[Segment]) -> Sum {
     })
 }
 
-/// The pairs of numbers in a line of Taxi, which is made first: how many there are, and the sum of their values.
-pub fn taxi_line(tag: u32) -> (u64, u64) {
-    let line = regions::line(tag);
-    let starts = line.match_indices('[').map(|(at, _)| at + 1);
-    let pairs = starts.filter(|at| line.as_bytes().get(*at).is_some_and(u8::is_ascii_digit));
-    let pairs = pairs.filter_map(|at| line.get(at..).and_then(regions::parse));
+/// The input of Taxi.
+pub fn lines(n: u64) -> Vec<Line> {
+    regions::lines(n).collect()
+}
+
+/// The pairs of numbers in a line of Taxi: how many there are, and the sum of their values.
+pub fn taxi_line((_, line): &Line) -> (u64, u64) {
+    let pairs = regions::brackets(line, 0, line.len()).filter_map(|at| line.get(at..).and_then(regions::parse));
     pairs.fold((0, 0), |(count, sum), (first, second)| (count + 1, sum + regions::millionths(first, second)))
 }
 
-/// Taxi: how many pairs there are in so many lines, and the sum of their values.
-pub fn taxi(n: u64) -> Sum {
-    (0..n)
-        .map(|tag| taxi_line(tag as u32))
-        .fold(Sum::default(), |all, (count, sum)| (all.0 + count, all.1 + u128::from(sum)))
+/// Taxi: how many pairs there are in all lines, and the sum of their values.
+pub fn taxi(lines: &[Line]) -> Sum {
+    lines.iter().map(taxi_line).fold(Sum::default(), |all, (count, sum)| (all.0 + count, all.1 + u128::from(sum)))
 }
 
 #[cfg(test)]

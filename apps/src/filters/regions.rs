@@ -61,7 +61,7 @@ pub(super) fn sums(request: &Request) -> Result<Program> {
 const MOST_PAIRS: u32 = 20;
 
 /// A line of text: a tag, and pairs of numbers in brackets.
-pub(super) fn line(tag: u32) -> String {
+fn line(tag: u32) -> String {
     let pairs = munge(tag) % (MOST_PAIRS + 1);
     let millionths = |n: u32, below: u32| munge(n) % below;
     let text = (0..pairs).map(|pair| {
@@ -87,32 +87,49 @@ pub(super) fn parse(text: &str) -> Option<(f64, f64)> {
     Some((first.parse().ok()?, second.parse().ok()?))
 }
 
-/// A line of text, shared by all who look at it.
-type Line = (u32, Arc<str>);
+/// A line of text and its tag, shared by all who look at it.
+pub type Line = (u32, Arc<str>);
+
+/// Up to so many lines are made before a stream begins; more would need much memory.
+const MOST_LINES: u64 = 1 << 19;
+
+/// The first lines.
+pub(super) fn lines(n: u64) -> impl Iterator<Item = Line> {
+    (0..n).map(|tag| (tag as u32, Arc::from(line(tag as u32))))
+}
+
+/// Where the text after a bracket begins that may be a pair, among the characters from one to before another.
+pub(super) fn brackets(text: &str, from: usize, to: usize) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
+    let found = bytes[..to.min(bytes.len())].iter().enumerate().skip(from).filter(|(_, sign)| **sign == b'[');
+    found.map(|(at, _)| at + 1).filter(|at| bytes.get(*at).is_some_and(u8::is_ascii_digit))
+}
 
 /// The pairs of numbers in lines of text.
 pub(super) fn taxi(request: &Request) -> Result<Program> {
     let mut stream = request.stream("taxi");
-    let lines = stream.source("lines", source::indexed(request.n, |i| (i as u32, Arc::from(line(i as u32)))));
+    let lines = match request.n {
+        n if n <= MOST_LINES => source::slice(lines(n).collect::<Vec<Line>>()),
+        n => source::indexed(n, |tag| (tag as u32, Arc::from(line(tag as u32)))),
+    };
+    let lines = stream.source("lines", lines);
     let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| 0..text.len() as u32);
-    let brackets = stream.node("brackets", places).channel::<u32>("out", 1).run(move |run, out| {
-        let parent = run.parent(region);
-        let text = parent.1.as_bytes();
-        for at in run.items() {
-            let next = text.get(*at as usize + 1);
-            if text[*at as usize] == b'[' && next.is_some_and(|c| c.is_ascii_digit()) {
-                out.push(*at);
-            }
+    let brackets = stream.node("brackets", places).signals(0, 0).channel::<u32>("out", 1).run(move |run, out| {
+        // The characters of a line come in order, and all of them, so those of a run are a piece of the text.
+        let (parent, items) = (run.parent(region), run.items());
+        if let (Some(first), Some(last)) = (items.first(), items.last()) {
+            brackets(&parent.1, *first as usize, *last as usize + 1).for_each(|at| out.push(at as u32));
         }
     });
-    let pairs = stream.node("pairs", brackets).aggregate_channel::<Pair>("out", 1).run(move |run, out| {
-        let parent = run.parent(region);
-        for at in run.items() {
-            if let Some((first, second)) = parent.1.get(*at as usize + 1..).and_then(parse) {
-                out.push(Pair { tag: parent.0, second, first });
+    let pairs =
+        stream.node("pairs", brackets).signals(0, 0).aggregate_channel::<Pair>("out", 1).run(move |run, out| {
+            let parent = run.parent(region);
+            for at in run.items() {
+                if let Some((first, second)) = parent.1.get(*at as usize..).and_then(parse) {
+                    out.push(Pair { tag: parent.0, second, first });
+                }
             }
-        }
-    });
+        });
     let tally = Tally::add(&mut stream, "sink", pairs, |pair: &Pair| {
         std::hint::black_box(pair.tag);
         millionths(pair.first, pair.second)

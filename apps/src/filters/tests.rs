@@ -94,7 +94,7 @@ fn sums_of_segments_add_up_to_the_sum_of_all() {
 
 #[test]
 fn pairs_of_numbers_are_found_in_lines() {
-    gives(App::Taxi, 1000, &[by_hand::taxi(1000)]);
+    gives(App::Taxi, 1000, &[by_hand::taxi(&by_hand::lines(1000))]);
 }
 
 #[test]

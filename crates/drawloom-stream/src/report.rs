@@ -23,6 +23,8 @@ pub(crate) struct Counts {
 /// How full a queue was.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct EdgeCounts {
+    /// How many items were consumed.
+    pub(crate) items: u64,
     pub(crate) high_water: usize,
     pub(crate) signals_high_water: usize,
     pub(crate) blocked: u64,
@@ -41,6 +43,8 @@ pub struct Report {
     pub workers: usize,
     /// Whether time was measured: see [`Settings::timed`](crate::Settings::timed).
     pub timed: bool,
+    /// The name of the stream.
+    pub(crate) stream: String,
     /// The firings of each copy, as far as they were kept.
     pub(crate) firings: Vec<Firings>,
 }
@@ -104,6 +108,11 @@ pub struct EdgeReport {
 }
 
 impl Report {
+    /// The name of the stream.
+    pub fn stream(&self) -> &str {
+        &self.stream
+    }
+
     /// The figures of a node.
     pub fn node(&self, name: &str) -> Option<&NodeReport> {
         self.nodes.iter().find(|node| node.name == name)

@@ -15,6 +15,7 @@ use drawloom_runtime::{Future, Loom};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
+use crate::machine::time::nanoseconds;
 use crate::machine::{Machine, Outside};
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
@@ -32,13 +33,15 @@ struct Checked {
     name: String,
     id: u64,
     description: Description,
-    layout: Layout,
+    /// How it is run next.
+    layout: Mutex<Arc<Layout>>,
     ordered: bool,
 }
 
 /// What the workers of one run share.
 pub(crate) struct Crew {
     plan: Plan,
+    layout: Arc<Layout>,
     shared: Vec<Option<Arc<dyn Any + Send + Sync>>>,
     parameters: Parameters,
     outside: Outside,
@@ -84,7 +87,8 @@ impl Plan {
 
     /// Which nodes run as one, each chain from its first node to its last: see [`Stream::fuse`](crate::Stream::fuse).
     pub fn fused(&self) -> Vec<Vec<&str>> {
-        let Checked { description, layout, .. } = &*self.0;
+        let Checked { description, .. } = &*self.0;
+        let layout = Arc::clone(&lock(&self.0.layout));
         let name = |node: usize| description.nodes[node].name.as_str();
         let behind = |head: usize| {
             let nodes = layout.heads.iter().enumerate().filter(move |(_, of)| **of == Some(head as u32));
@@ -95,7 +99,7 @@ impl Plan {
     }
 
     pub(crate) fn new(name: String, id: u64, description: Description, layout: Layout, ordered: bool) -> Self {
-        Self(Arc::new(Checked { name, id, description, layout, ordered }))
+        Self(Arc::new(Checked { name, id, description, layout: Mutex::new(Arc::new(layout)), ordered }))
     }
 
     /// Runs the stream on all workers of an engine, and waits for the end.
@@ -140,6 +144,7 @@ impl Plan {
         }
         Ok(Crew {
             plan: self.clone(),
+            layout: Arc::clone(&lock(&self.0.layout)),
             shared: description.nodes.iter().map(open).collect(),
             parameters,
             outside: Outside::new(workers, settings),
@@ -231,9 +236,10 @@ impl Crew {
     }
 
     fn run_copy(&self, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
-        let Checked { id, description, layout, .. } = &*self.plan.0;
+        let Checked { id, description, .. } = &*self.plan.0;
         let shared = (&self.shared[..], &self.parameters);
-        let mut machine = Machine::new(description, *id, layout, shared, given, current, &self.outside);
+        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, &self.outside);
+        machine.firings.begun = nanoseconds(self.outside.began.elapsed());
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();
         let edges = machine.edge_counts();
@@ -243,7 +249,7 @@ impl Crew {
     /// All workers are done.
     pub(crate) fn end(&self) -> Result<Report> {
         self.tell_outside();
-        let Checked { description, layout, .. } = &*self.plan.0;
+        let (description, layout) = (&self.plan.0.description, &self.layout);
         let mut done = lock(&self.done);
         done.sort_by_key(|(rank, _)| *rank);
         // Those who were stopped by another's failure do not say why.
@@ -252,7 +258,8 @@ impl Crew {
         if let Some(error) = errors().find(|error| is_cause(error)).or_else(|| errors().next()) {
             return Err(error.clone());
         }
-        let mut report = Report { workers: self.workers, timed: self.outside.timed, ..Report::default() };
+        let stream = self.plan.0.name.clone();
+        let mut report = Report { stream, workers: self.workers, timed: self.outside.timed, ..Report::default() };
         let head = |head: &Option<u32>| head.map(|head| description.nodes[head as usize].name.clone());
         report.nodes.extend(description.nodes.iter().zip(&layout.heads).map(|(node, runs_in)| NodeReport {
             name: node.name.clone(),
@@ -290,6 +297,11 @@ impl Crew {
                 edge.signals_high_water = edge.signals_high_water.max(counts.signals_high_water);
             }
         }
+        let mut items = vec![0_u64; description.edges.len()];
+        for done in done.iter().filter_map(|(_, done)| done.as_ref().ok()) {
+            items.iter_mut().zip(&done.edges).for_each(|(items, counts)| *items += counts.items);
+        }
+        *lock(&self.plan.0.layout) = Arc::new(layout.sized(description, Some(&items)));
         Ok(report)
     }
 }

@@ -675,7 +675,7 @@ mod tests {
         counts_up(|n| n);
         counts_up(u64::from);
         let none: Option<(usize, Option<std::ops::Range<u64>>)> =
-            count_all::<u32, _, 4>([0_u64..3].into_iter(), 10, &mut Vec::new(), &mut [0; 4]);
+            count_all::<u32, _, 4>(std::iter::once(0_u64..3), 10, &mut Vec::new(), &mut [0; 4]);
         assert_eq!(none, None, "these are other numbers");
     }
 

@@ -15,6 +15,9 @@ use crate::exit::Exit;
 use crate::number::{all_workers, integer, workers};
 use crate::output::{self, Output};
 
+/// More lines of text than this would need much memory.
+const MOST_LINES: u64 = 1 << 19;
+
 /// The mean lengths of segments.
 const LENGTHS: [u64; 7] = [4, 16, 64, 128, 129, 512, 4096];
 
@@ -113,8 +116,8 @@ impl Bench<'_> {
             let segments = by_hand::segments(n, length);
             self.measure("regionsum", Some("loop"), 1, Some(length), || Ok(by_hand::region_sum(&segments).0))?;
         }
-        let lines = self.lines();
-        self.measure_of("taxi", Some("loop"), 1, None, lines, || Ok(by_hand::taxi(lines).0))?;
+        let lines = by_hand::lines(self.lines());
+        self.measure_of("taxi", Some("loop"), 1, None, lines.len() as u64, || Ok(by_hand::taxi(&lines).0))?;
         for &workers in counts {
             let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
             for app in [App::EvenFilter, App::ModFilter, App::SplitFilter] {
@@ -126,7 +129,7 @@ impl Bench<'_> {
             self.stream(&loom, App::Taxi, workers, None)?;
             drop(loom);
             let pool = ThreadPoolBuilder::new().num_threads(workers).build().map_err(|error| error.to_string())?;
-            self.rayon(&pool, workers, &numbers)?;
+            self.rayon(&pool, workers, &numbers, &lines)?;
         }
         Ok(())
     }
@@ -150,11 +153,17 @@ impl Bench<'_> {
 
     /// How many lines of text: one is about as much work as two hundred numbers.
     fn lines(&self) -> u64 {
-        self.arguments.n / 200
+        (self.arguments.n / 200).min(MOST_LINES)
     }
 
     /// The same with parallel iterators.
-    fn rayon(&mut self, pool: &ThreadPool, workers: usize, numbers: &[u32]) -> Result<(), String> {
+    fn rayon(
+        &mut self,
+        pool: &ThreadPool,
+        workers: usize,
+        numbers: &[u32],
+        lines: &[by_hand::Line],
+    ) -> Result<(), String> {
         let n = self.arguments.n;
         let even = |hash: &u32| hash & 1 == 0;
         self.measure("evenfilter", Some("rayon"), workers, None, || {
@@ -186,10 +195,8 @@ impl Bench<'_> {
                 Ok(pool.install(|| total(sums)).0)
             })?;
         }
-        let lines = self.lines();
-        self.measure_of("taxi", Some("rayon"), workers, None, lines, || {
-            let pairs = (0..lines).into_par_iter().map(|tag| by_hand::taxi_line(tag as u32));
-            Ok(pool.install(|| total(pairs)).0)
+        self.measure_of("taxi", Some("rayon"), workers, None, lines.len() as u64, || {
+            Ok(pool.install(|| total(lines.par_iter().map(by_hand::taxi_line))).0)
         })
     }
 

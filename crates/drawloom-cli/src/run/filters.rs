@@ -209,6 +209,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     }
     if arguments.trace.is_some() {
         settings = settings.traced(MOST_FIRINGS);
+        loom.trace_start();
     }
     let start = Instant::now();
     let outcome = program.run_with(&loom, &settings, |running| watch(running, &bar, start));
@@ -216,7 +217,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     bar.clear();
     match outcome {
         Ok(outcome) => {
-            if let Err(why) = write_files(arguments, &outcome) {
+            if let Err(why) = write_files(arguments, &loom, &outcome) {
                 output::complain(format_args!("filters: {why}"));
                 return Exit::Invalid;
             }
@@ -251,20 +252,20 @@ fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Pro
     Ok((loom, program))
 }
 
-/// Writes the picture and the trace, where they are wanted. Of a program of several streams, each has its own trace.
-fn write_files(arguments: &Arguments, outcome: &Outcome) -> Result<(), String> {
+/// Writes the picture and the trace, where they are wanted. The trace has the tasks of the engine, and what fired in each.
+fn write_files(arguments: &Arguments, loom: &Loom, outcome: &Outcome) -> Result<(), String> {
     let write =
         |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()));
     if let Some(path) = &arguments.dot {
         write(path, outcome.pictures.concat().as_bytes())?;
     }
     if let Some(path) = &arguments.trace {
-        for (number, report) in outcome.reports.iter().enumerate() {
-            let mut bytes = Vec::new();
-            drawloom_trace::chrome::write(&report.trace(), &mut bytes).map_err(|error| error.to_string())?;
-            let path = if number == 0 { path.clone() } else { path.with_extension(format!("{}.json", number + 1)) };
-            write(&path, &bytes)?;
+        let (mut trace, mut bytes) = (loom.trace_stop(), Vec::new());
+        for report in &outcome.reports {
+            report.add_to(&mut trace, report.stream());
         }
+        drawloom_trace::chrome::write(&trace, &mut bytes).map_err(|error| error.to_string())?;
+        write(path, &bytes)?;
     }
     Ok(())
 }

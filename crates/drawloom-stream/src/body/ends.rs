@@ -92,7 +92,7 @@ impl<T: 'static> Body for SinkEnd<T> {
         !self.take.may_wait()
     }
 
-    fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>) -> Result<Ran, Fault> {
+    fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
         self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
         Ok(Ran { done: count, stop: Stop::Done })
     }

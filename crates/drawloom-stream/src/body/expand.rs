@@ -86,12 +86,13 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
         let room = buffer.room();
         let space = buffer.space(room);
         let (before, full) = (space.len(), space.len() + room);
+        marks.clear();
         let mut places = marks.places().map(|(place, _)| place).peekable();
         let mut ran = Ran { done: count, stop: Stop::Done };
         for (done, item) in items.iter().enumerate() {

@@ -108,7 +108,7 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
         self.select(input, count);
         wide::call(Count { kept: &mut self.kept, marks, others: false });
         Ok(Ran { done: count, stop: Stop::Done })
@@ -159,7 +159,8 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
+        marks.clear();
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
         let space = buffer.space(count);
@@ -247,7 +248,7 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
         self.split(input, count);
         wide::call(Count { kept: &mut self.kept, marks, others: true });
         Ok(Ran { done: count, stop: Stop::Done })

@@ -61,15 +61,15 @@ pub(crate) trait Body {
         false
     }
 
-    /// Whether it can run over the boundaries of regions: it does not look at parents.
+    /// Whether it can run over the boundaries of regions: it does not look at parents, or sees to it itself which they are.
     fn can_span(&self) -> bool {
         false
     }
 
     /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then. It may
     /// stop in the middle of an item, and has noted the boundaries before it then.
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
-        let _ = (input, marks);
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
+        let _ = (input, marks, chain);
         Ok(Ran { done: count, stop: Stop::Done })
     }
 
@@ -176,6 +176,15 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
+    /// The node sees another parent of a region from now on, or none.
+    pub(crate) fn see(&mut self, region: u32, parent: Option<u32>) {
+        for (own, place) in &mut self.regions {
+            if *own == region {
+                *place = parent;
+            }
+        }
+    }
+
     /// Of how many regions a parent is under way, from the outermost one.
     pub(crate) fn depth(&self) -> usize {
         self.regions.iter().take_while(|(_, parent)| parent.is_some()).count()

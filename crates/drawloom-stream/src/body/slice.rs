@@ -9,8 +9,8 @@ use std::time::Instant;
 use super::channels::{Bounds, Channels};
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::build::handle::Region;
-use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::Signal;
+use crate::machine::pipe::{AnyPipe, Pipe, typed};
+use crate::machine::signal::{Marks, Signal};
 use crate::machine::time::since;
 use crate::parameter::{Parameter, Parameters};
 
@@ -78,6 +78,8 @@ pub(crate) struct Hooks<I, S, C: Channels> {
 /// A node with a function over a slice.
 pub(crate) struct Slice<I, S, C: Channels, F> {
     inputs: Vec<Rc<Pipe<I>>>,
+    /// The edges of its channels, to see how much was pushed.
+    outputs: Vec<Rc<dyn AnyPipe>>,
     ends: C::Ends,
     state: Option<S>,
     hooks: Arc<Hooks<I, S, C>>,
@@ -96,6 +98,7 @@ where
     pub(crate) fn make(hooks: &Arc<Hooks<I, S, C>>, code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
+            outputs: wires.outputs.iter().map(|wire| Rc::clone(&wire.pipe)).collect(),
             ends: C::connect(&wires.outputs),
             state: Some((hooks.init)(&wires.parameters)),
             hooks: Arc::clone(hooks),
@@ -169,6 +172,38 @@ where
 
     fn handles(&self, region: u32) -> bool {
         self.hooks.boundaries.iter().any(|(of, ..)| *of == region)
+    }
+
+    fn can_span(&self) -> bool {
+        // What it does at boundaries, and the signals it raises, would have to be told apart from those that pass.
+        let Hooks { begin, end, boundaries, .. } = &*self.hooks;
+        self.signals.0 == 0 && begin.is_none() && end.is_none() && boundaries.is_empty()
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
+        let (pipe, code) = (Rc::clone(&self.inputs[input]), Arc::clone(&self.code));
+        let items = pipe.peek(count);
+        marks.clear();
+        let mut before = [0; 2];
+        before.iter_mut().zip(&self.outputs).for_each(|(before, output)| *before = output.len());
+        let (mut at, mut calls) = (0, 0);
+        let mut call = |this: &mut Self, chain: &Chain, to: usize| {
+            let part = &items[std::mem::replace(&mut at, to)..to];
+            calls += usize::from(!part.is_empty());
+            let bounds = Bounds { inputs: Some(part.len()), signals: 0, depth: usize::MAX };
+            if part.is_empty() { Ok(()) } else { this.call(part, &bounds, chain, |run, push| code(run, push)) }
+        };
+        for (place, region, parent) in marks.parents() {
+            call(self, chain, place)?;
+            for ((noted, output), before) in marks.pushed.iter_mut().zip(&self.outputs).zip(before) {
+                noted.push(output.len() - before);
+            }
+            chain.see(region, parent);
+        }
+        call(self, chain, count)?;
+        marks.calls = Some(calls);
+        C::settle(&self.ends);
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

@@ -85,7 +85,8 @@ where
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>) -> Result<Ran, Fault> {
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
+        marks.clear();
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
         let space = buffer.space(marks.ended());
@@ -115,8 +116,9 @@ impl<I, V: Fn(&I) -> u64> Kernel for Total<'_, I, V> {
 /// only once in four.
 #[inline(always)]
 fn running_sums<I>(items: &[I], value: impl Fn(&I) -> u64, sums: &mut Vec<u64>) {
-    sums.resize(items.len() + 1, 0);
-    let Some((first, sums)) = sums.split_first_mut() else { return };
+    // What was written before is written anew.
+    sums.resize(sums.len().max(items.len() + 1), 0);
+    let Some((first, sums)) = sums[..=items.len()].split_first_mut() else { return };
     let mut sum = 0_u64;
     *first = sum;
     let (fours, rest) = items.as_chunks::<4>();

@@ -193,6 +193,9 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
 
     /// How many signals the node raises on a channel at most: in a run, and for each signal that it handles. Without this
     /// it is two, and one. Boundaries of regions that pass through are not counted.
+    ///
+    /// A node in a region that raises none in a run, and does nothing at boundaries, is called for one parent after the other
+    /// without a look at anything else: that is faster where parents have few elements.
     pub fn signals(self, in_a_run: usize, for_a_signal: usize) -> Self {
         self.stream.description.nodes[self.node as usize].signals = (in_a_run, for_a_signal);
         self

@@ -17,6 +17,7 @@ use crate::machine::parents::Parents;
 use crate::machine::pipe::Pipe;
 use crate::parameter::Parameter;
 use crate::plan::check::{Wanted, check};
+use crate::plan::size::Budget;
 use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead};
 use crate::report::Report;
 use crate::run::Plan;
@@ -85,7 +86,8 @@ impl Stream {
         self
     }
 
-    /// How many bytes the items in the queues of each worker's copy may use.
+    /// How many bytes the queues and the parents of each worker's copy may use. When a plan has run, the next run of it shares
+    /// what is left of this by what went over the edges.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
@@ -268,8 +270,7 @@ impl Stream {
     /// When there are mistakes: all of them.
     pub fn plan(self) -> Result<Plan> {
         let wanted = Wanted {
-            memory: self.memory,
-            scale: self.scale,
+            budget: Budget { memory: self.memory, scale: self.scale },
             ordered: self.ordered,
             spans: self.spans,
             fuses: self.fuses,

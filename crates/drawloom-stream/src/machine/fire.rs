@@ -183,6 +183,9 @@ impl Machine<'_> {
     /// Whether the signal at the head of an edge may be handled: a boundary waits for the other edges.
     fn has_come_over_all(&self, node: u32, at: usize) -> bool {
         let inputs = &self.nodes[node as usize].inputs;
+        if inputs.len() == 1 {
+            return true;
+        }
         let first = |edge: u32| {
             let signals = self.edges[edge as usize].pipe.signals().borrow();
             signals.first_boundary().filter(|_| signals.credit() == Some(0))
@@ -304,11 +307,7 @@ impl Machine<'_> {
 
     /// A node sees another parent from now on.
     fn see(&mut self, node: u32, region: u32, parent: Option<u32>) {
-        for (own, place) in &mut self.nodes[node as usize].chain.regions {
-            if *own == region {
-                *place = parent;
-            }
-        }
+        self.nodes[node as usize].chain.see(region, parent);
     }
 
     /// A node is done with some parents of a region, the next that it has not seen.

@@ -71,6 +71,7 @@ impl Machine<'_> {
     /// How full the queues were.
     pub(crate) fn edge_counts(&self) -> Vec<EdgeCounts> {
         let counts = |edge: &super::Edge| EdgeCounts {
+            items: edge.pipe.signals().borrow().consumed(),
             blocked: edge.blocked,
             high_water: edge.pipe.high_water(),
             signals_high_water: edge.pipe.signals().borrow().high_water(),

@@ -123,7 +123,11 @@ pub(crate) struct Marks<'a> {
     consumed: u64,
     turns: Turns,
     mixed: Option<&'a VecDeque<Turns>>,
+    /// How many signals wait, those behind the run among them.
+    waiting: usize,
     own: u32,
+    /// How often the user's code was called, if not once for each vector.
+    pub(crate) calls: Option<usize>,
     /// Whether somebody wants to know the following.
     pub(crate) go_on: bool,
     /// For each, how many items were pushed before it, to each channel.
@@ -142,6 +146,11 @@ impl<'a> Marks<'a> {
         })
     }
 
+    /// Begins to note how many items were pushed before each: what was noted in a run before is still there.
+    pub(crate) fn clear(&mut self) {
+        self.pushed.iter_mut().for_each(Vec::clear);
+    }
+
     /// Notes for each how many items were pushed before it to a channel: a function of how many items of the run are.
     #[inline(always)]
     pub(crate) fn note(&mut self, channel: usize, pushed: impl Fn(usize) -> usize) {
@@ -150,6 +159,15 @@ impl<'a> Marks<'a> {
         for (noted, place) in noted.iter_mut().zip(self.places) {
             *noted = pushed((place - self.consumed) as usize);
         }
+    }
+
+    /// For each, how many items of the run are before it, its region, and the parent of it that is under way after it.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = (usize, u32, Option<u32>)> + use<'a> {
+        let (consumed, turns, mixed, waiting) = (self.consumed, self.turns, self.mixed, self.waiting);
+        self.places.iter().enumerate().map(move |(at, place)| {
+            let one = mixed.map_or_else(|| turns.skip(at).front(1, waiting - at), |mixed| mixed[at]);
+            ((place - consumed) as usize, one.region, one.begins.then(|| one.parent.wrapping_add(1)))
+        })
     }
 
     /// At how many of them a parent of the node's innermost region ends.
@@ -210,6 +228,11 @@ impl Signals {
 
     pub(crate) fn high_water(&self) -> usize {
         self.high_water
+    }
+
+    /// How many items of the edge were consumed.
+    pub(crate) fn consumed(&self) -> u64 {
+        self.consumed
     }
 
     /// Adds a signal behind all items there are. False when there is no room.
@@ -354,12 +377,13 @@ impl Signals {
         go_on: bool,
         pushed: &'a mut [Vec<usize>; 2],
     ) -> Marks<'a> {
-        pushed.iter_mut().for_each(Vec::clear);
         Marks {
             places: &self.waiting()[..boundaries],
             consumed: self.consumed,
             turns: self.turns,
             mixed: self.is_mixed().then_some(&self.mixed),
+            waiting: self.len(),
+            calls: None,
             own: own.unwrap_or(USER),
             go_on,
             pushed,
@@ -512,12 +536,15 @@ mod tests {
                     _ => {
                         mixed += usize::from(signals.is_mixed());
                         let count = rng.usize(..=signals.within(items));
+                        // A run never reaches over a signal of the user's.
+                        if signals.sequences(count).any(|(turns, _)| turns.region().is_none()) {
+                            continue;
+                        }
                         let all: u64 = signals.sequences(count).map(|(turns, count)| turns.count(count).1).sum();
-                        let users = signals.sequences(count).filter(|(turns, _)| turns.region().is_none()).count();
-                        let all = all as usize + if users > 0 { continue } else { 0 };
                         let passed = count.checked_sub(1).and_then(|last| signals.credit_of(last)).unwrap_or(0);
                         signals.skip(count, passed);
-                        let last = expected.drain(..all).last();
+                        let all = all as usize;
+                        let last = expected.drain(..all).next_back();
                         assert!(last.is_none_or(|(place, _)| place == passed));
                         expected.iter_mut().for_each(|(place, _)| *place -= passed);
                         items -= passed;

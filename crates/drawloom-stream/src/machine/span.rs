@@ -3,7 +3,8 @@
 //! Parents may have few elements, and a vector that ends at every boundary would be nearly empty. A node that does not look at
 //! parents needs to know only where boundaries are: it consumes a whole vector, and says how many items it had pushed at each
 //! boundary. There the boundary stands on the next edge. So the boundaries themselves say which lane belongs to which parent,
-//! and what is folded is folded segment by segment.
+//! and what is folded is folded segment by segment. A function over a slice that looks at parents is called for each of them,
+//! one after the other, and the machine is asked once.
 
 use std::rc::Rc;
 
@@ -60,19 +61,23 @@ impl Machine<'_> {
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
         let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
-        let ran = match this.body.span(one.input, count, &mut marks) {
+        let ran = match this.body.span(one.input, count, &mut marks, &mut this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(node, fault)),
         };
+        let calls = marks.calls;
         this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
         // Where it stopped in the middle of an item, that one is brought to its end alone.
         this.interrupted = (ran.stop == Stop::Full).then_some((0, 1));
         let (count, begun) = (ran.done, ran.done + usize::from(ran.stop == Stop::Full));
         let boundaries = if ran.stop == Stop::Full { pushed[0].len() } else { boundaries };
-        this.counts.runs += begun.div_ceil(this.width) as u64;
-        this.counts.full_runs += (begun / this.width) as u64;
+        let full_runs = if calls.is_none_or(|calls| calls == 1) { begun / this.width } else { 0 };
+        let runs = calls.unwrap_or_else(|| begun.div_ceil(this.width));
+        this.counts.runs += runs as u64;
+        this.counts.full_runs += full_runs as u64;
         this.counts.inputs += count as u64;
-        // The node does not look at parents, so it need not know which of them it sees.
+        // The node does not look at parents, so it need not know which of them it sees, or it knows that already.
         let mut at = 0;
         for (turns, length) in signals.sequences(boundaries) {
             let (ended, both) = turns.count(length);

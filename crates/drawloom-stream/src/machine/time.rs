@@ -33,6 +33,7 @@ pub(crate) fn since(start: Option<Instant>) -> u64 {
     start.map_or(0, |start| nanoseconds(start.elapsed()))
 }
 
-fn nanoseconds(time: Duration) -> u64 {
+/// A time in nanoseconds.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

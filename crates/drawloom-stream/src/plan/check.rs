@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::fuse::heads;
 use super::loops::{Loop, loops};
 use super::regions::{Places, places};
-use super::size::{Size, sizes};
+use super::size::{Budget, Measured, Size, sizes};
 use super::{Description, Kind, RegionHead};
 use crate::error::{Code, Diagnostic};
 use crate::machine::span::Spans;
@@ -15,8 +15,7 @@ const MOST_SIGNALS: usize = 1 << 20;
 
 /// How a stream is to be run, as far as the check is concerned.
 pub(crate) struct Wanted {
-    pub(crate) memory: usize,
-    pub(crate) scale: Option<usize>,
+    pub(crate) budget: Budget,
     pub(crate) ordered: bool,
     /// Whether vectors reach over boundaries, where that is not said for a region.
     pub(crate) spans: Option<bool>,
@@ -24,9 +23,11 @@ pub(crate) struct Wanted {
 }
 
 /// What a checked stream needs to run.
+#[derive(Clone)]
 pub(crate) struct Layout {
     pub(crate) places: Places,
     pub(crate) loops: Vec<Loop>,
+    pub(crate) budget: Budget,
     pub(crate) sizes: Vec<Size>,
     /// Whether vectors reach over the boundaries of each region.
     pub(crate) spans: Vec<Spans>,
@@ -62,7 +63,7 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     if !found.is_empty() {
         return Err(found);
     }
-    let sizes = sizes(of, (&places, &loops), wanted.memory, wanted.scale)?;
+    let sizes = sizes(of, (&places, &loops), wanted.budget, None)?;
     let heads = if wanted.fuses { heads(of, &places, &loops) } else { vec![None; of.nodes.len()] };
     let spans = |region: &RegionHead| match region.spans.or(wanted.spans) {
         Some(true) => Spans::Always,
@@ -70,7 +71,16 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
         None => Spans::Short,
     };
     let spans = of.regions.iter().map(spans).collect();
-    Ok(Layout { places, loops, sizes, spans, heads })
+    Ok(Layout { places, loops, budget: wanted.budget, sizes, spans, heads })
+}
+
+impl Layout {
+    /// The same with queues for what was measured.
+    pub(crate) fn sized(&self, of: &Description, measured: Measured<'_>) -> Self {
+        let sizes = sizes(of, (&self.places, &self.loops), self.budget, measured);
+        // What had enough memory has it still.
+        Self { sizes: sizes.unwrap_or_else(|_| self.sizes.clone()), ..self.clone() }
+    }
 }
 
 fn names(of: &Description, found: &mut Vec<Diagnostic>) {

@@ -3,6 +3,7 @@
 use super::Description;
 
 /// A loop: its head, where items enter and come around, and all nodes between the head and itself.
+#[derive(Clone)]
 pub(crate) struct Loop {
     pub(crate) head: u32,
     pub(crate) nodes: Vec<u32>,

@@ -11,6 +11,7 @@ use super::{Description, Kind};
 pub(crate) const WHOLE: u32 = 0;
 
 /// Where nodes and edges lie.
+#[derive(Clone)]
 pub(crate) struct Places {
     /// The regions around each node, the outermost first.
     pub(crate) of_node: Vec<Vec<u32>>,

@@ -2,7 +2,9 @@
 //!
 //! A consumer that does not flush leaves up to a vector less one item in its queue. So a producer can always run if the queue
 //! holds that, and all that one of its runs may push, and no less: `(W_down − 1) + k · W_up`. More than that makes fewer
-//! changes from node to node.
+//! changes from node to node. How much more is good depends on how much comes: what a channel declares is the most that may
+//! come of an item, and often far more than does. So when a stream has run, its queues get room for some runs as they were, and
+//! what is left of the memory goes where the items are.
 
 use super::Description;
 use super::loops::Loop;
@@ -26,18 +28,29 @@ pub(crate) struct Size {
     pub(crate) signals_need: usize,
 }
 
-/// The sizes of all queues, or why they cannot be had. `scale` fixes the room besides what must be: so many runs.
+/// What the queues may use: so many bytes in each copy. `scale` fixes the room besides what must be: so many runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) memory: usize,
+    pub(crate) scale: Option<usize>,
+}
+
+/// How many items went over each edge in a run before, if there was one.
+pub(crate) type Measured<'a> = Option<&'a [u64]>;
+
+/// The sizes of all queues, or why they cannot be had.
 pub(crate) fn sizes(
     of: &Description,
     (places, loops): (&Places, &[Loop]),
-    memory: usize,
-    scale: Option<usize>,
+    Budget { memory, scale }: Budget,
+    measured: Measured<'_>,
 ) -> Result<Vec<Size>, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     let mut least_bytes = 0_usize;
     for region in &of.regions {
         // Beside the parent there are a few numbers for each place.
         let bytes = region.parents.saturating_mul(region.parent_bytes.saturating_add(32));
+        least_bytes = least_bytes.saturating_add(bytes);
         if bytes > memory || u32::try_from(region.parents).is_err() {
             let name = &of.nodes[region.node as usize].name;
             let message = format!(
@@ -69,8 +82,13 @@ pub(crate) fn sizes(
         let need = run.max(channel.at_signal);
         let good = match (scale, channel.most) {
             (Some(scale), _) => need.saturating_mul(scale),
-            (None, Some(_)) => need.saturating_mul(4).max(GOOD_BYTES / item),
-            (None, None) => up.width.saturating_mul(4).max(GOOD_BYTES / item),
+            (None, most) => {
+                let expected = match measured.map(|items| expected(of, number, items)) {
+                    Some(expected) => expected.min(most.map_or(usize::MAX, |_| need)),
+                    None => most.map_or(up.width, |_| need),
+                };
+                need.saturating_add(expected.saturating_mul(3)).max(GOOD_BYTES / item)
+            }
         };
         let more =
             good.saturating_sub(need).min(if edge.growth.is_some() { need.saturating_mul(3) } else { usize::MAX });
@@ -85,19 +103,72 @@ pub(crate) fn sizes(
         let size = Size { capacity: least, need, signals: raised, signals_need: raised };
         sizes.push((size, (more, good_signals - raised)));
     }
-    if least_bytes > memory {
-        let message = format!("the queues need at least {least_bytes} bytes in each copy, and may use {memory}");
+    if wrong.is_empty() && least_bytes > memory {
+        let what = if of.regions.is_empty() { "the queues need" } else { "the queues and parents need" };
+        let message = format!("{what} at least {least_bytes} bytes in each copy, and may use {memory}");
         wrong.push(Diagnostic::new(Code::Memory, message));
     }
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    // What is left of the memory is shared evenly, among edges and between items and signals.
-    let share = (memory - least_bytes) / of.edges.len().max(1) / 2;
-    let with_more = |(edge, (size, (items, signals))): (&super::Edge, (Size, (usize, usize)))| {
-        let item = of.channels[edge.channel as usize].item_bytes.max(1);
-        let signals = size.signals + signals.min(share / SIGNAL_BYTES);
-        Size { capacity: size.capacity + items.min(share / item), signals, ..size }
+    // What is left of the memory is shared evenly between items and signals, and among edges: evenly, or by what went over them.
+    let left = (memory - least_bytes) / 2;
+    let even = left / of.edges.len().max(1);
+    let item_bytes = |edge: &super::Edge| of.channels[edge.channel as usize].item_bytes.max(1);
+    let bytes = |(edge, items): (&super::Edge, &u64)| u128::from(*items) * item_bytes(edge) as u128;
+    let all = measured.map(|items| of.edges.iter().zip(items).map(bytes).sum::<u128>()).filter(|all| *all > 0);
+    let with_more = |(at, (size, (items, signals))): (usize, (Size, (usize, usize)))| {
+        let edge = &of.edges[at];
+        let share = match (all, measured) {
+            // Half of it evenly: another run may be another one.
+            (Some(all), Some(items)) => (even + (left as u128 * bytes((edge, &items[at])) / all) as usize) / 2,
+            _ => even,
+        };
+        let signals = size.signals + signals.min(even / SIGNAL_BYTES);
+        Size { capacity: size.capacity + items.min(share / item_bytes(edge)), signals, ..size }
     };
-    Ok(of.edges.iter().zip(sizes).map(with_more).collect())
+    Ok(sizes.into_iter().enumerate().map(with_more).collect())
+}
+
+/// How many items a run of its producer pushes to an edge, as it was measured.
+fn expected(of: &Description, edge: u32, items: &[u64]) -> usize {
+    let up = &of.nodes[of.from(edge) as usize];
+    let inputs: u64 = up.inputs.iter().map(|input| items[*input as usize]).sum();
+    // A source has no inputs: a run of it is as much as there is room for.
+    let gain = if inputs == 0 { 1.0 } else { items[edge as usize] as f64 / inputs as f64 };
+    // A conversion of a number that is too large gives the largest there is.
+    (gain * up.width as f64).ceil() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, sizes};
+    use crate::plan::loops::loops;
+    use crate::plan::regions::places;
+    use crate::{Stream, source};
+
+    #[test]
+    fn what_went_over_edges_decides_about_what_is_left_of_the_memory() {
+        let mut stream = Stream::new("gains").width(100);
+        let numbers = stream.source("numbers", source::range(0..1));
+        let node = stream.node("few", numbers).channel::<u64>("much", 1).channel::<u64>("little", 50);
+        let (much, little) = node.each(|_, _| {});
+        stream.discard("a", much);
+        stream.discard("b", little);
+        let (of, memory) = (&stream.description, 200_000);
+        let capacities = |memory, measured| {
+            let sizes = sizes(of, (&places(of), &loops(of)), Budget { memory, scale: None }, measured).unwrap();
+            let capacities: Vec<usize> = sizes.iter().map(|size| size.capacity).collect();
+            assert!(8 * capacities.iter().sum::<usize>() <= memory);
+            capacities
+        };
+        // So far all that is known of the last edge is that fifty items may come of each.
+        let before = capacities(memory, None);
+        let after = capacities(memory, Some(&[100_000, 99_000, 10]));
+        assert!(after[0] > before[0] && after[1] > before[1] && after[2] < before[2], "{before:?} {after:?}");
+        assert!(after[2] >= 99 + 50 * 100, "a run may still push all that is declared");
+        // Where there is no run to learn from, or nothing came, shares are equal.
+        assert_eq!(capacities(memory, Some(&[0, 0, 0]))[0], before[0]);
+        assert_eq!(capacities(1 << 30, None)[..2], capacities(1 << 30, Some(&[9, 9, 9]))[..2]);
+    }
 }

@@ -85,7 +85,7 @@ fn what_allocates_is_counted() {
 fn filters_and_expansions_allocate_nothing_under_way() {
     let asked = asked_under_way("filters", |stream, numbers| {
         let odd = stream.node("odd", numbers).filter(|n| n % 2 == 1);
-        let more = stream.node("more", odd).select(|n: u64| (n + 1, n % 3 != 0));
+        let more = stream.node("more", odd).select(|n: u64| (n + 1, !n.is_multiple_of(3)));
         let (low, high) = stream.node("split", more).split(|n: u64| (n, n % 10 < 5));
         stream.discard("high", high);
         let many = stream.node("many", low).expand(|n| n..n + n % 4);
@@ -107,7 +107,7 @@ fn regions_allocate_nothing_under_way() {
             for region in [outer, inner] {
                 spans.into_iter().for_each(|spans| stream.span_region(region, spans));
             }
-            let kept = stream.node("kept", elements).select(|n: u64| (n, n % 7 != 0));
+            let kept = stream.node("kept", elements).select(|n: u64| (n, !n.is_multiple_of(7)));
             let node = stream.node("parents", kept).state(|| 0).channel::<u64>("out", 1);
             let node =
                 node.begin(move |run, _| *run.state() = *run.parent(outer)).end(|run, out| out.push(*run.state()));
@@ -123,7 +123,7 @@ fn regions_allocate_nothing_under_way() {
 fn joins_and_loops_allocate_nothing_under_way() {
     let asked = asked_under_way("joins and loops", |stream, numbers| {
         let (region, elements) = stream.enumerate("elements", numbers, |n| *n..n + n % 6);
-        let (left, right) = stream.node("split", elements).split(|n: u64| (n, n % 3 == 0));
+        let (left, right) = stream.node("split", elements).split(|n: u64| (n, n.is_multiple_of(3)));
         let left = stream.node("left", left).map(|n| n + 1);
         let both = stream.node("both", [left, right]).map(|n| n % 100);
         let node = stream.node("loop", both);

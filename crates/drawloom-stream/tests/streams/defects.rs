@@ -1,4 +1,22 @@
-//! What the ancestor accepts and then loses, or corrupts: here it gives the right result.
+//! What the ancestor accepts and then loses, or corrupts: here it gives the right result, or is refused.
+//!
+//! | in the ancestor | here |
+//! |---|---|
+//! | types that nobody knows, a missing header | does not compile |
+//! | a sink as a source, an edge into a source | there is no way to say it: a source has no `input`, and a sink no channel |
+//! | loops lose items | `loops`; those that cannot be run are refused (`refused`) |
+//! | nested regions, a sink inside of one | `regions`, `random` |
+//! | elements without an enumeration | there is no way to say it: `Region` comes from `enumerate` |
+//! | aggregation outside of a region, or twice | `refused` |
+//! | no items, or hundreds, for each; widths of 0, 33, 4096 | `refused`; here |
+//! | a channel that leads nowhere crashes the compiler | `refused` |
+//! | two streams, or a node and a module, of one name | nothing depends on it; two nodes of one name are refused |
+//! | names that become keywords, or change from run to run | here; figures name what the user named (`seeing`) |
+//! | queues that ignore the consumer's width, or are too small | here, and `counts` for random widths and gains |
+//! | queues of signals overflow at empty or short regions | here |
+//! | what is pushed at an end is deferred, lost, or more than there is room for | here |
+//! | buffers that cannot be copied, offsets scaled twice | sources and sinks are the slices and vectors of the language |
+//! | sinks, queues and pushes beyond their bounds corrupt memory | `wrong`, `waits` |
 
 use drawloom_stream::{ErrorKind, Stream, source};
 

@@ -42,12 +42,15 @@ pub(crate) struct Case {
     pub(crate) stream: Stream,
     pub(crate) sinks: Vec<(Received, Vec<u64>, bool)>,
     /// The sinks that have room for few items, and where those go.
-    drains: Vec<(Drain<u64>, Arc<Mutex<Vec<u64>>>)>,
+    drains: Vec<(Drain<u64>, Kept)>,
     /// Whether what a node does depends on items that come before, so that there can be only one copy.
     pub(crate) alone: bool,
     /// Whether no edges join.
     pub(crate) tree: bool,
 }
+
+/// Where the items of a drain go.
+type Kept = Arc<Mutex<Vec<u64>>>;
 
 /// Takes what a sink has received.
 pub(crate) type Received = Box<dyn Fn() -> Vec<u64>>;
@@ -90,7 +93,7 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Ca
         let received: Received = if waits && rng.bool() {
             let (to, drain) = sink::buffer(rng.usize(1..30));
             case.stream.sink(name, one.output, to);
-            let received = Arc::new(Mutex::new(Vec::new()));
+            let received = Kept::default();
             case.drains.push((drain, Arc::clone(&received)));
             Box::new(move || std::mem::take(&mut received.lock().unwrap()))
         } else {
@@ -174,7 +177,7 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
             open.push(Open { output, events, regions, ordered });
         }
         1 => {
-            let node = stream.node(name("split"), output).width(width);
+            let node = stream.node(name("split"), output).width(width).signals(rng.usize(..2), 1);
             let node = node.channel::<u64>("left", a as usize).channel::<u64>("right", 1);
             let (left, right) = node.each(move |n, (left, right)| {
                 (0..n % (a + 1)).for_each(|i| left.push(n + i));
@@ -222,11 +225,16 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
             let at = rng.usize(..regions.len());
             let region = regions[at];
             let node = stream.node(name("parent"), output).width(width).channel::<u64>("out", 1);
-            let output = node.end(move |run, out| out.push(*run.parent(region) + 7)).run(move |run, out| {
+            let code = move |run: &mut Run<'_, u64>, out: &mut Push<'_, u64>| {
                 let parent = *run.parent(region);
                 run.items().iter().for_each(|n| out.push(n.wrapping_mul(31) % 1000 + parent));
-            });
-            let events = with_parents(&events, at, regions.len());
+            };
+            let ends = rng.bool();
+            let output = match ends {
+                true => node.end(move |run, out| out.push(*run.parent(region) + 7)).run(code),
+                false => node.signals(0, 0).run(code),
+            };
+            let events = with_parents(&events, at, regions.len(), ends);
             open.push(Open { output, events, regions, ordered });
         }
         14 if ordered && !regions.is_empty() => {
@@ -337,8 +345,8 @@ fn aggregate(events: &[Event], depth: usize) -> Vec<Event> {
     result
 }
 
-/// Each item with its parent at a depth, and an item more at the end of each innermost parent.
-fn with_parents(events: &[Event], at: usize, depth: usize) -> Vec<Event> {
+/// Each item with its parent at a depth, and an item more at the end of each innermost parent, if so.
+fn with_parents(events: &[Event], at: usize, depth: usize, ends: bool) -> Vec<Event> {
     let (mut result, mut parents) = (Vec::new(), Vec::new());
     for event in events {
         match event {
@@ -348,7 +356,7 @@ fn with_parents(events: &[Event], at: usize, depth: usize) -> Vec<Event> {
                 result.push(*event);
             }
             End => {
-                result.extend((parents.len() == depth).then(|| Item(parents[at] + 7)));
+                result.extend((ends && parents.len() == depth).then(|| Item(parents[at] + 7)));
                 parents.pop();
                 result.push(End);
             }

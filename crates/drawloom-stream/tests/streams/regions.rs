@@ -207,7 +207,7 @@ fn expansions_and_splits_fill_their_vectors_in_short_regions_too() {
     let (_, elements) = stream.enumerate("elements", items, |n| *n..n + n % 4);
     // Some become so many that a queue is full in the middle of them.
     let many = stream.node("expand", elements).expand(|n| 0..if n == 77 { 20_000 } else { n % 3 });
-    let (even, odd) = stream.node("split", many).split(|n: u64| (n, n % 2 == 0));
+    let (even, odd) = stream.node("split", many).split(|n: u64| (n, n.is_multiple_of(2)));
     let even = stream.node("even", even).aggregate_sum(|n| *n, |count, sum| (count, sum));
     let odd = stream.node("odd", odd).aggregate(
         || (0, 0),

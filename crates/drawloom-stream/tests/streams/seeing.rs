@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use drawloom_stream::{Plan, Report, Settings, Stream, source};
+use drawloom_trace::EventKind;
 
 use crate::{loom, munge};
 
@@ -91,6 +92,36 @@ fn the_trace_has_every_firing_for_which_there_is_room() {
     let trace = report.trace();
     assert!(trace.tasks.len() <= 6);
     assert_eq!(trace.tasks.len() as u64 + trace.dropped / 2, report.trips);
+}
+
+#[test]
+fn firings_are_parts_of_the_task_in_the_trace_of_the_engine() {
+    let loom = loom(2);
+    let mut stream = Stream::new("stream");
+    let numbers = stream.source("numbers", source::range(0..10_000));
+    let odd = stream.node("odd", numbers).filter(|n| n % 2 == 1);
+    stream.discard("nowhere", odd);
+    let plan = stream.plan().unwrap();
+    loom.trace_start();
+    let settings = Settings::new().traced(1000);
+    let reports: Vec<Report> = (0..2).map(|_| plan.start(&loom, &settings).unwrap().wait().unwrap()).collect();
+    loom.wait_all().unwrap();
+    let mut trace = loom.trace_stop();
+    let before = trace.tasks.len();
+    assert!(!reports[0].add_to(&mut trace, "another"));
+    assert!(reports.iter().all(|report| report.add_to(&mut trace, "stream")));
+    assert!(!reports[0].add_to(&mut trace, "stream"), "both tasks have their parts");
+    trace.check().unwrap();
+    let firings: u64 = reports.iter().map(|report| report.trips).sum();
+    assert_eq!(trace.tasks.len() as u64, before as u64 + firings);
+    let time = |task: u64, kind: EventKind| {
+        let events = trace.events.iter().filter(move |event| event.task == task && event.kind == kind);
+        events.map(|event| event.time).min().unwrap()
+    };
+    for part in trace.tasks.iter().filter(|task| task.parent.is_some()) {
+        assert!(["numbers", "odd", "nowhere"].contains(&&*part.name), "{part:?}");
+        assert!(time(part.number, EventKind::Start) >= time(part.parent.unwrap(), EventKind::Start));
+    }
 }
 
 #[test]
