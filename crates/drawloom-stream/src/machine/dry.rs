@@ -78,6 +78,8 @@ impl Machine<'_> {
             }
             // Heard before it is looked again: whoever gives something later rings again.
             let heard = outside.bell.heard();
+            // So is the wish to stop: whoever failed before this rang before it too, and will not ring again.
+            self.go_on()?;
             if !self.has_returned() {
                 drop(dry);
                 outside.bell.sleep(heard, None);
