@@ -77,7 +77,7 @@ impl Front {
                 return Err(Error::new(ErrorKind::Input, message));
             }
         }
-        if self.deviation.iter().any(|deviation| *deviation == 0.0) || self.height == 0 || self.width == 0 {
+        if self.deviation.contains(&0.0) || self.height == 0 || self.width == 0 {
             let message = "the deviation, the height and the width of images must not be zero";
             return Err(Error::new(ErrorKind::Input, message));
         }

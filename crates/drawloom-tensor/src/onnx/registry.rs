@@ -115,6 +115,7 @@ impl Operators {
         let domain = if domain == "ai.onnx" { "" } else { domain };
         let entry = self.entries.get(&(domain.to_owned(), spec.operator.clone()))?;
         spec.rule.clone_from(&entry.rule);
+        spec.own = true;
         Some((entry.make)(&Attributes(spec)).and_then(|operator| spec.check_all_asked().map(|()| operator)))
     }
 }

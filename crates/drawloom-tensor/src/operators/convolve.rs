@@ -6,13 +6,12 @@
 use crate::error::Fault;
 use crate::operators::simd::Level;
 use crate::operators::simd::activation::Activation;
-use crate::operators::simd::depthwise::{Plane, Window, every_second};
+use crate::operators::simd::depthwise::{Plane, Window};
 use crate::operators::simd::dot::multiply_rows;
 use crate::operators::simd::lanes::LANES;
-use crate::operators::simd::product::{
-    BUFFER, Bias, Finish, Left, Runs, TILE, multiply_packed, multiply_runs, packed_size,
-};
+use crate::operators::simd::product::{BUFFER, Bias, Finish, Left, Runs, multiply_packed, multiply_runs, packed_size};
 use crate::operators::simd::vector::multiply_vectors;
+use crate::operators::simd::windows::write_windows;
 use crate::operators::window::Windows;
 
 /// How the products are arranged.
@@ -193,7 +192,7 @@ impl Convolve {
                         if self.packed { Left::packed(weights, depth) } else { Left::strided(weights, depth, 1) };
                     let channels = self.packed.then_some(self.inputs);
                     let pack = |row: usize, column: usize, columns: usize, block: &mut [f32]| {
-                        write_block(level, plane, channels, from, (row, column, columns), block);
+                        write_windows(level, plane, channels, from, (row, column, columns), block);
                     };
                     multiply_packed(level, (self.outputs, depth, places), left, scratch, pack, into, &finish);
                 }
@@ -226,55 +225,4 @@ pub(crate) fn pack(weights: &[f32], groups: usize, outputs: usize, inputs: usize
         }
     }
     packed
-}
-
-/// Writes a part of the matrix of windows, from a row and a column on: a row for each element of the kernel of each
-/// channel, and a column for each window. If a number of channels is given, they follow each other in the rows, and not the
-/// elements of the kernel.
-fn write_block(
-    level: Level,
-    plane: &Plane,
-    channels: Option<usize>,
-    input: &[f32],
-    (row, column, columns): (usize, usize, usize),
-    block: &mut [f32],
-) {
-    let [height, width] = plane.input;
-    let [kernel_height, kernel_width] = plane.kernel;
-    let [stride_y, stride] = plane.strides;
-    for (number, line) in block.chunks_exact_mut(TILE).enumerate() {
-        let k = row + number;
-        let window = kernel_width * kernel_height;
-        let (channel, at) = channels.map_or((k / window, k % window), |channels| (k % channels, k / channels));
-        let (x, y) = (at % kernel_width, at / kernel_width);
-        let channel = &input[channel * height * width..][..height * width];
-        // Windows from `first` to `end` have this element of the kernel inside of the input.
-        let (shift, before) = (x * plane.dilations[1], plane.before[1]);
-        let first = before.saturating_sub(shift).div_ceil(stride);
-        let end = (before + width).saturating_sub(shift).div_ceil(stride).min(plane.output[1]);
-        let mut done = 0;
-        while done < columns {
-            let (at_y, at_x) = ((column + done) / plane.output[1], (column + done) % plane.output[1]);
-            let count = (plane.output[1] - at_x).min(columns - done);
-            let part = &mut line[done..done + count];
-            done += count;
-            let source = (at_y * stride_y + y * plane.dilations[0]).checked_sub(plane.before[0]);
-            let (inside, outside) = (first.clamp(at_x, at_x + count), end.clamp(at_x, at_x + count));
-            let Some(source) = source.filter(|source| *source < height && inside < outside) else {
-                part.fill(0.0);
-                continue;
-            };
-            part[..inside - at_x].fill(0.0);
-            part[outside - at_x..].fill(0.0);
-            let source = &channel[source * width + inside * stride + shift - before..];
-            let part = &mut part[inside - at_x..outside - at_x];
-            if stride == 1 {
-                part.copy_from_slice(&source[..part.len()]);
-            } else if stride == 2 {
-                every_second(level, source, part);
-            } else {
-                part.iter_mut().zip(source.iter().step_by(stride)).for_each(|(value, source)| *value = *source);
-            }
-        }
-    }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`elementwise`], [`binary`] | each element by itself, or with its partner |
 //! | [`reduce`], [`normalise`] | many elements to one, and values less their mean |
-//! | [`matrix`], [`convolution`], [`convolve`], [`pool`] | products of matrices, and windows |
+//! | [`matrix`], [`convolution`], [`convolve`], [`transposed`], [`pool`] | products of matrices, and windows |
 //! | [`shape`], [`movement`], [`index`], [`lookup`] | elements as they are, elsewhere |
 //! | [`recurrent`] | states that change in time |
 //! | [`resize`], [`sample`], [`signal`], [`detect`] | images, signals, and things in them |
@@ -40,6 +40,7 @@ pub(crate) mod signal;
 pub(crate) mod simd;
 pub(crate) mod spec;
 pub(crate) mod support;
+pub(crate) mod transposed;
 pub(crate) mod window;
 
 use crate::error::Fault;

@@ -33,6 +33,8 @@ pub(crate) struct Spec {
     pub(crate) parts: Vec<Part>,
     /// What an operator of the user's own does with rows.
     pub(crate) rule: Option<RowRule>,
+    /// Whether it is an operator of the user's own, whatever its name.
+    pub(crate) own: bool,
     asked: Mutex<BTreeSet<&'static str>>,
 }
 
@@ -63,6 +65,7 @@ impl Spec {
             attributes,
             parts: Vec::new(),
             rule: None,
+            own: false,
             asked: Mutex::default(),
         }
     }

@@ -18,6 +18,16 @@ pub(super) struct Item {
     /// The nodes of the file that it stands for, if they are several.
     pub(super) parts: Vec<DraftPart>,
     pub(super) kind: Kind,
+    /// What an operator of the user's own was made from. It is nobody's business until the draft is finished, as its name
+    /// says nothing about what it does.
+    own: Option<Arc<Spec>>,
+}
+
+impl Item {
+    /// A node that stands for several.
+    pub(super) fn joined(node: Node, parts: Vec<DraftPart>, kind: Kind) -> Self {
+        Self { node, parts, kind, own: None }
+    }
 }
 
 /// What is known about a node that others can be joined to.
@@ -47,7 +57,7 @@ pub(super) enum DraftFrom {
 pub(super) struct Draft {
     graph: Graph,
     pub(super) items: Vec<Option<Item>>,
-    /// The nodes that read each tensor, and how often the output node does.
+    /// The nodes that read each tensor.
     readers: Vec<BTreeSet<usize>>,
     output: Option<usize>,
     facts: Vec<Option<Fact>>,
@@ -63,7 +73,10 @@ impl Draft {
             }
         }
         let output = graph.output.map(|output| output.index());
-        let items = nodes.into_iter().map(|node| Some(Item { node, parts: Vec::new(), kind: Kind::Other }));
+        let items = nodes.into_iter().map(|mut node| {
+            let own = node.spec.take_if(|spec| spec.own);
+            Some(Item { node, parts: Vec::new(), kind: Kind::Other, own })
+        });
         let facts = vec![None; graph.tensors.len()];
         Self { items: items.collect(), readers, output, graph, facts }
     }
@@ -160,6 +173,11 @@ impl Draft {
             (Some(reader), None) if Some(*reader) != self.output => Some(*reader),
             _ => None,
         }
+    }
+
+    /// Whether a node controls a loop: then it matters which of them a node is in.
+    pub(super) fn has_loops(&self) -> bool {
+        self.items.iter().flatten().any(|item| matches!(item.node.operator, Operator::Loop(_)))
     }
 
     /// Whether the tensor is a result of the graph.
@@ -285,7 +303,7 @@ impl Draft {
 
 /// What a node was made from, with its parts if they are several.
 fn spec(item: &Item) -> Option<Arc<Spec>> {
-    let own = item.node.spec.as_ref()?;
+    let own = item.own.as_ref().or(item.node.spec.as_ref())?;
     if item.parts.is_empty() {
         return Some(own.clone());
     }

@@ -102,6 +102,12 @@ fn is_pointwise(draft: &Draft, index: usize) -> bool {
     known && item.parts.is_empty() && spec.opset >= 7 && item.node.outputs.len() == 1
 }
 
+/// Whether a node is more than a sum or a product: without one, there is no activation to look for.
+fn bends(draft: &Draft, index: usize) -> bool {
+    let operator = draft.item(index).and_then(|item| item.node.spec.as_ref()).map_or("", |spec| &spec.operator);
+    !matches!(operator, "Add" | "Sub" | "Mul" | "Div" | "Neg")
+}
+
 /// The tensors that nodes read, and none of them writes; none if a constant is not a single number.
 fn leaves(draft: &Draft, nodes: &[usize]) -> Option<Vec<TensorId>> {
     let mut found = Vec::new();
@@ -136,6 +142,7 @@ fn several(draft: &Draft, root: usize, samples: &Tensor) -> Option<Found> {
         let Some(leaves) = leaves(draft, &nodes) else { break };
         if let &[input] = &leaves[..]
             && nodes.len() > 1
+            && nodes.iter().any(|node| bends(draft, *node))
             && draft.is_f32(input)
             && keeps_shape(draft, &nodes, input)
             && let Some(activation) = recognise(draft, root, input, samples)
@@ -239,5 +246,5 @@ fn replace(draft: &mut Draft, root: usize, found: Found) {
         inputs: vec![Some(found.input)],
         ..last.node
     };
-    draft.put(root, Item { node, parts, kind: Kind::Function(found.activation) });
+    draft.put(root, Item::joined(node, parts, Kind::Function(found.activation)));
 }

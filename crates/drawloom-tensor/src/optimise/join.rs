@@ -24,12 +24,16 @@ struct Chain {
     bias: Option<Vec<f32>>,
     add: Option<TensorId>,
     following: Following,
+    /// Whether there are loops in the graph.
+    loops: bool,
 }
 
 /// Joins what follows them to all convolutions with constant weights, and packs the weights.
 pub(super) fn convolutions(draft: &mut Draft) -> Result<(), Error> {
+    let loops = draft.has_loops();
     for index in 0..draft.items.len() {
         let Some(mut chain) = draft.item(index).and_then(|item| begin(draft, item)) else { continue };
+        chain.loops = loops;
         while let Some(reader) = draft.only_reader(chain.output) {
             let Some(item) = draft.item(reader) else { break };
             if !chain.accepts(draft, item) {
@@ -70,6 +74,7 @@ fn begin(draft: &Draft, item: &Item) -> Option<Chain> {
         weights: weights.values::<f32>().ok()?.to_vec(),
         bias,
         add: None,
+        loops: false,
         following: Following { packed: Some(weights.shape().to_vec()), ..Following::default() },
     })
 }
@@ -128,7 +133,8 @@ impl Chain {
 
     /// A tensor that is added to the result.
     fn sum(&mut self, draft: &Draft, item: &Item, spec: &Spec) -> Option<()> {
-        if spec.operator != "Add" || spec.opset < 7 {
+        // With a tensor of a loop, the convolution would run once for each of its iterations.
+        if spec.operator != "Add" || spec.opset < 7 || self.loops {
             return None;
         }
         let other = item.node.inputs.iter().flatten().find(|input| **input != self.output)?;
@@ -235,7 +241,7 @@ fn end(draft: &mut Draft, index: usize, mut chain: Chain) -> Result<(), Error> {
         name: item.node.name.clone(),
         carries: Vec::new(),
     };
-    draft.put(index, Item { node, parts: chain.parts, kind: Kind::Other });
+    draft.put(index, Item::joined(node, chain.parts, Kind::Other));
     Ok(())
 }
 
@@ -283,7 +289,7 @@ pub(super) fn products(draft: &mut Draft) -> Result<(), Error> {
             name: item.node.name,
             carries: Vec::new(),
         };
-        draft.put(index, Item { node, parts, kind: Kind::Other });
+        draft.put(index, Item::joined(node, parts, Kind::Other));
     }
     Ok(())
 }

@@ -33,7 +33,8 @@ pub(super) fn tables(draft: &mut Draft) -> Result<(), Error> {
         if !values.iter().all(|value| value.is_finite()) || rows == 0 || columns == 0 {
             continue;
         }
-        let mut values = values.to_vec();
+        // A row more, for numbers that are equal to none: zeros, with what follows.
+        let mut values = [values, &vec![0.0; columns]].concat();
         let (mut parts, mut output) = (found.parts, item.node.outputs[0]);
         draft.append(&mut parts, left, item);
         let Some(product) = draft.remove(index) else { continue };
@@ -52,7 +53,7 @@ pub(super) fn tables(draft: &mut Draft) -> Result<(), Error> {
             }
         }
         let wrong = |fault: crate::error::Fault| Error::new(fault.kind(), fault.message());
-        let table = Tensor::new(&[rows, columns], values).map_err(wrong)?;
+        let table = Tensor::new(&[rows + 1, columns], values).map_err(wrong)?;
         let table = draft.add_constant(&format!("{}.table", product.node.name), table)?;
         let node = Node {
             operator_name: operators(&parts),
@@ -63,7 +64,7 @@ pub(super) fn tables(draft: &mut Draft) -> Result<(), Error> {
             name: product.node.name,
             carries: Vec::new(),
         };
-        draft.put(index, Item { node, parts, kind: Kind::Other });
+        draft.put(index, Item::joined(node, parts, Kind::Other));
     }
     Ok(())
 }

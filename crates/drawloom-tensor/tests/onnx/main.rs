@@ -6,6 +6,7 @@ mod build;
 mod directories;
 mod fuzz;
 mod operators;
+mod optimise;
 mod pieces;
 mod refused;
 mod registry;

@@ -70,3 +70,20 @@ fn a_registered_operator_may_begin_a_loop() {
     assert_eq!(outcome.output("y"), Some(&tensor(&[3, 2], &[-1.0f32, -2.0, -3.0, -4.0, -5.0, -6.0])));
     assert_eq!(outcome.placed().len(), 3);
 }
+
+#[test]
+fn a_registered_operator_is_called_whatever_its_name() {
+    // A name that is known elsewhere says nothing about what it does.
+    let twice = Operators::new().kernel("mine", "Identity", |_| {
+        Ok(|inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| {
+            let x = inputs.get(0)?;
+            let y = outputs.allocate_unset::<f32>(0, x.shape())?;
+            y.iter_mut().zip(x.values::<f32>()?).for_each(|(y, x)| *y = 2.0 * x);
+            Ok(())
+        })
+    });
+    let nodes = vec![own(node("Identity", &["x"], &["s"])), node("Neg", &["s"], &["y"])];
+    let x = tensor(&[1, 2], &[1.0f32, 2.0]);
+    let outcome = of(nodes, &twice).unwrap().run(&[("x", x.view())], &Settings::new()).unwrap();
+    assert_eq!(outcome.output("y"), Some(&tensor(&[1, 2], &[-2.0f32, -4.0])));
+}

@@ -81,20 +81,13 @@ unsafe fn exp<S: Lanes>(x: S::V) -> S::V {
 /// The machine must have the instructions of the kind.
 #[inline(always)]
 unsafe fn tanh<S: Lanes>(x: S::V) -> S::V {
-    const ABOVE: [f32; 7] = [
-        -2.760_768_5e-16,
-        2.000_187_9e-13,
-        -8.604_672e-11,
-        5.122_297e-8,
-        1.485_722_4e-5,
-        6.372_619_3e-4,
-        4.893_524_6e-3,
-    ];
-    const BELOW: [f32; 4] = [1.198_258_4e-6, 1.185_347_1e-4, 2.268_434_6e-3, 4.893_525_2e-3];
+    const ABOVE: [f32; 7] =
+        [-2.760_768_5e-16, 2.000_188e-13, -8.604_672e-11, 5.122_297e-8, 1.485_722_4e-5, 6.372_619_3e-4, 4.893_524_6e-3];
+    const BELOW: [f32; 4] = [1.198_258_4e-6, 1.185_347_1e-4, 2.268_434_6e-3, 4.893_525e-3];
     // SAFETY: the caller says that the instructions are there.
     unsafe {
         // Beyond this it is one.
-        let x = S::min(S::splat(7.905_311), S::max(S::splat(-7.905_311), x));
+        let x = S::min(S::splat(9.0), S::max(S::splat(-9.0), x));
         let square = S::mul(x, x);
         let mut above = S::splat(ABOVE[0]);
         for coefficient in &ABOVE[1..] {
@@ -104,7 +97,9 @@ unsafe fn tanh<S: Lanes>(x: S::V) -> S::V {
         for coefficient in &BELOW[1..] {
             below = S::fma(below, square, S::splat(*coefficient));
         }
-        S::div(S::mul(above, x), below)
+        let quotient = S::div(S::mul(above, x), below);
+        // Rounding must not make it larger than one.
+        S::min(S::splat(1.0), S::max(S::splat(-1.0), quotient))
     }
 }
 

@@ -39,12 +39,16 @@ impl Plane {
 
     /// Where the elements of the window begin in the copy.
     fn taps(&self) -> Vec<usize> {
+        let columns = self.columns();
+        let line = self.pitch() * self.strides[1];
+        (0..self.kernel[0]).flat_map(|y| columns.iter().map(move |x| y * self.dilations[0] * line + x)).collect()
+    }
+
+    /// Where the elements of the first line of the window begin in the copy.
+    fn columns(&self) -> Vec<usize> {
         let (stride, pitch) = (self.strides[1], self.pitch());
-        let tap = |y: usize, x: usize| {
-            let shift = x * self.dilations[1];
-            y * self.dilations[0] * pitch * stride + shift % stride * pitch + shift / stride
-        };
-        (0..self.kernel[0]).flat_map(|y| (0..self.kernel[1]).map(move |x| tap(y, x))).collect()
+        let column = |x: usize| x * self.dilations[1] % stride * pitch + x * self.dilations[1] / stride;
+        (0..self.kernel[1]).map(column).collect()
     }
 }
 
@@ -91,7 +95,7 @@ unsafe fn copy<S: Lanes>(plane: &Plane, from: *const f32, into: *mut f32) {
 ///
 /// Both must be good for `count` elements, and the machine must have the instructions of the kind.
 #[inline(always)]
-unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
+pub(super) unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         let left = (count - at).min(LANES);
@@ -105,7 +109,7 @@ unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
 ///
 /// All must be good for their numbers of elements, and the machine must have the instructions of the kind.
 #[inline(always)]
-unsafe fn unzip_line<S: Lanes>(
+pub(super) unsafe fn unzip_line<S: Lanes>(
     (from, width): (*const f32, usize),
     (even, evens): (*mut f32, usize),
     (odd, odds): (*mut f32, usize),
@@ -129,6 +133,8 @@ unsafe fn unzip_line<S: Lanes>(
 
 struct Job<'a> {
     plane: &'a Plane,
+    /// How many elements apart lines are in the copy.
+    line: usize,
     taps: &'a [usize],
     /// The channel, and the scratch memory with its copy.
     channel: *const f32,
@@ -146,7 +152,7 @@ struct Job<'a> {
 #[inline(always)]
 unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: usize, column: usize, tail: usize) {
     let plane = job.plane;
-    let line_step = plane.pitch() * plane.strides[1];
+    let line_step = job.line;
     // SAFETY: the last line that is read is that of the last row under the last line of the window, and a line has room
     // for whole registers behind each element of the window.
     unsafe {
@@ -162,6 +168,24 @@ unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: us
                 }
             }
         }
+        store::<S, R, NV>(job, (row, column), tail, &sums);
+    }
+}
+
+/// Bias and activation, and the end of a tile.
+///
+/// # Safety
+///
+/// As for the tile.
+#[inline(always)]
+unsafe fn store<S: Lanes, const R: usize, const NV: usize>(
+    job: &Job<'_>,
+    (row, column): (usize, usize),
+    tail: usize,
+    sums: &[[S::V; NV]; R],
+) {
+    // SAFETY: the tile lies in the result.
+    unsafe {
         let bias = S::splat(job.bias);
         for (r, sums) in sums.iter().enumerate() {
             for (v, sum) in sums.iter().enumerate() {
@@ -169,11 +193,74 @@ unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: us
                 if let Activation::Line { slope, shift, low, high, gate } = job.activation {
                     sum = line::<S>(sum, (slope, shift, low, high, gate));
                 }
-                let at = job.into.add((row + r) * plane.output[1] + column + v * LANES);
+                let at = job.into.add((row + r) * job.plane.output[1] + column + v * LANES);
                 if v + 1 == NV { S::store_part(at, sum, tail) } else { S::store(at, sum) }
             }
         }
     }
+}
+
+/// How many rows of results a strip has: the heights of images in networks are often a multiple of it.
+const STRIP: usize = 7;
+
+/// Seven rows of up to sixteen results of a window of `K` times `K` elements with a stride of `STRIDE`: a line of the copy is
+/// loaded once for all rows that it is part of. Elements of the window are added column by column.
+///
+/// # Safety
+///
+/// As for the tile. Lines of the window must be neighbours.
+#[inline(always)]
+unsafe fn strip<S: Lanes, const K: usize, const STRIDE: usize>(job: &Job<'_>, row: usize, column: usize, tail: usize) {
+    // Everything is unrolled, as only sums with constant places stay in registers: line `i` of the copy is line `y` of the
+    // window for row `(i - y) / STRIDE`, if there is one.
+    macro_rules! lines {
+        ($sums:ident, $factors:ident, $from:ident, $($i:literal)*) => {
+            $(if $i < (STRIP - 1) * STRIDE + K {
+                let value = S::load($from.add($i * job.line));
+                lines!(@row $sums, $factors, value, $i, 0 1 2 3 4);
+            })*
+        };
+        (@row $sums:ident, $factors:ident, $value:ident, $i:literal, $($y:literal)*) => {
+            $(if $y < K && $i >= $y && ($i - $y) % STRIDE == 0 && ($i - $y) / STRIDE < STRIP {
+                let row = ($i - $y) / STRIDE;
+                $sums[row][0] = S::fma($value, $factors[$y], $sums[row][0]);
+            })*
+        };
+    }
+    // SAFETY: the lines are those of the rows of the strip, and a line has room for whole registers behind each element of
+    // the window.
+    unsafe {
+        let mut sums = [[S::splat(0.0); 1]; STRIP];
+        let from = job.copy.add(row * STRIDE * job.line + column);
+        for (x, shift) in job.taps.iter().take(K).enumerate() {
+            let from = from.add(*shift);
+            let mut factors = [S::splat(0.0); 5];
+            for (y, factor) in factors.iter_mut().enumerate().take(K) {
+                *factor = S::splat(*job.weights.add(y * K + x));
+            }
+            lines!(sums, factors, from, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+        }
+        store::<S, STRIP, 1>(job, (row, column), tail, &sums);
+    }
+}
+
+/// Strips from the first row on, as far as there are seven rows. Says how many rows it computed.
+///
+/// # Safety
+///
+/// As for the strip, with all columns.
+#[inline(always)]
+unsafe fn strips<S: Lanes, const K: usize, const STRIDE: usize>(job: &Job<'_>) -> usize {
+    let [height, width] = job.plane.output;
+    let mut row = 0;
+    while row + STRIP <= height {
+        for column in (0..width).step_by(LANES) {
+            // SAFETY: the strip has as many rows and columns as are there.
+            unsafe { strip::<S, K, STRIDE>(job, row, column, (width - column).min(LANES)) };
+        }
+        row += STRIP;
+    }
+    row
 }
 
 /// # Safety
@@ -201,16 +288,19 @@ unsafe fn rows<S: Lanes, const R: usize>(job: &Job<'_>, row: usize) {
 /// instructions of the kind.
 #[inline(always)]
 unsafe fn plane_body<S: Lanes>(job: &Job<'_>) {
-    let height = job.plane.output[0];
-    let mut row = 0;
+    let plane = job.plane;
+    let height = plane.output[0];
     // SAFETY: a tile begins only where all of its rows are there.
     unsafe {
-        copy::<S>(job.plane, job.channel, job.copy);
-        // Seven, as the heights of images in networks are often a multiple of it.
-        while S::LARGE_TILES && row + 7 <= height {
-            rows::<S, 7>(job, row);
-            row += 7;
-        }
+        copy::<S>(plane, job.channel, job.copy);
+        let mut row = match (plane.kernel, plane.strides[0]) {
+            _ if !S::LARGE_TILES || plane.dilations[0] != 1 => 0,
+            ([3, 3], 1) => strips::<S, 3, 1>(job),
+            ([3, 3], 2) => strips::<S, 3, 2>(job),
+            ([5, 5], 1) => strips::<S, 5, 1>(job),
+            ([5, 5], 2) => strips::<S, 5, 2>(job),
+            _ => 0,
+        };
         while row + 3 <= height {
             rows::<S, 3>(job, row);
             row += 3;
@@ -233,12 +323,13 @@ by_level!(
 /// A plane, with where the elements of its window begin.
 pub(crate) struct Window {
     plane: Plane,
+    line: usize,
     taps: Vec<usize>,
 }
 
 impl Window {
     pub(crate) fn new(plane: Plane) -> Self {
-        Self { taps: plane.taps(), plane }
+        Self { taps: plane.taps(), line: plane.pitch() * plane.strides[1], plane }
     }
 
     /// The results of the window over a channel, with something added and an activation. The scratch memory must be all
@@ -264,6 +355,7 @@ impl Window {
         }
         let job = Job {
             plane,
+            line: self.line,
             taps: &self.taps,
             channel: from.as_ptr(),
             copy: scratch.as_mut_ptr(),
@@ -275,27 +367,4 @@ impl Window {
         // SAFETY: the assertion above shows the sizes, the taps are those of the plane, and `into` is borrowed alone.
         unsafe { plane_results(level, &job) };
     }
-}
-
-/// # Safety
-///
-/// `from` must be good for `2 * count - 1` elements, `into` for `count`, and the machine must have the instructions of the
-/// kind.
-#[inline(always)]
-unsafe fn every_second_body<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
-    let nobody = std::ptr::null_mut();
-    // SAFETY: the caller says so; none of the elements between are written.
-    unsafe { unzip_line::<S>((from, (2 * count).saturating_sub(1)), (into, count), (nobody, 0)) }
-}
-
-by_level!(
-    /// Copies every second element.
-    every_second_raw = every_second_body(from: *const f32, into: *mut f32, count: usize)
-);
-
-/// Copies every second element, from the first one on.
-pub(crate) fn every_second(level: Level, from: &[f32], into: &mut [f32]) {
-    assert!(into.is_empty() || 2 * into.len() - 1 <= from.len(), "invariant: there are enough elements");
-    // SAFETY: the assertion above shows the sizes, and `into` is borrowed alone.
-    unsafe { every_second_raw(level, from.as_ptr(), into.as_mut_ptr(), into.len()) }
 }

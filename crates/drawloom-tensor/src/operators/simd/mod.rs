@@ -9,9 +9,10 @@
 //! |---|---|
 //! | [`lanes`] | the instructions of three kinds of machines |
 //! | [`activation`] | what is done to sums before they are stored, and functions of each element |
-//! | [`product`] | products of matrices, as tiles of registers |
+//! | [`product`], [`tile`] | products of matrices, as tiles of registers |
 //! | [`dot`] | the same of matrices that both have their `k` next to each other |
 //! | [`vector`] | products of a matrix with vectors |
+//! | [`windows`] | elements under windows as a part of a matrix |
 //! | [`depthwise`] | one window over one channel |
 
 pub(crate) mod activation;
@@ -19,7 +20,9 @@ pub(crate) mod depthwise;
 pub(crate) mod dot;
 pub(crate) mod lanes;
 pub(crate) mod product;
+pub(crate) mod tile;
 pub(crate) mod vector;
+pub(crate) mod windows;
 
 /// Which instructions there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +61,13 @@ impl Level {
 
 /// A function that runs a generic body with the instructions of a level.
 macro_rules! by_level {
-    ($(#[$attribute:meta])* $name:ident = $body:ident($($argument:ident: $type:ty),* $(,)?)) => {
+    ($(#[$attribute:meta])* $visible:vis $name:ident = $body:ident($($argument:ident: $type:ty),* $(,)?)) => {
         $(#[$attribute])*
         ///
         /// # Safety
         ///
         /// The obligations are those of the body; the level must be one that the machine has.
-        unsafe fn $name(level: $crate::operators::simd::Level, $($argument: $type),*) {
+        $visible unsafe fn $name(level: $crate::operators::simd::Level, $($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx2,fma")]
             unsafe fn avx512($($argument: $type),*) {

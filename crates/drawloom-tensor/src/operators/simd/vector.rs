@@ -106,7 +106,7 @@ pub(crate) fn multiply_vectors(
     y: &mut [f32],
     (bias, add, activation): (Option<&[f32]>, Option<&[f32]>, Activation),
 ) {
-    let items = if rows == 0 { 0 } else { y.len() / rows };
+    let items = y.len().checked_div(rows).unwrap_or(0);
     assert!(
         a.len() == packed_size(rows, k) && x.len() == items * k && y.len() == items * rows,
         "invariant: the matrix and the vectors fill their slices"
