@@ -10,6 +10,9 @@ pub(super) fn numbers(spec: &Spec, inputs: &[Option<&Fact>]) -> Option<Fact> {
     if spec.operator == "Shape" {
         return shape_of(spec, first?);
     }
+    if spec.operator == "Size" {
+        return size_of(first?);
+    }
     // Everything else needs values.
     let first = first.filter(|fact| fact.axis.is_none())?;
     let value = first.value.as_ref()?;
@@ -58,6 +61,14 @@ pub(super) fn numbers(spec: &Spec, inputs: &[Option<&Fact>]) -> Option<Fact> {
         }
         _ => None,
     }
+}
+
+/// How many elements there are, of what is the same for all rows: the length of a shape, as a rule.
+fn size_of(input: &Fact) -> Option<Fact> {
+    let length = |length: &Dimension| if let Dimension::Known(length) = length { Some(*length) } else { None };
+    let lengths = input.shape.as_ref().filter(|_| input.axis.is_none())?.iter().map(length);
+    let product = lengths.collect::<Option<Vec<_>>>()?.into_iter().try_fold(1usize, usize::checked_mul)?;
+    Some(fact(vec![Number::Known(i64::try_from(product).ok()?)], 0))
 }
 
 fn shape_of(spec: &Spec, input: &Fact) -> Option<Fact> {
