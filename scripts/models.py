@@ -51,6 +51,11 @@ MODELS = [
         ["--axis", "state=1", "--axis", "sr=none"],
     ),
     (
+        "silero_vad_half.onnx",
+        {"input": real(ROWS, 576), "state": real(2, ROWS, 128)},
+        ["--axis", "input=0", "--axis", "state=1"],
+    ),
+    (
         "silero_vad_16k_sequence.onnx",
         {"input": real(ROWS, 576), "h": real(1, 1, 128), "c": real(1, 1, 128)},
         ["--carry", "h=hn", "--carry", "c=cn"],

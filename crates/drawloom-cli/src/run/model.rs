@@ -134,7 +134,7 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         pieces = pieces.in_flight(in_flight);
     }
     // Rows go into their files as they come, where a file has them one after the other.
-    let placements = model.placements(&pieces)?;
+    let placements = model.placements(&batch.named(), &pieces)?;
     let mut later = Vec::new();
     for (name, path) in &files {
         let place = model.outputs().iter().position(|port| port.name == *name);

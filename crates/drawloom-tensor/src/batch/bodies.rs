@@ -75,8 +75,12 @@ fn either(one: &Fact, other: &Fact) -> Result<Fact, Refusal> {
 
 fn branch(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
     same_for_all(inputs.first().copied().flatten(), "its condition")?;
-    let yes = inside(&attribute(spec.graph("then_branch"))?, &[], inputs)?;
-    let no = inside(&attribute(spec.graph("else_branch"))?, &[], inputs)?;
+    let (then, other) = (attribute(spec.graph("then_branch"))?, attribute(spec.graph("else_branch"))?);
+    // Where it is known which way it goes, the other one does not matter.
+    if let Some([truth]) = inputs.first().copied().flatten().and_then(Fact::integers).as_deref() {
+        return inside(if *truth != 0 { &then } else { &other }, &[], inputs);
+    }
+    let (yes, no) = (inside(&then, &[], inputs)?, inside(&other, &[], inputs)?);
     yes.iter().zip(&no).map(|(yes, no)| either(yes, no)).collect()
 }
 

@@ -60,6 +60,9 @@ impl Fact {
             Slice::I32(values) if values.len() <= MOST_VALUES => {
                 Some(values.iter().map(|value| i64::from(*value)).collect())
             }
+            Slice::Bool(values) if values.len() <= MOST_VALUES => {
+                Some(values.iter().map(|value| i64::from(*value)).collect())
+            }
             _ => None,
         };
         Self {
@@ -125,6 +128,11 @@ impl Model {
     /// Follows the rows of a batch through the model. Rows are counted along the first axis of every input that does not
     /// have a fixed length there, unless another axis, or none, is given.
     pub fn batch(&self, axes: &[(&str, Option<usize>)]) -> Result<BatchPlan, Error> {
+        self.batch_of(axes, &[])
+    }
+
+    /// The same for inputs of known shapes: lengths that the file leaves open may decide which way a branch goes.
+    pub fn batch_of(&self, axes: &[(&str, Option<usize>)], shapes: &[(&str, &[usize])]) -> Result<BatchPlan, Error> {
         let graph = &self.program().graph;
         let mut facts = vec![Fact::default(); graph.tensors.len()];
         for (index, entry) in graph.tensors.iter().enumerate() {
@@ -133,6 +141,15 @@ impl Model {
             }
         }
         self.mark_inputs(axes, &mut facts)?;
+        for (name, lengths) in shapes {
+            let Some(id) = graph.find_tensor(name).filter(|id| graph.inputs.contains(id)) else { continue };
+            let fact = &mut facts[id.index()];
+            let axis = fact.axis;
+            let Some(shape) = fact.shape.as_mut().filter(|shape| shape.len() == lengths.len()) else { continue };
+            for (place, length) in lengths.iter().enumerate().filter(|(place, _)| Some(*place) != axis) {
+                shape[place] = Dimension::Known(*length);
+            }
+        }
         follow(self.program(), &mut facts)?;
         let mut outputs = Vec::new();
         for port in self.outputs() {

@@ -20,6 +20,14 @@ pub(super) fn numbers(spec: &Spec, inputs: &[Option<&Fact>]) -> Option<Fact> {
     match spec.operator.as_str() {
         "Identity" => Some(first.clone()),
         "Cast" if matches!(spec.int("to", 0), Ok(6 | 7)) => Some(first.clone()),
+        // Truth values are 0 and 1. Others become one of them.
+        "Cast" if spec.int("to", 0) == Ok(9) => truths(value, rank, |number| number != 0),
+        "Not" => truths(value, rank, |number| number == 0),
+        "Equal" => {
+            let second = inputs.get(1).copied().flatten().filter(|fact| fact.axis.is_none())?;
+            let (&[Number::Known(a)], [b]) = (&value[..], &second.integers()?[..]) else { return None };
+            Some(fact(vec![Number::Known(i64::from(a == *b))], rank.max(second.rank()?)))
+        }
         "Unsqueeze" if rank == 0 => Some(fact(value.clone(), 1)),
         "Squeeze" if rank == 1 && value.len() == 1 => Some(fact(value.clone(), 0)),
         "Gather" if rank == 1 && spec.int("axis", 0) == Ok(0) => {
@@ -61,6 +69,16 @@ pub(super) fn numbers(spec: &Spec, inputs: &[Option<&Fact>]) -> Option<Fact> {
         }
         _ => None,
     }
+}
+
+/// Truth values of numbers that are all known.
+fn truths(value: &[Number], rank: usize, is_true: impl Fn(i64) -> bool) -> Option<Fact> {
+    let truth = |number: &Number| match number {
+        Number::Known(number) => Some(Number::Known(i64::from(is_true(*number)))),
+        Number::Rows | Number::Other => None,
+    };
+    (rank <= 1).then_some(())?;
+    Some(fact(value.iter().map(truth).collect::<Option<Vec<_>>>()?, rank))
 }
 
 /// How many elements there are, of what is the same for all rows: the length of a shape, as a rule.

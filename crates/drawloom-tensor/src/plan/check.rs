@@ -82,7 +82,7 @@ fn compare(
         (Slice::F32(whole), Slice::F32(apart)) if rounding => {
             let largest = whole.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
             let near = |a: f32, b: f32| (a - b).abs() <= ROUNDING * largest.max(f32::MIN_POSITIVE);
-            apart.iter().zip(whole).position(|(a, b)| !near(*a, *b) && !(a.is_nan() && b.is_nan()))
+            apart.iter().zip(whole).position(|(a, b)| !(near(*a, *b) || a.is_nan() && b.is_nan()))
         }
         _ => with_type!(all, whole.element(), T => {
             let same = |(a, b): &(&T, &T)| a == b || (!is_number(*a) && !is_number(*b));

@@ -153,17 +153,22 @@ pub struct PiecePlan {
 
 impl Model {
     /// Where the rows of each output will be, in the order of the outputs.
-    pub fn placements(&self, pieces: &Pieces) -> Result<Vec<Placement>, Error> {
-        self.axes_and_placements(pieces).map(|(_, placements)| placements)
+    pub fn placements(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<Vec<Placement>, Error> {
+        self.axes_and_placements(inputs, pieces).map(|(_, placements)| placements)
     }
 
     /// The axis that counts the rows of each input, and where those of each output are.
-    fn axes_and_placements(&self, pieces: &Pieces) -> Result<(Vec<Option<usize>>, Vec<Placement>), Error> {
+    fn axes_and_placements(
+        &self,
+        inputs: &[(&str, Arc<dyn Rows>)],
+        pieces: &Pieces,
+    ) -> Result<(Vec<Option<usize>>, Vec<Placement>), Error> {
         let mut axes: Vec<(&str, Option<usize>)> =
             pieces.axes.iter().map(|(name, axis)| (name.as_str(), *axis)).collect();
         axes.extend(pieces.carries.iter().map(|(input, _)| (input.as_str(), None)));
         if pieces.carries.is_empty() {
-            let batch = self.batch(&axes)?;
+            let shapes: Vec<(&str, &[usize])> = inputs.iter().map(|(name, rows)| (*name, rows.shape())).collect();
+            let batch = self.batch_of(&axes, &shapes)?;
             Ok((self.inputs().iter().map(|port| batch.axis(self, &port.name)).collect(), batch.outputs().to_vec()))
         } else {
             let carried = |name: &str| pieces.carries.iter().any(|(_, output)| output == name);
@@ -174,7 +179,7 @@ impl Model {
 
     /// Plans a run in pieces over a batch: an input of every name, whose rows may be anywhere.
     pub fn plan(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
-        let (axes, placements) = self.axes_and_placements(pieces)?;
+        let (axes, placements) = self.axes_and_placements(inputs, pieces)?;
         self.check_inputs(inputs.iter().map(|(name, rows)| (*name, rows.element(), rows.shape())))?;
         let mut given = Vec::new();
         for (name, rows) in inputs {

@@ -61,6 +61,34 @@ fn a_branch_keeps_rows_where_both_sides_do() {
     assert!(error.contains("its condition depends on rows"), "{error}");
 }
 
+/// Which way a branch goes may follow from the shape of what is given: then only that way must keep rows apart.
+#[test]
+fn a_branch_that_is_decided_by_a_length_is_followed_one_way() {
+    let side = |operator: &str| graph(vec![node(operator, &["x"], &["s"])], Vec::new(), &[("s", DataType::FLOAT)]);
+    let branch = with(
+        with(node("If", &["is_three"], &["y"]), body("then_branch", side("Relu"))),
+        body("else_branch", side("Transpose")),
+    );
+    let nodes = vec![
+        node("Shape", &["x"], &["shape"]),
+        with(node("Gather", &["shape", "last"], &["length"]), int("axis", 0)),
+        node("Equal", &["length", "three"], &["is_three"]),
+        branch,
+    ];
+    let constants = [("last", Tensor::scalar(1i64)), ("three", Tensor::scalar(3i64))];
+    let known = of_rows(nodes.clone(), &constants);
+    assert_eq!(known.batch(&[]).unwrap().outputs(), [Placement::Rows { axis: 0 }]);
+    // The same with a length that the file leaves open.
+    let mut open = graph(nodes, vec![value("x", DataType::FLOAT, &[-1, -1])], &[("y", DataType::FLOAT)]);
+    open.initializer = constants.iter().map(|(name, tensor)| stored(name, tensor)).collect();
+    let open = Model::from_bytes(&model(open), None).unwrap();
+    assert!(open.batch(&[]).is_err());
+    assert_eq!(open.batch_of(&[], &[("x", &[7, 3])]).unwrap().outputs(), [Placement::Rows { axis: 0 }]);
+    assert_eq!(open.batch_of(&[], &[("x", &[7, 4])]).unwrap().outputs(), [Placement::Rows { axis: 1 }]);
+    let rows: Arc<dyn drawloom_tensor::Rows> = Arc::new(tensor(&[4, 3], &[1.0f32; 12]));
+    assert_eq!(open.plan(&[("x", rows)], &Pieces::new().piece(2)).unwrap().check().unwrap(), 4);
+}
+
 #[test]
 fn a_loop_carries_rows_along_the_same_axis() {
     let repeat = |step: NodeProto| {
