@@ -6,7 +6,8 @@ use drawloom_runtime::Loom;
 
 use crate::error::{Error, ErrorKind};
 use crate::graph::Placement;
-use crate::plan::{Given, PiecePlan, Pieces, sample};
+use crate::plan::learn::{Given, sample, whole};
+use crate::plan::{PiecePlan, Pieces};
 use crate::run::Settings;
 use crate::slice::Rows;
 use crate::tensor::element::{Slice, with_type};
@@ -32,7 +33,7 @@ impl PiecePlan {
         let tensors = (self.inputs.iter())
             .map(|given| match given.axis {
                 Some(axis) => sample(given, axis, rows as usize),
-                None => super::whole(given.rows.as_ref()),
+                None => whole(given.rows.as_ref()),
             })
             .collect::<Result<Vec<_>, _>>()?;
         let names = self.inputs.iter().map(|given| self.graph.tensor_name(given.tensor));

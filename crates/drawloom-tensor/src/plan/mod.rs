@@ -6,7 +6,9 @@
 
 mod check;
 mod choose;
+mod learn;
 pub(crate) mod pack;
+mod settings;
 mod sizes;
 
 use std::fmt;
@@ -16,99 +18,12 @@ use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, Operator, Placement, Source, TensorId};
 use crate::onnx::Model;
 use crate::program::{Program, is_loop};
-use crate::run::Settings;
-use crate::slice::{Cut, RowSink, Rows, Slicing, place_rows};
-use crate::tensor::{Tensor, View};
+use crate::slice::{Cut, RowSink, Rows, Slicing};
+use crate::tensor::Tensor;
+use learn::{Given, carries_of, learn, rows_of, whole};
 use pack::{Item, pack, rounded};
-pub(crate) use sizes::{Growth, Sizes};
-
-/// How a batch is cut, and what its run may use.
-#[derive(Clone, Default)]
-pub struct Pieces {
-    axes: Vec<(String, Option<usize>)>,
-    carries: Vec<(String, String)>,
-    sinks: Vec<(String, Arc<dyn RowSink>)>,
-    piece: Option<u64>,
-    multiple: Option<u64>,
-    in_flight: Option<usize>,
-    workers: Option<usize>,
-    memory: Option<usize>,
-}
-
-impl Pieces {
-    /// Everything is chosen by what the model needs: for one worker, in memory that stays in its cache.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The axis of an input that counts rows, or none for an input that is the same for all rows. See [`Model::batch`] for
-    /// what is taken otherwise.
-    #[must_use]
-    pub fn axis(mut self, input: &str, axis: Option<usize>) -> Self {
-        self.axes.push((input.to_owned(), axis));
-        self
-    }
-
-    /// Hands a state on from piece to piece: an input that has no rows is what was given in the first piece, and in every
-    /// other one what an output was in the piece before. Pieces run one after the other then. That rows may be cut apart at
-    /// all is no longer checked, because it depends on what the state means: see [`PiecePlan::check`].
-    #[must_use]
-    pub fn carry(mut self, input: &str, output: &str) -> Self {
-        self.carries.push((input.to_owned(), output.to_owned()));
-        self
-    }
-
-    /// Gives the rows of an output away as they are computed. They are along its first axis, and are not kept in memory.
-    #[must_use]
-    pub fn sink(mut self, output: &str, sink: Arc<dyn RowSink>) -> Self {
-        self.sinks.push((output.to_owned(), sink));
-        self
-    }
-
-    /// How many rows a piece has at most.
-    #[must_use]
-    pub fn piece(mut self, rows: u64) -> Self {
-        self.piece = Some(rows);
-        self
-    }
-
-    /// The number of rows of a piece should be a multiple of this.
-    #[must_use]
-    pub fn multiple(mut self, rows: u64) -> Self {
-        self.multiple = Some(rows);
-        self
-    }
-
-    /// How many pieces may be in flight: as many as there are workers, unless that needs too much memory.
-    #[must_use]
-    pub fn in_flight(mut self, pieces: usize) -> Self {
-        self.in_flight = Some(pieces);
-        self
-    }
-
-    /// How many workers will run it.
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
-        self
-    }
-
-    /// How many bytes the run may use, its results included.
-    #[must_use]
-    pub fn memory(mut self, bytes: usize) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-}
-
-/// An input of a graph for a run in pieces.
-#[derive(Clone)]
-pub(crate) struct Given {
-    pub(crate) tensor: TensorId,
-    /// The axis that counts rows. An input without one is the same for all rows.
-    pub(crate) axis: Option<usize>,
-    pub(crate) rows: Arc<dyn Rows>,
-}
+pub use settings::Pieces;
+use sizes::{Growth, Sizes};
 
 /// Places of everything that one piece computes.
 pub(crate) struct Layout {
@@ -355,114 +270,6 @@ impl ResultPort {
         let copies = if matches!(self.placement, Placement::Rows { axis: 1.. }) { 2 } else { 1 };
         rounded(self.growth.bytes(rows)).saturating_mul(copies)
     }
-}
-
-/// The inputs and outputs that states are handed on through.
-fn carries_of(
-    graph: &Graph,
-    given: &[Given],
-    carries: &[(String, String)],
-) -> Result<Vec<(TensorId, TensorId)>, Error> {
-    let outputs = graph.output.map_or(&[][..], |output| &graph.nodes[output.index()].inputs);
-    let mut found = Vec::new();
-    for (input, output) in carries {
-        let state = graph.find_tensor(input);
-        let state = state.filter(|id| given.iter().any(|given| given.tensor == *id && given.axis.is_none()));
-        let state = state.ok_or_else(|| {
-            Error::new(ErrorKind::Input, format!("`{input}` is no input without rows that could carry `{output}`"))
-        })?;
-        let next = graph.find_tensor(output).filter(|id| outputs.contains(&Some(*id))).ok_or_else(|| {
-            Error::new(ErrorKind::Input, format!("there is no output `{output}` that input `{input}` could carry"))
-        })?;
-        found.push((state, next));
-    }
-    Ok(found)
-}
-
-/// The number of rows that all inputs have.
-fn rows_of(graph: &Graph, given: &[Given]) -> Result<u64, Error> {
-    let mut common: Option<(&str, usize)> = None;
-    for given in given {
-        let Some(axis) = given.axis else { continue };
-        let name = graph.tensor_name(given.tensor);
-        let Some(rows) = given.rows.shape().get(axis).copied() else {
-            let message = format!("input `{name}` has no axis {axis}: its shape is {:?}", given.rows.shape());
-            return Err(Error::new(ErrorKind::Input, message));
-        };
-        match common {
-            None => common = Some((name, rows)),
-            Some((_, other)) if other == rows => {}
-            Some((first, other)) => {
-                let message = format!("input `{name}` has {rows} rows, and input `{first}` has {other}");
-                return Err(Error::new(ErrorKind::Input, message));
-            }
-        }
-    }
-    let missing = || Error::new(ErrorKind::Batch, "no input has rows that could be cut into pieces");
-    common.map(|(_, rows)| rows as u64).ok_or_else(missing)
-}
-
-fn whole(rows: &dyn Rows) -> Result<Tensor, Fault> {
-    let mut tensor = Tensor::zeros(rows.element(), rows.shape())?;
-    rows.read(0, 0, &mut tensor)?;
-    Ok(tensor)
-}
-
-/// The first rows of an input. Where there are fewer, the first is repeated; where there are none, they are zero.
-fn sample(given: &Given, axis: usize, count: usize) -> Result<Tensor, Fault> {
-    let mut shape = given.rows.shape().to_vec();
-    let there = shape[axis];
-    shape[axis] = count;
-    let mut tensor = Tensor::zeros(given.rows.element(), &shape)?;
-    if there >= count {
-        given.rows.read(axis, 0, &mut tensor)?;
-    } else if there > 0 {
-        shape[axis] = 1;
-        let mut row = Tensor::zeros(given.rows.element(), &shape)?;
-        given.rows.read(axis, 0, &mut row)?;
-        for copy in 0..count {
-            place_rows(&mut tensor, row.view(), axis, copy)?;
-        }
-    }
-    Ok(tensor)
-}
-
-/// Runs the graph with one row and with two.
-fn learn(graph: &Graph, given: &[Given], rows: u64) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
-    let program = graph.clone().check(0)?;
-    let settings = Settings::new().memory(usize::MAX / 2);
-    let mut records = Vec::new();
-    let mut fixed = Vec::new();
-    for count in [1, 2] {
-        let tensors = (given.iter())
-            .map(|given| match given.axis {
-                Some(axis) => sample(given, axis, count),
-                None => whole(given.rows.as_ref()),
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let inputs: Vec<(&str, View<'_>)> = (given.iter().zip(&tensors))
-            .map(|(given, tensor)| (graph.tensor_name(given.tensor), tensor.view()))
-            .collect();
-        let (outcome, record) = program.run_recorded(&inputs, &settings)?;
-        if count == 1 && rows == 0 {
-            let keep = |(tensor, placement): (Tensor, &Placement)| (*placement == Placement::Fixed).then_some(tensor);
-            fixed = outcome.into_outputs().into_iter().zip(&graph.placements).map(keep).collect();
-        }
-        records.push(record);
-    }
-    let growths = (given.iter())
-        .filter_map(|given| {
-            let at = |rows: usize| {
-                let mut shape = given.rows.shape().to_vec();
-                if let Some(axis) = given.axis {
-                    shape[axis] = rows;
-                }
-                shape
-            };
-            Growth::new(given.rows.element(), &at(1), &at(2)).map(|growth| (given.tensor, growth))
-        })
-        .collect();
-    Ok((Sizes::new(graph, &records[0], &records[1], growths)?, fixed))
 }
 
 fn results(program: &Program, sizes: &Sizes) -> Result<Vec<ResultPort>, Error> {

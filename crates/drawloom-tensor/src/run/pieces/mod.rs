@@ -4,13 +4,14 @@
 //! lane, one for each node. Whoever begins a chain takes the next piece, so a slow worker takes fewer of them. What the
 //! pieces share is never written: constants, and what is the same for all rows. Results go to rows that belong to one piece.
 
+mod lane;
+
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use drawloom_runtime::{Loom, Region, Value};
 
@@ -18,12 +19,13 @@ use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::plan::PiecePlan;
 use crate::program::Program;
-use crate::run::call::{Call, Place, Scratch};
-use crate::run::loops::{Counts, LoopStack, LoopTurn};
+use crate::run::call::{Call, Scratch};
+use crate::run::loops::{LoopStack, LoopTurn};
 use crate::run::place::{rows_first, turned_back};
 use crate::slice::RowSink;
 use crate::tensor::memory::Arena;
 use crate::tensor::{Tensor, View};
+use lane::Lane;
 
 /// How many chains wait in each lane, so that none is empty while the next one is on its way.
 const AHEAD: usize = 2;
@@ -115,18 +117,6 @@ struct State {
     finished: Vec<bool>,
     /// The error of the earliest piece that had one.
     error: Option<(u64, Error)>,
-}
-
-/// One piece in flight.
-struct Lane {
-    arena: Arc<Arena>,
-    values: Vec<Option<Tensor>>,
-    /// What the piece before handed on.
-    carried: Vec<Tensor>,
-    scratch: Scratch,
-    /// The piece: its number, first row and rows.
-    piece: Option<(u64, u64, u64)>,
-    times: Vec<Duration>,
 }
 
 /// Says that a chain is over, also when its tasks are dropped without having run.
@@ -408,135 +398,6 @@ impl Work {
     }
 }
 
-impl Lane {
-    /// Takes the next piece, if there is one.
-    fn begin(&mut self, work: &Work) {
-        self.piece = None;
-        if work.stop.load(Ordering::Relaxed) {
-            return;
-        }
-        let number = work.next.fetch_add(1, Ordering::Relaxed);
-        self.piece = work.plan.cut.piece(number).map(|(first, rows)| (number, first, rows));
-        for ((state, _), value) in work.plan.carries.iter().zip(self.carried.drain(..)) {
-            self.values[state.index()] = Some(value);
-        }
-    }
-
-    /// Runs one node for the piece.
-    fn step(&mut self, work: &Work, place: usize) {
-        let Some((number, first, rows)) = self.piece else { return };
-        if work.stop.load(Ordering::Relaxed) {
-            self.piece = None;
-            return;
-        }
-        let id = work.plan.program.order()[place];
-        let begin = Instant::now();
-        // A kernel is the user's: what it leaves half done in this lane is thrown away with the piece.
-        let done = catch_unwind(AssertUnwindSafe(|| self.execute(work, id, first, rows, number)));
-        let done = done.unwrap_or_else(|panic| Err(Fault::new(format!("it panicked: {}", text(panic.as_ref())))));
-        self.times[id.index()] += begin.elapsed();
-        match done {
-            Ok(()) => {
-                for tensor in &work.plan.program.ends[place] {
-                    self.values[tensor.index()] = None;
-                }
-            }
-            Err(fault) => self.fail(work, id, &fault),
-        }
-    }
-
-    fn fail(&mut self, work: &Work, id: NodeId, fault: &Fault) {
-        let Some((number, first, rows)) = self.piece.take() else { return };
-        work.stop.store(true, Ordering::Relaxed);
-        let counts = piece_counts(work, number, first, rows);
-        let error = node_error(&work.plan.program, id, fault).at("", &[counts]).in_piece(number, first..first + rows);
-        let mut state = work.state();
-        if state.error.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
-            state.error = Some((number, error));
-        }
-    }
-
-    fn finish(&mut self, work: &Work) {
-        self.values.iter_mut().for_each(|value| *value = None);
-        self.scratch.ready(None);
-        if let Some((number, ..)) = self.piece.take() {
-            work.state().finished[count(number)] = true;
-        }
-    }
-
-    fn execute(&mut self, work: &Work, id: NodeId, first: u64, rows: u64, number: u64) -> Result<(), Fault> {
-        let plan = &work.plan;
-        let node = &plan.program.graph.nodes[id.index()];
-        if matches!(node.operator, Operator::Output) {
-            return self.gather(work, first, rows, number);
-        }
-        let places: Vec<Place> = node.outputs.iter().map(|output| self.place(work, *output, first, rows)).collect();
-        let (offset, bytes) = plan.scratch[id.index()];
-        self.scratch.ready(Some(Place { arena: Arc::clone(&self.arena), offset, bytes }));
-        let mut stack = LoopStack::at(piece_counts(work, number, first, rows));
-        let mut none: Box<dyn Any + Send> = Box::new(());
-        let mut turn = LoopTurn::new(&mut stack, none.as_mut(), id);
-        // What a graph inside of a node computes is counted with what the node needs while it runs.
-        let room = bytes + places.iter().map(|place| place.bytes).sum::<usize>();
-        let call = Call { node, room, places: &places, scratch: &mut self.scratch };
-        let results = call.run(&|tensor| view(&plan.program, &work.kept, &self.values, tensor), &mut turn)?;
-        self.scratch.ready(None);
-        for (output, result) in node.outputs.iter().zip(results) {
-            self.values[output.index()] = Some(result);
-        }
-        Ok(())
-    }
-
-    /// Where a tensor of this piece belongs.
-    fn place(&self, work: &Work, tensor: TensorId, first: u64, rows: u64) -> Place {
-        let in_place = |result: &&ResultPlace| result.in_place && result.tensor == tensor;
-        let result = work.plan.results.iter().zip(&work.gathered).find(|(result, _)| in_place(result));
-        if let Some((result, Gathered::Rows(arena))) = result {
-            let (offset, bytes) = (count(first) * result.row_bytes, count(rows) * result.row_bytes);
-            return Place { arena: Arc::clone(arena), offset, bytes };
-        }
-        let (offset, bytes) = work.plan.tensors[tensor.index()].unwrap_or((0, 0));
-        Place { arena: Arc::clone(&self.arena), offset, bytes }
-    }
-
-    /// Puts results of the piece where they belong, unless they are there already.
-    fn gather(&mut self, work: &Work, first: u64, rows: u64, number: u64) -> Result<(), Fault> {
-        for (result, gathered) in work.plan.results.iter().zip(&work.gathered) {
-            let program = &work.plan.program;
-            let view = view(program, &work.kept, &self.values, result.tensor)
-                .ok_or_else(|| Fault::new("an output was not computed"))?;
-            match (gathered, result.placement) {
-                (Gathered::Rows(arena), Placement::Rows { axis }) if !result.in_place => {
-                    let shape = rows_first(view.shape(), axis);
-                    let offset = count(first) * result.row_bytes;
-                    if view.bytes() != count(rows) * result.row_bytes {
-                        let name = program.graph.tensor_name(result.tensor);
-                        let message = format!("output `{name}` has the shape {:?} for {rows} rows", view.shape());
-                        return Err(Fault::of(ErrorKind::Output, message));
-                    }
-                    let mut tensor = Tensor::in_arena(view.element(), &shape, arena, offset)?;
-                    crate::run::place::copy_rows_first(&mut tensor, view, axis)?;
-                }
-                (Gathered::Given(sink), _) => sink.write(count(first), view)?,
-                (Gathered::Fixed(value), _) if number + 1 == work.plan.cut.pieces() => {
-                    *value.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.to_tensor());
-                }
-                _ => {}
-            }
-        }
-        for (_, next) in &work.plan.carries {
-            let value = view(&work.plan.program, &work.kept, &self.values, *next);
-            self.carried.push(value.ok_or_else(|| Fault::new("a state was not computed"))?.to_tensor());
-        }
-        Ok(())
-    }
-}
-
-/// Where the loop over pieces is.
-fn piece_counts(work: &Work, number: u64, first: u64, rows: u64) -> Counts {
-    Counts { iteration: number, previous: first, current: rows, total: work.plan.rows, previous_outer: 0 }
-}
-
 fn view<'v>(
     program: &'v Program,
     kept: &'v [Option<Tensor>],
@@ -559,11 +420,6 @@ fn engine(error: drawloom_runtime::Error) -> Error {
 
 fn locked(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
     lane.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no text")
 }
 
 /// Numbers of rows fit, because there are tensors with so many.
