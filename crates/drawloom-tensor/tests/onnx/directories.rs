@@ -1,30 +1,14 @@
 //! Directories of tests: written here, and run as those of the ONNX project are.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use drawloom_tensor::Tensor;
 use drawloom_tensor::onnx::node_tests;
 use rten_onnx::onnx::{DataType, GraphProto, NodeProto, TensorProto};
 use rten_onnx::protobuf::{EncodeMessage, ValueWriter};
 
+use crate::Directory;
 use crate::build::{model, node, stored, tensor, value};
-
-/// A directory that is removed when the test ends.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("drawloom-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn write_tensor(path: &Path, tensor: &TensorProto) {
     let mut bytes = Vec::new();

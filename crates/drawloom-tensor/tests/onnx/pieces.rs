@@ -1,6 +1,5 @@
 //! A model in pieces: the sample, all at once and cut, and the files that batches come from.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use drawloom_runtime::Loom;
@@ -9,27 +8,11 @@ use drawloom_tensor::onnx::Model;
 use drawloom_tensor::onnx::sample::{sample_batch, sample_model};
 use drawloom_tensor::{ElementType, ErrorKind, Pieces, Rows, Settings, Tensor};
 
+use crate::Directory;
 use crate::build::tensor;
 
 fn sample() -> Model {
     Model::from_bytes(&sample_model().unwrap(), None).unwrap()
-}
-
-/// A folder that is gone after the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("drawloom-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[test]
@@ -57,7 +40,7 @@ fn the_sample_is_the_same_in_pieces_bit_for_bit() {
 /// Rows that go into a file as they are computed need no memory.
 #[test]
 fn results_may_go_to_a_file_as_they_come() {
-    let folder = Folder::new("sink");
+    let folder = Directory::new("sink");
     let (model, batch) = (sample(), sample_batch(50).unwrap());
     let whole = model.run(&[("image", batch.view())], &Settings::new()).unwrap();
     let path = folder.0.join("classes.npy");
@@ -95,7 +78,7 @@ fn inputs_are_checked_before_anything_runs() {
 
 #[test]
 fn arrays_of_every_type_survive_a_file() {
-    let folder = Folder::new("npy");
+    let folder = Directory::new("npy");
     let path = folder.0.join("a.npy");
     let tensors = [
         tensor(&[2, 3], &[1.5f32, -2.0, 3.0, 4.0, 5.0, 6.0]),
@@ -125,7 +108,7 @@ fn arrays_of_every_type_survive_a_file() {
 
 #[test]
 fn files_that_cannot_be_read_say_why() {
-    let folder = Folder::new("bad");
+    let folder = Directory::new("bad");
     let path = folder.0.join("a.npy");
     let read = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
