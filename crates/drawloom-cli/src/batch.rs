@@ -192,6 +192,11 @@ impl Batch {
             let named = text.split_once('=').filter(|(name, _)| model.inputs().iter().any(|port| port.name == *name));
             let (name, path) = match (named, model.inputs()) {
                 (Some((name, path)), _) => (name, PathBuf::from(path)),
+                (None, ports) if wrong_name(text).is_some() => {
+                    let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+                    let name = wrong_name(text).unwrap_or_default();
+                    return Err(format!("the model has no input `{name}`: it has {}", names.join(", ")));
+                }
                 (None, [port]) => (port.name.as_str(), PathBuf::from(text)),
                 (None, ports) => {
                     let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
@@ -216,6 +221,12 @@ impl Batch {
         }
         Ok(batch)
     }
+}
+
+/// What is written as a name in `NAME=FILE`, where the whole is not the name of a file that is there.
+pub(crate) fn wrong_name(text: &str) -> Option<&str> {
+    let (name, _) = text.split_once('=')?;
+    (!name.contains(std::path::MAIN_SEPARATOR) && !Path::new(text).exists()).then_some(name)
 }
 
 fn open(

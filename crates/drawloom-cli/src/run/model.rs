@@ -15,7 +15,7 @@ use drawloom_trace::chrome;
 use serde::Serialize;
 
 use super::bar::Bar;
-use crate::batch::{Batch, Cutting, ImageFront, MODEL_HINT};
+use crate::batch::{Batch, Cutting, ImageFront, MODEL_HINT, wrong_name};
 use crate::bench::meter;
 use crate::exit::Exit;
 use crate::number::{all_workers, integer, mebibytes, workers};
@@ -208,6 +208,10 @@ fn output_files(model: &Model, texts: &[String]) -> Result<Vec<(String, PathBuf)
     for text in texts {
         let (name, path) = match (text.split_once('=').filter(|(name, _)| names.contains(name)), &names[..]) {
             (Some((name, path)), _) => (name, path),
+            (None, _) if wrong_name(text).is_some() => {
+                let name = wrong_name(text).unwrap_or_default();
+                return Err(format!("the model has no output `{name}`: it has {}", names.join(", ")));
+            }
             (None, [name]) => (*name, text.as_str()),
             (None, _) => {
                 return Err(format!(

@@ -78,6 +78,8 @@ fn what_cannot_be_run_says_why() {
         1,
         "axis 1 of input image: f32[rows, 3, 32, 32] has the fixed length 3",
     );
+    fails(&["--input", &format!("picture={batch}")], 2, "the model has no input `picture`: it has image");
+    fails(&["--input", &batch, "--output", "score=x.npy"], 2, "the model has no output `score`: it has class");
     fails(&["--input", &batch, "--carry", "image"], 2, "is not INPUT=OUTPUT");
     let broken = folder.path("broken.onnx");
     std::fs::write(&broken, b"nothing").unwrap();
