@@ -1,6 +1,7 @@
 //! Where the rows of a result are, one rule for each family of operators.
 
 use super::moves::{concat, expand, flatten, gather, parts, product, reshape, split, squeeze, transpose};
+use super::picks;
 use crate::batch::rules::Refusal;
 use crate::batch::{Fact, Number};
 use crate::onnx::Dimension;
@@ -55,8 +56,11 @@ pub(super) fn layout(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>,
         | "GroupNormalization"
         | "DepthToSpace"
         | "SpaceToDepth"
-        | "ConvInteger" => images(spec, inputs, x),
-        "Resize" | "Upsample" => images(spec, inputs, x),
+        | "GlobalLpPool"
+        | "ConvInteger"
+        | "QLinearConv"
+        | "Resize"
+        | "Upsample" => images(spec, inputs, x),
         "MatMul" | "MatMulInteger" => products(x, get(1).unwrap_or(&none)),
         "Gemm" => gemm(spec, x, get(1), get(2)),
         "Softmax" | "LogSoftmax" | "Hardmax" | "CumSum" | "LpNormalization" | "LayerNormalization" => {
@@ -79,7 +83,8 @@ pub(super) fn layout(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>,
             reduced(x, &[axis], attribute(spec.flag("keepdims", true))?)
         }
         _ if operator.starts_with("Reduce") => reduce(spec, x, get(1)),
-        _ => Err("it is not known that its rows depend on no others".to_owned()),
+        _ => picks::apply(spec, inputs, x)
+            .unwrap_or_else(|| Err("it is not known that its rows depend on no others".to_owned())),
     }
 }
 
@@ -143,11 +148,14 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
     if spec.operator == "BatchNormalization" && attribute(spec.flag("training_mode", false))? {
         return Err("while it is trained, it mixes all rows".to_owned());
     }
+    if spec.operator == "MaxPool" && spec.outputs > 1 {
+        return Err("the indices that it puts out count through all rows".to_owned());
+    }
     let Some(shape) = &x.shape else { return Ok(vec![fact(None, Some(0)); 2]) };
     let mut result = vec![Dimension::Unknown; shape.len()];
     result[0] = shape[0].clone();
     let get = |index: usize| inputs.get(index).copied().flatten();
-    let weight = get(1).and_then(|weight| weight.shape.as_ref());
+    let weight = get(if spec.operator == "QLinearConv" { 3 } else { 1 }).and_then(|weight| weight.shape.as_ref());
     match spec.operator.as_str() {
         "Resize" | "Upsample" => {
             // The first of the scales or sizes must leave the rows alone.
@@ -161,7 +169,7 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
             }
         }
         "BatchNormalization" | "InstanceNormalization" | "GroupNormalization" | "LRN" => result.clone_from(shape),
-        "Conv" | "ConvInteger" => {
+        "Conv" | "ConvInteger" | "QLinearConv" => {
             result[1] = weight.map_or(Dimension::Unknown, |weight| weight[0].clone());
             let known = |lengths: &[Dimension]| {
                 lengths
@@ -189,7 +197,7 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
                 result.splice(2.., windows.output.into_iter().map(Dimension::Known));
             }
         }
-        "GlobalAveragePool" | "GlobalMaxPool" => {
+        "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" => {
             result[1] = shape[1].clone();
             result[2..].fill(Dimension::Known(1));
         }
@@ -198,7 +206,7 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
     Ok(vec![fact(Some(result), Some(0)); 2])
 }
 
-fn products(a: &Fact, b: &Fact) -> Result<Vec<Fact>, Refusal> {
+pub(super) fn products(a: &Fact, b: &Fact) -> Result<Vec<Fact>, Refusal> {
     let (Some(left), Some(right)) = (&a.shape, &b.shape) else { return Err(UNKNOWN_SHAPE.to_owned()) };
     if left.len() < 2 || right.len() < 2 {
         return match (a.axis, b.axis, left.len(), right.len()) {

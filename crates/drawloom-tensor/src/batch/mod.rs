@@ -9,6 +9,7 @@ mod bodies;
 mod elements;
 mod layout;
 mod moves;
+mod picks;
 pub(crate) mod rules;
 mod shapes;
 

@@ -60,7 +60,7 @@ fn parts(parts: &[Part], inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal>
 /// Whether the operator reads numbers of rows as a shape, where they are understood.
 fn reads_only_shapes(spec: &Spec, inputs: &[Option<&Fact>]) -> bool {
     let shape_input = match spec.operator.as_str() {
-        "Reshape" | "Expand" => 1,
+        "Reshape" | "Expand" | "AffineGrid" | "CenterCropPad" => 1,
         "Slice" => 2,
         "ConstantOfShape" => 0,
         _ => return false,
@@ -72,6 +72,6 @@ fn reads_only_shapes(spec: &Spec, inputs: &[Option<&Fact>]) -> bool {
 fn several(spec: &Spec) -> bool {
     matches!(
         spec.operator.as_str(),
-        "Split" | "LSTM" | "GRU" | "RNN" | "TopK" | "Dropout" | "MaxPool" | "LayerNormalization"
+        "Split" | "LSTM" | "GRU" | "RNN" | "TopK" | "Dropout" | "LayerNormalization" | "SoftmaxCrossEntropyLoss"
     )
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::operators::movement::concatenate;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, WithScratch, around, axis_of};
+use crate::operators::support::{Made, around, axis_of, kernel_with};
 use crate::program::Program;
 use crate::run::Settings;
 use crate::run::call::{Inputs, Outputs, Scratch};
@@ -73,7 +73,7 @@ fn branch(spec: &Spec) -> Made {
     if yes.outputs != count || no.outputs != count || !yes.inputs.is_empty() || !no.inputs.is_empty() {
         return Err(Fault::new(format!("both branches must have no inputs, and the {count} outputs of the node")));
     }
-    boxed(move |inputs, outputs, scratch| {
+    kernel_with(move |inputs, outputs, scratch| {
         let body = if inputs.get(0)?.only::<bool>()? { &yes } else { &no };
         for (index, tensor) in body.run(&[], inputs, outputs.room, 0, scratch)?.into_iter().enumerate() {
             outputs.put(index, tensor)?;
@@ -126,7 +126,7 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             spec.outputs + 1
         )));
     }
-    boxed(move |inputs, outputs, scratch| {
+    kernel_with(move |inputs, outputs, scratch| {
         let most = inputs.optional(0).map(|most| most.only::<i64>()).transpose()?;
         let mut goes_on = inputs.optional(1).map_or(Ok(true), |goes_on| goes_on.only::<bool>())?;
         let mut values =
@@ -163,14 +163,6 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
         }
         Ok(())
     })
-}
-
-/// A kernel from a function that says what it needs while it runs.
-fn boxed<F>(run: F) -> Made
-where
-    F: Fn(&Inputs<'_>, &mut Outputs<'_>, &mut Scratch) -> Result<(), Fault> + Send + Sync + 'static,
-{
-    Ok(Box::new(WithScratch(run)))
 }
 
 /// What carried values and slices take.
@@ -225,7 +217,7 @@ fn scan(spec: &Spec, declared: usize) -> Made {
         output_axes: list("scan_output_axes")?,
         output_reverse: list("scan_output_directions")?,
     };
-    boxed(move |inputs, outputs, scratch| {
+    kernel_with(move |inputs, outputs, scratch| {
         let given = (0..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
         scan_once(&body, &given, states, &axes, inputs, outputs, scratch)
     })
@@ -277,7 +269,7 @@ fn scan_once(
 fn scan_batches(spec: &Spec, declared: usize) -> Made {
     let (body, states) = scanned(spec, declared.saturating_sub(1))?;
     let axes = ScanAxes { input_reverse: spec.ints("directions")?.unwrap_or_default(), ..ScanAxes::default() };
-    boxed(move |inputs, outputs, scratch| {
+    kernel_with(move |inputs, outputs, scratch| {
         if inputs.optional(0).is_some() {
             return Err(Fault::unsupported("a scan with lengths of sequences is not supported"));
         }

@@ -9,7 +9,7 @@ use crate::operators::multiply::Matrix;
 use crate::operators::number::Number;
 use crate::operators::simd::activation::Activation;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, kernel};
+use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, kernel_with};
 use crate::operators::transposed::transposed;
 use crate::operators::window::{WindowSpec, Windows};
 use crate::run::call::{Inputs, Outputs, Scratch};
@@ -240,14 +240,14 @@ impl Convolution {
     ) -> Result<(), Fault> {
         let (values, weights) = (inputs.get(0)?.values::<f32>()?, inputs.get(1)?.values::<f32>()?);
         let bias = inputs.optional(2).map(|bias| bias.values::<f32>()).transpose()?;
-        let scratch = scratch.of::<f32>(convolve.scratch())?;
+        let mut buffer = scratch.unset::<f32>(convolve.scratch())?;
         let shape = self.squeezed(&shapes.shape)?;
         let add = if self.following.add { Some(inputs.get(ADDED)?) } else { None };
         if let Some(add) = add.filter(|add| add.shape() != shape) {
             // It is broadcast, or the sums are: then they cannot be added in place.
-            let mut sums = vec![0.0; count(&shape)?];
+            let mut sums = scratch.unset::<f32>(count(&shape)?)?;
             let follow = Follow { bias, add: None, activation: Activation::None };
-            convolve.run(values, weights, &mut sums, scratch, follow)?;
+            convolve.run(values, weights, &mut sums, &mut buffer, follow)?;
             let full = broadcast(&[&shape, add.shape()])?;
             let steps = [broadcast_steps(&shape, &full)?, broadcast_steps(add.shape(), &full)?];
             let (results, add) = (outputs.allocate_unset::<f32>(0, &full)?, add.values::<f32>()?);
@@ -259,7 +259,7 @@ impl Convolution {
         }
         let add = add.map(|add| add.values::<f32>()).transpose()?;
         let follow = Follow { bias, add, activation: self.following.activation };
-        convolve.run(values, weights, outputs.allocate_unset::<f32>(0, &shape)?, scratch, follow)
+        convolve.run(values, weights, outputs.allocate_unset::<f32>(0, &shape)?, &mut buffer, follow)
     }
 }
 
@@ -267,7 +267,7 @@ impl Kernel for Convolution {
     fn scratch(&self, shapes: &[Option<&[usize]>]) -> usize {
         let (Some(Some(input)), Some(Some(weight))) = (shapes.first(), shapes.get(1)) else { return 0 };
         let Ok(shapes) = self.shapes(input, weight) else { return 0 };
-        self.convolve(&shapes).map_or(0, |convolve| convolve.scratch().saturating_mul(size_of::<f32>()))
+        self.convolve(&shapes).map_or(0, |convolve| Scratch::bytes::<f32>(convolve.scratch()))
     }
 
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
@@ -285,7 +285,8 @@ impl Kernel for Convolution {
             let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
             let results = outputs.allocate::<T>(0, &shapes.shape)?;
             // Other types and more than two axes are rare, and not fast.
-            let mut columns = vec![T::ZERO; shapes.columns()?];
+            let mut columns = scratch.unset::<T>(shapes.columns()?)?;
+            scratch.count(T::multiply_bytes(shapes.depth(), shapes.places()));
             shapes.run::<T>(values, weights, results, &mut columns);
             if let Some(bias) = inputs.optional(2) {
                 add_bias::<T>(results, bias, &shapes.shape)?;
@@ -321,12 +322,12 @@ pub(crate) fn following(spec: &Spec, following: Following) -> Made {
 fn convolution_integer(spec: &Spec) -> Made {
     let windows = WindowSpec::new(spec)?;
     let groups = spec.int("group", 1)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, weight) = (inputs.get(0)?, inputs.get(1)?);
         let shapes = Shapes::new(&windows, groups, input.shape(), weight.shape())?;
-        let values = widened(input, inputs.optional(2), 1)?;
-        let weights = widened(weight, inputs.optional(3), 0)?;
-        let mut columns = vec![0; shapes.columns()?];
+        let values = widened(input, inputs.optional(2), 1, scratch)?;
+        let weights = widened(weight, inputs.optional(3), 0, scratch)?;
+        let mut columns = scratch.unset::<i32>(shapes.columns()?)?;
         shapes.run(&values, &weights, outputs.allocate::<i32>(0, &shapes.shape)?, &mut columns);
         Ok(())
     })
@@ -335,13 +336,13 @@ fn convolution_integer(spec: &Spec) -> Made {
 fn convolution_quantized(spec: &Spec) -> Made {
     let windows = WindowSpec::new(spec)?;
     let groups = spec.int("group", 1)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, weight) = (inputs.get(0)?, inputs.get(3)?);
         let shapes = Shapes::new(&windows, groups, input.shape(), weight.shape())?;
-        let values = widened(input, Some(inputs.get(2)?), 1)?;
-        let weights = widened(weight, Some(inputs.get(5)?), 0)?;
-        let mut columns = vec![0; shapes.columns()?];
-        let mut sums = vec![0i32; count(&shapes.shape)?];
+        let values = widened(input, Some(inputs.get(2)?), 1, scratch)?;
+        let weights = widened(weight, Some(inputs.get(5)?), 0, scratch)?;
+        let mut columns = scratch.unset::<i32>(shapes.columns()?)?;
+        let mut sums = scratch.zeros::<i32>(count(&shapes.shape)?)?;
         shapes.run(&values, &weights, &mut sums, &mut columns);
         if let Some(bias) = inputs.optional(8) {
             add_bias::<i32>(&mut sums, bias, &shapes.shape)?;

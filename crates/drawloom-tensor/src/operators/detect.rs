@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, kernel};
+use crate::operators::support::{Made, kernel_with};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -22,9 +22,9 @@ fn edges(values: &[f32], centered: bool) -> [f32; 4] {
 }
 
 /// How much of two boxes they share.
-fn overlap(a: &[f32; 4], b: &[f32; 4]) -> f32 {
+fn overlap(a: &[f32], b: &[f32]) -> f32 {
     let side = |axis: usize| (a[axis + 2].min(b[axis + 2]) - a[axis].max(b[axis])).max(0.0);
-    let area = |sides: &[f32; 4]| (sides[2] - sides[0]) * (sides[3] - sides[1]);
+    let area = |sides: &[f32]| (sides[2] - sides[0]) * (sides[3] - sides[1]);
     let shared = side(0) * side(1);
     let all = area(a) + area(b) - shared;
     if all > 0.0 { shared / all } else { 0.0 }
@@ -32,7 +32,7 @@ fn overlap(a: &[f32; 4], b: &[f32; 4]) -> f32 {
 
 fn suppress(spec: &Spec) -> Made {
     let centered = spec.flag("center_point_box", false)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (boxes, scores) = (inputs.get(0)?, inputs.get(1)?);
         let (&[batch, count, 4], &[other, classes, number]) = (boxes.shape(), scores.shape()) else {
             return Err(Fault::new(format!(
@@ -52,27 +52,39 @@ fn suppress(spec: &Spec) -> Made {
         let threshold = inputs.optional(3).map_or(Ok(0.0), |threshold| threshold.only::<f32>())?;
         let least = inputs.optional(4).map(|least| least.only::<f32>()).transpose()?;
         let (sides, scores) = (boxes.values::<f32>()?, scores.values::<f32>()?);
+        // How many are kept is not known before, so they are counted behind.
         let mut kept: Vec<[i64; 3]> = Vec::new();
+        let mut edged = scratch.unset::<f32>(count * 4)?;
+        let mut order = scratch.unset::<i64>(count)?;
         for item in 0..batch {
-            let sides: Vec<[f32; 4]> =
-                sides[item * count * 4..][..count * 4].chunks_exact(4).map(|values| edges(values, centered)).collect();
+            let sides = sides[item * count * 4..][..count * 4].chunks_exact(4);
+            edged.chunks_exact_mut(4).zip(sides).for_each(|(into, values)| {
+                into.copy_from_slice(&edges(values, centered));
+            });
             for class in 0..classes {
                 let scores = &scores[(item * classes + class) * count..][..count];
-                let mut order: Vec<usize> =
-                    (0..count).filter(|index| least.is_none_or(|least| scores[*index] > least)).collect();
-                order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-                let mut chosen: Vec<usize> = Vec::new();
-                for index in order {
-                    if chosen.len() >= most {
+                let mut candidates = 0;
+                for index in (0..count).filter(|index| least.is_none_or(|least| scores[*index] > least)) {
+                    order[candidates] = index as i64;
+                    candidates += 1;
+                }
+                let order = &mut order[..candidates];
+                let score = |index: &i64| scores[*index as usize];
+                order.sort_unstable_by(|a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
+                let first = kept.len();
+                for index in order.iter() {
+                    if kept.len() - first >= most {
                         break;
                     }
-                    if chosen.iter().all(|other| overlap(&sides[*other], &sides[index]) <= threshold) {
-                        chosen.push(index);
+                    let sides = |index: i64| &edged[index as usize * 4..][..4];
+                    let mut chosen = kept[first..].iter().map(|kept| kept[2]);
+                    if chosen.all(|other| overlap(sides(other), sides(*index)) <= threshold) {
+                        kept.push([item as i64, class as i64, *index]);
                     }
                 }
-                kept.extend(chosen.iter().map(|index| [item as i64, class as i64, *index as i64]));
             }
         }
+        scratch.count(kept.capacity() * size_of::<[i64; 3]>());
         outputs.allocate::<i64>(0, &[kept.len(), 3])?.copy_from_slice(kept.as_flattened());
         Ok(())
     })

@@ -6,10 +6,11 @@ use crate::error::Fault;
 use crate::operators::movement::advance;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, around, axis_of, expect_rank, index_of, kernel, steps};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{Made, around, axis_of, expect_rank, index_of, indices, kernel, kernel_with, steps};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
 use crate::tensor::element::{Element, with_type};
+use crate::tensor::memory::Buffer;
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -29,19 +30,22 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
 
 fn gather(spec: &Spec) -> Made {
     let axis = spec.int("axis", 0)?;
-    kernel(move |inputs, outputs| {
-        let (input, indices) = (inputs.get(0)?, inputs.get(1)?);
+    kernel_with(move |inputs, outputs, scratch| {
+        let (input, chosen) = (inputs.get(0)?, inputs.get(1)?);
         let axis = axis_of(axis, input.rank())?;
         let (outer, length, inner) = around(input.shape(), axis);
-        let places = indices.integers()?.iter().map(|index| index_of(*index, length)).collect::<Result<Vec<_>, _>>()?;
+        let mut places = indices(chosen, scratch)?;
+        for place in places.iter_mut() {
+            *place = index_of(*place, length)? as i64;
+        }
         let mut shape = input.shape()[..axis].to_vec();
-        shape.extend(indices.shape());
+        shape.extend(chosen.shape());
         shape.extend(&input.shape()[axis + 1..]);
         with_type!(all, input.element(), T => {
             let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
             if inner > 0 && !places.is_empty() {
-                let pairs = (0..outer).flat_map(|block| places.iter().map(move |place| (block, *place)));
+                let pairs = (0..outer).flat_map(|block| places.iter().map(move |place| (block, *place as usize)));
                 for (result, (block, place)) in results.chunks_exact_mut(inner).zip(pairs) {
                     result.copy_from_slice(&values[(block * length + place) * inner..][..inner]);
                 }
@@ -52,34 +56,34 @@ fn gather(spec: &Spec) -> Made {
 }
 
 /// The offsets of elements that are named by an index along one axis, and by their own place along the others.
-fn element_offsets(data: &[usize], indices: View<'_>, axis: usize) -> Result<Vec<usize>, Fault> {
-    let fits = indices.rank() == data.len()
-        && (0..data.len()).all(|other| other == axis || indices.shape()[other] <= data[other]);
+fn element_offsets(data: &[usize], chosen: View<'_>, axis: usize, scratch: &mut Scratch) -> Result<Buffer<i64>, Fault> {
+    let fits = chosen.rank() == data.len()
+        && (0..data.len()).all(|other| other == axis || chosen.shape()[other] <= data[other]);
     if !fits {
-        return Err(Fault::new(format!("indices of shape {:?} do not fit data of shape {data:?}", indices.shape())));
+        return Err(Fault::new(format!("indices of shape {:?} do not fit data of shape {data:?}", chosen.shape())));
     }
     let own = steps(data);
     let mut at = vec![0; data.len()];
-    let mut offsets = Vec::with_capacity(indices.len());
-    for index in indices.integers()? {
-        let place = index_of(index, data[axis])?;
+    let mut offsets = indices(chosen, scratch)?;
+    for offset in offsets.iter_mut() {
+        let place = index_of(*offset, data[axis])?;
         let others: usize =
             (0..data.len()).filter(|other| *other != axis).map(|other| at[other] * own[other] as usize).sum();
-        offsets.push(others + place * own[axis] as usize);
-        advance(&mut at, indices.shape());
+        *offset = (others + place * own[axis] as usize) as i64;
+        advance(&mut at, chosen.shape());
     }
     Ok(offsets)
 }
 
 fn gather_elements(spec: &Spec) -> Made {
     let axis = spec.int("axis", 0)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, indices) = (inputs.get(0)?, inputs.get(1)?);
-        let offsets = element_offsets(input.shape(), indices, axis_of(axis, input.rank())?)?;
+        let offsets = element_offsets(input.shape(), indices, axis_of(axis, input.rank())?, scratch)?;
         with_type!(all, input.element(), T => {
             let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, indices.shape())?;
-            results.iter_mut().zip(offsets).for_each(|(result, offset)| *result = values[offset]);
+            results.iter_mut().zip(offsets.iter()).for_each(|(result, offset)| *result = values[*offset as usize]);
             Ok(())
         })
     })
@@ -88,26 +92,27 @@ fn gather_elements(spec: &Spec) -> Made {
 fn scatter_elements(spec: &Spec) -> Made {
     let axis = spec.int("axis", 0)?;
     let how = spec.text("reduction", "none")?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, indices, updates) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
         if updates.shape() != indices.shape() {
             return Err(Fault::new(format!("{:?} updates do not fit {:?} indices", updates.shape(), indices.shape())));
         }
-        let offsets = element_offsets(input.shape(), indices, axis_of(axis, input.rank())?)?;
-        scatter(input, offsets.into_iter().enumerate(), updates, 1, &how, outputs)
+        let offsets = element_offsets(input.shape(), indices, axis_of(axis, input.rank())?, scratch)?;
+        scatter(input, &offsets, updates, 1, &how, outputs)
     })
 }
 
 /// Puts runs of updates at offsets.
 fn scatter(
     input: View<'_>,
-    offsets: impl Iterator<Item = (usize, usize)>,
+    offsets: &[i64],
     updates: View<'_>,
     run: usize,
     how: &str,
     outputs: &mut Outputs<'_>,
 ) -> Result<(), Fault> {
     outputs.copy(0, input, input.shape())?;
+    let offsets = offsets.iter().map(|offset| *offset as usize).enumerate();
     if how == "none" {
         return with_type!(all, input.element(), T => {
             let values = updates.values::<T>()?;
@@ -136,48 +141,53 @@ fn scatter(
 }
 
 /// The offsets of the parts of a tensor that tuples of indices name, and the length of a part.
-fn tuple_offsets(data: &[usize], indices: View<'_>, batch: usize) -> Result<(Vec<usize>, usize, usize), Fault> {
-    let depth = indices.shape().last().copied().unwrap_or(0);
-    if indices.rank() == 0
+fn tuple_offsets(
+    data: &[usize],
+    chosen: View<'_>,
+    batch: usize,
+    scratch: &mut Scratch,
+) -> Result<(Buffer<i64>, usize, usize), Fault> {
+    let depth = chosen.shape().last().copied().unwrap_or(0);
+    if chosen.rank() == 0
         || depth + batch > data.len()
-        || batch >= indices.rank()
-        || data[..batch] != indices.shape()[..batch]
+        || batch >= chosen.rank()
+        || data[..batch] != chosen.shape()[..batch]
     {
-        return Err(Fault::new(format!("indices of shape {:?} do not fit data of shape {data:?}", indices.shape())));
+        return Err(Fault::new(format!("indices of shape {:?} do not fit data of shape {data:?}", chosen.shape())));
     }
     let own = steps(data);
     let run: usize = data[batch + depth..].iter().product();
-    let tuples: usize = indices.shape()[..indices.rank() - 1].iter().product();
+    let tuples: usize = chosen.shape()[..chosen.rank() - 1].iter().product();
     let batches: usize = data[..batch].iter().product();
     let each = tuples.checked_div(batches).unwrap_or(0).max(1);
     let stride: usize = data[batch..].iter().product();
-    let numbers = indices.integers()?;
-    let mut offsets = Vec::with_capacity(tuples);
-    for tuple in 0..tuples {
+    let numbers = indices(chosen, scratch)?;
+    let mut offsets = scratch.unset::<i64>(tuples)?;
+    for (tuple, into) in offsets.iter_mut().enumerate() {
         let mut offset = tuple / each * stride;
         for step in 0..depth {
             offset += index_of(numbers[tuple * depth + step], data[batch + step])? * own[batch + step] as usize;
         }
-        offsets.push(offset);
+        *into = offset as i64;
     }
     Ok((offsets, run, depth))
 }
 
 fn gather_nd(spec: &Spec) -> Made {
     let batch = spec.int("batch_dims", 0)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, indices) = (inputs.get(0)?, inputs.get(1)?);
         let batch = usize::try_from(batch).ok().filter(|batch| *batch < input.rank());
         let batch = batch.ok_or_else(|| Fault::new("`batch_dims` does not fit"))?;
-        let (offsets, run, depth) = tuple_offsets(input.shape(), indices, batch)?;
+        let (offsets, run, depth) = tuple_offsets(input.shape(), indices, batch, scratch)?;
         let mut shape = indices.shape()[..indices.rank() - 1].to_vec();
         shape.extend(&input.shape()[batch + depth..]);
         with_type!(all, input.element(), T => {
             let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
             if run > 0 {
-                for (result, offset) in results.chunks_exact_mut(run).zip(offsets) {
-                    result.copy_from_slice(&values[offset..offset + run]);
+                for (result, offset) in results.chunks_exact_mut(run).zip(offsets.iter()) {
+                    result.copy_from_slice(&values[*offset as usize..][..run]);
                 }
             }
             Ok(())
@@ -187,22 +197,22 @@ fn gather_nd(spec: &Spec) -> Made {
 
 fn scatter_nd(spec: &Spec) -> Made {
     let how = spec.text("reduction", "none")?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, indices, updates) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
-        let (offsets, run, _) = tuple_offsets(input.shape(), indices, 0)?;
+        let (offsets, run, _) = tuple_offsets(input.shape(), indices, 0, scratch)?;
         if updates.len() != offsets.len() * run {
             return Err(Fault::new(format!("{:?} updates do not fit {:?} indices", updates.shape(), indices.shape())));
         }
-        scatter(input, offsets.into_iter().enumerate(), updates, run, &how, outputs)
+        scatter(input, &offsets, updates, run, &how, outputs)
     })
 }
 
 fn one_hot(spec: &Spec) -> Made {
     let axis = spec.int("axis", -1)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (indices, depth, values) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
-        let places: Vec<i64> = with_type!(numbers, indices.element(), T => {
-            Ok(indices.values::<T>()?.iter().map(|value| value.to_i64()).collect())
+        let places = with_type!(numbers, indices.element(), T => {
+            scratch.filled(indices.values::<T>()?.iter().map(|value| value.to_i64()))
         })?;
         let depth: i64 =
             with_type!(numbers, depth.element(), T => Ok(depth.values::<T>()?.first().map_or(0, |d| d.to_i64())))?;
@@ -229,17 +239,19 @@ fn one_hot(spec: &Spec) -> Made {
 
 fn non_zero(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
     let input = inputs.get(0)?;
-    let places: Vec<usize> = with_type!(all, input.element(), T => {
-        Ok(input.values::<T>()?.iter().enumerate().filter(|(_, value)| **value != T::default()).map(|(at, _)| at).collect())
-    })?;
     let own = steps(input.shape());
-    let results = outputs.allocate::<i64>(0, &[input.rank(), places.len()])?;
-    for (number, place) in places.iter().enumerate() {
-        for axis in 0..input.rank() {
-            results[axis * places.len() + number] = (place / own[axis] as usize % input.shape()[axis]) as i64;
+    with_type!(all, input.element(), T => {
+        let values = input.values::<T>()?;
+        let places = values.iter().enumerate().filter(|(_, value)| **value != T::default()).map(|(at, _)| at);
+        let count = places.clone().count();
+        let results = outputs.allocate::<i64>(0, &[input.rank(), count])?;
+        for (number, place) in places.enumerate() {
+            for axis in 0..input.rank() {
+                results[axis * count + number] = (place / own[axis] as usize % input.shape()[axis]) as i64;
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn compress(spec: &Spec) -> Made {
@@ -253,15 +265,15 @@ fn compress(spec: &Spec) -> Made {
         };
         let (outer, length, inner) = around(input.shape(), axis);
         let truth = condition.values::<bool>()?;
-        let kept: Vec<usize> = (0..length).filter(|at| truth.get(*at).copied().unwrap_or(false)).collect();
+        let kept = (0..length).filter(|at| truth.get(*at).copied().unwrap_or(false));
         let mut shape = input.shape().to_vec();
-        shape[axis] = kept.len();
+        shape[axis] = kept.clone().count();
         with_type!(all, input.element(), T => {
             let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
             let mut results = results.iter_mut();
             for block in 0..outer {
-                for at in &kept {
+                for at in kept.clone() {
                     let run = &values[(block * length + at) * inner..][..inner];
                     run.iter().for_each(|value| if let Some(result) = results.next() { *result = *value });
                 }
@@ -282,7 +294,7 @@ fn top(spec: &Spec) -> Made {
     let largest = spec.flag("largest", true)?;
     spec.ignore(&["sorted"]);
     let given = spec.optional_int("k")?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
         let axis = axis_of(axis, input.rank())?;
         let (outer, length, inner) = around(input.shape(), axis);
@@ -296,23 +308,28 @@ fn top(spec: &Spec) -> Made {
         shape[axis] = k;
         with_type!(numbers, input.element(), T => {
             let values = input.values::<T>()?;
-            let mut best = Vec::with_capacity(outer * k * inner);
+            let mut best = scratch.unset::<i64>(outer * k * inner)?;
+            let mut order = scratch.unset::<i64>(length)?;
             for block in 0..outer {
                 for place in 0..inner {
-                    let at = |index: usize| values[(block * length + index) * inner + place];
-                    let mut order: Vec<usize> = (0..length).collect();
-                    order.sort_by(|a, b| {
+                    let at = |index: i64| values[(block * length + index as usize) * inner + place];
+                    order.iter_mut().enumerate().for_each(|(index, order)| *order = index as i64);
+                    order.sort_unstable_by(|a, b| {
                         let order = total_order(&at(*a), &at(*b));
                         if largest { order.reverse() } else { order }.then(a.cmp(b))
                     });
-                    best.extend(order[..k].iter().enumerate().map(|(rank, index)| ((block * k + rank) * inner + place, *index, at(*index))));
+                    for (rank, index) in order[..k].iter().enumerate() {
+                        best[(block * k + rank) * inner + place] = *index;
+                    }
                 }
             }
             let results = outputs.allocate::<T>(0, &shape)?;
-            best.iter().for_each(|(place, _, value)| results[*place] = *value);
+            for (place, (result, index)) in results.iter_mut().zip(best.iter()).enumerate() {
+                let (block, inside) = (place / inner / k, place % inner);
+                *result = values[(block * length + *index as usize) * inner + inside];
+            }
             if outputs.wanted(1) {
-                let indices = outputs.allocate::<i64>(1, &shape)?;
-                best.iter().for_each(|(place, index, _)| indices[*place] = *index as i64);
+                outputs.allocate::<i64>(1, &shape)?.copy_from_slice(&best);
             }
             Ok(())
         })
@@ -322,7 +339,7 @@ fn top(spec: &Spec) -> Made {
 fn unique(spec: &Spec) -> Made {
     let axis = spec.optional_int("axis")?;
     let sorted = spec.flag("sorted", true)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
         let flat = [input.len()];
         let (view, axis) = match axis {
@@ -337,38 +354,43 @@ fn unique(spec: &Spec) -> Made {
             let compare = |a: usize, b: usize| {
                 slice(a).zip(slice(b)).map(|(a, b)| total_order(a, b)).find(|order| *order != Ordering::Equal).unwrap_or(Ordering::Equal)
             };
-            let mut order: Vec<usize> = (0..length).collect();
-            order.sort_by(|a, b| compare(*a, *b).then(a.cmp(b)));
-            // Each group of equal slices by the first of them, in the order of their values.
-            let mut groups: Vec<Vec<usize>> = Vec::new();
-            for index in order {
-                match groups.last_mut() {
-                    Some(group) if compare(group[0], index) == Ordering::Equal => group.push(index),
-                    _ => groups.push(vec![index]),
+            let mut order = scratch.filled((0..length).map(|index| index as i64))?;
+            order.sort_unstable_by(|a, b| compare(*a as usize, *b as usize).then(a.cmp(b)));
+            // Where each group of equal slices begins in that order; the first of a group is the first of its slices.
+            let mut begins = scratch.unset::<i64>(length)?;
+            let mut count = 0;
+            for (at, index) in order.iter().enumerate() {
+                if at == 0 || compare(order[at - 1] as usize, *index as usize) != Ordering::Equal {
+                    begins[count] = at as i64;
+                    count += 1;
                 }
             }
+            let ends = |group: i64| (group as usize + 1..length).find(|at| compare(order[*at - 1] as usize, order[*at] as usize) != Ordering::Equal).unwrap_or(length);
+            let begins = &mut begins[..count];
             if !sorted {
-                groups.sort_by_key(|group| group[0]);
+                begins.sort_unstable_by_key(|begin| order[*begin as usize]);
             }
             let mut shape = view.shape().to_vec();
-            shape[axis] = groups.len();
+            shape[axis] = count;
             let results = outputs.allocate::<T>(0, &shape)?;
-            for (rank, group) in groups.iter().enumerate() {
-                for (step, value) in slice(group[0]).enumerate() {
-                    results[(step / inner.max(1) * groups.len() + rank) * inner + step % inner.max(1)] = *value;
+            for (rank, begin) in begins.iter().enumerate() {
+                for (step, value) in slice(order[*begin as usize] as usize).enumerate() {
+                    results[(step / inner.max(1) * count + rank) * inner + step % inner.max(1)] = *value;
                 }
             }
             if outputs.wanted(1) {
-                let first = outputs.allocate::<i64>(1, &[groups.len()])?;
-                first.iter_mut().zip(&groups).for_each(|(first, group)| *first = group[0] as i64);
+                let first = outputs.allocate::<i64>(1, &[count])?;
+                first.iter_mut().zip(begins.iter()).for_each(|(first, begin)| *first = order[*begin as usize]);
             }
             if outputs.wanted(2) {
                 let inverse = outputs.allocate::<i64>(2, &[length])?;
-                groups.iter().enumerate().for_each(|(rank, group)| group.iter().for_each(|index| inverse[*index] = rank as i64));
+                for (rank, begin) in begins.iter().enumerate() {
+                    order[*begin as usize..ends(*begin)].iter().for_each(|index| inverse[*index as usize] = rank as i64);
+                }
             }
             if outputs.wanted(3) {
-                let counts = outputs.allocate::<i64>(3, &[groups.len()])?;
-                counts.iter_mut().zip(&groups).for_each(|(count, group)| *count = group.len() as i64);
+                let counts = outputs.allocate::<i64>(3, &[count])?;
+                counts.iter_mut().zip(begins.iter()).for_each(|(count, begin)| *count = ends(*begin) as i64 - begin);
             }
             Ok(())
         })

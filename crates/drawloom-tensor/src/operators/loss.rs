@@ -3,8 +3,8 @@
 use crate::error::{ErrorKind, Fault};
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, around, expect_rank, index_of, kernel};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{Made, around, doubles, expect_rank, index_of, indices, kernel, kernel_with};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
 use crate::tensor::element::with_type;
 
@@ -39,18 +39,18 @@ fn loss(spec: &Spec) -> Made {
         other => return Err(Fault::new(format!("there is no reduction `{other}`"))),
     };
     let softmax = spec.operator == "SoftmaxCrossEntropyLoss";
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (scores, labels) = (inputs.get(0)?, inputs.get(1)?);
         expect_rank(scores, 2, "scores")?;
         with_type!(floats, scores.element(), T => {
-            let mut logs: Vec<f64> = scores.values::<T>()?.iter().map(|value| value.to_f64()).collect();
+            let mut logs = doubles(scores, scratch)?;
             if softmax {
                 log_softmax(&mut logs, scores.shape());
             }
-            write_loss::<T>(&logs, scores, labels, inputs, how, ignored, outputs)?;
+            write_loss::<T>(&logs, (scores, labels), inputs, (how, ignored), outputs, scratch)?;
             if softmax && outputs.wanted(1) {
                 let results = outputs.allocate::<T>(1, scores.shape())?;
-                results.iter_mut().zip(&logs).for_each(|(result, log)| *result = T::from_f64(*log));
+                results.iter_mut().zip(logs.iter()).for_each(|(result, log)| *result = T::from_f64(*log));
             }
             Ok(())
         })
@@ -71,12 +71,11 @@ fn log_softmax(values: &mut [f64], shape: &[usize]) {
 
 fn write_loss<T: Number>(
     logs: &[f64],
-    scores: View<'_>,
-    labels: View<'_>,
+    (scores, labels): (View<'_>, View<'_>),
     inputs: &Inputs<'_>,
-    how: How,
-    ignored: Option<i64>,
+    (how, ignored): (How, Option<i64>),
     outputs: &mut Outputs<'_>,
+    scratch: &mut Scratch,
 ) -> Result<(), Fault> {
     let (items, classes, inner) = around(scores.shape(), 1);
     let mut shape = scores.shape().to_vec();
@@ -92,9 +91,9 @@ fn write_loss<T: Number>(
     if weights.is_some_and(|weights| weights.len() != classes) {
         return Err(Fault::new(format!("the weights do not fit {classes} classes")));
     }
-    let labels = labels.integers()?;
+    let labels = indices(labels, scratch)?;
     let (mut sum, mut total) = (0.0, 0.0);
-    let mut losses = vec![0.0; items * inner];
+    let mut losses = scratch.zeros::<f64>(items * inner)?;
     for item in 0..items {
         for place in 0..inner {
             let at = item * inner + place;
@@ -111,7 +110,7 @@ fn write_loss<T: Number>(
     match how {
         How::None => {
             let results = outputs.allocate::<T>(0, &shape)?;
-            results.iter_mut().zip(losses).for_each(|(result, loss)| *result = T::from_f64(loss));
+            results.iter_mut().zip(losses.iter()).for_each(|(result, loss)| *result = T::from_f64(*loss));
         }
         How::Sum => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum),
         How::Mean => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum / total),

@@ -1,28 +1,25 @@
-//! Products of matrices, and sums over named axes.
-
-use std::collections::BTreeMap;
+//! Products of matrices, of numbers and of bytes, and determinants.
 
 use crate::error::{ErrorKind, Fault};
 use crate::graph::Kernel;
-use crate::operators::movement::advance;
 use crate::operators::multiply::{Matrix, multiply_finish};
 use crate::operators::number::Number;
 use crate::operators::simd::activation::Activation;
 use crate::operators::simd::product::{BUFFER, Bias, Finish};
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, expect_rank, kernel, steps};
+use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, expect_rank, kernel_with};
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::{ElementType, with_type};
+use crate::tensor::memory::Buffer;
 use crate::tensor::{View, count};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
         "MatMul" => Ok(product(Activation::None)),
-        "MatMulInteger" => kernel(matmul_integer),
-        "QLinearMatMul" => kernel(matmul_quantized),
+        "MatMulInteger" => kernel_with(matmul_integer),
+        "QLinearMatMul" => kernel_with(matmul_quantized),
         "Gemm" => gemm(spec),
-        "Einsum" => einsum(spec),
-        "Det" => kernel(determinant),
+        "Det" => kernel_with(determinant),
         _ => return None,
     })
 }
@@ -39,7 +36,7 @@ pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
 
 impl Kernel for Product {
     fn scratch(&self, _shapes: &[Option<&[usize]>]) -> usize {
-        BUFFER * size_of::<f32>()
+        Scratch::bytes::<f32>(BUFFER)
     }
 
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
@@ -53,7 +50,7 @@ impl Kernel for Product {
             };
             let finish = Finish { bias, add: None, activation: self.activation };
             let results = outputs.allocate_unset::<f32>(0, &plan.shape)?;
-            plan.multiply_f32(left, right, scratch.of::<f32>(BUFFER)?, results, &finish);
+            plan.multiply_f32(left, right, &mut scratch.unset::<f32>(BUFFER)?, results, &finish);
             return Ok(());
         }
         if self.activation != Activation::None || inputs.optional(2).is_some() {
@@ -61,6 +58,7 @@ impl Kernel for Product {
         }
         with_type!(numbers, a.element(), T => {
             let (left, right) = (a.values::<T>()?, b.values::<T>()?);
+            scratch.count(T::multiply_bytes(plan.size.1, plan.size.2));
             plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
             Ok(())
         })
@@ -147,16 +145,20 @@ impl Batched {
 }
 
 /// The elements of a tensor of bytes as wide integers, less their zero point, which may be one for each row or column.
-pub(crate) fn widened(view: View<'_>, zero: Option<View<'_>>, axis: usize) -> Result<Vec<i32>, Fault> {
-    let bytes = |view: View<'_>| -> Result<Vec<i32>, Fault> {
-        match view.element() {
-            ElementType::U8 => Ok(view.values::<u8>()?.iter().map(|value| i32::from(*value)).collect()),
-            ElementType::I8 => Ok(view.values::<i8>()?.iter().map(|value| i32::from(*value)).collect()),
-            other => Err(Fault::unsupported(format!("expected bytes, found {other}"))),
-        }
+pub(crate) fn widened(
+    view: View<'_>,
+    zero: Option<View<'_>>,
+    axis: usize,
+    scratch: &mut Scratch,
+) -> Result<Buffer<i32>, Fault> {
+    let mut bytes = |view: View<'_>| match view.element() {
+        ElementType::U8 => scratch.filled(view.values::<u8>()?.iter().map(|value| i32::from(*value))),
+        ElementType::I8 => scratch.filled(view.values::<i8>()?.iter().map(|value| i32::from(*value))),
+        other => Err(Fault::unsupported(format!("expected bytes, found {other}"))),
     };
     let mut values = bytes(view)?;
-    let zeros = zero.map_or(Ok(vec![0]), bytes)?;
+    let zeros = zero.map(bytes).transpose()?;
+    let zeros = zeros.as_deref().unwrap_or(&[0]);
     let along = if view.rank() == 0 { 1 } else { view.shape()[axis] };
     if zeros.len() != 1 && zeros.len() != along {
         return Err(Fault::new(format!("{} zero points do not fit the shape {:?}", zeros.len(), view.shape())));
@@ -168,21 +170,21 @@ pub(crate) fn widened(view: View<'_>, zero: Option<View<'_>>, axis: usize) -> Re
     Ok(values)
 }
 
-fn matmul_integer(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+fn matmul_integer(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
     let (a, b) = (inputs.get(0)?, inputs.get(1)?);
     let plan = Batched::new(a.shape(), b.shape())?;
-    let left = widened(a, inputs.optional(2), a.rank().saturating_sub(2))?;
-    let right = widened(b, inputs.optional(3), b.rank().saturating_sub(1))?;
+    let left = widened(a, inputs.optional(2), a.rank().saturating_sub(2), scratch)?;
+    let right = widened(b, inputs.optional(3), b.rank().saturating_sub(1), scratch)?;
     plan.multiply(&left, &right, outputs.allocate::<i32>(0, &plan.shape)?);
     Ok(())
 }
 
-fn matmul_quantized(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+fn matmul_quantized(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
     let (a, b) = (inputs.get(0)?, inputs.get(3)?);
     let plan = Batched::new(a.shape(), b.shape())?;
-    let left = widened(a, Some(inputs.get(2)?), a.rank().saturating_sub(2))?;
-    let right = widened(b, Some(inputs.get(5)?), b.rank().saturating_sub(1))?;
-    let mut sums = vec![0i32; count(&plan.shape)?];
+    let left = widened(a, Some(inputs.get(2)?), a.rank().saturating_sub(2), scratch)?;
+    let right = widened(b, Some(inputs.get(5)?), b.rank().saturating_sub(1), scratch)?;
+    let mut sums = scratch.zeros::<i32>(count(&plan.shape)?)?;
     plan.multiply(&left, &right, &mut sums);
     let scale = |index: usize| inputs.get(index)?.only::<f32>().map(f64::from);
     let scale = scale(1)? * scale(4)? / scale(6)?;
@@ -235,7 +237,7 @@ fn gemm(spec: &Spec) -> Made {
     // Before opset 7 a node had to say that its bias is broadcast.
     spec.ignore(&["broadcast"]);
     let (turn_a, turn_b) = (spec.flag("transA", false)?, spec.flag("transB", false)?);
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (a, b) = (inputs.get(0)?, inputs.get(1)?);
         let (&[a0, a1], &[b0, b1]) = (a.shape(), b.shape()) else {
             return Err(Fault::new(format!("expected matrices, found the shapes {:?} and {:?}", a.shape(), b.shape())));
@@ -254,6 +256,7 @@ fn gemm(spec: &Spec) -> Made {
             let results = outputs.allocate::<T>(0, &[m, n])?;
             let left = if turn_a { Matrix::columns(left, m) } else { Matrix::rows(left, k) };
             let right = if turn_b { Matrix::columns(right, k) } else { Matrix::rows(right, n) };
+            scratch.count(T::multiply_bytes(k, n));
             T::multiply(m, k, n, left, right, results);
             let scale = |factor: f32, value: T| if factor == 1.0 { value } else { T::from_f64(f64::from(factor) * value.to_f64()) };
             if alpha != 1.0 {
@@ -269,108 +272,7 @@ fn gemm(spec: &Spec) -> Made {
     })
 }
 
-/// Sums over all axes that the result does not name, one label for each axis.
-fn einsum(spec: &Spec) -> Made {
-    let equation: String = spec.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
-    kernel(move |inputs, outputs| {
-        let wrong = || Fault::new(format!("the equation `{equation}` does not fit the inputs"));
-        let (terms, result) = match equation.split_once("->") {
-            Some((terms, result)) => (terms, Some(result)),
-            None => (equation.as_str(), None),
-        };
-        let terms: Vec<&str> = terms.split(',').collect();
-        if terms.len() != inputs.len() {
-            return Err(wrong());
-        }
-        let views = (0..inputs.len()).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
-        // Axes that dots stand for get labels of their own, counted from the last one.
-        let labels = |term: &str, dots: usize| -> Vec<char> {
-            let dot_labels: String = (0..dots).rev().map(|dot| char::from(b'0' + dot as u8)).collect();
-            term.replace("...", &dot_labels).chars().collect()
-        };
-        let mut lengths: BTreeMap<char, usize> = BTreeMap::new();
-        let mut named: Vec<Vec<char>> = Vec::new();
-        let mut most_dots = 0;
-        for (term, view) in terms.iter().zip(&views) {
-            let plain = term.replace("...", "").chars().count();
-            let dots = view
-                .rank()
-                .checked_sub(plain)
-                .filter(|dots| *dots < 10 && (*dots == 0 || term.contains("...")))
-                .ok_or_else(wrong)?;
-            most_dots = most_dots.max(dots);
-            let labels = labels(term, dots);
-            for (label, length) in labels.iter().zip(view.shape()) {
-                let known = lengths.entry(*label).or_insert(*length);
-                if *known == 1 {
-                    *known = *length;
-                } else if *length != 1 && *length != *known {
-                    return Err(wrong());
-                }
-            }
-            named.push(labels);
-        }
-        let kept: Vec<char> = match result {
-            Some(result) => labels(result, most_dots),
-            None => {
-                let mut all: Vec<char> = named.concat();
-                all.sort_unstable();
-                let once = all
-                    .iter()
-                    .filter(|label| label.is_ascii_digit() || all.iter().filter(|other| other == label).count() == 1);
-                let mut once: Vec<char> = once.copied().collect();
-                once.dedup();
-                once.sort_by_key(|label| {
-                    (
-                        !label.is_ascii_digit(),
-                        if label.is_ascii_digit() { u32::MAX - *label as u32 } else { *label as u32 },
-                    )
-                });
-                once
-            }
-        };
-        if kept.iter().any(|label| !lengths.contains_key(label)) {
-            return Err(wrong());
-        }
-        let summed: Vec<char> = lengths.keys().copied().filter(|label| !kept.contains(label)).collect();
-        let all: Vec<char> = kept.iter().chain(&summed).copied().collect();
-        let full: Vec<usize> = all.iter().map(|label| lengths[label]).collect();
-        // The number of products is bounded like the number of elements of a tensor.
-        count(&full)?;
-        let step_lists: Vec<Vec<usize>> = views
-            .iter()
-            .zip(&named)
-            .map(|(view, labels)| {
-                let own = steps(view.shape());
-                let step = |label: &char| {
-                    let axes =
-                        labels.iter().enumerate().filter(|(axis, other)| *other == label && view.shape()[*axis] != 1);
-                    axes.map(|(axis, _)| own[axis] as usize).sum()
-                };
-                all.iter().map(step).collect()
-            })
-            .collect();
-        let shape: Vec<usize> = kept.iter().map(|label| lengths[label]).collect();
-        let inner: usize = full[kept.len()..].iter().product();
-        with_type!(numbers, views[0].element(), T => {
-            let values = views.iter().map(|view| view.values::<T>()).collect::<Result<Vec<_>, _>>()?;
-            let results = outputs.allocate::<T>(0, &shape)?;
-            let mut index = vec![0; full.len()];
-            for result in results.iter_mut() {
-                for _ in 0..inner {
-                    let product = values.iter().zip(&step_lists).fold(T::ONE, |product, (values, steps)| {
-                        product.times(values[index.iter().zip(steps).map(|(at, step)| at * step).sum::<usize>()])
-                    });
-                    *result = result.plus(product);
-                    advance(&mut index, &full);
-                }
-            }
-            Ok(())
-        })
-    })
-}
-
-fn determinant(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+fn determinant(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
     let input = inputs.get(0)?;
     expect_rank(input, 2, "a determinant")?;
     let (stack, size) = input.shape().split_at(input.rank() - 2);
@@ -382,23 +284,26 @@ fn determinant(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fau
     with_type!(floats, input.element(), T => {
         let values = input.values::<T>()?;
         let results = outputs.allocate::<T>(0, stack)?;
+        let mut rows = scratch.unset::<f64>(size * size)?;
         for (number, result) in results.iter_mut().enumerate() {
-            let mut rows: Vec<Vec<f64>> =
-                (0..size).map(|row| (0..size).map(|column| values[(number * size + row) * size + column].to_f64()).collect()).collect();
+            let from = &values[number * size * size..][..size * size];
+            rows.iter_mut().zip(from).for_each(|(into, value)| *into = value.to_f64());
             let mut product = 1.0;
             for pivot in 0..size {
-                let best = (pivot..size).max_by(|a, b| rows[*a][pivot].abs().total_cmp(&rows[*b][pivot].abs())).unwrap_or(pivot);
+                let at = |row: &usize| rows[row * size + pivot].abs();
+                let best = (pivot..size).max_by(|a, b| at(a).total_cmp(&at(b))).unwrap_or(pivot);
                 if best != pivot {
-                    rows.swap(best, pivot);
+                    let (above, below) = rows.split_at_mut(best * size);
+                    above[pivot * size..][..size].swap_with_slice(&mut below[..size]);
                     product = -product;
                 }
-                product *= rows[pivot][pivot];
+                product *= rows[pivot * size + pivot];
                 if product == 0.0 {
                     break;
                 }
-                let (above, below) = rows.split_at_mut(pivot + 1);
-                let base = &above[pivot];
-                for row in below {
+                let (above, below) = rows.split_at_mut((pivot + 1) * size);
+                let base = &above[pivot * size..];
+                for row in below.chunks_exact_mut(size) {
                     let factor = row[pivot] / base[pivot];
                     row.iter_mut().zip(base).skip(pivot).for_each(|(value, base)| *value -= factor * base);
                 }

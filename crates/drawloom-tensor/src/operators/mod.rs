@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`elementwise`], [`binary`] | each element by itself, or with its partner |
 //! | [`reduce`], [`normalise`] | many elements to one, and values less their mean |
-//! | [`matrix`], [`convolution`], [`convolve`], [`transposed`], [`pool`] | products of matrices, and windows |
+//! | [`matrix`], [`einsum`], [`convolution`], [`convolve`], [`transposed`], [`pool`] | products of matrices, and windows |
 //! | [`shape`], [`movement`], [`index`], [`lookup`] | elements as they are, elsewhere |
 //! | [`recurrent`] | states that change in time |
 //! | [`resize`], [`sample`], [`signal`], [`detect`] | images, signals, and things in them |
@@ -18,6 +18,7 @@ pub(crate) mod control;
 pub(crate) mod convolution;
 pub(crate) mod convolve;
 pub(crate) mod detect;
+pub(crate) mod einsum;
 pub(crate) mod elementwise;
 pub(crate) mod index;
 pub(crate) mod lookup;
@@ -57,6 +58,7 @@ const FAMILIES: &[fn(&Spec) -> Option<Made>] = &[
     movement::make,
     index::make,
     matrix::make,
+    einsum::make,
     convolution::make,
     pool::make,
     normalise::make,

@@ -93,3 +93,15 @@ pub(crate) fn multiply_f64(m: usize, k: usize, n: usize, a: Matrix<'_, f64>, b: 
         );
     }
 }
+
+/// Our own product takes nothing without a buffer.
+pub(crate) fn multiply_f32_bytes(_k: usize, _n: usize) -> usize {
+    0
+}
+
+/// The library packs blocks of both matrices into memory that it allocates: 64 rows of the left one and 1024 columns of the
+/// right one at most, 256 elements deep.
+pub(crate) fn multiply_f64_bytes(k: usize, n: usize) -> usize {
+    const EDGE: usize = 8;
+    k.min(256) * (64 + EDGE + n.min(1024) + EDGE) * size_of::<f64>() + crate::tensor::memory::ALIGNMENT
+}

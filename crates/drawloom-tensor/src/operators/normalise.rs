@@ -4,10 +4,13 @@ use crate::error::Fault;
 use crate::operators::number::Number;
 use crate::operators::reduce::Reduction;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, around, axes_of, axis_of, broadcast_steps, expect_rank, kernel};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{
+    Made, Walk, around, axes_of, axis_of, broadcast_steps, doubles, expect_rank, kernel, kernel_with,
+};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
 use crate::tensor::element::with_type;
+use crate::tensor::memory::Buffer;
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -24,13 +27,14 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
 }
 
 /// One number for each channel.
-fn channels(view: View<'_>, count: usize, what: &str) -> Result<Vec<f64>, Fault> {
-    let values: Vec<f64> =
-        with_type!(floats, view.element(), P => Ok(view.values::<P>()?.iter().map(|value| value.to_f64()).collect()))?;
-    if values.len() != count {
-        return Err(Fault::new(format!("{what} has {} numbers for {count} channels", values.len())));
+fn channels(view: View<'_>, count: usize, what: &str, scratch: &mut Scratch) -> Result<Buffer<f64>, Fault> {
+    if !view.element().is_float() {
+        return Err(Fault::unsupported(format!("{what} has elements of type {}", view.element())));
     }
-    Ok(values)
+    if view.len() != count {
+        return Err(Fault::new(format!("{what} has {} numbers for {count} channels", view.len())));
+    }
+    doubles(view, scratch)
 }
 
 /// The mean and the variance of a list.
@@ -46,16 +50,16 @@ fn batch(spec: &Spec) -> Made {
     let momentum = f64::from(spec.float("momentum", 0.9)?);
     let training = spec.flag("training_mode", false)?;
     spec.ignore(&["spatial", "is_test", "consumed_inputs"]);
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
         expect_rank(input, 2, "a batch")?;
         let (items, count, inner) = around(input.shape(), 1);
         with_type!(floats, input.element(), T => {
             let values = input.values::<T>()?;
-            let list = |index: usize, what: &str| channels(inputs.get(index)?, count, what);
+            let mut list = |index: usize, what: &str| channels(inputs.get(index)?, count, what, scratch);
             let (scale, bias) = (list(1, "scale")?, list(2, "bias")?);
             let (mut mean, mut variance) = (list(3, "mean")?, list(4, "variance")?);
-            let (old_mean, old_variance) = (mean.clone(), variance.clone());
+            let old = if training { Some([list(3, "mean")?, list(4, "variance")?]) } else { None };
             if training {
                 for channel in 0..count {
                     let elements = (0..items).flat_map(|item| values[(item * count + channel) * inner..][..inner].iter().copied());
@@ -69,14 +73,13 @@ fn batch(spec: &Spec) -> Made {
                 let shift = bias[channel] - mean[channel] * factor;
                 result.iter_mut().zip(value).for_each(|(result, value)| *result = T::from_f64(value.to_f64() * factor + shift));
             }
-            if training {
-                let lists = [(&old_mean, &mean), (&old_variance, &variance)];
-                for (index, (old, new)) in lists.into_iter().enumerate() {
+            if let Some(old) = old {
+                for (index, (old, new)) in old.iter().zip([&mean, &variance]).enumerate() {
                     if outputs.wanted(index + 1) {
                         let element = inputs.get(index + 3)?.element();
                         with_type!(floats, element, P => {
                             let results = outputs.allocate::<P>(index + 1, &[count])?;
-                            for (result, (old, new)) in results.iter_mut().zip(old.iter().zip(new)) {
+                            for (result, (old, new)) in results.iter_mut().zip(old.iter().zip(new.iter())) {
                                 *result = P::from_f64(old * momentum + new * (1.0 - momentum));
                             }
                             Ok(())
@@ -93,7 +96,7 @@ fn layer(spec: &Spec) -> Made {
     let axis = spec.int("axis", -1)?;
     let epsilon = f64::from(spec.float("epsilon", 1e-5)?);
     spec.ignore(&["stash_type"]);
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, scale) = (inputs.get(0)?, inputs.get(1)?);
         let axis = axis_of(axis, input.rank())?;
         let (head, tail) = input.shape().split_at(axis);
@@ -108,23 +111,23 @@ fn layer(spec: &Spec) -> Made {
                 Some(bias) => (bias.values::<T>()?, broadcast_steps(bias.shape(), input.shape())?),
                 None => (&[T::ZERO][..], vec![0; input.rank()]),
             };
-            let found: Vec<(f64, f64)> = values
-                .chunks(size.max(1))
-                .map(|row| {
-                    let (mean, variance) = moments(row.iter().copied());
-                    (mean, 1.0 / (variance + epsilon).sqrt())
-                })
-                .collect();
+            // For each row the mean, and the factor.
+            let rows = values.chunks(size.max(1));
+            let mut found = scratch.unset::<f64>(2 * rows.len())?;
+            for (found, row) in found.chunks_exact_mut(2).zip(rows) {
+                let (mean, variance) = moments(row.iter().copied());
+                found.copy_from_slice(&[mean, 1.0 / (variance + epsilon).sqrt()]);
+            }
             let results = outputs.allocate::<T>(0, input.shape())?;
             let walk = Walk::new(input.shape(), [scale_steps, bias_steps]);
             for (index, ((result, value), [s, b])) in results.iter_mut().zip(values).zip(walk).enumerate() {
-                let (mean, factor) = found[index / size];
+                let (mean, factor) = (found[index / size * 2], found[index / size * 2 + 1]);
                 *result = T::from_f64((value.to_f64() - mean) * factor * scales[s].to_f64() + biases[b].to_f64());
             }
-            for index in 1..outputs.len() {
+            for index in 1..outputs.len().min(3) {
                 let results = outputs.allocate::<f32>(index, &kept)?;
-                for (result, (mean, factor)) in results.iter_mut().zip(&found) {
-                    *result = (if index == 1 { *mean } else { *factor }) as f32;
+                for (result, found) in results.iter_mut().zip(found.chunks_exact(2)) {
+                    *result = found[index - 1] as f32;
                 }
             }
             Ok(())
@@ -133,7 +136,12 @@ fn layer(spec: &Spec) -> Made {
 }
 
 /// Normalises groups of channels, each with numbers of its own.
-fn by_groups(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, groups: usize, epsilon: f64) -> Result<(), Fault> {
+fn by_groups(
+    inputs: &Inputs<'_>,
+    outputs: &mut Outputs<'_>,
+    scratch: &mut Scratch,
+    (groups, epsilon): (usize, f64),
+) -> Result<(), Fault> {
     let input = inputs.get(0)?;
     expect_rank(input, 2, "channels")?;
     let (_, count, inner) = around(input.shape(), 1);
@@ -142,14 +150,14 @@ fn by_groups(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, groups: usize, epsi
     }
     let size = count / groups * inner;
     with_type!(floats, input.element(), T => {
-        let numbers = |index: usize, what: &str| -> Result<Vec<f64>, Fault> {
+        let mut numbers = |index: usize, what: &str| -> Result<Buffer<f64>, Fault> {
             let view = inputs.get(index)?;
             // An older form has one number for each group.
             if view.len() == groups {
-                let each = channels(view, groups, what)?;
-                return Ok((0..count).map(|channel| each[channel / (count / groups)]).collect());
+                let each = channels(view, groups, what, scratch)?;
+                return scratch.filled((0..count).map(|channel| each[channel / (count / groups)]));
             }
-            channels(view, count, what)
+            channels(view, count, what, scratch)
         };
         let (scale, bias) = (numbers(1, "scale")?, numbers(2, "bias")?);
         let values = input.values::<T>()?;
@@ -168,9 +176,9 @@ fn by_groups(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, groups: usize, epsi
 
 fn instance(spec: &Spec) -> Made {
     let epsilon = f64::from(spec.float("epsilon", 1e-5)?);
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let groups = inputs.get(0)?.shape().get(1).copied().unwrap_or(0);
-        by_groups(inputs, outputs, groups, epsilon)
+        by_groups(inputs, outputs, scratch, (groups, epsilon))
     })
 }
 
@@ -178,19 +186,21 @@ fn group(spec: &Spec) -> Made {
     let epsilon = f64::from(spec.float("epsilon", 1e-5)?);
     let groups = spec.int("num_groups", 0)?;
     spec.ignore(&["stash_type"]);
-    kernel(move |inputs, outputs| by_groups(inputs, outputs, usize::try_from(groups).unwrap_or(0), epsilon))
+    kernel_with(move |inputs, outputs, scratch| {
+        by_groups(inputs, outputs, scratch, (usize::try_from(groups).unwrap_or(0), epsilon))
+    })
 }
 
 fn mean_variance(spec: &Spec) -> Made {
     let axes = spec.ints("axes")?.unwrap_or_else(|| vec![0, 2, 3]);
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
         let axes = axes_of(&axes, input.rank())?;
         let reduction = Reduction::new(input.shape(), &axes, true);
         with_type!(floats, input.element(), T => {
             let size = reduction.count as f64;
-            let mean = reduction.fold::<T, f64>(input, 0.0, |sum, value| sum + value.to_f64() / size)?;
-            let variance = reduction.fold_with::<T>(input, &mean, |sum, value, mean| sum + (value.to_f64() - mean).powi(2) / size)?;
+            let mean = reduction.fold::<T, f64>(input, 0.0, scratch, |sum, value| sum + value.to_f64() / size)?;
+            let variance = reduction.fold_with::<T>(input, &mean, scratch, |sum, value, mean| sum + (value.to_f64() - mean).powi(2) / size)?;
             let walk = Walk::new(input.shape(), [broadcast_steps(&reduction.shape, input.shape())?]);
             let results = outputs.allocate::<T>(0, input.shape())?;
             for ((result, value), [at]) in results.iter_mut().zip(input.values::<T>()?).zip(walk) {
@@ -238,12 +248,12 @@ fn response(spec: &Spec) -> Made {
 fn by_norm(spec: &Spec) -> Made {
     let axis = spec.int("axis", -1)?;
     let p = spec.int("p", 2)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
         let axis = axis_of(axis, input.rank())?;
         let reduction = Reduction::new(input.shape(), &[axis], true);
         with_type!(floats, input.element(), T => {
-            let sums = reduction.fold::<T, f64>(input, 0.0, |sum, value| {
+            let sums = reduction.fold::<T, f64>(input, 0.0, scratch, |sum, value| {
                 let value = value.to_f64();
                 sum + if p == 1 { value.abs() } else { value * value }
             })?;

@@ -1,6 +1,6 @@
 //! Arithmetic on every type of number: integers wrap around, and nothing panics.
 
-use crate::operators::multiply::{Matrix, multiply_f32, multiply_f64};
+use crate::operators::multiply::{Matrix, multiply_f32, multiply_f32_bytes, multiply_f64, multiply_f64_bytes};
 use crate::tensor::element::Element;
 
 /// A number.
@@ -32,6 +32,12 @@ pub(crate) trait Number: Element {
     /// `c = a · b`, with `c` of `m` rows and `n` columns, row after row.
     fn multiply(m: usize, k: usize, n: usize, a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self]);
 
+    /// How many bytes a product over `k` elements with `n` columns takes beside its matrices.
+    fn multiply_bytes(k: usize, n: usize) -> usize {
+        let _ = (k, n);
+        0
+    }
+
     /// The larger one; not a number, if one of them is not.
     fn larger(self, other: Self) -> Self {
         #[allow(clippy::eq_op)]
@@ -46,7 +52,7 @@ pub(crate) trait Number: Element {
 }
 
 macro_rules! floats {
-    ($($type:ty: $multiply:ident),*) => {
+    ($($type:ty: $multiply:ident, $bytes:ident),*) => {
         $(impl Number for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -95,6 +101,9 @@ macro_rules! floats {
             }
             fn multiply(m: usize, k: usize, n: usize, a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self]) {
                 $multiply(m, k, n, a, b, c);
+            }
+            fn multiply_bytes(k: usize, n: usize) -> usize {
+                $bytes(k, n)
             }
         })*
     };
@@ -172,7 +181,7 @@ macro_rules! integers {
     };
 }
 
-floats!(f32: multiply_f32, f64: multiply_f64);
+floats!(f32: multiply_f32, multiply_f32_bytes, f64: multiply_f64, multiply_f64_bytes);
 integers!(i64, i32, u8, i8);
 
 /// The error function. A series near zero, and a continued fraction far from it; both to the last digits of `f64`.

@@ -5,7 +5,7 @@ use crate::operators::movement::advance;
 use crate::operators::number::Number;
 use crate::operators::simd::wide;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, expect_rank, kernel, steps};
+use crate::operators::support::{Made, expect_rank, kernel, kernel_with, steps};
 use crate::operators::window::{Steps, WindowSpec, Windows};
 use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{View, count};
@@ -88,7 +88,7 @@ fn lines(windows: &Windows, channels: usize, values: &[f32], results: &mut [f32]
 fn largest(spec: &Spec) -> Made {
     let columns_first = spec.flag("storage_order", false)?;
     let spec = WindowSpec::new(spec)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
         let (windows, shape, channels) = plan(&spec, input)?;
         if input.element() == ElementType::F32 && !outputs.wanted(1) && windows.input.len() <= 2 {
@@ -104,7 +104,7 @@ fn largest(spec: &Spec) -> Made {
         let own = steps(&windows.input);
         with_type!(numbers, input.element(), T => {
             let values = input.values::<T>()?;
-            let mut indices = vec![0i64; count(&shape)?];
+            let mut indices = scratch.unset::<i64>(count(&shape)?)?;
             let results = outputs.allocate::<T>(0, &shape)?;
             each_window(&windows, channels, |place, elements| {
                 let best = elements.reduce(|best, element| if values[element] > values[best] { element } else { best });

@@ -4,10 +4,11 @@ use crate::error::Fault;
 use crate::operators::number::Number;
 use crate::operators::shape::onnx_type;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, axis_of, kernel, steps};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{Made, axis_of, doubles, kernel, kernel_with, steps};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
 use crate::tensor::element::{ElementType, with_type};
+use crate::tensor::memory::Buffer;
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -53,12 +54,25 @@ fn scale_index(input: &[usize], scale: &[usize], axis: i64, block: i64) -> Resul
     }))
 }
 
-fn floats(view: View<'_>) -> Result<Vec<f64>, Fault> {
-    with_type!(floats, view.element(), T => Ok(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))
+fn floats(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<f64>, Fault> {
+    with_type!(floats, view.element(), T => scratch.filled(view.values::<T>()?.iter().map(|value| value.to_f64())))
 }
 
-fn whole(view: View<'_>) -> Result<Vec<f64>, Fault> {
-    with_type!(integers, view.element(), T => Ok(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))
+fn whole(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<f64>, Fault> {
+    with_type!(integers, view.element(), T => scratch.filled(view.values::<T>()?.iter().map(|value| value.to_f64())))
+}
+
+/// The scales, and a zero point for each of them.
+fn scales(inputs: &Inputs<'_>, scratch: &mut Scratch) -> Result<(Buffer<f64>, Buffer<f64>), Fault> {
+    let scales = floats(inputs.get(1)?, scratch)?;
+    let zeros = match inputs.optional(2) {
+        Some(zeros) => whole(zeros, scratch)?,
+        None => scratch.zeros(scales.len())?,
+    };
+    if zeros.len() != scales.len() {
+        return Err(Fault::new(format!("{} zero points do not fit {} scales", zeros.len(), scales.len())));
+    }
+    Ok((scales, zeros))
 }
 
 fn quantize(spec: &Spec) -> Made {
@@ -67,19 +81,15 @@ fn quantize(spec: &Spec) -> Made {
     let to = spec.int("output_dtype", 0)?;
     let to = if to == 0 { None } else { Some(onnx_type(to)?) };
     spec.ignore(&["saturate"]);
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, scale) = (inputs.get(0)?, inputs.get(1)?);
         let which = scale_index(input.shape(), scale.shape(), axis, block)?;
-        let scales = floats(scale)?;
-        let zeros = inputs.optional(2).map_or_else(|| Ok(vec![0.0; scales.len()]), whole)?;
-        if zeros.len() != scales.len() {
-            return Err(Fault::new(format!("{} zero points do not fit {} scales", zeros.len(), scales.len())));
-        }
+        let (scales, zeros) = scales(inputs, scratch)?;
         let element = inputs.optional(2).map(|zero| zero.element()).or(to).unwrap_or(ElementType::U8);
-        let values: Vec<f64> = with_type!(numbers, input.element(), T => Ok(input.values::<T>()?.iter().map(|value| value.to_f64()).collect()))?;
+        let values = doubles(input, scratch)?;
         with_type!(integers, element, R => {
             let results = outputs.allocate::<R>(0, input.shape())?;
-            for (index, (result, value)) in results.iter_mut().zip(values).enumerate() {
+            for (index, (result, value)) in results.iter_mut().zip(values.iter()).enumerate() {
                 let at = which(index);
                 // The quotient is rounded in the precision of the scale.
                 let quotient = f64::from((value / scales[at]) as f32);
@@ -93,18 +103,14 @@ fn quantize(spec: &Spec) -> Made {
 fn dequantize(spec: &Spec) -> Made {
     let axis = spec.int("axis", 1)?;
     let block = spec.int("block_size", 0)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, scale) = (inputs.get(0)?, inputs.get(1)?);
         let which = scale_index(input.shape(), scale.shape(), axis, block)?;
-        let scales = floats(scale)?;
-        let zeros = inputs.optional(2).map_or_else(|| Ok(vec![0.0; scales.len()]), whole)?;
-        if zeros.len() != scales.len() {
-            return Err(Fault::new(format!("{} zero points do not fit {} scales", zeros.len(), scales.len())));
-        }
-        let values = whole(input)?;
+        let (scales, zeros) = scales(inputs, scratch)?;
+        let values = whole(input, scratch)?;
         with_type!(floats, scale.element(), R => {
             let results = outputs.allocate::<R>(0, input.shape())?;
-            for (index, (result, value)) in results.iter_mut().zip(values).enumerate() {
+            for (index, (result, value)) in results.iter_mut().zip(values.iter()).enumerate() {
                 let at = which(index);
                 *result = R::from_f64((value - zeros[at]) * scales[at]);
             }

@@ -5,10 +5,11 @@ use crate::operators::multiply::Matrix;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
 use crate::operators::support::Made;
-use crate::operators::support::{kernel, lengths};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{doubles, kernel_with, lengths};
+use crate::run::call::{Inputs, Outputs, Scratch};
+use crate::tensor::count;
 use crate::tensor::element::with_type;
-use crate::tensor::{View, count};
+use crate::tensor::memory::Buffer;
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -103,9 +104,9 @@ fn recurrent(spec: &Spec, cell: Cell) -> Made {
         coupled: cell == Cell::Memory && spec.flag("input_forget", false)?,
         hidden: spec.optional_int("hidden_size")?,
     };
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
-        with_type!(floats, input.element(), T => network.run::<T>(inputs, outputs))
+        with_type!(floats, input.element(), T => network.run::<T>(inputs, outputs, scratch))
     })
 }
 
@@ -114,12 +115,16 @@ fn recurrent(spec: &Spec, cell: Cell) -> Made {
 struct Sizes {
     times: usize,
     batch: usize,
-    input: usize,
     hidden: usize,
 }
 
 impl Network {
-    fn run<T: Number>(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+    fn run<T: Number>(
+        &self,
+        inputs: &Inputs<'_>,
+        outputs: &mut Outputs<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
         let (x, w, r) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
         let directions = self.backwards.len();
         let gates = self.cell.gates();
@@ -141,13 +146,14 @@ impl Network {
         {
             return Err(wrong());
         }
-        let sizes = Sizes { times, batch, input, hidden };
-        let list = |index: usize, size: usize, what: &str| -> Result<Option<Vec<f64>>, Fault> {
+        let sizes = Sizes { times, batch, hidden };
+        let mut list = |index: usize, size: usize, what: &str| -> Result<Option<Buffer<f64>>, Fault> {
             let Some(view) = inputs.optional(index) else { return Ok(None) };
             if view.len() != directions * size {
                 return Err(Fault::new(format!("{what} of shape {:?} does not fit", view.shape())));
             }
-            Ok(Some(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))
+            view.values::<T>()?;
+            doubles(view, scratch).map(Some)
         };
         let bias = list(3, 2 * gates * hidden, "the bias")?;
         let ends = match inputs.optional(4) {
@@ -163,31 +169,34 @@ impl Network {
         } else {
             (None, None)
         };
-        let mut all = vec![0.0; count(&[times, directions, batch, hidden])?];
-        let mut last = vec![0.0; directions * batch * hidden];
-        let mut memories = last.clone();
+        let zeros = scratch.zeros::<f64>((2 * gates * hidden).max(3 * hidden))?;
+        let width = gates * hidden;
+        let mut projected = scratch.unset::<T>(count(&[times * batch, width])?)?;
+        let mut room = Room::<T>::new(sizes, width, scratch)?;
+        let mut last = scratch.unset::<f64>(directions * batch * hidden)?;
+        let mut memories = scratch.unset::<f64>(directions * batch * hidden)?;
+        scratch.count(T::multiply_bytes(input.max(hidden), width));
+        let shape =
+            if self.batch_first { [batch, times, directions, hidden] } else { [times, directions, batch, hidden] };
+        let all = outputs.allocate::<T>(0, &shape)?;
         for direction in 0..directions {
-            let part = |values: &Option<Vec<f64>>, size: usize| match values {
-                Some(values) => values[direction * size..][..size].to_vec(),
-                None => vec![0.0; size],
-            };
-            let mut state = self.first_state(&first_hidden, direction, sizes);
-            let mut memory = self.first_state(&first_memory, direction, sizes);
+            self.first_state(first_hidden.as_deref(), direction, sizes, &mut room.state);
+            self.first_state(first_memory.as_deref(), direction, sizes, &mut room.memory);
             let step = Step::<T> {
                 network: self,
                 direction,
                 sizes,
-                bias: part(&bias, 2 * gates * hidden),
-                peepholes: part(&peepholes, 3 * hidden),
+                bias: part(&bias, &zeros, direction, 2 * gates * hidden),
+                peepholes: part(&peepholes, &zeros, direction, 3 * hidden),
                 weights: &r.values::<T>()?[direction * gates * hidden * hidden..][..gates * hidden * hidden],
             };
-            let projected = self.project::<T>(
-                x,
-                &w.values::<T>()?[direction * gates * hidden * input..][..gates * hidden * input],
-                sizes,
-            )?;
+            // What all inputs give to all gates, in one product of matrices.
+            let weights = &w.values::<T>()?[direction * width * input..][..width * input];
+            let left = Matrix::rows(x.values::<T>()?, input);
+            T::multiply(times * batch, input, width, left, Matrix::columns(weights, input), &mut projected);
             for time in 0..times {
-                let (old_state, old_memory) = (state.clone(), memory.clone());
+                room.old_state.copy_from_slice(&room.state);
+                room.old_memory.copy_from_slice(&room.memory);
                 let at = |row: usize| {
                     if self.backwards[direction] {
                         ends[row].checked_sub(1 + time)
@@ -195,69 +204,26 @@ impl Network {
                         Some(time).filter(|time| *time < ends[row])
                     }
                 };
-                step.advance(&projected, &at, &mut state, &mut memory);
+                step.advance(&projected, &at, &mut room);
                 for row in 0..batch {
                     let range = row * hidden..(row + 1) * hidden;
-                    match at(row) {
-                        Some(place) => all[((place * directions + direction) * batch + row) * hidden..][..hidden]
-                            .copy_from_slice(&state[range]),
+                    let Some(place) = at(row) else {
                         // A sequence that has ended keeps its state.
-                        None => {
-                            state[range.clone()].copy_from_slice(&old_state[range.clone()]);
-                            memory[range.clone()].copy_from_slice(&old_memory[range]);
-                        }
-                    }
+                        room.state[range.clone()].copy_from_slice(&room.old_state[range.clone()]);
+                        room.memory[range.clone()].copy_from_slice(&room.old_memory[range]);
+                        continue;
+                    };
+                    let into = if self.batch_first {
+                        (row * times + place) * directions + direction
+                    } else {
+                        (place * directions + direction) * batch + row
+                    };
+                    let units = all[into * hidden..][..hidden].iter_mut().zip(&room.state[range]);
+                    units.for_each(|(result, value)| *result = T::from_f64(*value));
                 }
             }
-            last[direction * batch * hidden..][..batch * hidden].copy_from_slice(&state);
-            memories[direction * batch * hidden..][..batch * hidden].copy_from_slice(&memory);
-        }
-        self.write::<T>(&all, &last, &memories, sizes, outputs)
-    }
-
-    fn first_state(&self, values: &Option<Vec<f64>>, direction: usize, sizes: Sizes) -> Vec<f64> {
-        let Sizes { batch, hidden, .. } = sizes;
-        let directions = self.backwards.len();
-        let at = |row: usize| if self.batch_first { row * directions + direction } else { direction * batch + row };
-        match values {
-            Some(values) => (0..batch).flat_map(|row| values[at(row) * hidden..][..hidden].iter().copied()).collect(),
-            None => vec![0.0; batch * hidden],
-        }
-    }
-
-    /// What all inputs give to all gates, in one product of matrices.
-    fn project<T: Number>(&self, x: View<'_>, weights: &[T], sizes: Sizes) -> Result<Vec<T>, Fault> {
-        let Sizes { times, batch, input, hidden } = sizes;
-        let width = self.cell.gates() * hidden;
-        let mut projected = vec![T::ZERO; count(&[times * batch, width])?];
-        let left = Matrix::rows(x.values::<T>()?, input);
-        T::multiply(times * batch, input, width, left, Matrix::columns(weights, input), &mut projected);
-        Ok(projected)
-    }
-
-    fn write<T: Number>(
-        &self,
-        all: &[f64],
-        last: &[f64],
-        memories: &[f64],
-        sizes: Sizes,
-        outputs: &mut Outputs<'_>,
-    ) -> Result<(), Fault> {
-        let Sizes { times, batch, hidden, .. } = sizes;
-        let directions = self.backwards.len();
-        let shape =
-            if self.batch_first { [batch, times, directions, hidden] } else { [times, directions, batch, hidden] };
-        let results = outputs.allocate::<T>(0, &shape)?;
-        for (index, value) in all.iter().enumerate() {
-            let (unit, row, direction, time) = (
-                index % hidden,
-                index / hidden % batch,
-                index / hidden / batch % directions,
-                index / hidden / batch / directions,
-            );
-            let into =
-                if self.batch_first { ((row * times + time) * directions + direction) * hidden + unit } else { index };
-            results[into] = T::from_f64(*value);
+            last[direction * batch * hidden..][..batch * hidden].copy_from_slice(&room.state);
+            memories[direction * batch * hidden..][..batch * hidden].copy_from_slice(&room.memory);
         }
         for (number, values) in [last, memories].into_iter().enumerate() {
             if !outputs.wanted(number + 1) {
@@ -273,6 +239,49 @@ impl Network {
         }
         Ok(())
     }
+
+    fn first_state(&self, values: Option<&[f64]>, direction: usize, sizes: Sizes, state: &mut [f64]) {
+        let Sizes { batch, hidden, .. } = sizes;
+        let directions = self.backwards.len();
+        let at = |row: usize| if self.batch_first { row * directions + direction } else { direction * batch + row };
+        let Some(values) = values else { return state.fill(0.0) };
+        for row in 0..batch {
+            state[row * hidden..][..hidden].copy_from_slice(&values[at(row) * hidden..][..hidden]);
+        }
+    }
+}
+
+/// The states of all rows, and what a step needs to compute the next ones.
+struct Room<T> {
+    state: Buffer<f64>,
+    memory: Buffer<f64>,
+    old_state: Buffer<f64>,
+    old_memory: Buffer<f64>,
+    /// The old states in the type of the weights.
+    before: Buffer<T>,
+    /// What they give to all gates.
+    fed: Buffer<T>,
+    reset: Buffer<f64>,
+}
+
+impl<T: Number> Room<T> {
+    fn new(sizes: Sizes, width: usize, scratch: &mut Scratch) -> Result<Self, Fault> {
+        let Sizes { batch, hidden, .. } = sizes;
+        Ok(Self {
+            state: scratch.zeros(batch * hidden)?,
+            memory: scratch.zeros(batch * hidden)?,
+            old_state: scratch.unset(batch * hidden)?,
+            old_memory: scratch.unset(batch * hidden)?,
+            before: scratch.unset(batch * hidden)?,
+            fed: scratch.unset(batch * width)?,
+            reset: scratch.unset(hidden)?,
+        })
+    }
+}
+
+/// What belongs to one direction, or zeros.
+fn part<'a>(values: &'a Option<Buffer<f64>>, zeros: &'a [f64], direction: usize, size: usize) -> &'a [f64] {
+    values.as_ref().map_or(&zeros[..size], |values| &values[direction * size..][..size])
 }
 
 /// What one direction needs at every step.
@@ -280,27 +289,27 @@ struct Step<'a, T> {
     network: &'a Network,
     direction: usize,
     sizes: Sizes,
-    bias: Vec<f64>,
-    peepholes: Vec<f64>,
+    bias: &'a [f64],
+    peepholes: &'a [f64],
     weights: &'a [T],
 }
 
 impl<T: Number> Step<'_, T> {
-    fn advance(&self, projected: &[T], at: &dyn Fn(usize) -> Option<usize>, state: &mut [f64], memory: &mut [f64]) {
+    fn advance(&self, projected: &[T], at: &dyn Fn(usize) -> Option<usize>, room: &mut Room<T>) {
         let Sizes { times, batch, hidden, .. } = self.sizes;
         let gates = self.network.cell.gates();
         let width = gates * hidden;
         let count = self.network.cell.activations().len();
         let activations = &self.network.activations[self.direction * count..][..count];
-        let before: Vec<T> = state.iter().map(|value| T::from_f64(*value)).collect();
-        let mut fed = vec![T::ZERO; batch * width];
-        let left = Matrix::rows(&before, hidden);
-        T::multiply(batch, hidden, width, left, Matrix::columns(self.weights, hidden), &mut fed);
+        let Room { state, memory, old_state, before, fed, reset, .. } = room;
+        before.iter_mut().zip(old_state.iter()).for_each(|(into, value)| *into = T::from_f64(*value));
+        let left = Matrix::rows(before, hidden);
+        T::multiply(batch, hidden, width, left, Matrix::columns(self.weights, hidden), fed);
         for row in 0..batch {
             let Some(time) = at(row) else { continue };
             let place = if self.network.batch_first { row * times + time } else { time * batch + row };
             let own = &projected[place * width..][..width];
-            let old: Vec<f64> = state[row * hidden..][..hidden].to_vec();
+            let old = &old_state[row * hidden..][..hidden];
             let input = |gate: usize, unit: usize| own[gate * hidden + unit].to_f64() + self.bias[gate * hidden + unit];
             let back = |gate: usize, unit: usize| {
                 fed[row * width + gate * hidden + unit].to_f64() + self.bias[width + gate * hidden + unit]
@@ -312,8 +321,9 @@ impl<T: Number> Step<'_, T> {
                     }
                 }
                 Cell::Gated => {
-                    let reset: Vec<f64> =
-                        (0..hidden).map(|unit| activations[0].apply(input(1, unit) + back(1, unit))).collect();
+                    for (unit, reset) in reset.iter_mut().enumerate() {
+                        *reset = activations[0].apply(input(1, unit) + back(1, unit));
+                    }
                     for unit in 0..hidden {
                         let update = activations[0].apply(input(0, unit) + back(0, unit));
                         let fed_back = if self.network.reset_after {
@@ -321,7 +331,7 @@ impl<T: Number> Step<'_, T> {
                         } else {
                             let weights = &self.weights[(2 * hidden + unit) * hidden..][..hidden];
                             let sum: f64 =
-                                weights.iter().zip(reset.iter().zip(&old)).map(|(w, (r, h))| w.to_f64() * r * h).sum();
+                                weights.iter().zip(reset.iter().zip(old)).map(|(w, (r, h))| w.to_f64() * r * h).sum();
                             sum + self.bias[width + 2 * hidden + unit]
                         };
                         let new = activations[1].apply(input(2, unit) + fed_back);

@@ -5,9 +5,11 @@ use crate::operators::elementwise::with;
 use crate::operators::number::Number;
 use crate::operators::simd::wide;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, around, axes_of, axis_of, kernel, steps};
+use crate::operators::support::{Made, Walk, around, axes_of, axis_of, kernel, kernel_with, steps};
+use crate::run::call::Scratch;
 use crate::tensor::View;
 use crate::tensor::element::{Element, ElementType, with_type};
+use crate::tensor::memory::Buffer;
 
 /// What is reduced to what: the shape of the result, and the steps of a walk over the input in the result.
 pub(crate) struct Reduction {
@@ -39,14 +41,16 @@ impl Reduction {
     }
 
     /// Folds every element into its place.
-    pub(crate) fn fold<T: Element, A: Copy>(
+    pub(crate) fn fold<T: Element, A: Element>(
         &self,
         input: View<'_>,
         first: A,
+        scratch: &mut Scratch,
         mut fold: impl FnMut(A, T) -> A,
-    ) -> Result<Vec<A>, Fault> {
+    ) -> Result<Buffer<A>, Fault> {
         let values = input.values::<T>()?;
-        let mut results = vec![first; self.shape.iter().product()];
+        let mut results = scratch.unset::<A>(self.shape.iter().product())?;
+        results.fill(first);
         if let Some((outer, along, inner)) = self.block.filter(|(_, along, inner)| along * inner > 0) {
             // The same order for each place, without a walk.
             for block in 0..outer {
@@ -68,10 +72,11 @@ impl Reduction {
         &self,
         input: View<'_>,
         known: &[f64],
+        scratch: &mut Scratch,
         mut fold: impl FnMut(f64, T, f64) -> f64,
-    ) -> Result<Vec<f64>, Fault> {
+    ) -> Result<Buffer<f64>, Fault> {
         let values = input.values::<T>()?;
-        let mut results = vec![0.0; known.len()];
+        let mut results = scratch.zeros::<f64>(known.len())?;
         for (value, [place]) in values.iter().zip(Walk::new(input.shape(), [self.into.clone()])) {
             results[place] = fold(results[place], *value, known[place]);
         }
@@ -94,7 +99,7 @@ fn reduce(spec: &Spec) -> Made {
     let keep = spec.flag("keepdims", true)?;
     let nothing = spec.flag("noop_with_empty_axes", false)?;
     let operator = spec.operator.clone();
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
         let axes = match inputs.optional(1) {
             Some(axes) => Some(axes.integers()?),
@@ -111,63 +116,90 @@ fn reduce(spec: &Spec) -> Made {
             if !all && operator != "ReduceMax" {
                 return Err(Fault::unsupported("truth values cannot be added"));
             }
-            let results = reduction.fold::<bool, bool>(input, all, |a, b| if all { a && b } else { a || b })?;
+            let results =
+                reduction.fold::<bool, bool>(input, all, scratch, |a, b| if all { a && b } else { a || b })?;
             outputs.allocate::<bool>(0, &reduction.shape)?.copy_from_slice(&results);
             return Ok(());
         }
         with_type!(numbers, input.element(), T => {
-            let results = reduce_numbers::<T>(&operator, &reduction, input)?;
-            outputs.allocate::<T>(0, &reduction.shape)?.copy_from_slice(&results);
-            Ok(())
+            let results = outputs.allocate_unset::<T>(0, &reduction.shape)?;
+            reduce_numbers::<T>(&operator, &reduction, input, results, scratch)
         })
     })
 }
 
-fn reduce_numbers<T: Number>(operator: &str, reduction: &Reduction, input: View<'_>) -> Result<Vec<T>, Fault> {
+fn reduce_numbers<T: Number>(
+    operator: &str,
+    reduction: &Reduction,
+    input: View<'_>,
+    results: &mut [T],
+    scratch: &mut Scratch,
+) -> Result<(), Fault> {
     // Integers are added as such; numbers with a point in double precision.
     if !T::TYPE.is_float() {
-        let whole = |first: i64, fold: fn(i64, i64) -> i64| {
-            let results = reduction.fold::<T, i64>(input, first, |a, b| fold(a, b.to_i64()))?;
-            Ok(results.into_iter().map(T::from_i64).collect())
+        type Whole = fn(i64, i64) -> i64;
+        let whole: Option<(i64, Whole)> = match operator {
+            "ReduceSum" => Some((0, i64::wrapping_add)),
+            "ReduceProd" => Some((1, i64::wrapping_mul)),
+            "ReduceL1" => Some((0, |a, b| a.wrapping_add(b.wrapping_abs()))),
+            "ReduceSumSquare" => Some((0, |a, b| a.wrapping_add(b.wrapping_mul(b)))),
+            _ => None,
         };
-        match operator {
-            "ReduceSum" => return whole(0, i64::wrapping_add),
-            "ReduceProd" => return whole(1, i64::wrapping_mul),
-            "ReduceL1" => return whole(0, |a, b| a.wrapping_add(b.wrapping_abs())),
-            "ReduceSumSquare" => return whole(0, |a, b| a.wrapping_add(b.wrapping_mul(b))),
-            _ => {}
+        if let Some((first, fold)) = whole {
+            let sums = reduction.fold::<T, i64>(input, first, scratch, |a, b| fold(a, b.to_i64()))?;
+            results.iter_mut().zip(sums.iter()).for_each(|(result, sum)| *result = T::from_i64(*sum));
+            return Ok(());
         }
     }
-    fn sum<T: Number>(
-        (reduction, input): (&Reduction, View<'_>),
-        fold: impl Fn(f64, f64) -> f64,
-        finish: impl Fn(f64) -> f64,
-    ) -> Result<Vec<T>, Fault> {
-        let results = wide(|| reduction.fold::<T, f64>(input, 0.0, |a, b| fold(a, b.to_f64())))?;
-        Ok(results.into_iter().map(|value| T::from_f64(finish(value))).collect())
-    }
-    let of = (reduction, input);
+    let mut sum = |first: f64, fold: Fold, finish: &dyn Fn(f64) -> f64| -> Result<(), Fault> {
+        let sums = match fold {
+            Fold::Sum => wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a + b.to_f64())),
+            Fold::Sizes => wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a + b.to_f64().abs())),
+            Fold::Squares => {
+                wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a + b.to_f64() * b.to_f64()))
+            }
+            Fold::Product => wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a * b.to_f64())),
+        }?;
+        results.iter_mut().zip(sums.iter()).for_each(|(result, sum)| *result = T::from_f64(finish(*sum)));
+        Ok(())
+    };
     match operator {
-        "ReduceMax" => reduction.fold::<T, T>(input, T::LOWEST, |a, b| a.larger(b)),
-        "ReduceMin" => reduction.fold::<T, T>(input, T::HIGHEST, |a, b| a.smaller(b)),
-        "ReduceSum" => sum(of, |a, b| a + b, |value| value),
-        "ReduceMean" => sum(of, |a, b| a + b, |value| value / reduction.count as f64),
-        "ReduceL1" => sum(of, |a, b| a + b.abs(), |value| value),
-        "ReduceL2" => sum(of, |a, b| a + b * b, f64::sqrt),
-        "ReduceSumSquare" => sum(of, |a, b| a + b * b, |value| value),
-        "ReduceLogSum" => sum(of, |a, b| a + b, f64::ln),
-        "ReduceProd" => {
-            let results = reduction.fold::<T, f64>(input, 1.0, |a, b| a * b.to_f64())?;
-            Ok(results.into_iter().map(T::from_f64).collect())
+        "ReduceSum" => sum(0.0, Fold::Sum, &|value| value),
+        "ReduceMean" => sum(0.0, Fold::Sum, &|value| value / reduction.count as f64),
+        "ReduceL1" => sum(0.0, Fold::Sizes, &|value| value),
+        "ReduceL2" => sum(0.0, Fold::Squares, &f64::sqrt),
+        "ReduceSumSquare" => sum(0.0, Fold::Squares, &|value| value),
+        "ReduceLogSum" => sum(0.0, Fold::Sum, &f64::ln),
+        "ReduceProd" => sum(1.0, Fold::Product, &|value| value),
+        "ReduceMax" => {
+            results.copy_from_slice(&reduction.fold::<T, T>(input, T::LOWEST, scratch, |a, b| a.larger(b))?);
+            Ok(())
+        }
+        "ReduceMin" => {
+            results.copy_from_slice(&reduction.fold::<T, T>(input, T::HIGHEST, scratch, |a, b| a.smaller(b))?);
+            Ok(())
         }
         _ => {
-            let largest = reduction.fold::<T, f64>(input, f64::NEG_INFINITY, |a, b| a.larger(b.to_f64()))?;
+            let largest = |a: f64, b: T| a.larger(b.to_f64());
+            let mut base = reduction.fold::<T, f64>(input, f64::NEG_INFINITY, scratch, largest)?;
             // An infinite largest value would make a difference that is not a number.
-            let base: Vec<f64> = largest.iter().map(|value| if value.is_finite() { *value } else { 0.0 }).collect();
-            let sums = reduction.fold_with::<T>(input, &base, |a, b, base| a + (b.to_f64() - base).exp())?;
-            Ok(sums.iter().zip(&base).map(|(sum, base)| T::from_f64(sum.ln() + base)).collect())
+            base.iter_mut().for_each(|value| *value = if value.is_finite() { *value } else { 0.0 });
+            let sums = reduction.fold_with::<T>(input, &base, scratch, |a, b, base| a + (b.to_f64() - base).exp())?;
+            for (result, (sum, base)) in results.iter_mut().zip(sums.iter().zip(base.iter())) {
+                *result = T::from_f64(sum.ln() + base);
+            }
+            Ok(())
         }
     }
+}
+
+/// What is done with all elements in double precision.
+#[derive(Clone, Copy)]
+enum Fold {
+    Sum,
+    Sizes,
+    Squares,
+    Product,
 }
 
 fn extreme(spec: &Spec) -> Made {

@@ -3,8 +3,8 @@
 use crate::error::Fault;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, around, axis_of, kernel, lengths};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{Made, around, axis_of, doubles, kernel_with, lengths};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::with_type;
 use crate::tensor::{View, count};
 
@@ -59,7 +59,7 @@ fn resize(spec: &Spec) -> Made {
         scales: if spec.operator == "Upsample" { spec.floats("scales")? } else { None },
         old,
     };
-    kernel(move |inputs, outputs| settings.run(inputs, outputs))
+    kernel_with(move |inputs, outputs, scratch| settings.run(inputs, outputs, scratch))
 }
 
 /// What happens along one axis.
@@ -70,18 +70,21 @@ struct AxisPlan {
 }
 
 impl Settings {
-    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+    fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let input = inputs.get(0)?;
         let plans = self.plan(inputs, input)?;
         let shape: Vec<usize> = plans.iter().map(|plan| plan.length).collect();
         count(&shape)?;
-        let mut values: Vec<f64> = with_type!(numbers, input.element(), T => Ok(input.values::<T>()?.iter().map(|value| value.to_f64()).collect()))?;
+        let mut values = doubles(input, scratch)?;
         let mut current = input.shape().to_vec();
         let mut outside: Vec<Vec<bool>> = Vec::new();
         for (axis, plan) in plans.iter().enumerate() {
             let from = current[axis];
             let weights: Vec<Option<Vec<(usize, f64)>>> =
                 (0..plan.length).map(|x| self.weights(x, from, plan)).collect();
+            // The lists are as long as the axis, and not counted by elements.
+            let lists: usize = weights.iter().flatten().map(|list| list.capacity() * size_of::<(usize, f64)>()).sum();
+            scratch.count(lists + weights.len() * size_of::<Option<Vec<(usize, f64)>>>());
             outside.push(weights.iter().map(Option::is_none).collect());
             let identity = weights.len() == from
                 && weights.iter().enumerate().all(|(x, list)| list.as_ref().is_some_and(|list| list[..] == [(x, 1.0)]));
@@ -90,7 +93,7 @@ impl Settings {
             }
             let (outer, _, inner) = around(&current, axis);
             current[axis] = plan.length;
-            let mut next = vec![0.0; count(&current)?];
+            let mut next = scratch.zeros::<f64>(count(&current)?)?;
             for block in 0..outer {
                 for (x, list) in weights.iter().enumerate() {
                     let Some(list) = list else { continue };
@@ -107,9 +110,9 @@ impl Settings {
         with_type!(numbers, input.element(), T => {
             let results = outputs.allocate::<T>(0, &shape)?;
             let mut index = vec![0; shape.len()];
-            for (result, value) in results.iter_mut().zip(values) {
+            for (result, value) in results.iter_mut().zip(values.iter()) {
                 let out = any_outside && index.iter().zip(&outside).any(|(at, axis)| axis[*at]);
-                *result = T::from_f64(if out { self.extrapolation } else { value });
+                *result = T::from_f64(if out { self.extrapolation } else { *value });
                 crate::operators::movement::advance(&mut index, &shape);
             }
             Ok(())

@@ -4,7 +4,7 @@ use crate::error::Fault;
 use crate::operators::movement::advance;
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, expect_rank, index_of, kernel, lengths, steps};
+use crate::operators::support::{Made, doubles, expect_rank, index_of, indices, kernel, kernel_with, lengths, steps};
 use crate::operators::window::WindowSpec;
 use crate::tensor::count;
 use crate::tensor::element::with_type;
@@ -82,7 +82,7 @@ fn grid_sample(spec: &Spec) -> Made {
         other => return Err(Fault::unsupported(format!("there is no padding `{other}`"))),
     };
     let align = spec.flag("align_corners", false)?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let (input, grid) = (inputs.get(0)?, inputs.get(1)?);
         expect_rank(input, 3, "an image")?;
         let (x, g) = (input.shape(), grid.shape());
@@ -133,7 +133,8 @@ fn grid_sample(spec: &Spec) -> Made {
         }
         with_type!(floats, input.element(), T => {
             let values = input.values::<T>()?;
-            let points: Vec<f64> = with_type!(floats, grid.element(), G => Ok(grid.values::<G>()?.iter().map(|value| value.to_f64()).collect()))?;
+            let points = doubles(grid, scratch)?;
+            let mut sums = scratch.unset::<f64>(x[1])?;
             let results = outputs.allocate::<T>(0, &shape)?;
             for item in 0..x[0] {
                 for place in 0..places {
@@ -141,7 +142,7 @@ fn grid_sample(spec: &Spec) -> Made {
                     // The last axis is named first.
                     let lists: Vec<_> = (0..axes).map(|axis| along(point[axes - 1 - axis], axis)).collect();
                     let sizes: Vec<usize> = lists.iter().map(Vec::len).collect();
-                    let mut sums = vec![0.0; x[1]];
+                    sums.fill(0.0);
                     let mut at = vec![0; axes];
                     for _ in 0..sizes.iter().product::<usize>() {
                         let neighbour = at.iter().zip(&lists).try_fold((0, 1.0), |(offset, weight), (step, list)| {
@@ -224,8 +225,8 @@ fn regions(spec: &Spec) -> Made {
         (small(spec.int("output_height", 1)?, "output_height")?, small(spec.int("output_width", 1)?, "output_width")?);
     let ratio = small(spec.int("sampling_ratio", 0)?, "sampling_ratio")?;
     let scale = f64::from(spec.float("spatial_scale", 1.0)?);
-    kernel(move |inputs, outputs| {
-        let (input, regions, items) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?.integers()?);
+    kernel_with(move |inputs, outputs, scratch| {
+        let (input, regions, items) = (inputs.get(0)?, inputs.get(1)?, indices(inputs.get(2)?, scratch)?);
         let &[batch, channels, height, width] = input.shape() else {
             return Err(Fault::new("expected an image with four axes"));
         };
@@ -239,6 +240,7 @@ fn regions(spec: &Spec) -> Made {
         with_type!(floats, input.element(), T => {
             let values = input.values::<T>()?;
             let boxes = regions.values::<T>()?;
+            let mut sums = scratch.unset::<f64>(channels)?;
             let results = outputs.allocate::<T>(0, &[items.len(), channels, rows, columns])?;
             for (number, item) in items.iter().enumerate() {
                 let item = index_of(*item, batch)?;
@@ -251,7 +253,7 @@ fn regions(spec: &Spec) -> Made {
                 let (grid_h, grid_w) = (samples(bin_h), samples(bin_w));
                 for row in 0..rows {
                     for column in 0..columns {
-                        let mut sums = vec![0.0; channels];
+                        sums.fill(0.0);
                         let mut first = true;
                         for sample in 0..grid_h * grid_w {
                             let (iy, ix) = (sample / grid_w, sample % grid_w);

@@ -6,10 +6,11 @@ use crate::error::Fault;
 use crate::operators::number::Number;
 use crate::operators::shape::onnx_type;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, around, axis_of, kernel};
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::{Made, around, axis_of, doubles, kernel, kernel_with};
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
 use crate::tensor::element::with_type;
+use crate::tensor::memory::Buffer;
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -185,29 +186,41 @@ fn small_transform<T: Number>(values: &[(T, T)], roots: &[(T, T)], stride: usize
 }
 
 /// Complex numbers in a shape.
-struct Signal {
-    values: Vec<(f64, f64)>,
-    shape: Vec<usize>,
+struct Signal<'a> {
+    /// Real and imaginary parts, or real parts only.
+    values: Buffer<f64>,
+    parts: usize,
+    shape: &'a [usize],
+}
+
+impl Signal<'_> {
+    fn at(&self, index: usize) -> (f64, f64) {
+        (self.values[index * self.parts], if self.parts == 2 { self.values[index * 2 + 1] } else { 0.0 })
+    }
 }
 
 /// The elements of a signal whose last axis has the real part, and maybe the imaginary one.
-fn complex(view: View<'_>) -> Result<Signal, Fault> {
+fn complex<'a>(view: View<'a>, scratch: &mut Scratch) -> Result<Signal<'a>, Fault> {
     let Some((parts @ 1..=2, shape)) = view.shape().split_last() else {
         return Err(Fault::new(format!("a signal has one or two parts in its last axis, not {:?}", view.shape())));
     };
-    let values: Vec<f64> =
-        with_type!(floats, view.element(), T => Ok(view.values::<T>()?.iter().map(|value| value.to_f64()).collect()))?;
-    let pairs = values.chunks_exact(*parts).map(|pair| (pair[0], pair.get(1).copied().unwrap_or(0.0))).collect();
-    Ok(Signal { values: pairs, shape: shape.to_vec() })
+    Ok(Signal { values: doubles(view, scratch)?, parts: *parts, shape })
+}
+
+/// What a spectrum of so many elements takes at most while it is computed: its line, roots, results and sums, and the same
+/// of its parts.
+fn spectrum_bytes(length: usize) -> usize {
+    length.saturating_mul(12 * size_of::<(f64, f64)>())
 }
 
 fn transform(spec: &Spec) -> Made {
     let inverse = spec.flag("inverse", false)?;
     let onesided = spec.flag("onesided", false)?;
     let given = spec.int("axis", if spec.opset < 20 { 1 } else { -2 })?;
-    kernel(move |inputs, outputs| {
+    kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
-        let Signal { values, shape } = complex(input)?;
+        let signal = complex(input, scratch)?;
+        let shape = signal.shape;
         // As in the reference: real signals are transformed in double precision, complex ones in their own.
         let is_real = input.shape().last() == Some(&1);
         let axis = inputs.optional(2).map_or(Ok(given), |axis| Ok::<_, Fault>(number(axis)? as i64))?;
@@ -215,20 +228,21 @@ fn transform(spec: &Spec) -> Made {
         if axis == shape.len() {
             return Err(Fault::new("the axis is that of the real and imaginary parts"));
         }
-        let (outer, length, inner) = around(&shape, axis);
+        let (outer, length, inner) = around(shape, axis);
         let wanted = inputs.optional(1).map_or(Ok(length), size)?;
         if wanted == 0 {
             return Err(Fault::new("a spectrum needs a length"));
         }
         let kept = if onesided { wanted / 2 + 1 } else { wanted };
-        let mut result_shape = shape.clone();
+        let mut result_shape = shape.to_vec();
         result_shape[axis] = kept;
         result_shape.push(2);
+        scratch.count(spectrum_bytes(wanted.max(length)));
         with_type!(floats, input.element(), T => {
             let results = outputs.allocate::<T>(0, &result_shape)?;
             for block in 0..outer {
                 for place in 0..inner {
-                    let line: Vec<(f64, f64)> = (0..length).map(|step| values[(block * length + step) * inner + place]).collect();
+                    let line: Vec<(f64, f64)> = (0..length).map(|step| signal.at((block * length + step) * inner + place)).collect();
                     let lines = if is_real { wide(&line, wanted, inverse) } else { spectrum::<T>(&line, wanted, inverse) };
                     for (step, (real, imaginary)) in lines.into_iter().take(kept).enumerate() {
                         let at = 2 * ((block * kept + step) * inner + place);
@@ -243,21 +257,17 @@ fn transform(spec: &Spec) -> Made {
 
 fn frames(spec: &Spec) -> Made {
     let onesided = spec.flag("onesided", true)?;
-    kernel(move |inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| {
+    kernel_with(move |inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch| {
         let input = inputs.get(0)?;
         let flat = [input.shape(), &[1]].concat();
         let input = if input.rank() == 2 { input.with_shape(&flat)? } else { input };
-        let Signal { values, shape } = complex(input)?;
-        let &[batch, length] = &shape[..] else {
+        let signal = complex(input, scratch)?;
+        let shape = signal.shape;
+        let &[batch, length] = shape else {
             return Err(Fault::new(format!("a signal has three axes, not {:?}", input.shape())));
         };
         let hop = size(inputs.get(1)?)?;
-        let weights: Option<Vec<f64>> = match inputs.optional(2) {
-            None => None,
-            Some(window) => Some(
-                with_type!(floats, window.element(), T => Ok(window.values::<T>()?.iter().map(|value| value.to_f64()).collect()))?,
-            ),
-        };
+        let weights = inputs.optional(2).map(|window| doubles(window, scratch)).transpose()?;
         let frame = match (inputs.optional(3), &weights) {
             (Some(frame), _) => size(frame)?,
             (None, Some(weights)) => weights.len(),
@@ -270,13 +280,14 @@ fn frames(spec: &Spec) -> Made {
         }
         let count = (length - frame) / hop + 1;
         let kept = if onesided { frame / 2 + 1 } else { frame };
+        scratch.count(spectrum_bytes(frame));
         with_type!(floats, input.element(), T => {
             let results = outputs.allocate::<T>(0, &[batch, count, kept, 2])?;
             for item in 0..batch {
                 for number in 0..count {
-                    let from = &values[item * length + number * hop..][..frame];
+                    let first = item * length + number * hop;
                     let weight = |step: usize| weights.as_ref().map_or(1.0, |weights| weights[step]);
-                    let line: Vec<(f64, f64)> = from.iter().enumerate().map(|(step, value)| (value.0 * weight(step), value.1 * weight(step))).collect();
+                    let line: Vec<(f64, f64)> = (0..frame).map(|step| (signal.at(first + step).0 * weight(step), signal.at(first + step).1 * weight(step))).collect();
                     for (step, (real, imaginary)) in wide::<T>(&line, frame, false).into_iter().take(kept).enumerate() {
                         let at = 2 * ((item * count + number) * kept + step);
                         (results[at], results[at + 1]) = (real, imaginary);

@@ -2,8 +2,11 @@
 
 use crate::error::Fault;
 use crate::graph::Kernel;
+use crate::operators::number::Number;
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
+use crate::tensor::element::{ElementType, with_type};
+use crate::tensor::memory::Buffer;
 
 /// What making an operator gives.
 pub(crate) type Made = Result<Box<dyn Kernel>, Fault>;
@@ -16,8 +19,15 @@ where
     Ok(Box::new(run))
 }
 
-/// A kernel from a function that also says what it needs while it runs.
-pub(crate) struct WithScratch<F>(pub(crate) F);
+/// A kernel from a function that needs memory while it runs.
+pub(crate) fn kernel_with<F>(run: F) -> Made
+where
+    F: Fn(&Inputs<'_>, &mut Outputs<'_>, &mut Scratch) -> Result<(), Fault> + Send + Sync + 'static,
+{
+    Ok(Box::new(WithScratch(run)))
+}
+
+struct WithScratch<F>(F);
 
 impl<F> Kernel for WithScratch<F>
 where
@@ -25,6 +35,20 @@ where
 {
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         self.0(inputs, outputs, scratch)
+    }
+}
+
+/// The elements of a tensor of numbers in double precision.
+pub(crate) fn doubles(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<f64>, Fault> {
+    with_type!(numbers, view.element(), T => scratch.filled(view.values::<T>()?.iter().map(|value| value.to_f64())))
+}
+
+/// The elements of a tensor of indices.
+pub(crate) fn indices(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<i64>, Fault> {
+    match view.element() {
+        ElementType::I64 => scratch.filled(view.values::<i64>()?.iter().copied()),
+        ElementType::I32 => scratch.filled(view.values::<i32>()?.iter().map(|value| i64::from(*value))),
+        other => Err(Fault::new(format!("expected integers, found {other}"))),
     }
 }
 

@@ -31,7 +31,17 @@ pub(crate) struct Layout {
     pub(crate) tensors: Vec<Option<(usize, usize)>>,
     /// The same for what nodes need while they run.
     pub(crate) scratch: Vec<(usize, usize)>,
+    /// How many bytes all of them take together.
     pub(crate) bytes: usize,
+    /// What each node takes elsewhere while it runs.
+    pub(crate) heap: Vec<usize>,
+}
+
+impl Layout {
+    /// How many bytes one piece in flight takes: one node runs at a time.
+    fn total(&self) -> usize {
+        self.bytes.saturating_add(self.heap.iter().copied().max().unwrap_or(0))
+    }
 }
 
 /// An output of a run in pieces.
@@ -177,7 +187,7 @@ impl PiecePlan {
         // A state is there twice while it is handed on.
         let carried = carries.iter().map(|(_, next)| 2 * sizes.bytes(*next, 1));
         let kept_bytes = kept_bytes(&draft, &sizes) + carried.sum::<usize>();
-        let need = |piece: u64| layout(&draft, &sizes, &results, usize::try_from(piece).unwrap_or(usize::MAX)).bytes;
+        let need = |piece: u64| layout(&draft, &sizes, &results, usize::try_from(piece).unwrap_or(usize::MAX)).total();
         let fixed_bytes = result_bytes.saturating_add(kept_bytes);
         let in_order = Pieces { in_flight: Some(1), ..pieces.clone() };
         let choice = choose::choose(if carries.is_empty() { pieces } else { &in_order }, rows, fixed_bytes, &need)?;
@@ -219,7 +229,7 @@ impl PiecePlan {
 
     /// How many bytes one piece in flight takes.
     pub fn bytes_in_flight(&self) -> usize {
-        self.layout.bytes
+        self.layout.total()
     }
 
     /// How many bytes all results take.
@@ -230,7 +240,7 @@ impl PiecePlan {
     /// The most bytes that the run will use: its pieces in flight, what is the same for all of them, and its results.
     /// Inputs and constants of the model are not counted.
     pub fn predicted_peak_bytes(&self) -> usize {
-        self.result_bytes + self.kept_bytes + self.in_flight * self.layout.bytes
+        self.result_bytes + self.kept_bytes + self.in_flight * self.layout.total()
     }
 
     /// The program that is run for each piece.
@@ -252,7 +262,7 @@ impl fmt::Display for PiecePlan {
             self.result_bytes,
             self.kept_bytes,
             self.in_flight,
-            self.layout.bytes
+            self.layout.total()
         )?;
         match self.memory {
             Some(memory) => write!(f, ", of {memory} allowed"),
@@ -328,7 +338,7 @@ fn kept_bytes(program: &Program, sizes: &Sizes) -> usize {
     let mut scratch = 0;
     let mut bytes = 0usize;
     for node in once {
-        scratch = scratch.max(sizes.scratch(&program.graph, *node, 1));
+        scratch = scratch.max(sizes.need(&program.graph, *node, 1).total());
         for output in &program.graph.nodes[node.index()].outputs {
             bytes = bytes.saturating_add(sizes.bytes(*output, 1));
         }
@@ -341,6 +351,7 @@ fn layout(program: &Program, sizes: &Sizes, results: &[ResultPort], rows: usize)
     let graph = &program.graph;
     let mut items = Vec::new();
     let mut owners: Vec<Result<TensorId, usize>> = Vec::new();
+    let mut heap = vec![0; graph.nodes.len()];
     for (place, node) in program.order().iter().enumerate() {
         if program.partition(*node) == 0 || matches!(graph.nodes[node.index()].operator, Operator::Output) {
             continue;
@@ -355,13 +366,15 @@ fn layout(program: &Program, sizes: &Sizes, results: &[ResultPort], rows: usize)
         }
         // The node that cuts is new, and was not there when sizes were learnt.
         if !is_loop(&graph.nodes[node.index()].operator) {
-            items.push(Item { bytes: sizes.scratch(graph, *node, rows), first: place, last: place });
+            let need = sizes.need(graph, *node, rows);
+            items.push(Item { bytes: need.scratch, first: place, last: place });
             owners.push(Err(node.index()));
+            heap[node.index()] = need.heap;
         }
     }
     let (offsets, bytes) = pack(&items);
     let mut layout =
-        Layout { tensors: vec![None; graph.tensors.len()], scratch: vec![(0, 0); graph.nodes.len()], bytes };
+        Layout { tensors: vec![None; graph.tensors.len()], scratch: vec![(0, 0); graph.nodes.len()], bytes, heap };
     for ((item, offset), owner) in items.iter().zip(offsets).zip(owners) {
         match owner {
             Ok(tensor) => layout.tensors[tensor.index()] = Some((offset, item.bytes)),

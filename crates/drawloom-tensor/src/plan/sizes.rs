@@ -6,6 +6,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Graph, NodeId, Operator, TensorId};
 use crate::run::Record;
+use crate::run::call::Need;
 use crate::tensor::element::ElementType;
 
 /// A tensor whose lengths grow with the rows.
@@ -40,7 +41,8 @@ impl Growth {
 /// All tensors of a graph, and what its nodes need while they run.
 pub(crate) struct Sizes {
     pub(crate) tensors: Vec<Option<Growth>>,
-    scratch: Vec<(usize, usize)>,
+    /// What nodes need with one row and with two.
+    needs: Vec<(Need, Need)>,
 }
 
 impl Sizes {
@@ -69,7 +71,7 @@ impl Sizes {
         for (input, growth) in inputs {
             tensors[input.index()] = Some(growth);
         }
-        Ok(Self { tensors, scratch: one.scratch.iter().copied().zip(two.scratch.iter().copied()).collect() })
+        Ok(Self { tensors, needs: one.needs.iter().copied().zip(two.needs.iter().copied()).collect() })
     }
 
     pub(crate) fn bytes(&self, tensor: TensorId, rows: usize) -> usize {
@@ -77,11 +79,13 @@ impl Sizes {
     }
 
     /// What a node needs while it runs, beside its results: what it declares, and what it was seen to use.
-    pub(crate) fn scratch(&self, graph: &Graph, node: NodeId, rows: usize) -> usize {
-        let (one, two) = self.scratch[node.index()];
-        let more = two.saturating_sub(one);
-        let seen =
-            one.saturating_sub(more).saturating_add(more.saturating_mul(rows)).max(if more == 0 { one } else { 0 });
+    pub(crate) fn need(&self, graph: &Graph, node: NodeId, rows: usize) -> Need {
+        let (one, two) = self.needs[node.index()];
+        let grown = |one: usize, two: usize| {
+            let more = two.saturating_sub(one);
+            one.saturating_sub(more).saturating_add(more.saturating_mul(rows)).max(if more == 0 { one } else { 0 })
+        };
+        let seen = Need { scratch: grown(one.scratch, two.scratch), heap: grown(one.heap, two.heap) };
         let entry = &graph.nodes[node.index()];
         let Operator::Kernel(kernel) = &entry.operator else { return seen };
         let shapes: Vec<Option<Vec<usize>>> = (entry.inputs.iter())
@@ -92,6 +96,6 @@ impl Sizes {
             })
             .collect();
         let shapes: Vec<Option<&[usize]>> = shapes.iter().map(Option::as_deref).collect();
-        seen.max(kernel.scratch(&shapes))
+        seen.max(Need { scratch: kernel.scratch(&shapes), heap: 0 })
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Fault};
 use crate::graph::{Node, Operator, TensorId};
 use crate::run::loops::{Counts, LoopTurn};
-use crate::tensor::element::{Data, Element, ElementType};
-use crate::tensor::memory::{Arena, Loan};
+use crate::tensor::element::{Element, ElementType, zeros};
+use crate::tensor::memory::{ALIGNMENT, Arena, Buffer, Loan};
 use crate::tensor::{Tensor, View, count};
 
 /// The inputs of a node, and where its loop is.
@@ -209,55 +209,91 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Memory that a kernel uses while it runs. Its contents are not defined.
+/// Temporary memory for a kernel while it runs. It is part of what a plan predicts, so a kernel must take every buffer here
+/// that grows with its inputs.
+///
+/// A kernel asks for buffers, and drops them when it ends. Buffers are laid out one behind the other, and none of them is
+/// used again for another before the kernel ends: one that is needed in a loop should be asked for outside of it.
 #[derive(Default)]
 pub struct Scratch {
-    data: Option<Data>,
     /// Where it is, if that was planned.
     place: Option<Place>,
-    /// The most bytes that were asked for since it was last made ready.
-    most: usize,
+    /// How many bytes of the place were given out.
+    used: usize,
+    need: Need,
+}
+
+/// What a kernel needs while it runs, beside its results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// How many bytes it asked for, with the most that aligning them can take.
+    pub(crate) scratch: usize,
+    /// The most bytes that it took elsewhere.
+    pub(crate) heap: usize,
+}
+
+impl Need {
+    pub(crate) fn total(self) -> usize {
+        self.scratch.saturating_add(self.heap)
+    }
+
+    /// The larger of both, each by itself.
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self { scratch: self.scratch.max(other.scratch), heap: self.heap.max(other.heap) }
+    }
 }
 
 impl Scratch {
-    /// The first `count` elements of the scratch memory, as elements of one type.
-    pub fn of<T: Element>(&mut self, count: usize) -> Result<&mut [T], Fault> {
-        let bytes = count.saturating_mul(T::TYPE.size());
-        self.most = self.most.max(bytes);
-        if let Some(place) = &self.place {
-            if bytes > place.bytes {
-                let message = format!("it needs {bytes} bytes while it runs, and {} were planned", place.bytes);
-                return Err(Fault::of(ErrorKind::Memory, message));
-            }
-            // The old loan must be back before the same bytes are lent again.
-            self.data = None;
-            self.data = Some(T::wrap_loan(Loan::new(&place.arena, place.offset, count)?));
-        } else {
-            let fits = self.data.as_ref().is_some_and(|data| data.slice().element() == T::TYPE);
-            if !fits || self.data.as_ref().is_some_and(|data| data.slice().len() < count) {
-                self.data = Some(T::wrap(crate::tensor::element::zeros(count)?));
-            }
-        }
-        let missing = || Fault::new("the scratch memory has another type");
-        let values = self.data.as_mut().and_then(T::data_mut).ok_or_else(missing)?;
-        Ok(&mut values[..count])
+    /// What a buffer of so many elements takes at most.
+    pub fn bytes<T: Element>(count: usize) -> usize {
+        // Aligning is counted as a constant, so that the whole grows by the same with each row.
+        count.saturating_mul(T::TYPE.size()).saturating_add(ALIGNMENT)
     }
 
-    /// Says that the kernel took so many bytes of other memory while it ran, so that a plan counts them.
+    /// A buffer of elements that are zero.
+    pub fn zeros<T: Element>(&mut self, count: usize) -> Result<Buffer<T>, Fault> {
+        let planned = self.place.is_some();
+        let mut buffer = self.unset(count)?;
+        if planned {
+            buffer.fill(T::default());
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer of elements that are whatever was there before.
+    pub fn unset<T: Element>(&mut self, count: usize) -> Result<Buffer<T>, Fault> {
+        self.need.scratch = self.need.scratch.saturating_add(Self::bytes::<T>(count));
+        let Some(place) = &self.place else { return Ok(Buffer::Own(zeros(count)?)) };
+        let bytes = count.saturating_mul(T::TYPE.size());
+        let end = self.used.saturating_add(bytes);
+        if end > place.bytes {
+            let message = format!("it needs {end} bytes while it runs, and {} were planned", place.bytes);
+            return Err(Fault::of(ErrorKind::Memory, message));
+        }
+        let loan = Loan::new(&place.arena, place.offset + self.used, count)?;
+        self.used = end.next_multiple_of(ALIGNMENT);
+        Ok(Buffer::Lent(loan))
+    }
+
+    /// A buffer with the elements of an iterator that says how many there are.
+    pub fn filled<T: Element>(&mut self, values: impl ExactSizeIterator<Item = T>) -> Result<Buffer<T>, Fault> {
+        let mut buffer = self.unset(values.len())?;
+        buffer.iter_mut().zip(values).for_each(|(into, value)| *into = value);
+        Ok(buffer)
+    }
+
+    /// Says that the kernel takes so many bytes of other memory now, so that a plan counts them: what a library allocates,
+    /// or lists whose length is not known before.
     pub fn count(&mut self, bytes: usize) {
-        self.most = self.most.max(bytes);
+        self.need.heap = self.need.heap.max(bytes);
     }
 
     /// Makes it ready for a node, with or without a planned place.
     pub(crate) fn ready(&mut self, place: Option<Place>) {
-        if place.is_some() || self.place.is_some() {
-            self.data = None;
-        }
-        self.place = place;
-        self.most = 0;
+        *self = Self { place, ..Self::default() };
     }
 
-    pub(crate) fn most(&self) -> usize {
-        self.most
+    pub(crate) fn need(&self) -> Need {
+        self.need
     }
 }

@@ -12,7 +12,7 @@ use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::program::Program;
 use crate::tensor::element::ElementType;
 use crate::tensor::{Tensor, View};
-use call::{Call, Scratch};
+use call::{Call, Need, Scratch};
 use loops::{LoopStack, LoopTurn};
 use place::Gathered;
 
@@ -127,7 +127,7 @@ impl Program {
         let given = self.given(inputs)?;
         let mut machine = Machine::new(self, given, settings);
         let (tensors, nodes) = (self.graph.tensors.len(), self.graph.nodes.len());
-        machine.record = Some(Record { tensors: vec![None; tensors], scratch: vec![0; nodes] });
+        machine.record = Some(Record { tensors: vec![None; tensors], needs: vec![Need::default(); nodes] });
         let (outcome, record) = machine.run()?;
         let record = record.ok_or_else(|| Error::new(ErrorKind::Graph, "nothing was recorded"))?;
         Ok((outcome, record))
@@ -174,13 +174,13 @@ struct Machine<'a> {
 pub(crate) struct Record {
     /// The types and shapes of tensors that were computed.
     pub(crate) tensors: Vec<Option<(ElementType, Vec<usize>)>>,
-    /// How many bytes each node used while it ran, beside its results.
-    pub(crate) scratch: Vec<usize>,
+    /// What each node needed while it ran, beside its results.
+    pub(crate) needs: Vec<Need>,
 }
 
 impl Record {
-    fn node(&mut self, id: NodeId, program: &Program, results: &[Tensor], scratch: usize) {
-        self.scratch[id.index()] = self.scratch[id.index()].max(scratch);
+    fn node(&mut self, id: NodeId, program: &Program, results: &[Tensor], need: Need) {
+        self.needs[id.index()] = self.needs[id.index()].max(need);
         for (output, result) in program.graph.nodes[id.index()].outputs.iter().zip(results) {
             self.tensors[output.index()] = Some((result.element(), result.shape().to_vec()));
         }
@@ -275,10 +275,10 @@ impl<'a> Machine<'a> {
         let call = Call { node, room, places: &[], scratch: &mut self.scratch };
         let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
         // What the kernel used while it ran was there beside its results.
-        let beside = self.scratch.most() + results.iter().map(Tensor::bytes).sum::<usize>();
+        let beside = self.scratch.need().total() + results.iter().map(Tensor::bytes).sum::<usize>();
         self.peak = self.peak.max(self.live + beside);
         if let Some(record) = &mut self.record {
-            record.node(id, self.program, &results, self.scratch.most());
+            record.node(id, self.program, &results, self.scratch.need());
         }
         for (output, result) in node.outputs.iter().zip(results) {
             self.set(*output, result);

@@ -104,6 +104,41 @@ fn nodes_that_mix_rows_are_named() {
     );
 }
 
+/// Operators that pick by index or label, one for each reason.
+#[test]
+fn nodes_that_pick_or_count_through_rows_are_named() {
+    let indices = || ("i", tensor(&[1, 1], &[0i64]));
+    let refused = |node: NodeProto, shape: &[i64], constants: &[(&str, Tensor)], why: &str| {
+        let message = refusal(vec![node], shape, constants);
+        assert!(message.contains(why), "{message}");
+    };
+    let picked = with(node("GatherElements", &["x", "i"], &["y"]), int("axis", 0));
+    refused(picked, &[-1, 3], &[indices()], "is made for a fixed number of them");
+    refused(node("GatherND", &["x", "i"], &["y"]), &[-1, 3], &[indices()], "it picks rows");
+    let updates = ("u", tensor(&[1, 3], &[0.0f32; 3]));
+    refused(node("ScatterND", &["x", "i", "u"], &["y"]), &[-1, 3], &[indices(), updates], "it picks rows");
+    let pool = with(node("MaxPool", &["x"], &["y", "at"]), ints("kernel_shape", &[2, 2]));
+    refused(pool, &[-1, 3, 8, 8], &[], "the indices that it puts out count through all rows");
+    let equation = |text: &str| AttributeProto {
+        s: Some(text.to_owned()),
+        r#type: Some(AttributeType::STRING),
+        ..attribute("equation")
+    };
+    let weights = ("w", tensor(&[3, 2], &[0.0f32; 6]));
+    let summed = with(node("Einsum", &["x", "w"], &["y"]), equation("bi,ij->j"));
+    refused(summed, &[-1, 3], std::slice::from_ref(&weights), "it adds up over rows");
+    let fixed = with(node("Einsum", &["x", "w"], &["y"]), equation("bi,bj->bij"));
+    refused(fixed, &[-1, 3], &[weights], "is made for a fixed number of them");
+    refused(node("Det", &["x"], &["y"]), &[-1, 3], &[], "the rows are those of its matrix");
+    refused(node("MeanVarianceNormalization", &["x"], &["y"]), &[-1, 3, 8, 8], &[], "it normalises over all rows");
+    refused(node("DynamicQuantizeLinear", &["x"], &["y", "s", "z"]), &[-1, 3], &[], "it has one scale for all rows");
+    refused(node("NonZero", &["x"], &["y"]), &[-1, 3], &[], "depends on the values of all rows");
+    let turned = with(node("ReverseSequence", &["x", "l"], &["y"]), int("time_axis", 0));
+    refused(turned, &[-1, 3], &[("l", tensor(&[3], &[1i64; 3]))], "it turns the rows round");
+    let along = with(node("DFT", &["x"], &["y"]), int("axis", 0));
+    refused(along, &[-1, 8, 1], &[], "it works along the axis of the rows");
+}
+
 #[test]
 fn an_axis_of_time_that_looks_like_one_of_rows_is_refused() {
     let hidden = AttributeProto { i: Some(2), r#type: Some(AttributeType::INT), ..attribute("hidden_size") };

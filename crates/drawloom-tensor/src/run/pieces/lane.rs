@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ pub(super) struct Lane {
     /// What the piece before handed on.
     pub(super) carried: Vec<Tensor>,
     pub(super) scratch: Scratch,
+    /// The most bytes that a node took beside the arena.
+    pub(super) heap: Arc<AtomicUsize>,
     /// The piece: its number, first row and rows.
     pub(super) piece: Option<(u64, u64, u64)>,
     pub(super) times: Vec<Duration>,
@@ -95,11 +97,18 @@ impl Lane {
         let mut stack = LoopStack::at(piece_counts(work, number, first, rows));
         let mut none: Box<dyn Any + Send> = Box::new(());
         let mut turn = LoopTurn::new(&mut stack, none.as_mut(), id);
-        // What a graph inside of a node computes is counted with what the node needs while it runs.
-        let room = bytes + places.iter().map(|place| place.bytes).sum::<usize>();
+        // A graph inside of a node computes elsewhere, with as much as the node was seen to take.
+        let heap = plan.heap[id.index()];
+        let room = heap + places.iter().map(|place| place.bytes).sum::<usize>();
         let call = Call { node, room, places: &places, scratch: &mut self.scratch };
         let results = call.run(&|tensor| view(&plan.program, &work.kept, &self.values, tensor), &mut turn)?;
+        let taken = self.scratch.need().heap;
+        self.heap.fetch_max(taken, Ordering::Relaxed);
         self.scratch.ready(None);
+        if taken > heap {
+            let message = format!("it took {taken} bytes beside what it asked for, and {heap} were planned");
+            return Err(Fault::of(ErrorKind::Memory, message));
+        }
         for (output, result) in node.outputs.iter().zip(results) {
             self.values[output.index()] = Some(result);
         }

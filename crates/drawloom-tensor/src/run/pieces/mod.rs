@@ -100,6 +100,7 @@ struct PlanParts {
     rows: u64,
     tensors: Vec<Option<(usize, usize)>>,
     scratch: Vec<(usize, usize)>,
+    heap: Vec<usize>,
     carries: Vec<(TensorId, TensorId)>,
 }
 
@@ -176,15 +177,21 @@ impl PiecePlan {
                     values: vec![None; self.program.graph.tensors.len()],
                     carried: Vec::new(),
                     scratch: Scratch::default(),
+                    heap: Arc::default(),
                     piece: None,
                     times: vec![Duration::ZERO; self.program.graph.nodes.len()],
                 };
                 Ok(loom.host_value(format!("lane {number}"), Mutex::new(lane)))
             })
             .collect::<Result<Vec<_>, Fault>>()?;
-        let arenas = lanes.iter().map(|lane| lane.read().map(|lane| Arc::clone(&locked(&lane).arena)));
-        let arenas = arenas.collect::<Result<Vec<_>, _>>().map_err(engine)?;
-        let peak = || kept_bytes + arenas.iter().map(|arena| arena.high()).sum::<usize>() + work.gathered_bytes();
+        let taken = lanes.iter().map(|lane| {
+            let lane = lane.read()?;
+            let lane = locked(&lane);
+            Ok((Arc::clone(&lane.arena), Arc::clone(&lane.heap)))
+        });
+        let taken = taken.collect::<Result<Vec<_>, _>>().map_err(engine)?;
+        let in_lanes = || taken.iter().map(|(arena, heap)| arena.high() + heap.load(Ordering::Relaxed)).sum::<usize>();
+        let peak = || kept_bytes + in_lanes() + work.gathered_bytes();
         if self.rows > 0 {
             self.drive(loom, &work, &lanes, &mut |rows| {
                 progress(Progress { rows, total: self.rows, peak_bytes: peak() })
@@ -274,7 +281,7 @@ impl PiecePlan {
             let results = call
                 .run(&|tensor| view(program, &values, &[], tensor), &mut turn)
                 .map_err(|fault| node_error(program, *id, &fault))?;
-            most = most.max(scratch.most());
+            most = most.max(scratch.need().total());
             for (output, result) in node.outputs.iter().zip(results) {
                 bytes += result.bytes();
                 values[output.index()] = Some(result);
@@ -300,6 +307,7 @@ impl PiecePlan {
             rows: self.rows,
             tensors: self.layout.tensors.clone(),
             scratch: self.layout.scratch.clone(),
+            heap: self.layout.heap.clone(),
             carries: self.carries.clone(),
         }
     }

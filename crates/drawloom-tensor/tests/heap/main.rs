@@ -1,0 +1,109 @@
+//! What a run takes of the heap is what its plan said: no operator has memory beside it.
+//!
+//! Each operator that can be run in pieces is a model of its own, with rows of 64 KiB. A kernel that makes a copy of a row without
+//! saying so takes more than the bytes that are allowed here for lists of shapes and tasks.
+
+#![allow(missing_docs)]
+
+#[path = "../onnx/build.rs"]
+#[allow(dead_code)]
+mod build;
+mod cases;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use drawloom_runtime::Loom;
+use drawloom_tensor::onnx::Model;
+use drawloom_tensor::{Error, Pieces, Rows, Settings, Tensor, View};
+
+use cases::Case;
+
+/// The system's allocator, which counts the bytes that are in use, and the most that were.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn grown(bytes: usize) {
+    let now = NOW.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST.fetch_max(now, Ordering::Relaxed);
+}
+
+// SAFETY: all is done by the system's allocator, and counting asks for no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grown(layout.size());
+        // SAFETY: the caller keeps the rules of `GlobalAlloc`, which are the same here.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grown(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // A block that grows may be there twice for a moment.
+        grown(size);
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+/// For lists of shapes, tasks and errors.
+const ALLOWED: usize = 12 << 10;
+
+/// Plans and runs a case, and says how many bytes were planned, and how many were taken. Its results are those of all rows
+/// at once, bit for bit.
+fn measure(case: &Case) -> Result<(usize, usize), Error> {
+    let model = Model::from_bytes(&case.model(), None)?;
+    let inputs: Vec<(&str, Arc<dyn Rows>)> =
+        (case.inputs.iter()).map(|(name, tensor)| (*name, Arc::new(tensor.clone()) as Arc<dyn Rows>)).collect();
+    let plan = model.plan(&inputs, &Pieces::new().piece(2))?;
+    // Once before, so that the engine has its own lists.
+    let loom = Loom::serial();
+    plan.run(&loom)?;
+    let before = NOW.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let outcome = plan.run(&loom)?;
+    let taken = MOST.load(Ordering::Relaxed) - before;
+    assert!(outcome.peak_bytes() <= plan.predicted_peak_bytes(), "{}", case.name);
+    let given: Vec<(&str, View<'_>)> = case.inputs.iter().map(|(name, tensor)| (*name, tensor.view())).collect();
+    let whole = model.run(&given, &Settings::new())?;
+    for (name, result) in outcome.outputs() {
+        let bytes = |tensor: &Tensor| build::stored("", tensor).raw_data.map(|bytes| bytes.into_inner());
+        let same =
+            whole.output(name).is_some_and(|other| other.shape() == result.shape() && bytes(other) == bytes(result));
+        assert!(same, "{}: pieces and all rows at once differ", case.name);
+    }
+    Ok((plan.predicted_peak_bytes(), taken))
+}
+
+/// One test, because others in the same process would count too.
+#[test]
+fn every_operator_stays_within_its_plan() {
+    let mut wrong = Vec::new();
+    for case in cases::all() {
+        match measure(&case) {
+            Ok((planned, taken)) if taken > planned + ALLOWED => {
+                wrong.push(format!("{}: {planned} bytes were planned, and {taken} were taken", case.name));
+            }
+            Ok(_) => {}
+            Err(error) => wrong.push(format!("{}: {error}", case.name)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
