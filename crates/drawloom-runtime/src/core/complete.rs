@@ -103,6 +103,9 @@ impl Core {
                 }
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
+            if edge.is_none() && self.reserve(local, later, record) {
+                break;
+            }
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 self.tracer.ready(id);

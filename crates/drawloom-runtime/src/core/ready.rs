@@ -132,6 +132,7 @@ impl Core {
             self.run_serially(local);
             return;
         }
+        self.settle_reserved(local);
         if local.ready.is_empty() {
             return;
         }
@@ -145,6 +146,7 @@ impl Core {
     /// The task that a worker goes on with, after others that became ready were handed out.
     #[inline]
     pub(crate) fn follow_on(&self, local: &mut Local) -> Option<Ready> {
+        self.watch_reserved(local);
         if local.ready.is_empty() {
             return None;
         }

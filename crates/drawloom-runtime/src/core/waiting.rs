@@ -12,9 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::order::history::Comer;
 use crate::policy::ReadyKind;
 use crate::stall::On;
-use crate::sync::Arc;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::stack::with_room;
+use crate::sync::{Arc, thread};
 use crate::task::body;
 use crate::task::name::Name;
 use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
@@ -180,6 +180,9 @@ impl Core {
             if let Some(refusal) = self.failures.refusal(id) {
                 return Err(refusal);
             }
+            while self.is_being_given_up(id) {
+                thread::yield_now();
+            }
             let Some(other) = self.peek_origin(id) else { return Ok(()) };
             let message = format!("waits for {other}, which is not its child");
             return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
@@ -217,6 +220,13 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Whether another thread has taken a task that must not run, and is about to complete it.
+    fn is_being_given_up(&self, id: TaskId) -> bool {
+        let record = self.slab.get(id.index());
+        let cancelled = record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0;
+        cancelled && record.is_claimed() && !self.is_complete(id)
     }
 
     /// Runs one ready task of the family of a running task, on the thread that runs it.

@@ -1,0 +1,97 @@
+//! Waiting for a task that is nearly ready.
+//!
+//! Where tasks wait for tasks of other workers at every step, a worker that has nothing to go on with would find its next
+//! task only through a queue, and by then the other one has long gone on. So a worker may *reserve* a task that waits for
+//! one more: it watches the task's count for a moment, and who counts it down to zero leaves the task to it. It is the same
+//! as what the nodes of a plan do; see `plan::claim`.
+//!
+//! A reservation is a bit beside the count, set in the step from two to one. From then on the task cannot become ready for
+//! anyone else, so its record stays what it is until the worker has taken the bit back, or found the count at zero: then the
+//! task is its own. A worker has one reservation at most, and settles it before it hands out anything or looks for work.
+
+use super::{Core, Local};
+use crate::sync::atomic::Ordering;
+use crate::sync::{MODELLED, hint};
+use crate::task::record::{Kind, Record, TaskId, flag};
+
+/// The bit of a reservation, beside the count of what a task waits for.
+pub(crate) const RESERVED: u32 = 1 << 31;
+
+/// For how long a worker watches.
+const LOOKS: u32 = if MODELLED { 2 } else { 64 };
+
+/// After how many looks it sees whether there is something else to do.
+const BETWEEN: u32 = if MODELLED { 1 } else { 8 };
+
+impl Core {
+    /// Counts down the last of the tasks that wait for one that is complete. True when it was reserved, as it waits for one
+    /// more, and this worker has nothing else to go on with.
+    #[inline]
+    pub(super) fn reserve(&self, local: &mut Local, index: u32, record: &Record) -> bool {
+        // SAFETY: written before the edge was published, and not changed until it is counted down.
+        let (kind, context) = unsafe { (*record.kind.get(), *record.context.get()) };
+        let wanted = kind == Kind::Task
+            && local.ready.is_empty()
+            && local.reserved.is_none()
+            && local.worker.is_some()
+            && context == local.context
+            && self.context(context).follows_on
+            && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0
+            && self.has_nothing_else(local);
+        // SAFETY: as above.
+        let is_child = || unsafe { !(*record.description.get()).assume_init_ref().scope.is_null() };
+        // Release: whoever runs the task sees what this thread did before.
+        let reserved = wanted
+            && !is_child()
+            && record.pending.compare_exchange(2, 1 | RESERVED, Ordering::Release, Ordering::Relaxed).is_ok();
+        if reserved {
+            local.reserved = Some(index);
+        }
+        reserved
+    }
+
+    /// Watches the task that this worker has reserved, if it has nothing else to do.
+    #[inline]
+    pub(super) fn watch_reserved(&self, local: &mut Local) {
+        let Some(index) = local.reserved else { return };
+        if local.ready.is_empty() {
+            self.watch(local, index);
+        }
+        self.settle_reserved(local);
+    }
+
+    /// Whether a worker may go on without a scheduling operation, and its policy has nothing for it.
+    fn has_nothing_else(&self, local: &Local) -> bool {
+        self.place(local).may_go_on() && self.context(local.context).policy.is_empty()
+    }
+
+    fn watch(&self, local: &Local, index: u32) {
+        let pending = &self.slab.get(index).pending;
+        for look in 0..LOOKS {
+            // Relaxed: `settle_reserved` looks again.
+            if pending.load(Ordering::Relaxed) == RESERVED {
+                return;
+            }
+            if look % BETWEEN == BETWEEN - 1 && !self.has_nothing_else(local) {
+                return;
+            }
+            hint::spin_loop();
+        }
+    }
+
+    /// Takes a reservation back, or the task, when it is ready.
+    #[inline]
+    pub(super) fn settle_reserved(&self, local: &mut Local) {
+        let Some(index) = local.reserved.take() else { return };
+        let record = self.slab.get(index);
+        // Release: for another one who runs the task. Acquire: this one sees what all earlier tasks did.
+        if record.pending.compare_exchange(1 | RESERVED, 1, Ordering::Release, Ordering::Acquire).is_ok() {
+            return;
+        }
+        record.pending.store(0, Ordering::Relaxed);
+        self.tracer.ready(TaskId::new(index, record.generation()));
+        let mut stack = Vec::new();
+        self.make_ready(index, &mut stack, &mut local.ready);
+        debug_assert!(stack.is_empty(), "a task is no point that stands for others");
+    }
+}
