@@ -119,6 +119,12 @@ impl Error {
         }))
     }
 
+    /// The same, with something said before it.
+    pub(crate) fn before(mut self, text: &str) -> Self {
+        self.0.message = format!("{text}: {}", self.0.message);
+        self
+    }
+
     pub(crate) fn in_piece(mut self, number: u64, rows: Range<u64>) -> Self {
         self.0.piece = Some((number, rows));
         self

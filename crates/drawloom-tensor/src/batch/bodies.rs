@@ -70,7 +70,7 @@ fn either(one: &Fact, other: &Fact) -> Result<Fact, Refusal> {
         _ => None,
     };
     let element = one.element.filter(|element| other.element == Some(*element));
-    Ok(Fact { element, shape, axis: one.axis, value: None, counts_rows: one.counts_rows })
+    Ok(Fact { element, shape, axis: one.axis, counts_rows: one.counts_rows, ..Fact::default() })
 }
 
 fn branch(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
@@ -140,7 +140,7 @@ fn with_axis(fact: &Fact, at: usize) -> Fact {
         shape
     });
     let axis = fact.axis.map(|axis| if axis >= at { axis + 1 } else { axis });
-    Fact { element: fact.element, shape, axis, value: None, counts_rows: fact.counts_rows }
+    Fact { element: fact.element, shape, axis, counts_rows: fact.counts_rows, ..Fact::default() }
 }
 
 fn scan(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
@@ -164,7 +164,7 @@ fn scan(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
         }
         shape.remove(axis);
         let own = whole.axis.map(|own| if own > axis { own - 1 } else { own });
-        slices.push(Fact { element: whole.element, shape: Some(shape), axis: own, value: None, counts_rows: false });
+        slices.push(Fact { element: whole.element, shape: Some(shape), axis: own, ..Fact::default() });
     }
     let (mut facts, results) = carried(&body, (0..states).map(fact).collect(), &slices, 0, inputs)?;
     for (index, stacked) in results.iter().skip(states).enumerate() {

@@ -1,7 +1,7 @@
 //! Where the rows of a result are, one rule for each family of operators.
 
 use super::moves::{concat, expand, flatten, gather, parts, product, reshape, split, squeeze, transpose};
-use super::picks;
+use super::{fixed, picks};
 use crate::batch::rules::Refusal;
 use crate::batch::{Fact, Number};
 use crate::onnx::Dimension;
@@ -42,7 +42,8 @@ pub(super) fn layout(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>,
         | "LessOrEqual" | "Greater" | "GreaterOrEqual" | "And" | "Or" | "Xor" | "PRelu" | "BitwiseAnd"
         | "BitwiseOr" | "BitwiseXor" | "BitShift" => broadcast(inputs).map(|fact| vec![fact]),
         "ConstantOfShape" => Ok(vec![filled(x)]),
-        _ if !any => Ok(Vec::new()),
+        // Nothing can go wrong with rows where there are none; what is known about shapes helps those that come later.
+        _ if !any => Ok(fixed::shapes(spec, inputs).unwrap_or_default()),
         "Conv"
         | "ConvTranspose"
         | "MaxPool"
@@ -130,9 +131,12 @@ pub(super) fn broadcast(inputs: &[Option<&Fact>]) -> Result<Fact, Refusal> {
     Ok(fact(Some(result), axis))
 }
 
-/// A tensor of equal elements: with rows, if its shape names their number.
+/// A tensor of equal elements: with rows, if its shape names their number once.
 pub(super) fn filled(shape: &Fact) -> Fact {
-    let Some(value) = &shape.value else { return Fact { counts_rows: shape.counts_rows, ..Fact::default() } };
+    let twice = |value: &Vec<Number>| value.iter().filter(|number| **number == Number::Rows).count() > 1;
+    let Some(value) = shape.value.as_ref().filter(|value| !twice(value)) else {
+        return Fact { counts_rows: shape.counts_rows, ..Fact::default() };
+    };
     let length = |number: &Number| match number {
         Number::Known(length) => usize::try_from(*length).map_or(Dimension::Unknown, Dimension::Known),
         Number::Rows | Number::Other => Dimension::Unknown,
@@ -157,17 +161,7 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
     let get = |index: usize| inputs.get(index).copied().flatten();
     let weight = get(if spec.operator == "QLinearConv" { 3 } else { 1 }).and_then(|weight| weight.shape.as_ref());
     match spec.operator.as_str() {
-        "Resize" | "Upsample" => {
-            // The first of the scales or sizes must leave the rows alone.
-            let axes = attribute(spec.ints("axes"))?;
-            if axes.is_some_and(|axes| axes.contains(&0)) {
-                return Err("it changes the number of rows".to_owned());
-            }
-            let sizes = get(3).and_then(|sizes| sizes.value.as_ref());
-            if sizes.is_some_and(|sizes| !sizes.is_empty() && sizes[0] != Number::Rows) {
-                return Err("the number of rows is written into its sizes".to_owned());
-            }
-        }
+        "Resize" | "Upsample" => keeps_rows(spec, inputs, shape.len())?,
         "BatchNormalization" | "InstanceNormalization" | "GroupNormalization" | "LRN" => result.clone_from(shape),
         "Conv" | "ConvInteger" | "QLinearConv" => {
             result[1] = weight.map_or(Dimension::Unknown, |weight| weight[0].clone());
@@ -204,6 +198,38 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
         _ => {}
     }
     Ok(vec![fact(Some(result), Some(0)); 2])
+}
+
+/// Refuses to make images larger or smaller along the axis of the rows, or to take a part of them.
+fn keeps_rows(spec: &Spec, inputs: &[Option<&Fact>], rank: usize) -> Result<(), Refusal> {
+    let get = |index: usize| inputs.get(index).copied().flatten();
+    let given = |index: usize| {
+        let empty = |fact: &&Fact| fact.shape.as_ref().is_some_and(|shape| shape[..] == [Dimension::Known(0)]);
+        get(index).filter(|fact| !empty(fact))
+    };
+    let axes = match attribute(spec.ints("axes"))? {
+        Some(axes) => axes.iter().map(|axis| axis_in(*axis, rank)).collect::<Result<Vec<_>, _>>()?,
+        None => (0..rank).collect(),
+    };
+    let Some(place) = axes.iter().position(|axis| *axis == 0) else { return Ok(()) };
+    let old = spec.operator == "Upsample" || spec.opset < 11;
+    if !old && attribute(spec.text("coordinate_transformation_mode", "half_pixel"))? == "tf_crop_and_resize" {
+        let region = given(1).and_then(Fact::numbers).ok_or("the region that it takes is not known")?;
+        if region.get(place) != Some(&0.0) || region.get(place + axes.len()) != Some(&1.0) {
+            return Err("it takes a part of the rows".to_owned());
+        }
+    }
+    if let Some(sizes) = given(3).filter(|_| !old) {
+        let sizes = sizes.value.as_ref().ok_or("its sizes are not known")?;
+        let rows = sizes.get(place) == Some(&Number::Rows);
+        return if rows { Ok(()) } else { Err("the number of rows is written into its sizes".to_owned()) };
+    }
+    let attribute_scales = if spec.operator == "Upsample" { attribute(spec.floats("scales"))? } else { None };
+    let scales = attribute_scales.or_else(|| given(if old { 1 } else { 2 }).and_then(Fact::numbers));
+    match scales.ok_or("its scales are not known")?.get(place) {
+        Some(1.0) => Ok(()),
+        _ => Err("it changes the number of rows".to_owned()),
+    }
 }
 
 pub(super) fn products(a: &Fact, b: &Fact) -> Result<Vec<Fact>, Refusal> {

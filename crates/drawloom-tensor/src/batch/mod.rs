@@ -7,6 +7,7 @@
 
 mod bodies;
 mod elements;
+mod fixed;
 mod layout;
 mod moves;
 mod picks;
@@ -40,6 +41,8 @@ pub struct Fact {
     /// The axis that counts rows. A tensor without one is the same for all rows.
     pub axis: Option<usize>,
     pub(crate) value: Option<Vec<Number>>,
+    /// The numbers of a small constant with a point, by their bits.
+    pub(crate) floats: Option<Vec<u32>>,
     /// Whether its value depends on how many rows there are.
     pub(crate) counts_rows: bool,
 }
@@ -66,17 +69,29 @@ impl Fact {
             }
             _ => None,
         };
+        let floats = match view.slice() {
+            Slice::F32(values) if values.len() <= MOST_VALUES => {
+                Some(values.iter().map(|value| value.to_bits()).collect())
+            }
+            _ => None,
+        };
         Self {
             element: Some(view.element()),
             shape: Some(view.shape().iter().map(|length| Dimension::Known(*length)).collect()),
             axis: None,
             value: values.map(|values| values.into_iter().map(Number::Known).collect()),
+            floats,
             counts_rows: false,
         }
     }
 
     pub(crate) fn rank(&self) -> Option<usize> {
         self.shape.as_ref().map(Vec::len)
+    }
+
+    /// The numbers of a small constant with a point.
+    pub(crate) fn numbers(&self) -> Option<Vec<f32>> {
+        self.floats.as_ref().map(|floats| floats.iter().map(|bits| f32::from_bits(*bits)).collect())
     }
 
     /// The numbers of a tensor whose value is known in full.

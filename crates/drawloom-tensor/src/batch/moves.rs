@@ -270,6 +270,9 @@ pub(super) fn slices(
         let axis = axis_in(*axis, rank)?;
         let at = |list: &Option<Vec<Number>>| list.as_ref().and_then(|list| list.get(place)).copied();
         let from_the_first = at(&starts) == Some(Number::Known(0));
+        if axis != own && (at(&starts) == Some(Number::Rows) || at(&ends) == Some(Number::Rows)) {
+            return Err("it computes with the number of rows".to_owned());
+        }
         let to_the_last = match at(&ends) {
             Some(Number::Rows) => true,
             Some(Number::Known(end)) => end >= ALL_ROWS,

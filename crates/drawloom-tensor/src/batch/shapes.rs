@@ -109,5 +109,5 @@ fn shape_of(spec: &Spec, input: &Fact) -> Option<Fact> {
 fn fact(value: Vec<Number>, rank: usize) -> Fact {
     let shape = if rank == 0 { Vec::new() } else { vec![Dimension::Known(value.len())] };
     let counts_rows = value.contains(&Number::Rows);
-    Fact { element: None, shape: Some(shape), axis: None, value: Some(value), counts_rows }
+    Fact { element: None, shape: Some(shape), value: Some(value), counts_rows, ..Fact::default() }
 }

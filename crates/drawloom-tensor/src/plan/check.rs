@@ -26,27 +26,38 @@ impl PiecePlan {
     /// Computes the first rows of the batch together, and in small pieces, and compares all outputs bit by bit, or up to
     /// rounding where states are handed on, which may change the shapes of products. Says how many rows were compared.
     pub fn check(&self) -> Result<u64, Error> {
-        let rows = self.rows.min(SAMPLE);
-        if rows < 2 {
-            return Ok(rows);
-        }
-        let tensors = (self.inputs.iter())
-            .map(|given| match given.axis {
-                Some(axis) => sample(given, axis, rows as usize),
-                None => whole(given.rows.as_ref()),
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let names = self.inputs.iter().map(|given| self.graph.tensor_name(given.tensor));
-        let views: Vec<(&str, View<'_>)> = names.zip(tensors.iter().map(Tensor::view)).collect();
+        let mut rows = self.rows.min(SAMPLE);
         let program = self.graph.clone().check(0)?;
-        let together = program.run(&views, &Settings::new().memory(usize::MAX / 2))?;
+        let memory = self.memory.unwrap_or(usize::MAX / 2);
+        let (tensors, together) = loop {
+            if rows < 2 {
+                return Ok(rows);
+            }
+            let tensors = (self.inputs.iter())
+                .map(|given| match given.axis {
+                    Some(axis) => sample(given, axis, rows as usize, 0),
+                    None => whole(given.rows.as_ref()),
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            let names = self.inputs.iter().map(|given| self.graph.tensor_name(given.tensor));
+            let views: Vec<(&str, View<'_>)> = names.zip(tensors.iter().map(Tensor::view)).collect();
+            match program.run(&views, &Settings::new().memory(memory)) {
+                Ok(together) => break (tensors, together),
+                // Fewer rows may fit where so many do not.
+                Err(error) if error.kind() == ErrorKind::Memory && rows > 2 => rows -= 1,
+                Err(error) => return Err(error),
+            }
+        };
         for size in SIZES {
             let given = (self.inputs.iter().zip(&tensors)).map(|(given, tensor)| Given {
                 tensor: given.tensor,
                 axis: given.axis,
                 rows: Arc::new(tensor.clone()) as Arc<dyn Rows>,
             });
-            let mut pieces = Pieces::new().piece(size);
+            let mut pieces = Pieces::new().piece(size.min(rows - 1));
+            if let Some(memory) = self.memory {
+                pieces = pieces.memory(memory);
+            }
             for (state, next) in &self.carries {
                 pieces = pieces.carry(self.graph.tensor_name(*state), self.graph.tensor_name(*next));
             }

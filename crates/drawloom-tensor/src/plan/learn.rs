@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, Placement, TensorId};
+use crate::operators::number::Number;
 use crate::plan::sizes::{Growth, Sizes};
-use crate::run::Settings;
+use crate::program::Program;
+use crate::run::loops::Counts;
+use crate::run::{Outcome, Record, Settings};
 use crate::slice::{Rows, place_rows};
+use crate::tensor::element::with_type;
 use crate::tensor::{Tensor, View};
 
 /// An input of a graph for a run in pieces.
@@ -69,8 +73,8 @@ pub(super) fn whole(rows: &dyn Rows) -> Result<Tensor, Fault> {
     Ok(tensor)
 }
 
-/// The first rows of an input. Where there are fewer, the first is repeated; where there are none, they are zero.
-pub(super) fn sample(given: &Given, axis: usize, count: usize) -> Result<Tensor, Fault> {
+/// The first rows of an input. Where there are fewer, the first is repeated; where there are none, they have a value.
+pub(super) fn sample(given: &Given, axis: usize, count: usize, value: u8) -> Result<Tensor, Fault> {
     let mut shape = given.rows.shape().to_vec();
     let there = shape[axis];
     shape[axis] = count;
@@ -84,27 +88,27 @@ pub(super) fn sample(given: &Given, axis: usize, count: usize) -> Result<Tensor,
         for copy in 0..count {
             place_rows(&mut tensor, row.view(), axis, copy)?;
         }
+    } else if value != 0 {
+        with_type!(numbers, tensor.element(), T => {
+            tensor.values_mut::<T>()?.fill(T::ONE);
+            Ok::<(), Fault>(())
+        })?;
     }
     Ok(tensor)
 }
 
-/// Runs the graph with one row and with two.
-pub(super) fn learn(graph: &Graph, given: &[Given], rows: u64) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
+/// Runs the graph with one row and with two, in so much memory at most.
+pub(super) fn learn(
+    graph: &Graph,
+    given: &[Given],
+    rows: u64,
+    memory: usize,
+) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
     let program = graph.clone().check(0)?;
-    let settings = Settings::new().memory(usize::MAX / 2);
     let mut records = Vec::new();
     let mut fixed = Vec::new();
     for count in [1, 2] {
-        let tensors = (given.iter())
-            .map(|given| match given.axis {
-                Some(axis) => sample(given, axis, count),
-                None => whole(given.rows.as_ref()),
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let inputs: Vec<(&str, View<'_>)> = (given.iter().zip(&tensors))
-            .map(|(given, tensor)| (graph.tensor_name(given.tensor), tensor.view()))
-            .collect();
-        let (outcome, record) = program.run_recorded(&inputs, &settings)?;
+        let (outcome, record) = try_out(&program, given, count, rows, memory)?;
         if count == 1 && rows == 0 {
             let keep = |(tensor, placement): (Tensor, &Placement)| (*placement == Placement::Fixed).then_some(tensor);
             fixed = outcome.into_outputs().into_iter().zip(&graph.placements).map(keep).collect();
@@ -124,4 +128,45 @@ pub(super) fn learn(graph: &Graph, given: &[Given], rows: u64) -> Result<(Sizes,
         })
         .collect();
     Ok((Sizes::new(graph, &records[0], &records[1], growths)?, fixed))
+}
+
+/// Runs the graph with more rows.
+pub(super) fn learn_again(
+    graph: &Graph,
+    given: &[Given],
+    count: usize,
+    rows: u64,
+    memory: usize,
+) -> Result<Record, Error> {
+    let program = graph.clone().check(0)?;
+    try_out(&program, given, count, rows, memory).map(|(_, record)| record)
+}
+
+/// Runs a program with some rows. Where there are none, they are zero, or one, if zeros do not do.
+fn try_out(
+    program: &Program,
+    given: &[Given],
+    count: usize,
+    rows: u64,
+    memory: usize,
+) -> Result<(Outcome, Record), Error> {
+    let run = |value: u8| {
+        let tensors = (given.iter())
+            .map(|given| match given.axis {
+                Some(axis) => sample(given, axis, count, value),
+                None => whole(given.rows.as_ref()),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let names = given.iter().map(|given| program.graph.tensor_name(given.tensor));
+        let inputs: Vec<(&str, View<'_>)> = names.zip(tensors.iter().map(Tensor::view)).collect();
+        program.run_recorded(&inputs, &Settings::new().memory(memory))
+    };
+    run(0).or_else(|error| if rows == 0 { run(1) } else { Err(error) }).map_err(|error| {
+        if rows == 0 {
+            return error.before("what an empty batch gives cannot be learnt from rows that are made up");
+        }
+        let there = rows.min(count as u64);
+        let counts = Counts { current: there, total: rows, ..Counts::default() };
+        error.at("", &[counts]).in_piece(0, 0..there).with_finished(Vec::new(), rows)
+    })
 }

@@ -9,7 +9,7 @@ mod choose;
 mod learn;
 pub(crate) mod pack;
 mod settings;
-mod sizes;
+pub(crate) mod sizes;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::onnx::Model;
 use crate::program::{Program, is_loop};
 use crate::slice::{Cut, RowSink, Rows, Slicing};
 use crate::tensor::Tensor;
-use learn::{Given, carries_of, learn, rows_of, whole};
+use learn::{Given, carries_of, learn, learn_again, rows_of, whole};
 use pack::{Item, pack, rounded};
 pub use settings::Pieces;
 use sizes::{Growth, Sizes};
@@ -165,7 +165,13 @@ impl PiecePlan {
         }
         let mut graph = graph.clone();
         graph.placements = placements.to_vec();
-        let (sizes, fixed) = learn(&graph, &given, rows)?;
+        let most = trial_memory(pieces.memory);
+        let (mut sizes, mut fixed) = learn(&graph, &given, rows, most).map_err(|error| match pieces.memory {
+            Some(memory) if error.kind() == ErrorKind::Memory => {
+                error.before(&format!("one row does not fit into {memory} bytes"))
+            }
+            _ => error,
+        })?;
         // The loop is put in with some size first: where things are in the list does not depend on it.
         let inputs = given;
         let given = (inputs.iter().filter(|given| given.axis.is_none()))
@@ -174,9 +180,13 @@ impl PiecePlan {
         let with_slices = |slicing: Slicing| {
             let mut graph = graph.clone();
             let batches = inputs.iter().filter_map(|given| Some((given.tensor, given.axis?, Arc::clone(&given.rows))));
-            graph.slice_inputs(slicing, batches.collect());
+            let states = carries.iter().map(|(state, _)| *state);
+            graph.slice_inputs(slicing, batches.collect(), states.collect());
             graph.check(1)
         };
+        if rows == 0 {
+            keep_states(&graph, &inputs, &carries, &mut fixed)?;
+        }
         let draft = with_slices(Slicing::new(1))?;
         let mut results = results(&draft, &sizes)?;
         for (name, sink) in &pieces.sinks {
@@ -187,12 +197,24 @@ impl PiecePlan {
         // A state is there twice while it is handed on.
         let carried = carries.iter().map(|(_, next)| 2 * sizes.bytes(*next, 1));
         let kept_bytes = kept_bytes(&draft, &sizes) + carried.sum::<usize>();
-        let need = |piece: u64| layout(&draft, &sizes, &results, usize::try_from(piece).unwrap_or(usize::MAX)).total();
         let fixed_bytes = result_bytes.saturating_add(kept_bytes);
+        // Rows of several inputs are read one after the other.
+        let reading = inputs.iter().map(|given| given.rows.memory()).max().unwrap_or(0);
         let in_order = Pieces { in_flight: Some(1), ..pieces.clone() };
-        let choice = choose::choose(if carries.is_empty() { pieces } else { &in_order }, rows, fixed_bytes, &need)?;
+        let pieces_in = if carries.is_empty() { pieces } else { &in_order };
+        let choice = loop {
+            let need = |piece: u64| layout(&draft, (&sizes, reading), &results, piece_rows(piece)).total();
+            let choice = choose::choose(pieces_in, rows, fixed_bytes, &need)?;
+            let most_rows = piece_rows(choice.slicing.cut(rows)?.most());
+            // What is taken elsewhere need not grow evenly, so it is tried with the pieces that there would be.
+            if !sizes.is_uncertain(most_rows) {
+                break choice;
+            }
+            let seen = learn_again(&graph, &inputs, most_rows, rows, most)?;
+            sizes.add(most_rows, seen);
+        };
         let cut = choice.slicing.cut(rows)?;
-        let layout = layout(&draft, &sizes, &results, usize::try_from(cut.most()).unwrap_or(usize::MAX));
+        let layout = layout(&draft, (&sizes, reading), &results, piece_rows(cut.most()));
         let program = Arc::new(with_slices(choice.slicing)?);
         Ok(Self {
             graph,
@@ -240,7 +262,8 @@ impl PiecePlan {
     /// The most bytes that the run will use: its pieces in flight, what is the same for all of them, and its results.
     /// Inputs and constants of the model are not counted.
     pub fn predicted_peak_bytes(&self) -> usize {
-        self.result_bytes + self.kept_bytes + self.in_flight * self.layout.total()
+        let in_flight = self.in_flight.saturating_mul(self.layout.total());
+        self.result_bytes.saturating_add(self.kept_bytes).saturating_add(in_flight)
     }
 
     /// The program that is run for each piece.
@@ -332,6 +355,44 @@ fn give_away(graph: &Graph, results: &mut [ResultPort], name: &str, sink: &Arc<d
     Ok(())
 }
 
+/// How many bytes may be used to learn what a model needs: far more than a budget, to be able to say how much it misses, and
+/// not more than there are.
+fn trial_memory(budget: Option<usize>) -> usize {
+    const LEAST: usize = 256 << 20;
+    let there = available_memory().unwrap_or(usize::MAX / 2);
+    budget.map_or(there, |budget| budget.saturating_mul(8).max(LEAST).min(there))
+}
+
+/// How many bytes the machine has left, where it says so.
+fn available_memory() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
+}
+
+/// Numbers of rows of a piece fit, or the piece does not.
+fn piece_rows(piece: u64) -> usize {
+    usize::try_from(piece).unwrap_or(usize::MAX)
+}
+
+/// Without rows, states are what they were given as.
+fn keep_states(
+    graph: &Graph,
+    inputs: &[Given],
+    carries: &[(TensorId, TensorId)],
+    fixed: &mut [Option<Tensor>],
+) -> Result<(), Error> {
+    let outputs = graph.output.map_or(&[][..], |output| &graph.nodes[output.index()].inputs);
+    for (state, next) in carries {
+        let place = outputs.iter().position(|output| *output == Some(*next));
+        let given = inputs.iter().find(|given| given.tensor == *state);
+        if let (Some(place), Some(given)) = (place, given) {
+            fixed[place] = Some(whole(given.rows.as_ref())?);
+        }
+    }
+    Ok(())
+}
+
 /// How many bytes everything takes that is computed once.
 fn kept_bytes(program: &Program, sizes: &Sizes) -> usize {
     let once = program.order().iter().filter(|node| program.partition(**node) == 0);
@@ -346,8 +407,8 @@ fn kept_bytes(program: &Program, sizes: &Sizes) -> usize {
     bytes.saturating_add(scratch)
 }
 
-/// Finds a place for everything that a piece of so many rows computes.
-fn layout(program: &Program, sizes: &Sizes, results: &[ResultPort], rows: usize) -> Layout {
+/// Finds a place for everything that a piece of so many rows computes; reading them takes some bytes, too.
+fn layout(program: &Program, (sizes, reading): (&Sizes, usize), results: &[ResultPort], rows: usize) -> Layout {
     let graph = &program.graph;
     let mut items = Vec::new();
     let mut owners: Vec<Result<TensorId, usize>> = Vec::new();
@@ -365,7 +426,9 @@ fn layout(program: &Program, sizes: &Sizes, results: &[ResultPort], rows: usize)
             owners.push(Ok(*output));
         }
         // The node that cuts is new, and was not there when sizes were learnt.
-        if !is_loop(&graph.nodes[node.index()].operator) {
+        if is_loop(&graph.nodes[node.index()].operator) {
+            heap[node.index()] = reading;
+        } else {
             let need = sizes.need(graph, *node, rows);
             items.push(Item { bytes: need.scratch, first: place, last: place });
             owners.push(Err(node.index()));

@@ -18,7 +18,7 @@ pub(crate) struct Item {
 pub(crate) fn pack(items: &[Item]) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..items.len()).filter(|index| items[*index].bytes > 0).collect();
     order.sort_by_key(|index| (std::cmp::Reverse(items[*index].bytes), items[*index].first, *index));
-    let mut offsets = vec![0; items.len()];
+    let mut offsets = vec![0usize; items.len()];
     let mut placed: Vec<usize> = Vec::with_capacity(order.len());
     let mut total = 0;
     let mut taken: Vec<(usize, usize)> = Vec::new();
@@ -27,19 +27,19 @@ pub(crate) fn pack(items: &[Item]) -> (Vec<usize>, usize) {
         taken.clear();
         taken.extend(placed.iter().filter_map(|other| {
             let there = items[*other].first <= item.last && item.first <= items[*other].last;
-            there.then(|| (offsets[*other], offsets[*other] + rounded(items[*other].bytes)))
+            there.then(|| (offsets[*other], offsets[*other].saturating_add(rounded(items[*other].bytes))))
         }));
         taken.sort_unstable();
         let bytes = rounded(item.bytes);
-        let mut offset = 0;
+        let mut offset = 0usize;
         for (begin, end) in &taken {
-            if offset + bytes <= *begin {
+            if offset.saturating_add(bytes) <= *begin {
                 break;
             }
             offset = offset.max(*end);
         }
         offsets[index] = offset;
-        total = total.max(offset + bytes);
+        total = total.max(offset.saturating_add(bytes));
         placed.push(index);
     }
     (offsets, total)
@@ -47,5 +47,5 @@ pub(crate) fn pack(items: &[Item]) -> (Vec<usize>, usize) {
 
 /// The bytes that something takes in an arena.
 pub(crate) fn rounded(bytes: usize) -> usize {
-    bytes.next_multiple_of(ALIGNMENT)
+    bytes.checked_next_multiple_of(ALIGNMENT).unwrap_or(usize::MAX)
 }

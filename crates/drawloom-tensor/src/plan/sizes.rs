@@ -43,6 +43,8 @@ pub(crate) struct Sizes {
     pub(crate) tensors: Vec<Option<Growth>>,
     /// What nodes need with one row and with two.
     needs: Vec<(Need, Need)>,
+    /// The same for more rows, the most last.
+    seen: Vec<(usize, Vec<Need>)>,
 }
 
 impl Sizes {
@@ -71,21 +73,39 @@ impl Sizes {
         for (input, growth) in inputs {
             tensors[input.index()] = Some(growth);
         }
-        Ok(Self { tensors, needs: one.needs.iter().copied().zip(two.needs.iter().copied()).collect() })
+        Ok(Self {
+            tensors,
+            needs: one.needs.iter().copied().zip(two.needs.iter().copied()).collect(),
+            seen: Vec::new(),
+        })
     }
 
     pub(crate) fn bytes(&self, tensor: TensorId, rows: usize) -> usize {
         self.tensors[tensor.index()].as_ref().map_or(0, |growth| growth.bytes(rows))
     }
 
+    /// Whether it is not certain what nodes need with so many rows: what they take elsewhere is the largest of several
+    /// things, of which each grows evenly, but not the largest.
+    pub(crate) fn is_uncertain(&self, rows: usize) -> bool {
+        let takes = self.needs.iter().any(|(one, two)| one.heap.max(two.heap) > 0);
+        takes && rows > self.seen.last().map_or(2, |(rows, _)| *rows)
+    }
+
+    /// Adds what was seen with more rows.
+    pub(crate) fn add(&mut self, rows: usize, seen: Record) {
+        self.seen.push((rows, seen.needs));
+    }
+
     /// What a node needs while it runs, beside its results: what it declares, and what it was seen to use.
     pub(crate) fn need(&self, graph: &Graph, node: NodeId, rows: usize) -> Need {
         let (one, two) = self.needs[node.index()];
-        let grown = |one: usize, two: usize| {
-            let more = two.saturating_sub(one);
-            one.saturating_sub(more).saturating_add(more.saturating_mul(rows)).max(if more == 0 { one } else { 0 })
+        let mut known = vec![(1, one), (2, two)];
+        known.extend(self.seen.iter().map(|(rows, needs)| (*rows, needs[node.index()])));
+        let line = |of: fn(&Need) -> usize| {
+            let known: Vec<(usize, usize)> = known.iter().map(|(rows, need)| (*rows, of(need))).collect();
+            at_most(&known, rows)
         };
-        let seen = Need { scratch: grown(one.scratch, two.scratch), heap: grown(one.heap, two.heap) };
+        let seen = Need { scratch: line(|need| need.scratch), heap: line(|need| need.heap) };
         let entry = &graph.nodes[node.index()];
         let Operator::Kernel(kernel) = &entry.operator else { return seen };
         let shapes: Vec<Option<Vec<usize>>> = (entry.inputs.iter())
@@ -97,5 +117,18 @@ impl Sizes {
             .collect();
         let shapes: Vec<Option<&[usize]>> = shapes.iter().map(Option::as_deref).collect();
         seen.max(Need { scratch: kernel.scratch(&shapes), heap: 0 })
+    }
+}
+
+/// The most that something can be which is known for some numbers of rows, and is the largest of several things that grow
+/// evenly: between two of these numbers it is nowhere above the straight line.
+fn at_most(known: &[(usize, usize)], rows: usize) -> usize {
+    let place = known.iter().position(|(at, _)| *at >= rows).unwrap_or(known.len() - 1).max(1);
+    let [(from, low), (to, high)] = [known[place - 1], known[place]];
+    let step = high.saturating_sub(low).div_ceil(to - from);
+    if rows >= from {
+        low.saturating_add(step.saturating_mul(rows - from))
+    } else {
+        low.saturating_sub(step.saturating_mul(from - rows))
     }
 }

@@ -157,7 +157,7 @@ impl LoopStack {
             };
             match next.map_err(|fault| (node, fault))? {
                 Next::Again => {
-                    if entry.empty >= empty_limit {
+                    if entry.empty > 0 && entry.empty >= empty_limit {
                         let fault = Fault::of(
                             ErrorKind::Iteration,
                             format!("it does not advance: {} iterations one after another made no rows", entry.empty),

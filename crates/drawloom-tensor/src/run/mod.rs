@@ -165,6 +165,8 @@ struct Machine<'a> {
     placed: Vec<Placed>,
     runs: Vec<u64>,
     scratch: Scratch,
+    /// The loop-control node that is run again, until it is.
+    again: Option<NodeId>,
     live: usize,
     peak: usize,
     record: Option<Record>,
@@ -220,6 +222,7 @@ impl<'a> Machine<'a> {
             placed: Vec::new(),
             runs: vec![0; graph.nodes.len()],
             scratch: Scratch::default(),
+            again: None,
             live: 0,
             peak: 0,
             record: None,
@@ -240,7 +243,10 @@ impl<'a> Machine<'a> {
             let next = self.stack.end_of_list(&program.graph, &mut self.states, self.settings.empty_iterations);
             match next {
                 Ok(None) => break,
-                Ok(Some(node)) => place = program.place(node),
+                Ok(Some(node)) => {
+                    self.again = Some(node);
+                    place = program.place(node);
+                }
                 Err((node, fault)) => return Err(self.error(node, fault)),
             }
         }
@@ -270,7 +276,8 @@ impl<'a> Machine<'a> {
         }
         let room = self.settings.memory.saturating_sub(self.live);
         self.scratch.ready(None);
-        let first = self.stack.top().iteration == 0;
+        // It begins, unless its end has just said that it goes on.
+        let first = self.again.take() != Some(id);
         let mut turn = LoopTurn::new(&mut self.stack, self.states[id.index()].as_mut(), id);
         let call = Call { node, room, places: &[], scratch: &mut self.scratch };
         let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
@@ -289,6 +296,9 @@ impl<'a> Machine<'a> {
     /// Hands on what the iterations of a loop carry.
     fn carry(&mut self, id: NodeId, first: bool) -> Result<(), Fault> {
         let node = &self.program.graph.nodes[id.index()];
+        // All of them are taken before any of them changes: one may be the next value of another.
+        let mut values = Vec::new();
+        let mut bytes = 0;
         for carry in &node.carries {
             let from = if first { carry.initial } else { carry.next };
             if from == carry.state {
@@ -298,15 +308,18 @@ impl<'a> Machine<'a> {
                 .values
                 .view(from)
                 .ok_or_else(|| Fault::new(format!("`{}` was not computed", self.program.graph.tensor_name(from))))?;
+            bytes += view.bytes();
             let room = self.settings.memory.saturating_sub(self.live);
-            if view.bytes() > room {
-                let message = format!("what it carries needs {} bytes, and {room} are left", view.bytes());
+            if bytes > room {
+                let message = format!("what it carries needs {bytes} bytes, and {room} are left");
                 return Err(Fault::of(ErrorKind::Memory, message));
             }
-            let value = view.to_tensor();
-            self.set(carry.state, value);
+            values.push((carry.state, view.to_tensor()));
         }
-        self.peak = self.peak.max(self.live);
+        self.peak = self.peak.max(self.live + bytes);
+        for (state, value) in values {
+            self.set(state, value);
+        }
         Ok(())
     }
 

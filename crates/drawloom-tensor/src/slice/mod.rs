@@ -100,18 +100,24 @@ impl Graph {
         self.loop_control(name, SLICE, Slice { slicing, ports }, &inputs, &outputs)
     }
 
-    /// Makes inputs of the graph outputs of a node that takes their rows, piece by piece, from elsewhere.
-    pub(crate) fn slice_inputs(&mut self, slicing: Slicing, batches: Vec<(TensorId, usize, Arc<dyn Rows>)>) {
+    /// Makes inputs of the graph outputs of a node that takes their rows, piece by piece, from elsewhere. States are other
+    /// inputs that may be different in every piece, so nothing that depends on them is computed once for all.
+    pub(crate) fn slice_inputs(
+        &mut self,
+        slicing: Slicing,
+        batches: Vec<(TensorId, usize, Arc<dyn Rows>)>,
+        states: Vec<TensorId>,
+    ) {
         let mut name = SLICE.to_owned();
         while self.find_node(&name).is_some() {
             name.push('_');
         }
         let id = NodeId(self.nodes.len() as u32);
         let outputs: Vec<TensorId> = batches.iter().map(|batch| batch.0).collect();
-        for output in &outputs {
+        for output in outputs.iter().chain(&states) {
             self.tensors[output.index()].source = Source::Node(id);
         }
-        self.inputs.retain(|input| !outputs.contains(input));
+        self.inputs.retain(|input| !outputs.contains(input) && !states.contains(input));
         let ports = batches.into_iter().map(|(_, axis, rows)| Port { axis, rows: Some(rows) }).collect();
         self.nodes.push(Node {
             name,

@@ -16,6 +16,11 @@ pub trait Rows: Send + Sync {
     /// Fills a tensor with some of the rows, which are counted along an axis. Its length along that axis says how many.
     /// A value without axes is read as a whole.
     fn read(&self, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault>;
+
+    /// How many bytes reading takes at most, beside the tensor that is filled. It is part of what a plan predicts.
+    fn memory(&self) -> usize {
+        0
+    }
 }
 
 /// Where the rows of an output go as they are computed, so that they need not all be in memory.

@@ -93,7 +93,8 @@ pub(crate) struct Loan<T> {
 }
 
 impl<T: Element> Loan<T> {
-    /// Lends the bytes from an offset on. What is in them is left from others; truth values are made false.
+    /// Lends the bytes from an offset on. What is in them is left from others; bytes that are no truth values become true
+    /// where truth values are lent.
     pub(crate) fn new(arena: &Arc<Arena>, offset: usize, count: usize) -> Result<Self, Fault> {
         let bytes = count.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(offset));
         let Some(end) = bytes.filter(|_| offset.is_multiple_of(align_of::<T>())) else {
@@ -106,8 +107,9 @@ impl<T: Element> Loan<T> {
         let loan = Self { arena: Arc::clone(arena), offset, count, kind: PhantomData };
         if count > 0 && T::TYPE == crate::tensor::element::ElementType::Bool {
             // Only two values of a byte are truth values.
-            // SAFETY: the range lies in the arena, and nobody else has it.
-            unsafe { std::ptr::write_bytes(loan.arena.base.as_ptr().add(offset), 0, count) };
+            // SAFETY: the range lies in the arena, all of its bytes were set when that was made, and nobody else has it.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(loan.arena.base.as_ptr().add(offset), count) };
+            bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
         }
         Ok(loan)
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use drawloom_runtime::Loom;
 use drawloom_tensor::{
-    ErrorKind, Fault, Graph, Inputs, Outputs, Pieces, Placement, Reduction, Rows, Settings, Slicing, Tensor,
+    Counts, ErrorKind, Fault, Graph, Inputs, LoopTurn, Next, Outputs, Pieces, Placement, Reduction, Rows, Settings,
+    Slicing, Tensor,
 };
 
 use super::{ROWS, copy, pieces};
@@ -112,6 +113,88 @@ fn a_state_is_handed_on_and_begins_anew() {
     let x = numbers(&[1, 2, 3, 10, 20, 30]);
     let outcome = program.run(&[("x", x.view())], &Settings::new()).unwrap();
     assert_eq!(values(outcome.output("next").unwrap()), [1, 3, 6, 10, 30, 60]);
+}
+
+/// Two states that become each other: both are taken before one of them changes, whichever was carried first.
+#[test]
+fn states_change_at_once() {
+    for swapped in [false, true] {
+        let mut graph = counting("fibonacci", 1, 6);
+        graph.constant("zero", numbers(&[0])).unwrap();
+        graph.constant("one", numbers(&[1])).unwrap();
+        let mut carries = [("a", "zero", "b"), ("b", "one", "sum")];
+        if swapped {
+            carries.reverse();
+        }
+        for (state, initial, next) in carries {
+            graph.carry("count", state, initial, next).unwrap();
+        }
+        graph.kernel("add", "Add", add, &["a", "b"], &["sum"]).unwrap();
+        graph.output("out", &[("a", ROWS)]).unwrap();
+        let outcome = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap();
+        assert_eq!(values(outcome.output("a").unwrap()), [0, 1, 1, 2, 3, 5]);
+    }
+    let mut graph = counting("swap", 1, 4);
+    graph.constant("zero", numbers(&[0])).unwrap();
+    graph.constant("one", numbers(&[1])).unwrap();
+    graph.carry("count", "a", "zero", "b").unwrap();
+    graph.carry("count", "b", "one", "a").unwrap();
+    graph.output("out", &[("a", ROWS), ("b", ROWS)]).unwrap();
+    let outcome = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap();
+    assert_eq!(values(outcome.output("a").unwrap()), [0, 1, 0, 1]);
+    assert_eq!(values(outcome.output("b").unwrap()), [1, 0, 1, 0]);
+}
+
+/// A loop whose own end does not count iterations hands its state on all the same.
+#[test]
+fn a_state_begins_when_its_loop_does_and_not_when_a_count_is_zero() {
+    let thrice = |_: &Inputs<'_>, outputs: &mut Outputs<'_>, turn: &mut LoopTurn<'_>| {
+        outputs.allocate::<i64>(0, &[1])?.fill(1);
+        let end = |_: &Graph, _, counts: &mut Counts, _: &mut (dyn std::any::Any + Send)| {
+            counts.previous += 1;
+            Ok(if counts.previous < 3 { Next::Again } else { Next::Done })
+        };
+        turn.push_with(1, 0, Arc::new(end));
+        Ok(())
+    };
+    let mut graph = Graph::new("uncounted");
+    graph.constant("zero", numbers(&[0])).unwrap();
+    graph.loop_control("thrice", "Thrice", thrice, &[], &["one"]).unwrap();
+    graph.carry("thrice", "sum", "zero", "next").unwrap();
+    graph.kernel("add", "Add", add, &["sum", "one"], &["next"]).unwrap();
+    graph.output("out", &[("next", ROWS)]).unwrap();
+    let outcome = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap();
+    assert_eq!(values(outcome.output("next").unwrap()), [1, 2, 3]);
+}
+
+/// What depends on a state alone changes from piece to piece, too, and without rows a state stays what it was.
+#[test]
+fn nodes_that_read_only_a_state_run_for_each_piece() {
+    let one_more = |inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| {
+        let state = inputs.get(0)?.only::<i64>()?;
+        outputs.allocate::<i64>(0, &[1])?.fill(state + 1);
+        Ok(())
+    };
+    let plus = |inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| {
+        let (x, state) = (inputs.get(0)?, inputs.get(1)?.only::<i64>()?);
+        let sums = outputs.allocate_unset::<i64>(0, x.shape())?;
+        sums.iter_mut().zip(x.values::<i64>()?).for_each(|(sum, x)| *sum = x + state);
+        Ok(())
+    };
+    let mut graph = Graph::new("counter");
+    graph.input("x").unwrap();
+    graph.input("state").unwrap();
+    graph.kernel("more", "More", one_more, &["state"], &["next"]).unwrap();
+    graph.kernel("plus", "Plus", plus, &["x", "state"], &["y"]).unwrap();
+    graph.output("out", &[("y", ROWS), ("next", Placement::Fixed)]).unwrap();
+    for (rows, expected, last) in [(4, vec![7, 8, 9, 10], 11), (0, vec![], 7)] {
+        let inputs: [(&str, Option<usize>, Arc<dyn Rows>); 2] =
+            [("x", Some(0), Arc::new(numbers(&vec![0; rows]))), ("state", None, Arc::new(numbers(&[7])))];
+        let plan = graph.plan(&inputs, &Pieces::new().piece(1).carry("state", "next")).unwrap();
+        let outcome = plan.run(&Loom::serial()).unwrap();
+        assert_eq!(values(outcome.output("y").unwrap()), expected);
+        assert_eq!(values(outcome.output("next").unwrap()), [last], "{rows} rows");
+    }
 }
 
 #[test]

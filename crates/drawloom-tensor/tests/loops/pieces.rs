@@ -348,3 +348,55 @@ fn rows_may_be_along_any_axis() {
     let empty: View<'_> = View::new::<f32>(&[0], &[]).unwrap();
     assert_eq!(empty.len(), 0);
 }
+
+/// A kernel whose results change their shape or type from piece to piece cannot leave holes.
+#[test]
+fn results_of_another_shape_or_type_than_planned_are_refused() {
+    type Run = fn(&Inputs<'_>, &mut Outputs<'_>) -> Result<(), Fault>;
+    let narrow: Run = |inputs, outputs| {
+        let x = inputs.get(0)?;
+        let late = x.values::<f32>()?.contains(&9.0);
+        outputs.allocate::<f32>(0, &[x.shape()[0], if late { 1 } else { 2 }])?.fill(1.0);
+        Ok(())
+    };
+    let typed: Run = |inputs, outputs| {
+        let x = inputs.get(0)?;
+        if x.values::<f32>()?.contains(&9.0) {
+            outputs.allocate::<i32>(0, &[x.shape()[0], 2])?.fill(1);
+        } else {
+            outputs.allocate::<f32>(0, &[x.shape()[0], 2])?.fill(1.0);
+        }
+        Ok(())
+    };
+    for (run, words) in [(narrow, "f32 [2, 1]"), (typed, "i32 [2, 2]")] {
+        let mut graph = Graph::new("changing");
+        graph.input("x").unwrap();
+        graph.kernel("change", "Change", run, &["x"], &["y"]).unwrap();
+        graph.output("out", &[("y", ROWS)]).unwrap();
+        let x = Tensor::new(&[10], (0..10).map(|value| value as f32).collect::<Vec<_>>()).unwrap();
+        let inputs: [(&str, Option<usize>, Arc<dyn Rows>); 1] = [("x", Some(0), Arc::new(x))];
+        let plan = graph.plan(&inputs, &Pieces::new().piece(2)).unwrap();
+        let error = plan.run(&Loom::serial()).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Output);
+        assert!(error.to_string().contains(words) && error.to_string().contains("f32 [2, 2] was planned"), "{error}");
+        assert_eq!(error.piece(), Some((4, 8..10)));
+    }
+}
+
+/// The first rows are computed while memory is planned: what is wrong with them is told as it would be in a run.
+#[test]
+fn an_error_of_the_first_row_names_its_piece() {
+    let refuse = |inputs: &Inputs<'_>, _: &mut Outputs<'_>| -> Result<(), Fault> {
+        Err(Fault::new(format!("{:?} is refused", inputs.get(0)?.values::<f32>()?[0])))
+    };
+    let mut graph = Graph::new("refusing");
+    graph.input("x").unwrap();
+    graph.kernel("refuse", "Refuse", refuse, &["x"], &["y"]).unwrap();
+    graph.output("out", &[("y", ROWS)]).unwrap();
+    let inputs: [(&str, Option<usize>, Arc<dyn Rows>); 1] =
+        [("x", Some(0), Arc::new(Tensor::new(&[3], vec![5.0f32; 3]).unwrap()))];
+    let error = graph.plan(&inputs, &Pieces::new()).err().unwrap();
+    assert!(error.to_string().contains("node `refuse` (Refuse): 5.0 is refused"), "{error}");
+    assert!(error.to_string().contains("0 of 3 rows are finished"), "{error}");
+    assert_eq!((error.piece(), error.counts().len()), (Some((0, 0..1)), 1));
+}

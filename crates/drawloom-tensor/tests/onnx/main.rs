@@ -3,6 +3,7 @@
 mod batch;
 mod bodies;
 mod build;
+mod cut;
 mod directories;
 mod fuzz;
 mod operators;

@@ -18,6 +18,7 @@ use drawloom_runtime::{Loom, Region, Value};
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::plan::PiecePlan;
+use crate::plan::sizes::Growth;
 use crate::program::Program;
 use crate::run::call::{Call, Scratch};
 use crate::run::loops::{LoopStack, LoopTurn};
@@ -111,11 +112,33 @@ struct ResultPlace {
     placement: Placement,
     in_place: bool,
     row_bytes: usize,
+    growth: Growth,
+}
+
+impl ResultPlace {
+    /// Refuses what does not have the type and shape that so many rows should have.
+    fn check(&self, program: &Program, view: View<'_>, rows: u64) -> Result<(), Fault> {
+        if !matches!(self.placement, Placement::Rows { .. }) {
+            return Ok(());
+        }
+        let (element, shape) = (self.growth.element, self.growth.shape(count(rows)));
+        if view.element() == element && view.shape() == shape {
+            return Ok(());
+        }
+        let name = program.graph.tensor_name(self.tensor);
+        let message = format!(
+            "output `{name}` is {} {:?} for {rows} rows, and {element} {shape:?} was planned",
+            view.element(),
+            view.shape()
+        );
+        Err(Fault::of(ErrorKind::Output, message))
+    }
 }
 
 #[derive(Default)]
 struct State {
     finished: Vec<bool>,
+    finished_rows: u64,
     /// The error of the earliest piece that had one.
     error: Option<(u64, Error)>,
 }
@@ -168,7 +191,7 @@ impl PiecePlan {
             gathered,
             next: AtomicU64::new(0),
             stop: AtomicBool::new(false),
-            state: Mutex::new(State { finished: vec![false; count(self.cut.pieces())], error: None }),
+            state: Mutex::new(State { finished: vec![false; count(self.cut.pieces())], ..State::default() }),
         });
         let lanes = (0..self.in_flight)
             .map(|number| {
@@ -241,7 +264,8 @@ impl PiecePlan {
             let Ok(lane) = receiver.recv() else { break };
             over += 1;
             submit(lane, &mut submitted);
-            if !cancelled && progress(self.finished_rows(work)).is_break() {
+            let finished = work.state().finished_rows;
+            if !cancelled && progress(finished).is_break() {
                 cancelled = true;
                 work.stop.store(true, Ordering::Relaxed);
             }
@@ -299,6 +323,7 @@ impl PiecePlan {
             placement: result.placement,
             in_place: result.in_place,
             row_bytes: if matches!(result.placement, Placement::Rows { .. }) { result.growth.bytes(1) } else { 0 },
+            growth: result.growth.clone(),
         });
         PlanParts {
             program: Arc::clone(&self.program),
@@ -344,10 +369,6 @@ impl PiecePlan {
     fn turned_bytes(&self) -> usize {
         let turned = self.results.iter().filter(|result| matches!(result.placement, Placement::Rows { axis: 1.. }));
         turned.map(|result| result.growth.bytes(count(self.rows))).sum()
-    }
-
-    fn finished_rows(&self, work: &Work) -> u64 {
-        self.finished_ranges(work).iter().map(|range| range.end - range.start).sum()
     }
 
     fn finished_ranges(&self, work: &Work) -> Vec<Range<u64>> {
