@@ -56,6 +56,7 @@ pub use batch::{BatchPlan, Fact};
 pub use error::{Error, ErrorKind, Fault};
 pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, Reduction, TensorId};
 pub use plan::{PiecePlan, Pieces};
+pub use program::dump::Described;
 pub use program::{Lifetime, Program};
 pub use run::call::{Inputs, Outputs, Scratch};
 pub use run::loops::{Counts, LoopEnd, LoopTurn, Next};

@@ -44,7 +44,7 @@ fn inside(body: &Body, given: &[Fact], inputs: &[Option<&Fact>]) -> Result<Vec<F
             facts[id.index()] = fact.clone();
         }
     }
-    follow(&body.program, &mut facts).map_err(|error| format!("inside of it, {error}"))?;
+    follow(&body.program, &mut facts, Vec::new()).map_err(|error| format!("inside of it, {error}"))?;
     let outputs = graph.output.map_or(&[][..], |output| &graph.nodes[output.index()].inputs);
     Ok(outputs.iter().flatten().map(|output| facts[output.index()].clone()).collect())
 }

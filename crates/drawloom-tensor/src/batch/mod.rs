@@ -21,12 +21,13 @@ use crate::error::{Error, ErrorKind};
 use crate::graph::{Kernel, Operator, Placement, Source, TensorId};
 use crate::onnx::{Dimension, Model, Port};
 use crate::program::Program;
+use crate::program::dump::Described;
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::{ElementType, Slice};
 use crate::tensor::{Tensor, View};
 
 /// Values of more elements than this are not followed.
-const MOST_VALUES: usize = 64;
+pub(crate) const MOST_VALUES: usize = 64;
 
 /// Constants that take more bytes than this are not computed before a run.
 const MOST_FOLDED: usize = 1 << 26;
@@ -147,15 +148,37 @@ impl Model {
         self.batch_of(axes, &[])
     }
 
+    /// The program with the types and shapes of its tensors, as far as they follow from the file: a star marks the axis
+    /// that counts rows.
+    pub fn described(&self) -> Described<'_> {
+        let mut facts = self.constant_facts();
+        // Where rows are mixed nothing more is known.
+        let _ = self.mark_inputs(&[], &mut facts).and_then(|()| follow(self.program(), &mut facts, Vec::new()));
+        Described { program: self.program(), facts }
+    }
+
+    fn constant_facts(&self) -> Vec<Fact> {
+        let fact = |entry: &crate::graph::TensorEntry| match &entry.source {
+            Source::Constant(value) => Fact::of_view(Tensor::view(value)),
+            _ => Fact::default(),
+        };
+        self.program().graph.tensors.iter().map(fact).collect()
+    }
+
     /// The same for inputs of known shapes: lengths that the file leaves open may decide which way a branch goes.
     pub fn batch_of(&self, axes: &[(&str, Option<usize>)], shapes: &[(&str, &[usize])]) -> Result<BatchPlan, Error> {
+        self.batch_with(axes, shapes, &[])
+    }
+
+    /// The same with the values of some inputs, which count if these have no rows: they may decide a branch, too.
+    pub(crate) fn batch_with(
+        &self,
+        axes: &[(&str, Option<usize>)],
+        shapes: &[(&str, &[usize])],
+        values: &[(&str, Tensor)],
+    ) -> Result<BatchPlan, Error> {
         let graph = &self.program().graph;
-        let mut facts = vec![Fact::default(); graph.tensors.len()];
-        for (index, entry) in graph.tensors.iter().enumerate() {
-            if let Source::Constant(value) = &entry.source {
-                facts[index] = Fact::of_view(Tensor::view(value));
-            }
-        }
+        let mut facts = self.constant_facts();
         self.mark_inputs(axes, &mut facts)?;
         for (name, lengths) in shapes {
             let Some(id) = graph.find_tensor(name).filter(|id| graph.inputs.contains(id)) else { continue };
@@ -166,7 +189,13 @@ impl Model {
                 shape[place] = Dimension::Known(*length);
             }
         }
-        follow(self.program(), &mut facts)?;
+        let mut known = Vec::new();
+        for (name, value) in values {
+            let Some(id) = graph.find_tensor(name).filter(|id| facts[id.index()].axis.is_none()) else { continue };
+            facts[id.index()] = Fact::of_view(value.view());
+            known.push((id, value.clone()));
+        }
+        follow(self.program(), &mut facts, known)?;
         let mut outputs = Vec::new();
         for port in self.outputs() {
             let fact = graph.find_tensor(&port.name).map(|id| &facts[id.index()]);
@@ -245,9 +274,12 @@ impl Model {
 }
 
 /// Follows the rows of the inputs of a program through all of its nodes.
-fn follow(program: &Program, facts: &mut [Fact]) -> Result<(), Error> {
+fn follow(program: &Program, facts: &mut [Fact], known: Vec<(TensorId, Tensor)>) -> Result<(), Error> {
     let graph = &program.graph;
     let mut folded: Vec<Option<Tensor>> = vec![None; graph.tensors.len()];
+    for (tensor, value) in known {
+        folded[tensor.index()] = Some(value);
+    }
     for id in program.order() {
         let node = &graph.nodes[id.index()];
         let inputs: Vec<Option<&Fact>> =

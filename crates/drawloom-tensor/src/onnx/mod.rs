@@ -81,6 +81,9 @@ fn file(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}")))
 }
 
+/// The newest version of the operators whose meaning is known.
+const NEWEST_OPSET: i64 = 22;
+
 impl Model {
     /// Reads a model from a file. Values in other files are looked for beside it.
     pub fn read(path: &Path) -> Result<Self, Error> {
@@ -117,7 +120,16 @@ impl Model {
             .opset_import
             .iter()
             .filter(|set| matches!(set.domain.as_deref().unwrap_or_default(), "" | "ai.onnx"));
-        let opset = versions.filter_map(|set| set.version).max().unwrap_or(1);
+        let opset = versions.filter_map(|set| set.version).max();
+        if message.opset_import.is_empty() {
+            return Err(damaged("it does not say which opset it is written in".to_owned()));
+        }
+        if let Some(opset) = opset.filter(|opset| *opset > NEWEST_OPSET) {
+            let message =
+                format!("the file is written in opset {opset}, and {NEWEST_OPSET} is the newest that is known");
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let opset = opset.unwrap_or(1);
         let context = import::Context { opset, folder, operators };
         let imported = import::graph(graph, &context, false, "model").map_err(|error| {
             if error.kind() == ErrorKind::UnknownOperator {

@@ -14,6 +14,7 @@ pub(crate) mod sizes;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::batch::MOST_VALUES;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, Operator, Placement, Source, TensorId};
 use crate::onnx::Model;
@@ -93,7 +94,10 @@ impl Model {
         axes.extend(pieces.carries.iter().map(|(input, _)| (input.as_str(), None)));
         if pieces.carries.is_empty() {
             let shapes: Vec<(&str, &[usize])> = inputs.iter().map(|(name, rows)| (*name, rows.shape())).collect();
-            let batch = self.batch_of(&axes, &shapes)?;
+            let small = inputs.iter().filter(|(_, rows)| rows.shape().iter().product::<usize>() <= MOST_VALUES);
+            let values =
+                small.map(|(name, rows)| Ok((*name, whole(rows.as_ref())?))).collect::<Result<Vec<_>, Fault>>()?;
+            let batch = self.batch_with(&axes, &shapes, &values)?;
             Ok((self.inputs().iter().map(|port| batch.axis(self, &port.name)).collect(), batch.outputs().to_vec()))
         } else {
             let carried = |name: &str| pieces.carries.iter().any(|(_, output)| output == name);

@@ -5,7 +5,7 @@
 //! read in a higher partition than its own is needed until the end.
 
 mod draw;
-mod dump;
+pub(crate) mod dump;
 mod order;
 mod partition;
 

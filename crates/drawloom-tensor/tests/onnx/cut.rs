@@ -184,3 +184,31 @@ fn plans_of_absurd_sizes_do_not_wrap_around() {
     let plan = model.plan(&[("x", rows)], &Pieces::new().piece(10)).unwrap();
     assert!(plan.predicted_peak_bytes() > usize::MAX / 2, "{plan}");
 }
+
+/// A value that is the same for all rows decides which way a branch goes, so only that way must keep rows apart.
+#[test]
+fn a_branch_may_be_decided_by_what_is_given() {
+    let side = |operator: &str| constants(vec![node(operator, &["x"], &["s"])], &[], &["s"]);
+    let branch = with(node("If", &["is_fast"], &["y"]), body("then_branch", side("Relu")));
+    let branch = with(branch, body("else_branch", side("Transpose")));
+    let nodes = vec![node("Equal", &["rate", "fast"], &["is_fast"]), branch];
+    let inputs: [(&str, DataType, &[i64]); 2] = [("x", DataType::FLOAT, &[-1, 3]), ("rate", DataType::INT64, &[])];
+    let model = of(nodes, &inputs, &[("fast", Tensor::scalar(16_000i64))], &["y"]);
+    let plan = |rate: i64| {
+        let x: Arc<dyn Rows> = Arc::new(tensor(&[4, 3], &[-1.0f32; 12]));
+        model.plan(&[("x", x), ("rate", Arc::new(Tensor::scalar(rate)))], &Pieces::new().piece(2))
+    };
+    let outcome = plan(16_000).unwrap().run(&Loom::serial()).unwrap();
+    assert_eq!(outcome.output("y").unwrap().values::<f32>().unwrap(), [0.0; 12]);
+    assert_eq!(plan(8_000).unwrap().run(&Loom::serial()).unwrap().output("y").unwrap().shape(), [3, 4]);
+}
+
+/// Every tensor with its type, and its lengths as far as they are known.
+#[test]
+fn a_program_is_shown_with_types_and_shapes() {
+    let nodes = vec![node("MatMul", &["x", "w"], &["p"]), node("Greater", &["p", "zero"], &["y"])];
+    let fixed = [("w", tensor(&[3, 2], &[1.0f32; 6])), ("zero", Tensor::scalar(0.0f32))];
+    let model = of(nodes, &[("x", DataType::FLOAT, &[-1, 5, 3])], &fixed, &["y"]);
+    let text = model.described().to_string();
+    assert!(text.contains("-> p: f32[*?, 5, 2]") && text.contains("-> y: bool[*?, 5, 2]"), "{text}");
+}

@@ -4,8 +4,8 @@ use drawloom_tensor::onnx::Model;
 use drawloom_tensor::{Error, ErrorKind, Settings, Tensor};
 use fastrand::Rng;
 use rten_onnx::onnx::{
-    AttributeProto, AttributeType, DataLocation, DataType, GraphProto, StringStringEntryProto, TensorProto, TypeProto,
-    TypeProtoSequence, ValueInfoProto,
+    AttributeProto, AttributeType, DataLocation, DataType, GraphProto, ModelProto, OperatorSetIdProto,
+    StringStringEntryProto, TensorProto, TypeProto, TypeProtoSequence, ValueInfoProto,
 };
 
 use crate::build::{attribute, compute, constants, int, ints, model, node, stored, tensor, value, with};
@@ -244,4 +244,22 @@ fn damaged_files_neither_panic_nor_hang() {
         }
     }
     assert!(ran > 0 && refused > cases / 4, "{ran} ran, {refused} were refused");
+}
+
+/// What operators mean in versions that are not known cannot be guessed.
+#[test]
+fn a_file_of_an_unknown_opset_is_refused() {
+    let of = |versions: &[i64]| {
+        let set = |version: &i64| OperatorSetIdProto { domain: Some(String::new()), version: Some(*version) };
+        let model = ModelProto {
+            ir_version: Some(10),
+            graph: Some(constants(vec![node("Relu", &["x"], &["y"])], &[("x", tensor(&[1], &[1.0f32]))], &["y"])),
+            opset_import: versions.iter().map(set).collect(),
+            ..ModelProto::default()
+        };
+        Model::from_bytes(&model.write_buf().unwrap(), None).err().map(|error| error.to_string())
+    };
+    assert_eq!(of(&[22]), None);
+    assert!(of(&[99]).unwrap().contains("opset 99, and 22 is the newest that is known"));
+    assert!(of(&[]).unwrap().contains("it does not say which opset"));
 }
