@@ -22,6 +22,37 @@ fn tasks_on_one_region_run_in_order_and_readers_between_writers() {
     });
 }
 
+/// Two tasks a step, each after both of the step before: whoever ends first may reserve one that waits for the other.
+#[test]
+fn tasks_that_wait_for_two_workers_at_every_step_run_once_each() {
+    check(|| {
+        let loom = loom(2);
+        let mut old = [loom.value("a", 1_u64), loom.value("b", 2_u64)];
+        let mut new = [loom.value("c", 0_u64), loom.value("d", 0_u64)];
+        for _ in 0..3 {
+            for (place, value) in new.iter().enumerate() {
+                let task = loom.task("step").read(&old[0]).read(&old[1]).update(value);
+                task.run(move |a, b, value| {
+                    let sum = a + b;
+                    append(value, sum % 7 + place as u64);
+                });
+            }
+            std::mem::swap(&mut old, &mut new);
+        }
+        loom.wait_all().unwrap();
+        let serial = |a: &mut [u64; 2], b: &[u64; 2]| {
+            let sum = b[0] + b[1];
+            a.iter_mut().zip(0..).for_each(|(value, place)| *value = *value * 10 + sum % 7 + place);
+        };
+        let (mut first, mut second) = ([1, 2], [0, 0]);
+        serial(&mut second, &first);
+        serial(&mut first, &second);
+        serial(&mut second, &first);
+        let found = old.each_ref().map(|value| *value.read().unwrap());
+        assert_eq!(found, second);
+    });
+}
+
 #[test]
 fn several_threads_submit_at_once() {
     check(|| {
