@@ -221,6 +221,9 @@ pub(super) fn parts(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<V
 
 pub(super) fn expand(x: &Fact, wanted: Option<&Fact>) -> Result<Vec<Fact>, Refusal> {
     let wanted = filled(wanted.filter(|wanted| wanted.value.is_some()).ok_or("the shape that it makes is not known")?);
+    if wanted.shape.is_none() {
+        return Err("the number of rows is the length of several axes".to_owned());
+    }
     // The number of rows in the shape is what the input has already, or repeats what is the same for all.
     broadcast(&[Some(x), Some(&wanted)]).map(|fact| vec![fact])
 }
