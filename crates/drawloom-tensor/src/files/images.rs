@@ -106,6 +106,8 @@ pub struct Images {
     files: Vec<PathBuf>,
     front: Front,
     shape: Vec<usize>,
+    /// The most bytes that decoding and resizing one of them takes.
+    memory: usize,
 }
 
 impl Images {
@@ -131,7 +133,9 @@ impl Images {
         } else {
             vec![files.len(), colours, front.height, front.width]
         };
-        Ok(Self { files, front, shape })
+        // One that cannot be read is told about when its turn comes.
+        let memory = files.iter().filter_map(|file| memory_of(file, &front)).max().unwrap_or(0);
+        Ok(Self { files, front, shape, memory })
     }
 
     /// The files, in the order of the rows.
@@ -149,6 +153,10 @@ impl Rows for Images {
         &self.shape
     }
 
+    fn memory(&self) -> usize {
+        self.memory
+    }
+
     fn read(&self, axis: usize, first: usize, into: &mut Tensor) -> Result<(), Fault> {
         if axis != 0 {
             return Err(Fault::of(ErrorKind::Input, "images are along the first axis"));
@@ -164,6 +172,42 @@ impl Rows for Images {
         }
         Ok(())
     }
+}
+
+/// How much of a file is read to learn its size. What comes before that is seldom longer.
+const HEADER: u64 = 1 << 16;
+
+/// The most bytes that reading an image takes: the file and what it is decoded into, and then the image, in its old height
+/// and in its new one. None if its size cannot be found out.
+fn memory_of(path: &Path, front: &Front) -> Option<usize> {
+    use std::io::Read;
+
+    // Progressive files are kept as coefficients of two bytes until all of them are there.
+    const DECODED: usize = 10;
+    const VALUES: usize = 3 * size_of::<f32>();
+    const LISTS: usize = 256 << 10;
+    let file = fs::File::open(path).ok()?;
+    let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
+    let mut header = Vec::new();
+    file.take(HEADER).read_to_end(&mut header).ok()?;
+    let size = size_of_image(&header).or_else(|| size_of_image(&fs::read(path).ok()?));
+    let (width, height) = size?;
+    let points = width.checked_mul(height)?;
+    let decoding = length.checked_add(points.checked_mul(DECODED)?)?;
+    let rows = front.width.checked_mul(height.checked_add(front.height)?)?.checked_mul(VALUES)?;
+    let resizing = points.checked_mul(3)?.checked_add(rows)?;
+    decoding.max(resizing).checked_add(LISTS)
+}
+
+/// The width and height that the beginning of a file tells.
+fn size_of_image(bytes: &[u8]) -> Option<(usize, usize)> {
+    if bytes.starts_with(b"\x89PNG") {
+        let reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().ok()?;
+        return Some((reader.info().width as usize, reader.info().height as usize));
+    }
+    let mut decoder = zune_jpeg::JpegDecoder::new(zune_jpeg::zune_core::bytestream::ZCursor::new(bytes));
+    decoder.decode_headers().ok()?;
+    decoder.dimensions()
 }
 
 /// An image of three colours for each point, red first.
@@ -192,9 +236,10 @@ fn decode_png(bytes: &[u8]) -> Result<Image, String> {
     let size = reader.output_buffer_size().ok_or("it is too large")?;
     let mut buffer = vec![0; size];
     let info = reader.next_frame(&mut buffer).map_err(|error| error.to_string())?;
-    let values = &buffer[..info.buffer_size()];
+    buffer.truncate(info.buffer_size());
+    let values = &buffer[..];
     let points = match info.color_type {
-        png::ColorType::Rgb => values.to_vec(),
+        png::ColorType::Rgb => buffer,
         png::ColorType::Rgba => values.chunks_exact(4).flat_map(|point| [point[0], point[1], point[2]]).collect(),
         png::ColorType::Grayscale => values.iter().flat_map(|value| [*value; 3]).collect(),
         png::ColorType::GrayscaleAlpha => values.chunks_exact(2).flat_map(|point| [point[0]; 3]).collect(),
