@@ -243,7 +243,13 @@ impl Cutting {
 
     fn random_rows(&self, model: &Model, port: &Port, rows: usize) -> Result<RandomRows, String> {
         let (element, shape) = self.shape(model, port)?;
-        Ok(RandomRows { element, shape: shape.into_iter().map(|length| length.unwrap_or(rows)).collect() })
+        let shape: Vec<usize> = shape.into_iter().map(|length| length.unwrap_or(rows)).collect();
+        // More than any file can hold is a slip of the finger.
+        let bytes = shape.iter().try_fold(element.size(), |product, length| product.checked_mul(*length));
+        if bytes.is_none_or(|bytes| i64::try_from(bytes).is_err()) {
+            return Err(format!("{rows} rows are too many for input {port}"));
+        }
+        Ok(RandomRows { element, shape })
     }
 }
 

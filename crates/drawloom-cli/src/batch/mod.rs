@@ -5,8 +5,10 @@
 //! | [`cutting`] | axes, lengths, states, and the size of pieces |
 //! | [`inputs`] | files, folders of images, and what is before the graph |
 //! | [`random`] | rows of random numbers |
+//! | [`beside`] | files that hold values of a model |
 //! | [`paths`] | which format a file has, and which paths lead to the same file |
 
+mod beside;
 mod cutting;
 mod inputs;
 mod paths;

@@ -5,6 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::beside::files_beside;
+
 /// So many links are followed to a file that is not there.
 const MOST_LINKS: usize = 40;
 
@@ -44,8 +46,15 @@ impl Use {
     }
 }
 
-/// Refuses to write a file that is read too, or that something else is written to, and files that cannot be written.
-pub(crate) fn check_written(read: &[Use], written: &[Use]) -> Result<(), String> {
+/// Refuses to write a file that is read too, or that something else is written to, and files that cannot be written. The
+/// model is read, and so are the files beside it that hold its values, and the inputs.
+pub(crate) fn check_written(model: &Path, inputs: Vec<Use>, written: &[Use]) -> Result<(), String> {
+    let mut read = inputs;
+    read.push(Use::new("the model", model));
+    // A large model takes a while to be read again, so that is done only where there is something to lose.
+    if written.iter().any(|output| output.path.is_file()) {
+        read.extend(files_beside(model).iter().map(|path| Use::new("a file with values of the model", path)));
+    }
     for (place, output) in written.iter().enumerate() {
         let target = Target::of(&output.path);
         if let Some(other) = read.iter().find(|other| Target::of(&other.path).is(&target)) {

@@ -216,12 +216,11 @@ fn asked(arguments: &Arguments) -> Result<Asked, String> {
     let outputs = named_files("output", model.outputs(), &arguments.outputs)?;
     let files = outputs.iter().map(|(port, path)| OutputFile::new(port, path)).collect::<Result<Vec<_>, _>>()?;
     let inputs = named_files("input", model.inputs(), &arguments.inputs)?;
-    let mut read = vec![Use::new("the model", &arguments.file)];
-    read.extend(inputs.iter().map(|(port, path)| Use::new(format_args!("input `{}`", port.name), path)));
+    let read = inputs.iter().map(|(port, path)| Use::new(format_args!("input `{}`", port.name), path)).collect();
     let mut written: Vec<Use> =
         files.iter().map(|file| Use::new(format_args!("output `{}`", file.name), &file.path)).collect();
     written.extend(arguments.trace.iter().map(|path| Use::new("the trace", path)));
-    check_written(&read, &written)?;
+    check_written(&arguments.file, read, &written)?;
     let batch = match arguments.random {
         Some(rows) => {
             arguments.images.refuse()?;

@@ -1,7 +1,7 @@
 //! `drawloom run FILE.onnx`: what may be written where, and in which format.
 
 use crate::model::sample;
-use crate::support::onnx::{model, node};
+use crate::support::onnx::{elsewhere, model, node};
 use crate::support::{Folder, drawloom, drawloom_in};
 
 #[test]
@@ -30,6 +30,23 @@ fn an_output_never_replaces_what_is_read() {
     let said = drawloom(&["run", &model, "--input", &batch, "--trace", &batch]).exits(2).err;
     assert!(said.contains("the trace would be written to"), "{said}");
     assert_eq!(std::fs::read(&batch).unwrap(), before);
+}
+
+#[test]
+fn values_of_a_model_in_other_files_are_not_replaced_either() {
+    let folder = Folder::new();
+    let add = model(
+        vec![node("Add", "x w", "y")],
+        &[("x", "f32 N 2")],
+        &[("y", "f32 N 2")],
+        vec![elsewhere("w", &[2], "weights.bin")],
+    );
+    let path = folder.file("add.onnx", add);
+    let weights = folder.file("weights.bin", [0; 8]);
+    let said = drawloom(&["run", &path, "--random", "2", "--output", &weights]).exits(2).err;
+    assert!(said.contains("which is a file with values of the model"), "{said}");
+    assert_eq!(std::fs::read(&weights).unwrap(), [0; 8]);
+    drawloom(&["run", &path, "--random", "2", "--output", &folder.path("other.bin")]).exits(0);
 }
 
 #[test]

@@ -132,6 +132,10 @@ fn random_integers_fit_the_smallest_table() {
         model(vec![node("Gather", "table ids", "y")], &[("ids", "i64 N 2")], &[("y", "f32 N 2 3")], vec![table]);
     let path = folder.file("lookup.onnx", lookup);
     drawloom(&["run", &path, "--random", "40", "--json"]).exits(0);
+    for rows in ["1e18", "18446744073709551615"] {
+        let said = drawloom(&["run", &path, "--random", rows]).exits(2).err;
+        assert!(said.contains("rows are too many"), "{said}");
+    }
     assert!(drawloom(&["model", "info", &path, "--json"]).exits(0).json()["memory"].is_object());
     for help in [&["run", "model", "--help"][..], &["model", "info", "--help"]] {
         let said = drawloom(help).exits(0).out;

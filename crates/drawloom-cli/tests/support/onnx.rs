@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use rten_onnx::onnx::{
-    AttributeProto, AttributeType, DataType, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
-    TensorProto, TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
+    AttributeProto, AttributeType, DataLocation, DataType, Dimension, GraphProto, ModelProto, NodeProto,
+    OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto, TypeProto, TypeProtoTensor,
+    ValueInfoProto,
 };
 
 /// A node: its operator, with a domain before the last point, its inputs and its outputs.
@@ -66,6 +67,19 @@ pub fn integers(name: &str, dims: &[i64], values: &[i64]) -> TensorProto {
 /// An initializer of numbers.
 pub fn numbers(name: &str, dims: &[i64], values: &[f32]) -> TensorProto {
     stored(name, dims, DataType::FLOAT, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+}
+
+/// An initializer of numbers that are in another file.
+pub fn elsewhere(name: &str, dims: &[i64], file: &str) -> TensorProto {
+    let location = StringStringEntryProto { key: Some("location".to_owned()), value: Some(file.to_owned()) };
+    TensorProto {
+        name: Some(name.to_owned()),
+        dims: dims.to_vec(),
+        data_type: Some(DataType::FLOAT),
+        external_data: vec![location],
+        data_location: Some(DataLocation::EXTERNAL),
+        ..TensorProto::default()
+    }
 }
 
 fn stored(name: &str, dims: &[i64], data_type: DataType, raw: Vec<u8>) -> TensorProto {
