@@ -21,7 +21,7 @@ use crate::output::{self, Output};
 ///
 /// Prints one line of JSON for each measurement, the best of several by processor time. `peak_bytes` is what the plan counts
 /// and the run used; `resident_bytes` is by how much the memory of the process grew, for ours and for the peer. Rows are
-/// random. ONNX Runtime runs in python3, where it is installed. rten and tract are measured in a build with the feature
+/// random: real numbers from -1 to 1, and for integers 0 and 1. ONNX Runtime runs in python3, where it is installed. rten and tract are measured in a build with the feature
 /// `tensor-peers`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -104,6 +104,7 @@ fn measure(arguments: &Arguments, file: &Path, output: &mut Output) -> Result<()
     let text = |error: drawloom_tensor::Error| error.to_string();
     let model = Model::read(file).map_err(text)?;
     let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    arguments.cutting.check(&model)?;
     let name = if arguments.files.is_empty() { "sample".to_owned() } else { name };
     let batch = arguments.cutting.random(&model, arguments.rows)?;
     let mut sizes = arguments.pieces.clone();

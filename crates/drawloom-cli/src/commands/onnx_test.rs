@@ -1,7 +1,7 @@
 //! `drawloom onnx-test`: tests of operators in the form of the ONNX project.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drawloom_tensor::onnx::node_tests;
@@ -13,7 +13,8 @@ use crate::output::{Output, complain};
 /// Run a directory of tests of ONNX operators
 ///
 /// Each folder in it has a model.onnx, and folders test_data_set_* with input_*.pb and output_*.pb. The last line is JSON:
-/// how many passed, how many were skipped for which reason, and the names of those that failed.
+/// how many passed, how many were skipped for which reason, and the names of those that failed. Folders without a model.onnx
+/// are counted on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,6 +44,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
             return Exit::Unusable;
         }
     };
+    match folders_without_model(&arguments.directory) {
+        0 => {}
+        1 => complain("one folder has no model.onnx, and is no test"),
+        count => complain(format_args!("{count} folders have no model.onnx, and are no tests")),
+    }
     if report.passed + report.skipped.len() + report.failed.len() == 0 {
         complain(format_args!("there are no tests in {}", arguments.directory.display()));
         return Exit::Unusable;
@@ -56,4 +62,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
         failed: report.failed.iter().map(|(name, _)| name.as_str()).collect(),
     });
     if report.failed.is_empty() { Exit::Valid } else { Exit::Invalid }
+}
+
+/// How many folders beside the tests are none. A directory that is a test itself has folders of data.
+fn folders_without_model(directory: &Path) -> usize {
+    let is_test = |folder: &Path| folder.join("model.onnx").is_file();
+    let Ok(entries) = std::fs::read_dir(directory) else { return 0 };
+    let folders = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir());
+    if is_test(directory) { 0 } else { folders.filter(|folder| !is_test(folder)).count() }
 }

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use drawloom_runtime::Loom;
-use drawloom_tensor::files::{NpyWriter, write_npy};
-use drawloom_tensor::onnx::Model;
-use drawloom_tensor::{BatchOutcome, ErrorKind, PiecePlan, Placement};
+use drawloom_tensor::files::{NpyWriter, RawWriter};
+use drawloom_tensor::onnx::{Model, Port};
+use drawloom_tensor::{BatchOutcome, ElementType, ErrorKind, Fault, PiecePlan, Pieces, Placement, RowSink, View};
 use drawloom_trace::chrome;
 use serde::Serialize;
 
 use super::bar::Bar;
-use crate::batch::{Batch, Cutting, ImageFront, MODEL_HINT, wrong_name};
+use crate::batch::{Batch, Cutting, Format, ImageFront, MODEL_HINT, Use, check_written, named_files};
 use crate::bench::meter;
 use crate::exit::Exit;
 use crate::number::{all_workers, integer, mebibytes, workers};
@@ -24,8 +24,11 @@ use crate::output::{self, Output};
 /// Run a model in an ONNX file over a batch, in pieces that fit into memory
 ///
 /// The batch may have any number of rows: it is cut into pieces, of which several are in flight on the workers. How much
-/// memory that takes is known before, and said. Inputs are files of NumPy (.npy), elements without a header, or folders of
-/// PNG and JPEG images; only the rows of pieces in flight are read.
+/// memory that takes is known before, and said. Inputs are files of NumPy (.npy), elements without a header (.raw, .bin), or
+/// folders of PNG and JPEG images; only the rows of pieces in flight are read. Outputs are written as .npy, .raw or .bin.
+///
+/// With --carry, pieces depend on each other as the user says. So a few rows are first computed all at once and in small
+/// pieces, as with --check, and the run is refused where that changes the result. Memory for this is not part of --memory.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,10 +48,10 @@ pub(crate) struct Arguments {
     /// A batch, with the name of its input where there are several
     #[arg(long = "input", value_name = "[NAME=]FILE", value_hint = MODEL_HINT)]
     inputs: Vec<String>,
-    /// Random rows instead
+    /// So many random rows instead: real numbers from -1 to 1, and for integers 0 and 1
     #[arg(long, value_parser = integer, value_name = "ROWS", conflicts_with = "inputs")]
     random: Option<u64>,
-    /// Where to write an output, with its name where there are several
+    /// Where to write an output, with its name where there are several: .npy, or .raw or .bin without a header
     #[arg(long = "output", value_name = "[NAME=]FILE", value_hint = MODEL_HINT)]
     outputs: Vec<String>,
     #[command(flatten)]
@@ -95,9 +98,17 @@ enum Failure {
 impl From<drawloom_tensor::Error> for Failure {
     fn from(error: drawloom_tensor::Error) -> Self {
         match error.kind() {
-            ErrorKind::Import | ErrorKind::Input | ErrorKind::Memory if error.piece().is_none() => {
-                Self::Unusable(error.to_string())
-            }
+            ErrorKind::Memory if error.piece().is_none() => Self::Unusable(error.to_string()),
+            // The model or the batch cannot be used, even where that is found in the middle of a run.
+            ErrorKind::Graph
+            | ErrorKind::Loop
+            | ErrorKind::Import
+            | ErrorKind::Unsupported
+            | ErrorKind::UnknownOperator
+            | ErrorKind::Type
+            | ErrorKind::NonTensor
+            | ErrorKind::Random
+            | ErrorKind::Input => Self::Unusable(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -118,30 +129,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 }
 
 fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let model = Model::read(&arguments.file)?;
-    let batch = match arguments.random {
-        Some(rows) => arguments.cutting.random(&model, rows),
-        None if arguments.inputs.is_empty() => {
-            Err("there is no batch: give one with --input, or --random ROWS".to_owned())
-        }
-        None => Batch::read(&model, &arguments.inputs, &arguments.cutting, &arguments.images),
-    }
-    .map_err(Failure::Unusable)?;
-    let files = output_files(&model, &arguments.outputs).map_err(Failure::Unusable)?;
-    let workers = arguments.workers.unwrap_or_else(all_workers);
-    let mut pieces = arguments.cutting.pieces(workers).map_err(Failure::Unusable)?;
-    if let Some(in_flight) = arguments.in_flight {
-        pieces = pieces.in_flight(in_flight);
-    }
+    let Asked { model, files, batch, mut pieces, workers } = asked(arguments).map_err(Failure::Unusable)?;
     // Rows go into their files as they come, where a file has them one after the other.
     let placements = model.placements(&batch.named(), &pieces)?;
     let mut later = Vec::new();
-    for (name, path) in &files {
-        let place = model.outputs().iter().position(|port| port.name == *name);
+    for file in &files {
+        let place = model.outputs().iter().position(|port| port.name == file.name);
         if place.is_some_and(|place| placements[place] == Placement::Rows { axis: 0 }) {
-            pieces = pieces.sink(name, Arc::new(NpyWriter::new(path)));
+            pieces = pieces.sink(&file.name, Arc::clone(&file.writer) as Arc<dyn RowSink>);
         } else {
-            later.push((name, path));
+            later.push(file);
         }
     }
     let plan = model.plan(&batch.named(), &pieces)?;
@@ -151,12 +148,7 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         }
         output.line(&plan);
     }
-    if arguments.check {
-        let rows = plan.check()?;
-        if !arguments.json {
-            output.line(format_args!("{rows} rows are the same all at once, and in pieces of 1 and 3"));
-        }
-    }
+    try_out(arguments, &plan, output)?;
     let loom = Loom::builder().workers(workers).trace(arguments.trace.is_some()).build();
     let loom = loom.map_err(|error| Failure::Unusable(error.to_string()))?;
     let (cpu, start) = (meter::process_cpu_seconds(), Instant::now());
@@ -176,10 +168,11 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
             .and_then(|()| std::fs::write(path, bytes))
             .map_err(|error| Failure::Unusable(format!("{}: {error}", path.display())))?;
     }
-    for (name, path) in later {
-        let tensor =
-            outcome.output(name).ok_or_else(|| Failure::Failed(format!("output `{name}` was not computed")))?;
-        write_npy(path, tensor.view())?;
+    for OutputFile { name, writer, .. } in later {
+        let missing = || Failure::Failed(format!("output `{name}` was not computed"));
+        let tensor = outcome.output(name).ok_or_else(missing)?.view();
+        writer.begin(tensor.element(), tensor.shape()).map_err(drawloom_tensor::Error::from)?;
+        writer.write(0, tensor).map_err(drawloom_tensor::Error::from)?;
     }
     let line = Line {
         rows: plan.rows(),
@@ -194,41 +187,121 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         output.json(&line);
     } else {
         table(&plan, &outcome, &line, output);
-        for (name, path) in &files {
-            output.line(format_args!("wrote `{name}` to {}", path.display()));
+        for OutputFile { name, path, writer } in &files {
+            let contents =
+                writer.contents().map(|(element, shape)| format!(": {element}{shape:?}")).unwrap_or_default();
+            output.line(format_args!("wrote `{name}` to {}{contents}", path.display()));
         }
     }
     Ok(())
 }
 
-/// Which output goes to which file.
-fn output_files(model: &Model, texts: &[String]) -> Result<Vec<(String, PathBuf)>, String> {
-    let names: Vec<&str> = model.outputs().iter().map(|port| port.name.as_str()).collect();
-    let mut files = Vec::new();
-    for text in texts {
-        let (name, path) = match (text.split_once('=').filter(|(name, _)| names.contains(name)), &names[..]) {
-            (Some((name, path)), _) => (name, path),
-            (None, _) if wrong_name(text).is_some() => {
-                let name = wrong_name(text).unwrap_or_default();
-                return Err(format!("the model has no output `{name}`: it has {}", names.join(", ")));
-            }
-            (None, [name]) => (*name, text.as_str()),
-            (None, _) => {
-                return Err(format!(
-                    "`{text}`: the model has several outputs: write NAME=FILE for those of {} that you want",
-                    names.join(", ")
-                ));
-            }
-        };
-        files.push((name.to_owned(), PathBuf::from(path)));
+/// What was asked for, looked through before anything is computed or written.
+struct Asked {
+    model: Model,
+    files: Vec<OutputFile>,
+    batch: Batch,
+    pieces: Pieces,
+    workers: usize,
+}
+
+fn asked(arguments: &Arguments) -> Result<Asked, String> {
+    let model = Model::read(&arguments.file).map_err(|error| error.to_string())?;
+    arguments.cutting.check(&model)?;
+    let workers = arguments.workers.unwrap_or_else(all_workers);
+    let mut pieces = arguments.cutting.pieces(workers)?;
+    if let Some(in_flight) = arguments.in_flight {
+        pieces = pieces.in_flight(in_flight);
     }
-    for (_, path) in &files {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            return Err(format!("{}: there is no folder {}", path.display(), folder.display()));
+    let outputs = named_files("output", model.outputs(), &arguments.outputs)?;
+    let files = outputs.iter().map(|(port, path)| OutputFile::new(port, path)).collect::<Result<Vec<_>, _>>()?;
+    let inputs = named_files("input", model.inputs(), &arguments.inputs)?;
+    let read = inputs.iter().map(|(port, path)| Use::new(format_args!("input `{}`", port.name), path)).collect();
+    let mut written: Vec<Use> =
+        files.iter().map(|file| Use::new(format_args!("output `{}`", file.name), &file.path)).collect();
+    written.extend(arguments.trace.iter().map(|path| Use::new("the trace", path)));
+    check_written(&arguments.file, read, &written)?;
+    let batch = match arguments.random {
+        Some(rows) => {
+            arguments.images.refuse()?;
+            arguments.cutting.random(&model, rows)?
+        }
+        None if arguments.inputs.is_empty() => {
+            return Err("there is no batch: give one with --input, or --random ROWS".to_owned());
+        }
+        None => Batch::read(&model, &inputs, &arguments.cutting, &arguments.images)?,
+    };
+    Ok(Asked { model, files, batch, pieces, workers })
+}
+
+/// Computes a few rows all at once and in small pieces, where that was asked for or where states are handed on from piece
+/// to piece: nothing else says whether pieces change the result then.
+fn try_out(arguments: &Arguments, plan: &PiecePlan, output: &mut Output) -> Result<(), Failure> {
+    let carries = arguments.cutting.carries().map_err(Failure::Unusable)?;
+    let hands_on = !carries.is_empty() && plan.cut().pieces() > 1;
+    if !arguments.check && !hands_on {
+        return Ok(());
+    }
+    match plan.check()? {
+        rows @ 0..2 => {
+            let rows = if rows == 1 { "one row" } else { "no rows" };
+            output::complain(format_args!("nothing was compared: the batch has {rows}, and two are needed"));
+        }
+        rows if !arguments.json => {
+            output.line(format_args!("{rows} rows are the same all at once, and in pieces of 1 and 3"));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// An output, and the file that it goes to.
+struct OutputFile {
+    name: String,
+    path: PathBuf,
+    writer: Arc<Writer>,
+}
+
+impl OutputFile {
+    fn new(port: &Port, path: &Path) -> Result<Self, String> {
+        let writer = match Format::of(path)? {
+            Format::Npy => Writer::Npy(NpyWriter::new(path)),
+            Format::Raw => Writer::Raw(RawWriter::new(path)),
+        };
+        Ok(Self { name: port.name.clone(), path: path.to_owned(), writer: Arc::new(writer) })
+    }
+}
+
+/// A file in one of the formats.
+enum Writer {
+    Npy(NpyWriter),
+    Raw(RawWriter),
+}
+
+impl Writer {
+    /// The type and shape of what was written.
+    fn contents(&self) -> Option<(ElementType, Vec<usize>)> {
+        match self {
+            Self::Npy(writer) => writer.contents(),
+            Self::Raw(writer) => writer.contents(),
         }
     }
-    Ok(files)
+}
+
+impl RowSink for Writer {
+    fn begin(&self, element: ElementType, shape: &[usize]) -> Result<(), Fault> {
+        match self {
+            Self::Npy(writer) => writer.begin(element, shape),
+            Self::Raw(writer) => writer.begin(element, shape),
+        }
+    }
+
+    fn write(&self, first: usize, rows: View<'_>) -> Result<(), Fault> {
+        match self {
+            Self::Npy(writer) => writer.write(first, rows),
+            Self::Raw(writer) => writer.write(first, rows),
+        }
+    }
 }
 
 /// The time of each operator, and memory against the plan.

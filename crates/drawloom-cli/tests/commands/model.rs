@@ -1,5 +1,6 @@
 //! `drawloom model` and `drawloom onnx-test`.
 
+use crate::support::onnx::{model, node, with_graph};
 use crate::support::{Folder, drawloom};
 
 /// A model that computes `y = Relu(x)` for any number of rows of three elements, as it is stored: fields and their lengths.
@@ -61,4 +62,75 @@ fn a_directory_of_tests_ends_with_counts_and_names() {
     let right = folder.path("test_right");
     assert_eq!(drawloom(&["onnx-test", &right]).exits(0).out, "{\"passed\":1,\"skipped\":{},\"failed\":[]}\n");
     drawloom(&["onnx-test", &folder.path("nothing")]).exits(2);
+}
+
+#[test]
+fn folders_that_are_no_tests_are_counted() {
+    let folder = Folder::new();
+    let all = folder.as_path().display().to_string();
+    let set = folder.as_path().join("test_right/test_data_set_0");
+    std::fs::create_dir_all(&set).unwrap();
+    std::fs::write(folder.as_path().join("test_right/model.onnx"), relu()).unwrap();
+    std::fs::write(set.join("input_0.pb"), tensor([-1.0, 0.0, 2.0])).unwrap();
+    std::fs::write(set.join("output_0.pb"), tensor([0.0, 0.0, 2.0])).unwrap();
+    assert_eq!(drawloom(&["onnx-test", &all]).exits(0).err, "");
+    for name in ["a", "b"] {
+        std::fs::create_dir(folder.path(name)).unwrap();
+    }
+    let ran = drawloom(&["onnx-test", &all]).exits(0);
+    assert_eq!(ran.out, "{\"passed\":1,\"skipped\":{},\"failed\":[]}\n");
+    assert!(ran.err.contains("2 folders have no model.onnx"), "{}", ran.err);
+    assert_eq!(drawloom(&["onnx-test", &folder.path("test_right")]).exits(0).err, "");
+}
+
+#[test]
+fn a_model_with_operators_that_are_not_supported_is_listed_with_a_mark_at_those() {
+    let folder = Folder::new();
+    let branch = with_graph(node("If", "c", "b"), "then_branch", vec![node("my.domain.Relu", "a", "t")], "t");
+    let branch = with_graph(branch, "else_branch", vec![node("Relu", "a", "e")], "e");
+    let nodes = vec![node("Relu", "x", "a"), node("Neg", "a", "c"), branch, node("StringNormalizer", "b", "y")];
+    let path = folder.file("model.onnx", model(nodes, &[("x", "f32 N 2")], &[("y", "f32 N 2")], Vec::new()));
+    let ran = drawloom(&["model", "info", &path]).exits(2);
+    assert!(ran.err.contains("operators that are not supported: StringNormalizer, my.domain.Relu"), "{}", ran.err);
+    let lines: Vec<Vec<&str>> = ran.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    for line in [
+        &["input", "x:", "f32[N,", "2]"][..],
+        &["Relu", "2"],
+        &["If", "1"],
+        &["Neg", "1"],
+        &["my.domain.Relu", "1", "not", "supported"],
+        &["StringNormalizer", "1", "not", "supported"],
+    ] {
+        assert!(lines.contains(&line.to_vec()), "{line:?}: {}", ran.out);
+    }
+    let json = drawloom(&["model", "info", &path, "--json"]).exits(2).json();
+    assert_eq!(json["operators"]["Relu"], 2);
+    assert_eq!(json["unsupported"], serde_json::json!(["StringNormalizer", "my.domain.Relu"]));
+    let dump = drawloom(&["model", "info", &path, "--dump"]).exits(2).out;
+    assert!(
+        dump.contains("  Relu ``(x) -> a\n") && dump.contains("my.domain.Relu ``(a) -> t  not supported"),
+        "{dump}"
+    );
+}
+
+#[test]
+fn partitions_are_those_of_the_program_that_runs() {
+    let folder = Folder::new();
+    let nodes = vec![node("Mul", "w w", "square"), node("Add", "x square", "a"), node("Sub", "a square", "y")];
+    let inputs = [("x", "f32 N 4"), ("w", "f32 4")];
+    let path = folder.file("model.onnx", model(nodes, &inputs, &[("y", "f32 N 4")], Vec::new()));
+    let json = drawloom(&["model", "info", &path, "--json"]).exits(0).json();
+    assert_eq!(json["partitions"], 2);
+    assert_eq!(json["crossing"], serde_json::json!(["square: f32[4]"]));
+    let said = drawloom(&["model", "info", &path]).exits(0).out;
+    assert!(said.contains("partitions 2, with the loop over pieces"), "{said}");
+    assert!(said.contains("kept for all iterations: square: f32[4]"), "{said}");
+}
+
+#[test]
+fn a_sample_that_no_file_can_hold_is_refused() {
+    let folder = Folder::new();
+    let path = folder.as_path().display().to_string();
+    let said = drawloom(&["model", "sample", "--folder", &path, "--rows", "1e15"]).exits(2).err;
+    assert!(said.contains("takes more bytes than a file can have"), "{said}");
 }

@@ -6,6 +6,8 @@ mod cholesky;
 mod filters;
 mod meshes;
 mod model;
+mod model_files;
+mod model_options;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -3,7 +3,7 @@
 use crate::support::{Folder, drawloom};
 
 /// The sample and a batch of so many rows.
-fn sample(rows: &str) -> (Folder, String, String) {
+pub(crate) fn sample(rows: &str) -> (Folder, String, String) {
     let folder = Folder::new();
     let path = folder.as_path().display().to_string();
     drawloom(&["model", "sample", "--folder", &path, "--rows", rows]).exits(0);
@@ -55,7 +55,7 @@ fn raw_files_images_and_random_rows_are_batches_too() {
     assert!(said.contains("before the graph, image: decode, resize to 32 x 32, Rgb"), "{said}");
     assert!(said.contains("2 rows in"), "{said}");
     std::fs::write(folder.as_path().join("images/c.jpg"), b"not an image").unwrap();
-    let wrong = drawloom(&["run", &model, "--input", &images]).exits(1).err;
+    let wrong = drawloom(&["run", &model, "--input", &images]).exits(2).err;
     assert!(wrong.contains("c.jpg: it is neither PNG nor JPEG"), "{wrong}");
 }
 

@@ -3,6 +3,8 @@
 // Every test file uses its own part of this module.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod onnx;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -6,8 +6,10 @@ mod array;
 #[cfg(feature = "images")]
 mod images;
 mod npy;
+mod writer;
 
 pub use array::ArrayFile;
 #[cfg(feature = "images")]
 pub use images::{Colours, Front, Images};
 pub use npy::{NpyWriter, write_npy};
+pub use writer::{RawWriter, write_raw};

@@ -1,15 +1,14 @@
 //! The files of NumPy: a short text about the array, and then its elements.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::io::Read;
+use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Fault};
-use crate::files::array::LittleEndian;
+use crate::files::writer::{RowFile, all_of};
 use crate::slice::RowSink;
 use crate::tensor::View;
-use crate::tensor::element::{ElementType, with_type};
+use crate::tensor::element::ElementType;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -128,67 +127,31 @@ fn header(element: ElementType, shape: &[usize]) -> Vec<u8> {
 
 /// Writes a tensor as NumPy does.
 pub fn write_npy(path: &Path, tensor: View<'_>) -> Result<(), Error> {
-    let writer = NpyWriter::new(path);
-    writer.begin(tensor.element(), tensor.shape())?;
-    Ok(writer.write(0, tensor)?)
+    all_of(&NpyWriter::new(path), tensor)
 }
 
-/// A file of NumPy whose rows come in any order.
+/// A file of NumPy whose rows come in any order. They must be of the type and shape that it was begun with.
 #[derive(Debug)]
-pub struct NpyWriter {
-    path: PathBuf,
-    /// The file, when it was begun.
-    state: Mutex<Option<State>>,
-}
-
-#[derive(Debug)]
-struct State {
-    file: File,
-    /// Where the elements begin, and how many bytes a row has.
-    start: u64,
-    row: u64,
-}
+pub struct NpyWriter(RowFile);
 
 impl NpyWriter {
     /// A file that is made when the first rows come.
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), state: Mutex::default() }
+        Self(RowFile::new(path))
     }
 
-    fn cannot(&self, error: &std::io::Error) -> Fault {
-        Fault::of(ErrorKind::Output, format!("{}: it cannot be written: {error}", self.path.display()))
+    /// The type and shape of all rows together, once they are known.
+    pub fn contents(&self) -> Option<(ElementType, Vec<usize>)> {
+        self.0.contents()
     }
 }
 
 impl RowSink for NpyWriter {
     fn begin(&self, element: ElementType, shape: &[usize]) -> Result<(), Fault> {
-        let bytes = header(element, shape);
-        let start = bytes.len() as u64;
-        let row: u64 = shape.get(1..).unwrap_or(&[]).iter().map(|length| *length as u64).product();
-        let row = row * element.size() as u64;
-        let mut file = File::create(&self.path).map_err(|error| self.cannot(&error))?;
-        file.write_all(&bytes).map_err(|error| self.cannot(&error))?;
-        // A file that cannot become so large says so now, and not after hours.
-        let end = start + row * shape.first().map_or(1, |rows| *rows as u64);
-        file.set_len(end).map_err(|error| self.cannot(&error))?;
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(State { file, start, row });
-        Ok(())
+        self.0.begin(&header(element, shape), element, shape)
     }
 
     fn write(&self, first: usize, rows: View<'_>) -> Result<(), Fault> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let not_begun = || Fault::of(ErrorKind::Output, format!("{}: it was not begun", self.path.display()));
-        let state = state.as_mut().ok_or_else(not_begun)?;
-        let offset = state.start + state.row * first as u64;
-        state.file.seek(SeekFrom::Start(offset)).map_err(|error| self.cannot(&error))?;
-        let mut bytes = Vec::new();
-        with_type!(all, rows.element(), T => {
-            for part in rows.values::<T>()?.chunks(1 << 14) {
-                bytes.clear();
-                T::encode(part, &mut bytes);
-                state.file.write_all(&bytes).map_err(|error| self.cannot(&error))?;
-            }
-            Ok(())
-        })
+        self.0.write(first, rows)
     }
 }

@@ -8,7 +8,9 @@ use rten_onnx::onnx::{
 };
 
 use crate::error::Error;
+use crate::slice::RowSink;
 use crate::tensor::Tensor;
+use crate::tensor::element::ElementType;
 
 /// The height and width of the images that the sample classifies.
 pub const SIZE: usize = 32;
@@ -18,6 +20,12 @@ const CLASSES: usize = 10;
 
 /// Channels after each convolution.
 const CHANNELS: usize = 16;
+
+/// How many rows of a batch are made at once.
+const ROWS_AT_ONCE: usize = 64;
+
+/// Where the numbers of the batch begin. Those of the weights begin elsewhere.
+const BATCH_SEED: u64 = 2;
 
 /// The same numbers between -1 and 1 each time.
 struct Numbers(u64);
@@ -131,5 +139,25 @@ pub fn sample_model() -> Result<Vec<u8>, Error> {
 
 /// A batch for it.
 pub fn sample_batch(rows: usize) -> Result<Tensor, Error> {
-    Ok(Tensor::new(&[rows, 3, SIZE, SIZE], Numbers(2).many(rows * 3 * SIZE * SIZE, 1.0))?)
+    let mut tensor = Tensor::zeros(ElementType::F32, &shape(rows))?;
+    let mut numbers = Numbers(BATCH_SEED);
+    tensor.values_mut::<f32>()?.iter_mut().for_each(|value| *value = numbers.next());
+    Ok(tensor)
+}
+
+/// Gives the same rows away, some at a time: there may be more of them than memory holds.
+pub fn give_batch(rows: usize, sink: &dyn RowSink) -> Result<(), Error> {
+    sink.begin(ElementType::F32, &shape(rows))?;
+    let mut numbers = Numbers(BATCH_SEED);
+    for first in (0..rows).step_by(ROWS_AT_ONCE) {
+        let shape = shape(ROWS_AT_ONCE.min(rows - first));
+        let values = numbers.many(shape.iter().product(), 1.0);
+        sink.write(first, Tensor::new(&shape, values)?.view())?;
+    }
+    Ok(())
+}
+
+/// The shape of so many rows.
+fn shape(rows: usize) -> [usize; 4] {
+    [rows, 3, SIZE, SIZE]
 }
