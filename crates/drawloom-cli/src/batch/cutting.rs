@@ -167,24 +167,14 @@ impl Cutting {
         Ok((element, shape))
     }
 
-    /// The axis that counts the rows of an input, as [`Model::batch`] takes it, before anything is known about what the
-    /// model does with them. What carries a state has none.
+    /// The axis that counts the rows of an input, before anything is known about what the model does with them. What carries
+    /// a state has none; nor has anything where the axes that were given are wrong, which whoever uses them says.
     pub(crate) fn axis_of(&self, model: &Model, port: &Port) -> Result<Option<usize>, String> {
-        if self.carries()?.iter().any(|(input, _)| *input == port.name) {
-            return Ok(None);
-        }
-        if let Some((_, axis)) = self.axes()?.into_iter().find(|(name, _)| *name == port.name) {
-            return Ok(axis);
-        }
-        let first = |port: &'_ Port| port.shape.as_ref().and_then(|shape| shape.first()).cloned();
-        let counts = |length: &Dimension| {
-            matches!(length, Dimension::Symbol(_))
-                && model.inputs().iter().any(|port| first(port).as_ref() == Some(length))
-        };
-        Ok(match first(port) {
-            Some(Dimension::Symbol(_) | Dimension::Unknown) => Some(0),
-            _ => port.shape.iter().flatten().position(counts),
-        })
+        let (mut axes, carries) = (self.axes()?, self.carries()?);
+        axes.extend(carries.iter().map(|(input, _)| (*input, None)));
+        let place = model.inputs().iter().position(|other| other.name == port.name);
+        let found = model.input_axes(&axes).unwrap_or_default();
+        Ok(place.and_then(|place| found.get(place).copied().flatten()))
     }
 
     /// The length that was given for an axis: by its place, by its name, or by the place of another with the same name.

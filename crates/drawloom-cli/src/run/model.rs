@@ -28,7 +28,7 @@ use crate::output::{self, Output};
 /// folders of PNG and JPEG images; only the rows of pieces in flight are read. Outputs are written as .npy, .raw or .bin.
 ///
 /// With --carry, pieces depend on each other as the user says. So a few rows are first computed all at once and in small
-/// pieces, as with --check, and the run is refused where that changes the result. Memory for this is not part of --memory.
+/// pieces, as with --check, and the run is refused where that changes the result.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -54,6 +54,9 @@ fn raw_files_images_and_random_rows_are_batches_too() {
     let said = drawloom(&["run", &model, "--input", &images, "--mean", "0.5", "--deviation", "0.25"]).exits(0).out;
     assert!(said.contains("before the graph, image: decode, resize to 32 x 32, Rgb"), "{said}");
     assert!(said.contains("2 rows in"), "{said}");
+    // Decoding them takes memory, too, so a budget that has none for it does not do.
+    let small = drawloom(&["run", &model, "--input", &images, "--memory", "200KiB"]).exits(2).err;
+    assert!(small.contains("does not fit into 204800 bytes"), "{small}");
     std::fs::write(folder.as_path().join("images/c.jpg"), b"not an image").unwrap();
     let wrong = drawloom(&["run", &model, "--input", &images]).exits(2).err;
     assert!(wrong.contains("c.jpg: it is neither PNG nor JPEG"), "{wrong}");

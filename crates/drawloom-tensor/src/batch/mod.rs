@@ -215,7 +215,7 @@ impl Model {
     }
 
     /// The axis that counts rows in each input, without a look at what the model does with them.
-    pub(crate) fn input_axes(&self, axes: &[(&str, Option<usize>)]) -> Result<Vec<Option<usize>>, Error> {
+    pub fn input_axes(&self, axes: &[(&str, Option<usize>)]) -> Result<Vec<Option<usize>>, Error> {
         let mut facts = vec![Fact::default(); self.program().graph.tensors.len()];
         self.mark_inputs(axes, &mut facts)?;
         let axis = |port: &Port| self.program().graph.find_tensor(&port.name).and_then(|id| facts[id.index()].axis);

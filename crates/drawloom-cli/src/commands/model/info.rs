@@ -93,7 +93,7 @@ impl Info {
         };
         self.cutting.check(&model)?;
         if self.dump {
-            output.text(model.program());
+            output.text(model.described());
             return Ok(Exit::Valid);
         }
         if self.dot {
