@@ -97,6 +97,21 @@ pub(super) fn sample(given: &Given, axis: usize, count: usize, value: u8) -> Res
     Ok(tensor)
 }
 
+/// How many bytes may be used to learn what a model needs: far more than a budget, to be able to say how much it misses, and
+/// not more than there are.
+pub(super) fn trial_memory(budget: Option<usize>) -> usize {
+    const LEAST: usize = 256 << 20;
+    let there = available_memory().unwrap_or(usize::MAX / 2);
+    budget.map_or(there, |budget| budget.saturating_mul(8).max(LEAST).min(there))
+}
+
+/// How many bytes the machine has left, where it says so.
+fn available_memory() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
+}
+
 /// Runs the graph with one row and with two, in so much memory at most.
 pub(super) fn learn(
     graph: &Graph,

@@ -6,6 +6,7 @@
 
 mod check;
 mod choose;
+mod layout;
 mod learn;
 pub(crate) mod pack;
 mod settings;
@@ -16,34 +17,16 @@ use std::sync::Arc;
 
 use crate::batch::MOST_VALUES;
 use crate::error::{Error, ErrorKind, Fault};
-use crate::graph::{Graph, Operator, Placement, Source, TensorId};
+use crate::graph::{Graph, Placement, Source, TensorId};
 use crate::onnx::Model;
 use crate::program::{Program, is_loop};
 use crate::slice::{Cut, RowSink, Rows, Slicing};
 use crate::tensor::Tensor;
-use learn::{Given, carries_of, learn, learn_again, rows_of, whole};
-use pack::{Item, pack, rounded};
+use layout::{Layout, kept_bytes, layout};
+use learn::{Given, carries_of, learn, learn_again, rows_of, trial_memory, whole};
+use pack::rounded;
 pub use settings::Pieces;
 use sizes::{Growth, Sizes};
-
-/// Places of everything that one piece computes.
-pub(crate) struct Layout {
-    /// Where each tensor is, and how many bytes there are for it. Those that are somewhere else have none.
-    pub(crate) tensors: Vec<Option<(usize, usize)>>,
-    /// The same for what nodes need while they run.
-    pub(crate) scratch: Vec<(usize, usize)>,
-    /// How many bytes all of them take together.
-    pub(crate) bytes: usize,
-    /// What each node takes elsewhere while it runs.
-    pub(crate) heap: Vec<usize>,
-}
-
-impl Layout {
-    /// How many bytes one piece in flight takes: one node runs at a time.
-    fn total(&self) -> usize {
-        self.bytes.saturating_add(self.heap.iter().copied().max().unwrap_or(0))
-    }
-}
 
 /// An output of a run in pieces.
 pub(crate) struct ResultPort {
@@ -359,21 +342,6 @@ fn give_away(graph: &Graph, results: &mut [ResultPort], name: &str, sink: &Arc<d
     Ok(())
 }
 
-/// How many bytes may be used to learn what a model needs: far more than a budget, to be able to say how much it misses, and
-/// not more than there are.
-fn trial_memory(budget: Option<usize>) -> usize {
-    const LEAST: usize = 256 << 20;
-    let there = available_memory().unwrap_or(usize::MAX / 2);
-    budget.map_or(there, |budget| budget.saturating_mul(8).max(LEAST).min(there))
-}
-
-/// How many bytes the machine has left, where it says so.
-fn available_memory() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
-}
-
 /// Numbers of rows of a piece fit, or the piece does not.
 fn piece_rows(piece: u64) -> usize {
     usize::try_from(piece).unwrap_or(usize::MAX)
@@ -395,58 +363,4 @@ fn keep_states(
         }
     }
     Ok(())
-}
-
-/// How many bytes everything takes that is computed once.
-fn kept_bytes(program: &Program, sizes: &Sizes) -> usize {
-    let once = program.order().iter().filter(|node| program.partition(**node) == 0);
-    let mut scratch = 0;
-    let mut bytes = 0usize;
-    for node in once {
-        scratch = scratch.max(sizes.need(&program.graph, *node, 1).total());
-        for output in &program.graph.nodes[node.index()].outputs {
-            bytes = bytes.saturating_add(sizes.bytes(*output, 1));
-        }
-    }
-    bytes.saturating_add(scratch)
-}
-
-/// Finds a place for everything that a piece of so many rows computes; reading them takes some bytes, too.
-fn layout(program: &Program, (sizes, reading): (&Sizes, usize), results: &[ResultPort], rows: usize) -> Layout {
-    let graph = &program.graph;
-    let mut items = Vec::new();
-    let mut owners: Vec<Result<TensorId, usize>> = Vec::new();
-    let mut heap = vec![0; graph.nodes.len()];
-    for (place, node) in program.order().iter().enumerate() {
-        if program.partition(*node) == 0 || matches!(graph.nodes[node.index()].operator, Operator::Output) {
-            continue;
-        }
-        for output in &graph.nodes[node.index()].outputs {
-            if results.iter().any(|result| result.in_place && result.tensor == *output) {
-                continue;
-            }
-            let last = program.lifetime(*output).map_or(place, |lifetime| lifetime.last);
-            items.push(Item { bytes: sizes.bytes(*output, rows), first: place, last });
-            owners.push(Ok(*output));
-        }
-        // The node that cuts is new, and was not there when sizes were learnt.
-        if is_loop(&graph.nodes[node.index()].operator) {
-            heap[node.index()] = reading;
-        } else {
-            let need = sizes.need(graph, *node, rows);
-            items.push(Item { bytes: need.scratch, first: place, last: place });
-            owners.push(Err(node.index()));
-            heap[node.index()] = need.heap;
-        }
-    }
-    let (offsets, bytes) = pack(&items);
-    let mut layout =
-        Layout { tensors: vec![None; graph.tensors.len()], scratch: vec![(0, 0); graph.nodes.len()], bytes, heap };
-    for ((item, offset), owner) in items.iter().zip(offsets).zip(owners) {
-        match owner {
-            Ok(tensor) => layout.tensors[tensor.index()] = Some((offset, item.bytes)),
-            Err(node) => layout.scratch[node] = (offset, item.bytes),
-        }
-    }
-    layout
 }
