@@ -25,6 +25,13 @@ pub trait Channels: 'static {
     #[doc(hidden)]
     #[allow(private_interfaces)]
     fn open<'a>(ends: &'a Self::Ends, bounds: &Bounds) -> Self::Push<'a>;
+    /// Goes on with a run over so many inputs more, as if it began.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn renew(ends: &Self::Ends, push: &mut Self::Push<'_>, bounds: &Bounds);
+    /// Whether something went wrong in a run, and how many items wait in each channel so far.
+    #[doc(hidden)]
+    fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool;
     /// Ends a run, and says what went wrong in it.
     #[doc(hidden)]
     #[allow(private_interfaces)]
@@ -89,6 +96,11 @@ impl Channels for () {
     #[allow(private_interfaces)]
     fn open(_: &(), _: &Bounds) {}
     #[allow(private_interfaces)]
+    fn renew((): &(), (): &mut (), _: &Bounds) {}
+    fn look((): &(), _: &mut [usize; 2]) -> bool {
+        false
+    }
+    #[allow(private_interfaces)]
     fn close((): &(), (): (), _: &Bounds) -> Result<(), Fault> {
         Ok(())
     }
@@ -112,6 +124,18 @@ impl<A: 'static> Channels for (A,) {
     #[allow(private_interfaces)]
     fn open<'a>(end: &'a End<A>, bounds: &Bounds) -> Push<'a, A> {
         end.open(bounds)
+    }
+
+    #[allow(private_interfaces)]
+    #[inline]
+    fn renew(end: &End<A>, push: &mut Push<'_, A>, bounds: &Bounds) {
+        push.renew(end.most(bounds));
+    }
+
+    #[inline]
+    fn look(push: &Push<'_, A>, waiting: &mut [usize; 2]) -> bool {
+        waiting[0] = push.waiting();
+        push.excess().is_some()
     }
 
     #[allow(private_interfaces)]
@@ -145,6 +169,18 @@ macro_rules! channels {
             #[allow(private_interfaces)]
             fn open<'a>(ends: &'a Self::Ends, bounds: &Bounds) -> Self::Push<'a> {
                 ($(ends.$n.open(bounds),)*)
+            }
+
+            #[allow(private_interfaces)]
+            fn renew(ends: &Self::Ends, push: &mut Self::Push<'_>, bounds: &Bounds) {
+                $(push.$n.renew(ends.$n.most(bounds));)*
+            }
+
+            fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool {
+                $(if let Some(waiting) = waiting.get_mut($n) {
+                    *waiting = push.$n.waiting();
+                })*
+                false $(|| push.$n.excess().is_some())*
             }
 
             #[allow(private_interfaces)]

@@ -3,6 +3,7 @@
 //! The iterator over what an item becomes is kept between runs. When the channel has no room, the run ends in the middle of
 //! the item, and goes on with it when there is room: no queue must hold all that a vector of items may become.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::machine::signal::{Marks, Signal, Signals, Turns};
 use crate::wide::{self, Kernel};
 
 /// How many parents begin together.
-const GROUP: usize = 64;
+pub(crate) const GROUP: usize = 64;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
@@ -97,7 +98,7 @@ where
         let mut ran = Ran { done: count, stop: Stop::Done };
         for (done, item) in items.iter().enumerate() {
             while places.next_if(|place| *place <= done).is_some() {
-                marks.pushed[0].push(space.len() - before);
+                marks.pushed[0].push((space.len() - before) as u64);
             }
             let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
             if !pour(current, full - space.len(), space) {
@@ -107,7 +108,7 @@ where
             self.current = None;
         }
         if ran.stop == Stop::Done {
-            places.for_each(|_| marks.pushed[0].push(space.len() - before));
+            places.for_each(|_| marks.pushed[0].push((space.len() - before) as u64));
         }
         buffer.measure();
         Ok(ran)
@@ -163,6 +164,51 @@ where
         let ran = wide::call(Pouring { items: &items, region, code, current, signals, parents, space, front, full });
         buffer.measure();
         Ok(ran)
+    }
+
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64; GROUP]) -> usize {
+        let all = self.inputs[input].peek(items.end);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let (items, code, current, space) = (&all[items.start..], &*self.code, &mut self.current, buffer.space(room));
+        let ended = wide::call(PouringAlone { items, code, current, room, space, ends });
+        buffer.measure();
+        ended
+    }
+}
+
+/// Pours the elements of up to a group of parents into a channel, and notes behind how many each ends. Says how many have ended.
+struct PouringAlone<'a, P, It: Iterator, F> {
+    items: &'a [P],
+    code: &'a F,
+    current: &'a mut Option<(It, u32)>,
+    room: usize,
+    space: &'a mut Vec<It::Item>,
+    ends: &'a mut [u64; GROUP],
+}
+
+impl<P, It, F> Kernel for PouringAlone<'_, P, It, F>
+where
+    It: Iterator + 'static,
+    It::Item: 'static,
+    F: Fn(&P) -> It,
+{
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { items, code, current, room, space, ends } = self;
+        if let Some((mut elements, parent)) = current.take() {
+            let before = space.len();
+            let ended = pour(&mut elements, room, space);
+            ends[0] = (space.len() - before) as u64;
+            *current = (!ended).then_some((elements, parent));
+            return usize::from(ended);
+        }
+        let (begun, rest) = pour_all(&items[..items.len().min(GROUP)], code, room, space, ends);
+        // Nobody looks at parents, so they have no numbers.
+        let ended = begun - usize::from(rest.is_some());
+        *current = rest.map(|elements| (elements, 0));
+        ended
     }
 }
 
@@ -235,7 +281,7 @@ fn pour_all<P, It, F>(
     code: &F,
     room: usize,
     space: &mut Vec<It::Item>,
-    ends: &mut [usize; GROUP],
+    ends: &mut [u64; GROUP],
 ) -> (usize, Option<It>)
 where
     It: Iterator + 'static,
@@ -252,7 +298,7 @@ where
     for (begun, (parent, end)) in (1..).zip(parents.iter().zip(ends)) {
         let mut elements = code(parent);
         let ended = pour(&mut elements, before + room - space.len(), space);
-        *end = space.len() - before;
+        *end = (space.len() - before) as u64;
         if !ended {
             return (begun, Some(elements));
         }

@@ -9,6 +9,7 @@ use super::channels::Bounds;
 use crate::build::handle::Tag;
 use crate::machine::pipe::{Buffer, Pipe, typed};
 use crate::machine::signal::{Signal, Signals};
+use crate::wide::{self, Lanes, Level};
 
 /// A channel during a run: items are pushed to it, and signals raised among them.
 ///
@@ -55,6 +56,26 @@ impl<T> Push<'_, T> {
         self.items.extend_from_slice(items);
     }
 
+    /// Maps plain items, which may come from several slices side by side, and pushes those whose flag is set: as
+    /// [`NodeBuilder::select`](crate::NodeBuilder::select) does, with the widest instructions that the processor has.
+    pub fn select<L: Lanes>(&mut self, items: L, code: impl Fn(L::Lane) -> (T, bool))
+    where
+        T: Copy + Default + 'static,
+    {
+        if items.count() > self.left {
+            // There may be less room than items, so each that is kept is looked at.
+            for (item, keep) in items.lanes().map(code) {
+                if keep {
+                    self.push(item);
+                }
+            }
+            return;
+        }
+        let before = self.items.len();
+        wide::select_at(Level::best(), items, &mut self.items, &mut |_| (), &code);
+        self.left -= self.items.len() - before;
+    }
+
     /// How many more items may be pushed in this run.
     pub fn left(&self) -> usize {
         self.left
@@ -66,13 +87,25 @@ impl<T> Push<'_, T> {
     }
 
     pub(crate) fn raise_shared<V: 'static>(&mut self, tag: Tag<V>, value: Rc<V>) {
-        let waiting = self.items.len() - self.consumed;
+        let waiting = self.waiting();
         let signal = Signal::User { tag: tag.tag, value: value as Rc<dyn Any> };
         if self.signals_left == 0 || !self.signals.borrow_mut().push(waiting, signal) {
             self.too_many.get_or_insert(Excess::Signals);
             return;
         }
         self.signals_left -= 1;
+    }
+
+    /// How many items wait in the queue.
+    #[inline]
+    pub(crate) fn waiting(&self) -> usize {
+        self.items.len() - self.consumed
+    }
+
+    /// So many items may be pushed from now on: there is space for them.
+    #[inline]
+    pub(crate) fn renew(&mut self, left: usize) {
+        self.left = left;
     }
 
     pub(crate) fn excess(&self) -> Option<Excess> {

@@ -131,7 +131,7 @@ pub(crate) struct Marks<'a> {
     /// Whether somebody wants to know the following.
     pub(crate) go_on: bool,
     /// For each, how many items were pushed before it, to each channel.
-    pub(crate) pushed: &'a mut [Vec<usize>; 2],
+    pub(crate) pushed: &'a mut [Vec<u64>; 2],
 }
 
 impl<'a> Marks<'a> {
@@ -157,7 +157,7 @@ impl<'a> Marks<'a> {
         let noted = &mut self.pushed[channel];
         noted.resize(self.places.len(), 0);
         for (noted, place) in noted.iter_mut().zip(self.places) {
-            *noted = pushed((place - self.consumed) as usize);
+            *noted = pushed((place - self.consumed) as usize) as u64;
         }
     }
 
@@ -173,6 +173,26 @@ impl<'a> Marks<'a> {
     /// At how many of them a parent of the node's innermost region ends.
     pub(crate) fn ended(&self) -> usize {
         self.ends().map_or_else(|| self.places().filter(|(_, ends)| *ends).count(), |ends| ends.len())
+    }
+
+    /// The same boundaries among other items, those that a node makes of the run: so many are before each. What is pushed before
+    /// each is noted in the same place.
+    pub(crate) fn among<'b>(&'b mut self, places: &'b [u64]) -> Marks<'b> {
+        let Self { turns, mixed, waiting, own, go_on, .. } = *self;
+        Marks { places, consumed: 0, turns, mixed, waiting, own, calls: None, go_on, pushed: &mut *self.pushed }
+    }
+
+    /// The same boundaries, to note elsewhere how many items are pushed before each.
+    pub(crate) fn noting<'b>(&'b self, pushed: &'b mut [Vec<u64>; 2]) -> Marks<'b> {
+        let Self { places, consumed, turns, mixed, waiting, own, .. } = *self;
+        Marks { places, consumed, turns, mixed, waiting, own, calls: None, go_on: true, pushed }
+    }
+
+    /// The ends of parents that follow each other, of a region that is the innermost one: so many items of the run are before each.
+    pub(crate) fn of_ends(region: u32, places: &'a [u64], pushed: &'a mut [Vec<u64>; 2]) -> Self {
+        let turns = Turns::ends_of(region, 0, false);
+        let (waiting, own) = (places.len(), region);
+        Self { places, consumed: 0, turns, mixed: None, waiting, own, calls: None, go_on: false, pushed }
     }
 
     /// How many items of the run are before each end of a parent, if there are only boundaries of the node's innermost region.
@@ -262,10 +282,10 @@ impl Signals {
 
     /// Adds boundaries that follow each other, or one signal of the user's, each behind so many items. There must be room.
     #[inline(always)]
-    pub(crate) fn follow(&mut self, mut next: Turns, before: usize, mut items: &[usize]) {
+    pub(crate) fn follow(&mut self, mut next: Turns, before: usize, mut items: &[u64]) {
         let Some(first) = items.first() else { return };
         let base = self.consumed + before as u64;
-        let (place, last) = (base + *first as u64, self.waiting().last().copied());
+        let (place, last) = (base + *first, self.waiting().last().copied());
         assert!(
             last.is_none_or(|last| last <= place),
             "credits of an edge exceed its items: this is a mistake of ours"
@@ -290,7 +310,7 @@ impl Signals {
             self.places.drain(..self.first);
             self.first = 0;
         }
-        self.places.extend(items.iter().map(|items| base + *items as u64));
+        self.places.extend(items.iter().map(|items| base + *items));
         self.high_water = self.high_water.max(self.len());
     }
 
@@ -375,7 +395,7 @@ impl Signals {
         boundaries: usize,
         own: Option<u32>,
         go_on: bool,
-        pushed: &'a mut [Vec<usize>; 2],
+        pushed: &'a mut [Vec<u64>; 2],
     ) -> Marks<'a> {
         Marks {
             places: &self.waiting()[..boundaries],

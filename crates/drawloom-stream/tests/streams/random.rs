@@ -69,7 +69,8 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Ca
         _ => stream.queue_scale(rng.usize(1..4)),
     };
     let mark = stream.signal::<u64>();
-    let output = stream.source("numbers", source::range(0..numbers));
+    let all = if rng.bool() { source::range(0..numbers) } else { source::slice((0..numbers).collect::<Vec<u64>>()) };
+    let output = stream.source("numbers", all);
     let events = (0..numbers).map(Item).collect();
     let mut open = vec![Open { output, events, regions: Vec::new(), ordered: true }];
     let mut case = Case { stream, sinks: Vec::new(), drains: Vec::new(), alone: false, tree: true };
