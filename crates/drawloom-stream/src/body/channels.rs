@@ -58,22 +58,17 @@ pub trait Append<T> {
 /// Raising a signal on all channels at once.
 pub trait Raise {
     /// Raises a signal on every channel, behind everything that was pushed to it so far.
-    fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
-        self.raise_shared_on_all(tag, &Rc::new(value));
-    }
-
-    #[doc(hidden)]
-    fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>);
+    fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V);
 }
 
 impl<T> Raise for Push<'_, T> {
-    fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>) {
-        self.raise_shared(tag, Rc::clone(value));
+    fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+        self.raise(tag, value);
     }
 }
 
 impl Raise for () {
-    fn raise_shared_on_all<V: 'static>(&mut self, _: Tag<V>, _: &Rc<V>) {}
+    fn raise_on_all<V: 'static>(&mut self, _: Tag<V>, _: V) {}
 }
 
 fn fault<T: 'static>(end: &End<T>, excess: Option<Excess>, channel: usize, bounds: &Bounds) -> Result<(), Fault> {
@@ -197,8 +192,10 @@ macro_rules! channels {
         }
 
         impl<$($t),*> Raise for ($(Push<'_, $t>,)*) {
-            fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>) {
-                $(self.$n.raise_shared(tag, Rc::clone(value));)*
+            fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+                // One value for all: it need not be something that can be copied.
+                let value = self.0.hold(tag, value);
+                $(self.$n.raise_shared(tag, Rc::clone(&value));)*
             }
         }
     )* };

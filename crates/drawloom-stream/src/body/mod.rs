@@ -38,7 +38,7 @@ use crate::build::handle::Region;
 use crate::given::Given;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
-use crate::machine::signal::{Marks, Signal};
+use crate::machine::signal::{Marks, Signal, Values};
 use crate::parameter::Parameters;
 use crate::sink::Chunk;
 
@@ -167,6 +167,8 @@ pub(crate) struct Wires<'g> {
 /// A channel's end of an edge.
 pub(crate) struct Wire {
     pub(crate) pipe: Rc<dyn AnyPipe>,
+    /// Where the values of signals are kept.
+    pub(crate) values: Rc<Values>,
     /// How many items may be pushed for each input, and at a signal.
     pub(crate) most: usize,
     pub(crate) at_signal: usize,

@@ -151,7 +151,8 @@ where
             Signal::End { region, .. } => (*region, false, hooks.end.as_ref()),
             Signal::User { tag, value } => {
                 let Some((_, handler)) = hooks.handlers.iter().find(|(own, _)| own == tag) else { return Ok(false) };
-                self.call(&[], &bounds, chain, |run, push| handler(run, push, &**value))?;
+                let Some(value) = value.get() else { return Ok(false) };
+                self.call(&[], &bounds, chain, |run, push| handler(run, push, value))?;
                 C::settle(&self.ends);
                 return Ok(true);
             }

@@ -81,8 +81,7 @@ impl Machine<'_> {
             source.counts.body += since(start);
             source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
-            // Relaxed: it is only to be looked at.
-            self.outside.given.fetch_add(ran.done as u64, Ordering::Relaxed);
+            self.note_given(ran.done as u64);
             match ran.stop {
                 Stop::Exhausted => {
                     self.flush_children(node, WHOLE);
@@ -270,6 +269,9 @@ impl Machine<'_> {
         let Some((region, parent, begins)) = signal.boundary() else {
             if !self.call(node, &signal)? {
                 self.forward(node, &signal, None)?;
+            }
+            if let Signal::User { tag, value } = signal {
+                self.values.release(tag, value);
             }
             self.look_at_children(node);
             return Ok(());

@@ -32,13 +32,14 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use self::cycle::Cycle;
 use self::dry::Dry;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
+use self::signal::Values;
 use self::span::Spans;
 use self::status::Status;
 use crate::bell::Bell;
@@ -74,8 +75,8 @@ impl<T> Deref for Apart<T> {
 pub(crate) struct Outside {
     /// Somebody wishes it to end.
     pub(crate) stop: AtomicBool,
-    /// How many items the sources have given.
-    pub(crate) given: Apart<AtomicU64>,
+    /// How many items the sources have given, in each copy: only its own thread writes there, so nobody waits for another.
+    pub(crate) given: Box<[Apart<AtomicU64>]>,
     /// How often somebody wished that all items that are under way come to their end.
     pub(crate) flushes: AtomicU64,
     /// Whether time is measured.
@@ -90,10 +91,16 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
+    /// How many items the sources have given so far, in all copies.
+    pub(crate) fn all_given(&self) -> u64 {
+        // Relaxed: it is only to be looked at.
+        self.given.iter().map(|given| given.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+    }
+
     pub(crate) fn new(workers: usize, settings: &Settings) -> Self {
         Self {
             stop: AtomicBool::new(false),
-            given: Apart::default(),
+            given: (0..workers).map(|_| Apart::default()).collect(),
             flushes: AtomicU64::new(0),
             timed: settings.timed,
             traced: settings.traced,
@@ -124,10 +131,13 @@ pub(crate) struct Machine<'p> {
     pub(crate) heard: u64,
     /// How many wishes to flush were seen.
     pub(crate) flushes: u64,
-    /// What others may know of the run, and wish.
+    /// What others may know of the run, and wish, and the number of this copy there.
     pub(crate) outside: &'p Outside,
+    pub(crate) rank: usize,
     /// Space for what a run says of its boundaries.
     pub(crate) pushed: [Vec<u64>; 2],
+    /// Where the values of signals are kept.
+    pub(crate) values: Rc<Values>,
     /// Space for the search for a boundary: nodes to look at, and those that were looked at.
     pub(crate) upstream: Vec<u32>,
     pub(crate) seen: Vec<bool>,
@@ -200,6 +210,13 @@ pub(crate) struct OpenRegion {
 }
 
 impl<'p> Machine<'p> {
+    /// Notes that sources have given so many items more; or fewer, as a number that wraps around.
+    pub(crate) fn note_given(&self, items: u64) {
+        let given = &self.outside.given[self.rank];
+        // Relaxed: it is only to be looked at, and nobody else writes there.
+        given.store(given.load(Ordering::Relaxed).wrapping_add(items), Ordering::Relaxed);
+    }
+
     /// Makes a copy. `shared` is what all copies share, for each node. The node at hand is noted: its user's code may panic.
     pub(crate) fn new(
         description: &'p Description,
@@ -208,12 +225,12 @@ impl<'p> Machine<'p> {
         (shared, parameters): (&[Option<Arc<dyn Any + Send + Sync>>], &Parameters),
         given: &'p Given<'p>,
         current: &Rc<Cell<u32>>,
-        outside: &'p Outside,
+        (outside, rank): (&'p Outside, usize),
     ) -> Self {
         let mut edges = edges(description, plan);
         let store = |(head, ends): (&crate::plan::RegionHead, &u32)| (head.store)(head.parents, *ends);
         let parents: Rc<[Rc<dyn AnyParents>]> = description.regions.iter().zip(&plan.places.ends).map(store).collect();
-        let chunk = Rc::new(Cell::new(0));
+        let (chunk, values) = (Rc::new(Cell::new(0)), Rc::<Values>::default());
         let mut nodes = Vec::with_capacity(description.nodes.len());
         for (number, node) in (0_u32..).zip(&description.nodes) {
             current.set(number);
@@ -222,6 +239,7 @@ impl<'p> Machine<'p> {
                 let (channel, edge) = (&description.channels[*channel as usize], &edges[*edge as usize]);
                 Wire {
                     pipe: Rc::clone(&edge.pipe),
+                    values: Rc::clone(&values),
                     most: channel.most.unwrap_or(usize::MAX),
                     at_signal: channel.at_signal,
                     depth: edge.regions.len(),
@@ -308,7 +326,9 @@ impl<'p> Machine<'p> {
             heard: outside.bell.heard(),
             flushes: 0,
             outside,
+            rank,
             pushed: Default::default(),
+            values,
             upstream: Vec::with_capacity(description.edges.len()),
             seen: Vec::new(),
         }
