@@ -14,7 +14,7 @@ use crate::machine::signal::{Marks, Signal, Signals, Turns};
 use crate::wide::{self, Kernel};
 
 /// How many parents begin together.
-pub(crate) const GROUP: usize = 64;
+pub(crate) const GROUP: usize = 256;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.

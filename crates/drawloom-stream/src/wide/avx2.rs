@@ -4,12 +4,12 @@ use super::lanes::Lanes;
 use super::level::Kernel;
 use super::portable;
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn call<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn select<L, O, F, W>(items: L, to: &mut Vec<O>, words: &mut W, code: &F)
 where
     L: Lanes,
@@ -20,7 +20,7 @@ where
     portable::select(items, to, words, code);
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn split<L, O, F, W>(items: L, to: (&mut Vec<O>, &mut Vec<O>), words: &mut W, code: &F)
 where
     L: Lanes,

@@ -10,12 +10,12 @@ use super::lanes::Lanes;
 use super::level::Kernel;
 use super::portable::{self, Place, WORD, is_number, sweep};
 
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn call<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn select<L, O, F, W>(items: L, to: &mut Vec<O>, words: &mut W, code: &F)
 where
     L: Lanes,
@@ -44,7 +44,7 @@ where
     unsafe { to.set_len(len) };
 }
 
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn split<L, O, F, W>(items: L, to: (&mut Vec<O>, &mut Vec<O>), words: &mut W, code: &F)
 where
     L: Lanes,

@@ -10,7 +10,7 @@ use super::{avx2, avx512};
 pub(crate) enum Level {
     /// What every processor of the target has.
     Portable,
-    /// AVX2: vectors of eight numbers of 32 bits.
+    /// AVX2: vectors of eight numbers of 32 bits; and what came with it, to count and cut bits.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 with F, BW, DQ and VL: vectors of sixteen, which can be compressed.
@@ -31,14 +31,16 @@ impl Level {
         let mut levels = vec![Level::Portable];
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx2") {
+            let counts = is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2");
+            if is_x86_feature_detected!("avx2") && counts {
                 levels.push(Level::Avx2);
             }
             let more = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("popcnt");
+                && is_x86_feature_detected!("avx512vl");
             if more && levels.contains(&Level::Avx2) {
                 levels.push(Level::Avx512);
             }
@@ -72,10 +74,10 @@ pub(crate) fn call<K: Kernel>(kernel: K) -> K::Output {
     match Level::best() {
         Level::Portable => kernel.run(),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has AVX2.
+        // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
         Level::Avx2 => unsafe { avx2::call(kernel) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has these parts of AVX-512.
+        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
         Level::Avx512 => unsafe { avx512::call(kernel) },
     }
 }

@@ -70,10 +70,10 @@ where
     match level {
         Level::Portable => portable::select(items, to, words, code),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has AVX2.
+        // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
         Level::Avx2 => unsafe { avx2::select(items, to, words, code) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has these parts of AVX-512.
+        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
         Level::Avx512 => unsafe { avx512::select(items, to, words, code) },
     }
 }
@@ -90,10 +90,10 @@ where
     match level {
         Level::Portable => portable::split(items, to, words, code),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has AVX2.
+        // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
         Level::Avx2 => unsafe { avx2::split(items, to, words, code) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has these parts of AVX-512.
+        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
         Level::Avx512 => unsafe { avx512::split(items, to, words, code) },
     }
 }
