@@ -197,18 +197,28 @@ where
     #[inline(always)]
     fn run(self) -> usize {
         let Self { items, code, current, room, space, ends } = self;
+        // What is left of the parent under way, and then as many more as there is room for.
+        let mut first = None;
         if let Some((mut elements, parent)) = current.take() {
             let before = space.len();
-            let ended = pour(&mut elements, room, space);
-            ends[0] = (space.len() - before) as u64;
-            *current = (!ended).then_some((elements, parent));
-            return usize::from(ended);
+            if !pour(&mut elements, room, space) {
+                *current = Some((elements, parent));
+                return 0;
+            }
+            first = Some(space.len() - before);
         }
-        let (begun, rest) = pour_all(&items[..items.len().min(GROUP)], code, room, space, ends);
+        let (made, skip) = (first.unwrap_or(0), usize::from(first.is_some()));
+        let group = &items[skip..items.len().min(GROUP)];
+        let (begun, rest) = pour_all(group, code, room - made, space, ends);
         // Nobody looks at parents, so they have no numbers.
         let ended = begun - usize::from(rest.is_some());
         *current = rest.map(|elements| (elements, 0));
-        ended
+        if first.is_some() {
+            ends.copy_within(..ended, 1);
+            ends[0] = 0;
+            ends[..=ended].iter_mut().for_each(|end| *end += made as u64);
+        }
+        ended + skip
     }
 }
 
