@@ -94,7 +94,10 @@ impl<T: 'static> Body for SinkEnd<T> {
     }
 
     fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
-        self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
+        // There may be boundaries only.
+        if count > 0 {
+            self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
+        }
         Ok(Ran { done: count, stop: Stop::Done })
     }
 

@@ -194,6 +194,23 @@ fn a_parent_that_never_ends_can_be_cancelled_in_a_region_that_runs_as_one() {
 }
 
 #[test]
+fn a_sink_is_never_called_without_items() {
+    for spans in [false, true] {
+        let mut stream = Stream::new("few").span_regions(spans).width(4);
+        let items = stream.source("numbers", source::range(0..1000));
+        let few = stream.node("few", items).filter(|n| n % 100 == 0);
+        let (out, all) = stream.node("split", few).split(|n: u64| (n, n == 500));
+        let least = |least: &mut u64, items: &[u64]| *least = (*least).min(items[0]);
+        stream.sink("one", out, sink::fold(|| u64::MAX, least, |least| assert_eq!(least, 500)));
+        // Most parents have no elements, and their sink is inside of the region.
+        let (_, elements) = stream.enumerate("elements", all, |n| 0..n / 900);
+        let more = stream.node("more", elements).map(|n| n + 7);
+        stream.sink("inside", more, sink::fold(|| u64::MAX, least, |least| assert_eq!(least, 7)));
+        stream.run(&loom(1)).unwrap();
+    }
+}
+
+#[test]
 fn a_sink_that_fails_is_named_though_it_runs_as_part_of_another_node() {
     let mut stream = Stream::new("full");
     let items = stream.source("numbers", source::range(0..1000));
