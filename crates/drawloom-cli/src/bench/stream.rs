@@ -1,6 +1,7 @@
 //! `drawloom bench stream`: how fast streams are, beside loops written by hand and rayon.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -22,6 +23,9 @@ const MOST_LINES: u64 = 1 << 19;
 /// How many numbers of a range a loop by hand does at once.
 const PIECE: u64 = 1 << 16;
 
+/// Into how many parts a slice is cut for each thread of a loop by hand.
+const PARTS: usize = 64;
+
 /// The mean lengths of segments.
 const LENGTHS: [u64; 7] = [4, 16, 64, 128, 129, 512, 4096];
 
@@ -30,7 +34,7 @@ const LENGTHS: [u64; 7] = [4, 16, 64, 128, 129, 512, 4096];
 /// Prints one line of JSON for each measurement; times are the best of several runs. `loop` is a loop written by hand, block
 /// after block, with the same wide instructions; `copy` copies as many numbers as the filters read; `rayon` does the same
 /// job with parallel iterators. `speedup` is how much faster several workers are than one; that of `copy` and `loop`, whose
-/// threads have equal parts and share nothing, is what the machine can give.
+/// threads share nothing but which part is next, is what the machine can give.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -128,36 +132,38 @@ impl Bench<'_> {
     fn loops(&mut self, workers: usize, numbers: &[u32], lines: &[by_hand::Line]) -> Result<(), String> {
         let n = self.arguments.n;
         self.measure("copy", Some("copy"), workers, None, || {
-            Ok(on_threads(workers, numbers, |numbers| {
+            Ok(on_threads(workers, numbers, || {
                 let mut copy = vec![0_u32; 1 << 20];
-                for chunk in numbers.chunks(1 << 20) {
-                    copy[..chunk.len()].copy_from_slice(chunk);
-                    std::hint::black_box(&copy);
+                move |numbers: &[u32]| {
+                    for chunk in numbers.chunks(1 << 20) {
+                        copy[..chunk.len()].copy_from_slice(chunk);
+                        std::hint::black_box(&copy);
+                    }
+                    numbers.len() as u64
                 }
-                numbers.len() as u64
             }))
         })?;
-        // Small pieces of the range, so that each thread has as many.
+        // Small pieces of the range, to be shared by threads.
         let pieces: Vec<Range<u64>> = (0..n).step_by(PIECE as usize).map(|at| at..n.min(at + PIECE)).collect();
         let pieces = &pieces[..];
         type Filter = fn(Range<u64>) -> by_hand::Sum;
         for (bench, filter) in [("evenfilter", by_hand::even_filter as Filter), ("modfilter", by_hand::mod_filter)] {
             self.measure(bench, Some("loop"), workers, None, || {
                 let part = |pieces: &[Range<u64>]| pieces.iter().cloned().map(|piece| filter(piece).0).sum();
-                Ok(on_threads(workers, pieces, part))
+                Ok(on_threads(workers, pieces, || part))
             })?;
         }
         self.measure("splitfilter", Some("loop"), workers, None, || {
-            Ok(on_threads(workers, numbers, |part| by_hand::split_filter(part).0.0))
+            Ok(on_threads(workers, numbers, || |part: &[u32]| by_hand::split_filter(part).0.0))
         })?;
         for length in LENGTHS {
             let segments = by_hand::segments(n, length);
             self.measure("regionsum", Some("loop"), workers, Some(length), || {
-                Ok(on_threads(workers, &segments, |part| by_hand::region_sum(part).0))
+                Ok(on_threads(workers, &segments, || |part: &[by_hand::Segment]| by_hand::region_sum(part).0))
             })?;
         }
         self.measure_of("taxi", Some("loop"), workers, None, lines.len() as u64, || {
-            Ok(on_threads(workers, lines, |part| by_hand::taxi(part).0))
+            Ok(on_threads(workers, lines, || |part: &[by_hand::Line]| by_hand::taxi(part).0))
         })
     }
 
@@ -295,15 +301,22 @@ impl Bench<'_> {
     }
 }
 
-/// Does something with equal parts of a slice, each on a thread of its own, and adds up what comes out.
-fn on_threads<T: Sync>(workers: usize, items: &[T], work: impl Fn(&[T]) -> u64 + Sync) -> u64 {
+/// Does something with the parts of a slice, which threads take one after the other, and adds up what comes out. `make` makes what
+/// each thread does.
+fn on_threads<T: Sync, W: FnMut(&[T]) -> u64>(workers: usize, items: &[T], make: impl Fn() -> W + Sync) -> u64 {
     if workers <= 1 {
-        return work(items);
+        return make()(items);
     }
-    let work = &work;
+    let parts: Vec<&[T]> = items.chunks(items.len().div_ceil(workers * PARTS).max(1)).collect();
+    let (parts, make, next) = (&parts, &make, &AtomicUsize::new(0));
+    let thread = move || {
+        let mut work = make();
+        // Relaxed: the number alone is shared. Each thread asks for parts until there are none.
+        let mine = std::iter::from_fn(|| parts.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|part| work(part)).sum::<u64>()
+    };
     std::thread::scope(|scope| {
-        let parts = items.chunks(items.len().div_ceil(workers).max(1));
-        let threads: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(thread)).collect();
         // A thread that panicked makes this one panic too.
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why))).sum()
     })
