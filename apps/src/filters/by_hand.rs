@@ -1,6 +1,8 @@
 //! The filters as loops that are written by hand, block after block, with the same wide instructions as the streams: the limit
 //! that a stream can come close to.
 
+use std::ops::Range;
+
 use drawloom_stream::{select, split, widest};
 
 use super::number::{Divisor, Rand, munge};
@@ -29,7 +31,7 @@ impl Block {
     /// Filters the items.
     fn filter(&mut self, code: impl Fn(u32) -> (u32, bool)) {
         self.values.clear();
-        select(&self.items, &mut self.values, &code);
+        select(&self.items[..], &mut self.values, &code);
         std::mem::swap(&mut self.items, &mut self.values);
     }
 }
@@ -39,12 +41,12 @@ fn add(sum: &mut Sum, items: &[u32]) {
     sum.1 += u128::from(items.iter().map(|item| u64::from(*item)).sum::<u64>());
 }
 
-/// Blocks of numbers below n, each the given function of it.
-fn blocks(n: u64, number: impl Fn(u64) -> u32, mut each: impl FnMut(&mut Block)) {
+/// Blocks of the numbers of a range, each the given function of it.
+fn blocks(numbers: Range<u64>, number: impl Fn(u64) -> u32, mut each: impl FnMut(&mut Block)) {
     let mut block = Block::new();
-    let mut start = 0;
-    while start < n {
-        let end = n.min(start + BLOCK as u64);
+    let mut start = numbers.start;
+    while start < numbers.end {
+        let end = numbers.end.min(start + BLOCK as u64);
         block.items.clear();
         block.items.extend((start..end).map(&number));
         each(&mut block);
@@ -57,11 +59,11 @@ fn even(item: u32) -> (u32, bool) {
     (hash, hash & 1 == 0)
 }
 
-/// EvenFilter.
-pub fn even_filter(n: u64) -> Sum {
+/// EvenFilter, of some of its numbers.
+pub fn even_filter(numbers: Range<u64>) -> Sum {
     let mut sum = Sum::default();
     blocks(
-        n,
+        numbers,
         |number| number as u32,
         |block| {
             block.filter(even);
@@ -71,12 +73,12 @@ pub fn even_filter(n: u64) -> Sum {
     sum
 }
 
-/// ModFilter.
-pub fn mod_filter(n: u64) -> Sum {
+/// ModFilter, of some of its numbers.
+pub fn mod_filter(numbers: Range<u64>) -> Sum {
     let divisors = STAGES.map(|(_, number)| Divisor::new(number));
     let mut sum = Sum::default();
     blocks(
-        n,
+        numbers,
         |number| 2 * number as u32,
         |block| {
             for divisor in divisors {
@@ -140,27 +142,54 @@ pub fn lines(n: u64) -> Vec<Line> {
     regions::lines(n).collect()
 }
 
-/// The pairs of numbers in a line of Taxi: how many there are, and the sum of their values.
-pub fn taxi_line((_, line): &Line) -> (u64, u64) {
-    let pairs = regions::brackets(line, 0, line.len()).filter_map(|at| line.get(at..).and_then(regions::parse));
+/// The sum of the values of the pairs in a line of Taxi that begin at some places, and how many there are.
+fn pairs(line: &str, places: impl Iterator<Item = u32>) -> (u64, u64) {
+    let pairs = places.filter_map(|at| line.get(at as usize..).and_then(regions::parse));
     pairs.fold((0, 0), |(count, sum), (first, second)| (count + 1, sum + regions::millionths(first, second)))
+}
+
+/// The pairs of numbers in a line of Taxi, as a chain of iterators: how many there are, and the sum of their values.
+pub fn taxi_line((_, line): &Line) -> (u64, u64) {
+    let (signs, next) = regions::signs(line, 0);
+    let places = (0..).zip(signs).zip(next).map(|((at, sign), next)| regions::bracket((at, *sign, *next)));
+    pairs(line, places.filter_map(|(at, keep)| keep.then_some(at)))
 }
 
 /// Taxi: how many pairs there are in all lines, and the sum of their values.
 pub fn taxi(lines: &[Line]) -> Sum {
-    lines.iter().map(taxi_line).fold(Sum::default(), |all, (count, sum)| (all.0 + count, all.1 + u128::from(sum)))
+    let longest = lines.iter().map(|(_, line)| line.len()).max().unwrap_or(0);
+    let places: Vec<u32> = (0..longest as u32).collect();
+    let mut found = Vec::new();
+    let mut sum = Sum::default();
+    for (_, line) in lines {
+        let (signs, next) = regions::signs(line, 0);
+        found.clear();
+        select((&places[..], signs, next), &mut found, &regions::bracket);
+        let (count, more) = pairs(line, found.iter().copied());
+        sum = (sum.0 + count, sum.1 + u128::from(more));
+    }
+    sum
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{even_filter, mod_filter, random, region_sum, segments, split_filter};
+    use super::{even_filter, lines, mod_filter, random, region_sum, segments, split_filter, taxi, taxi_line};
 
     #[test]
     fn loops_give_the_known_sums() {
-        assert_eq!(even_filter(100_000), (49_982, 107_471_978_673_294));
-        assert_eq!(mod_filter(1_000_000), (33_184, 71_313_248_635_145));
+        assert_eq!(even_filter(0..100_000), (49_982, 107_471_978_673_294));
+        assert_eq!(mod_filter(0..1_000_000), (33_184, 71_313_248_635_145));
         let (accepted, rejected) = split_filter(&random(1_000_000));
         assert_eq!((accepted.0, rejected.0), (499_456, 500_544));
         assert_eq!(region_sum(&segments(100_000, 16)).1, 107_471_978_673_294);
+    }
+
+    #[test]
+    fn the_loop_and_the_chain_of_iterators_find_the_same_pairs() {
+        let lines = lines(2000);
+        let chain =
+            lines.iter().map(taxi_line).fold((0, 0), |all, (count, sum)| (all.0 + count, all.1 + u128::from(sum)));
+        assert!(chain.0 > 15_000, "{chain:?}");
+        assert_eq!(taxi(&lines), chain);
     }
 }

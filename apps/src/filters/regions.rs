@@ -81,6 +81,7 @@ struct Pair {
 }
 
 /// The two numbers after a bracket.
+#[inline]
 pub(super) fn parse(text: &str) -> Option<(f64, f64)> {
     let (pair, _) = text.split_once(']')?;
     let (first, second) = pair.split_once(',')?;
@@ -98,11 +99,17 @@ pub(super) fn lines(n: u64) -> impl Iterator<Item = Line> {
     (0..n).map(|tag| (tag as u32, Arc::from(line(tag as u32))))
 }
 
-/// Where the text after a bracket begins that may be a pair, among the characters from one to before another.
-pub(super) fn brackets(text: &str, from: usize, to: usize) -> impl Iterator<Item = usize> {
-    let bytes = text.as_bytes();
-    let found = bytes[..to.min(bytes.len())].iter().enumerate().skip(from).filter(|(_, sign)| **sign == b'[');
-    found.map(|(at, _)| at + 1).filter(|at| bytes.get(*at).is_some_and(u8::is_ascii_digit))
+/// The characters of a text from a place on, and those behind them.
+pub(super) fn signs(text: &str, from: u32) -> (&[u8], &[u8]) {
+    let signs = text.as_bytes().get(from as usize..).unwrap_or_default();
+    (signs, signs.get(1..).unwrap_or_default())
+}
+
+/// Where the text behind a character begins, and whether that may be a pair: the character is a bracket, and the one behind it
+/// a digit.
+#[inline]
+pub(super) fn bracket((at, sign, next): (u32, u8, u8)) -> (u32, bool) {
+    (at + 1, (sign == b'[') & next.is_ascii_digit())
 }
 
 /// The pairs of numbers in lines of text.
@@ -116,9 +123,10 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
     let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| 0..text.len() as u32);
     let brackets = stream.node("brackets", places).signals(0, 0).channel::<u32>("out", 1).run(move |run, out| {
         // The characters of a line come in order, and all of them, so those of a run are a piece of the text.
-        let (parent, items) = (run.parent(region), run.items());
-        if let (Some(first), Some(last)) = (items.first(), items.last()) {
-            brackets(&parent.1, *first as usize, *last as usize + 1).for_each(|at| out.push(at as u32));
+        let (parent, places) = (run.parent(region), run.items());
+        if let Some(first) = places.first() {
+            let (signs, next) = signs(&parent.1, *first);
+            out.select((places, signs, next), bracket);
         }
     });
     let pairs =

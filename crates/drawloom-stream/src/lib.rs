@@ -67,4 +67,4 @@ pub use settings::Settings;
 pub use sink::{Collected, Sink};
 pub use source::Source;
 pub use team::TeamStream;
-pub use wide::{select, split, widest};
+pub use wide::{Lanes, select, split, widest};

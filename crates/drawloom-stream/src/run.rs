@@ -171,8 +171,7 @@ impl Running {
 
     /// How many items the sources have given so far.
     pub fn given(&self) -> u64 {
-        // Relaxed: it is only to be looked at.
-        self.crew.outside.given.load(Ordering::Relaxed)
+        self.crew.outside.all_given()
     }
 
     /// Whether the run is over.
@@ -204,7 +203,7 @@ impl Crew {
     /// One worker's part.
     pub(crate) fn work(&self, rank: usize, given: &Given<'_>) {
         let current = Rc::new(Cell::new(0));
-        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(&current, given)));
+        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(rank, &current, given)));
         let done = done.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let why = why.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -235,10 +234,10 @@ impl Crew {
         nodes.iter().filter_map(|node| node.around.as_ref()).for_each(|around| (around.end)());
     }
 
-    fn run_copy(&self, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
+    fn run_copy(&self, rank: usize, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
         let Checked { id, description, .. } = &*self.plan.0;
         let shared = (&self.shared[..], &self.parameters);
-        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, &self.outside);
+        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, rank));
         machine.firings.begun = nanoseconds(self.outside.began.elapsed());
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();

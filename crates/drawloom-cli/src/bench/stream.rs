@@ -1,5 +1,7 @@
 //! `drawloom bench stream`: how fast streams are, beside loops written by hand and rayon.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -18,14 +20,21 @@ use crate::output::{self, Output};
 /// More lines of text than this would need much memory.
 const MOST_LINES: u64 = 1 << 19;
 
+/// How many numbers of a range a loop by hand does at once.
+const PIECE: u64 = 1 << 16;
+
+/// Into how many parts a slice is cut for each thread of a loop by hand.
+const PARTS: usize = 64;
+
 /// The mean lengths of segments.
 const LENGTHS: [u64; 7] = [4, 16, 64, 128, 129, 512, 4096];
 
 /// Measure streams: filters and regions, beside loops written by hand and rayon
 ///
-/// Prints one line of JSON for each measurement; times are the best of several runs. `loop` is a loop on one core, block
+/// Prints one line of JSON for each measurement; times are the best of several runs. `loop` is a loop written by hand, block
 /// after block, with the same wide instructions; `copy` copies as many numbers as the filters read; `rayon` does the same
-/// job with parallel iterators. `speedup` is how much faster several workers are than one.
+/// job with parallel iterators. `speedup` is how much faster several workers are than one; that of `copy` and `loop`, whose
+/// threads share nothing but which part is next, is what the machine can give.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -101,24 +110,9 @@ impl Bench<'_> {
     fn all(&mut self, counts: &[usize]) -> Result<(), String> {
         let n = self.arguments.n;
         let numbers = by_hand::random(usize::try_from(n).map_err(|_| format!("{n} numbers are too many"))?);
-        self.measure("copy", Some("copy"), 1, None, || {
-            let mut copy = vec![0_u32; 1 << 20];
-            for chunk in numbers.chunks(1 << 20) {
-                copy[..chunk.len()].copy_from_slice(chunk);
-                std::hint::black_box(&copy);
-            }
-            Ok(n)
-        })?;
-        self.measure("evenfilter", Some("loop"), 1, None, || Ok(by_hand::even_filter(n).0))?;
-        self.measure("modfilter", Some("loop"), 1, None, || Ok(by_hand::mod_filter(n).0))?;
-        self.measure("splitfilter", Some("loop"), 1, None, || Ok(by_hand::split_filter(&numbers).0.0))?;
-        for length in LENGTHS {
-            let segments = by_hand::segments(n, length);
-            self.measure("regionsum", Some("loop"), 1, Some(length), || Ok(by_hand::region_sum(&segments).0))?;
-        }
         let lines = by_hand::lines(self.lines());
-        self.measure_of("taxi", Some("loop"), 1, None, lines.len() as u64, || Ok(by_hand::taxi(&lines).0))?;
         for &workers in counts {
+            self.loops(workers, &numbers, &lines)?;
             let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
             for app in [App::EvenFilter, App::ModFilter, App::SplitFilter] {
                 self.stream(&loom, app, workers, None)?;
@@ -132,6 +126,45 @@ impl Bench<'_> {
             self.rayon(&pool, workers, &numbers, &lines)?;
         }
         Ok(())
+    }
+
+    /// A plain copy and the loops by hand, on as many threads as there are workers: what the machine gives them is the limit.
+    fn loops(&mut self, workers: usize, numbers: &[u32], lines: &[by_hand::Line]) -> Result<(), String> {
+        let n = self.arguments.n;
+        self.measure("copy", Some("copy"), workers, None, || {
+            Ok(on_threads(workers, numbers, || {
+                let mut copy = vec![0_u32; 1 << 20];
+                move |numbers: &[u32]| {
+                    for chunk in numbers.chunks(1 << 20) {
+                        copy[..chunk.len()].copy_from_slice(chunk);
+                        std::hint::black_box(&copy);
+                    }
+                    numbers.len() as u64
+                }
+            }))
+        })?;
+        // Small pieces of the range, to be shared by threads.
+        let pieces: Vec<Range<u64>> = (0..n).step_by(PIECE as usize).map(|at| at..n.min(at + PIECE)).collect();
+        let pieces = &pieces[..];
+        type Filter = fn(Range<u64>) -> by_hand::Sum;
+        for (bench, filter) in [("evenfilter", by_hand::even_filter as Filter), ("modfilter", by_hand::mod_filter)] {
+            self.measure(bench, Some("loop"), workers, None, || {
+                let part = |pieces: &[Range<u64>]| pieces.iter().cloned().map(|piece| filter(piece).0).sum();
+                Ok(on_threads(workers, pieces, || part))
+            })?;
+        }
+        self.measure("splitfilter", Some("loop"), workers, None, || {
+            Ok(on_threads(workers, numbers, || |part: &[u32]| by_hand::split_filter(part).0.0))
+        })?;
+        for length in LENGTHS {
+            let segments = by_hand::segments(n, length);
+            self.measure("regionsum", Some("loop"), workers, Some(length), || {
+                Ok(on_threads(workers, &segments, || |part: &[by_hand::Segment]| by_hand::region_sum(part).0))
+            })?;
+        }
+        self.measure_of("taxi", Some("loop"), workers, None, lines.len() as u64, || {
+            Ok(on_threads(workers, lines, || |part: &[by_hand::Line]| by_hand::taxi(part).0))
+        })
     }
 
     fn stream(&mut self, loom: &Loom, app: App, workers: usize, length: Option<u64>) -> Result<(), String> {
@@ -266,6 +299,27 @@ impl Bench<'_> {
         });
         self.output.flush();
     }
+}
+
+/// Does something with the parts of a slice, which threads take one after the other, and adds up what comes out. `make` makes what
+/// each thread does.
+fn on_threads<T: Sync, W: FnMut(&[T]) -> u64>(workers: usize, items: &[T], make: impl Fn() -> W + Sync) -> u64 {
+    if workers <= 1 {
+        return make()(items);
+    }
+    let parts: Vec<&[T]> = items.chunks(items.len().div_ceil(workers * PARTS).max(1)).collect();
+    let (parts, make, next) = (&parts, &make, &AtomicUsize::new(0));
+    let thread = move || {
+        let mut work = make();
+        // Relaxed: the number alone is shared. Each thread asks for parts until there are none.
+        let mine = std::iter::from_fn(|| parts.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|part| work(part)).sum::<u64>()
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(thread)).collect();
+        // A thread that panicked makes this one panic too.
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why))).sum()
+    })
 }
 
 fn one(value: u32) -> (u64, u64) {

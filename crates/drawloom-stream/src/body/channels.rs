@@ -25,6 +25,13 @@ pub trait Channels: 'static {
     #[doc(hidden)]
     #[allow(private_interfaces)]
     fn open<'a>(ends: &'a Self::Ends, bounds: &Bounds) -> Self::Push<'a>;
+    /// Goes on with a run over so many inputs more, as if it began.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn renew(ends: &Self::Ends, push: &mut Self::Push<'_>, bounds: &Bounds);
+    /// Whether something went wrong in a run, and how many items wait in each channel so far.
+    #[doc(hidden)]
+    fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool;
     /// Ends a run, and says what went wrong in it.
     #[doc(hidden)]
     #[allow(private_interfaces)]
@@ -51,22 +58,17 @@ pub trait Append<T> {
 /// Raising a signal on all channels at once.
 pub trait Raise {
     /// Raises a signal on every channel, behind everything that was pushed to it so far.
-    fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
-        self.raise_shared_on_all(tag, &Rc::new(value));
-    }
-
-    #[doc(hidden)]
-    fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>);
+    fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V);
 }
 
 impl<T> Raise for Push<'_, T> {
-    fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>) {
-        self.raise_shared(tag, Rc::clone(value));
+    fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+        self.raise(tag, value);
     }
 }
 
 impl Raise for () {
-    fn raise_shared_on_all<V: 'static>(&mut self, _: Tag<V>, _: &Rc<V>) {}
+    fn raise_on_all<V: 'static>(&mut self, _: Tag<V>, _: V) {}
 }
 
 fn fault<T: 'static>(end: &End<T>, excess: Option<Excess>, channel: usize, bounds: &Bounds) -> Result<(), Fault> {
@@ -88,6 +90,11 @@ impl Channels for () {
     fn connect(_: &[Wire]) {}
     #[allow(private_interfaces)]
     fn open(_: &(), _: &Bounds) {}
+    #[allow(private_interfaces)]
+    fn renew((): &(), (): &mut (), _: &Bounds) {}
+    fn look((): &(), _: &mut [usize; 2]) -> bool {
+        false
+    }
     #[allow(private_interfaces)]
     fn close((): &(), (): (), _: &Bounds) -> Result<(), Fault> {
         Ok(())
@@ -112,6 +119,18 @@ impl<A: 'static> Channels for (A,) {
     #[allow(private_interfaces)]
     fn open<'a>(end: &'a End<A>, bounds: &Bounds) -> Push<'a, A> {
         end.open(bounds)
+    }
+
+    #[allow(private_interfaces)]
+    #[inline]
+    fn renew(end: &End<A>, push: &mut Push<'_, A>, bounds: &Bounds) {
+        push.renew(end.most(bounds));
+    }
+
+    #[inline]
+    fn look(push: &Push<'_, A>, waiting: &mut [usize; 2]) -> bool {
+        waiting[0] = push.waiting();
+        push.excess().is_some()
     }
 
     #[allow(private_interfaces)]
@@ -148,6 +167,18 @@ macro_rules! channels {
             }
 
             #[allow(private_interfaces)]
+            fn renew(ends: &Self::Ends, push: &mut Self::Push<'_>, bounds: &Bounds) {
+                $(push.$n.renew(ends.$n.most(bounds));)*
+            }
+
+            fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool {
+                $(if let Some(waiting) = waiting.get_mut($n) {
+                    *waiting = push.$n.waiting();
+                })*
+                false $(|| push.$n.excess().is_some())*
+            }
+
+            #[allow(private_interfaces)]
             fn close(ends: &Self::Ends, push: Self::Push<'_>, bounds: &Bounds) -> Result<(), Fault> {
                 let excess = ($(push.$n.excess(),)*);
                 drop(push);
@@ -161,8 +192,10 @@ macro_rules! channels {
         }
 
         impl<$($t),*> Raise for ($(Push<'_, $t>,)*) {
-            fn raise_shared_on_all<V: 'static>(&mut self, tag: Tag<V>, value: &Rc<V>) {
-                $(self.$n.raise_shared(tag, Rc::clone(value));)*
+            fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+                // One value for all: it need not be something that can be copied.
+                let value = self.0.hold(tag, value);
+                $(self.$n.raise_shared(tag, Rc::clone(&value));)*
             }
         }
     )* };

@@ -30,11 +30,10 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
     fn run(&mut self, _: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let mut buffer = self.output.buffer.borrow_mut();
         self.feed.forget(buffer.len());
-        let space = buffer.space(count);
-        let before = space.len();
-        let fed = self.feed.feed(count, space, &self.bell).map_err(Fault::Source)?;
+        let before = buffer.len();
+        let fed = self.feed.feed(count, &mut buffer, &self.bell).map_err(Fault::Source)?;
         self.chunk.set(self.feed.chunk());
-        let done = space.len() - before;
+        let done = buffer.len() - before;
         if done > count {
             return Err(Fault::Source("it gave more items than were asked for".to_owned()));
         }
@@ -53,7 +52,7 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
         let waiting = buffer.len();
         self.feed.forget(waiting);
         let count = waiting.saturating_sub(keep).div_ceil(2);
-        self.feed.give_back(count, buffer.items())
+        self.feed.give_back(count, &mut buffer)
     }
 
     fn has_returned(&self) -> bool {
@@ -65,12 +64,14 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
 pub(crate) struct SinkEnd<T> {
     inputs: Vec<Rc<Pipe<T>>>,
     take: Box<dyn Take<T>>,
+    seamless: bool,
     bell: Arc<Bell>,
 }
 
 impl<T: 'static> SinkEnd<T> {
-    pub(crate) fn make(take: Box<dyn Take<T>>, wires: &Wires<'_>) -> Box<dyn Body> {
-        Box::new(Self { inputs: wires.inputs.iter().map(typed).collect(), take, bell: Arc::clone(&wires.bell) })
+    pub(crate) fn make(take: Box<dyn Take<T>>, seamless: bool, wires: &Wires<'_>) -> Box<dyn Body> {
+        let inputs = wires.inputs.iter().map(typed).collect();
+        Box::new(Self { inputs, take, seamless, bell: Arc::clone(&wires.bell) })
     }
 }
 
@@ -84,7 +85,7 @@ impl<T: 'static> Body for SinkEnd<T> {
     }
 
     fn is_seamless(&self) -> bool {
-        self.take.is_seamless()
+        self.seamless
     }
 
     fn can_span(&self) -> bool {
@@ -93,7 +94,10 @@ impl<T: 'static> Body for SinkEnd<T> {
     }
 
     fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
-        self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
+        // There may be boundaries only.
+        if count > 0 {
+            self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
+        }
         Ok(Ran { done: count, stop: Stop::Done })
     }
 

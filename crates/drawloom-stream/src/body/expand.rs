@@ -3,6 +3,7 @@
 //! The iterator over what an item becomes is kept between runs. When the channel has no room, the run ends in the middle of
 //! the item, and goes on with it when there is room: no queue must hold all that a vector of items may become.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::machine::signal::{Marks, Signal, Signals, Turns};
 use crate::wide::{self, Kernel};
 
 /// How many parents begin together.
-const GROUP: usize = 64;
+pub(crate) const GROUP: usize = 256;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
@@ -97,7 +98,7 @@ where
         let mut ran = Ran { done: count, stop: Stop::Done };
         for (done, item) in items.iter().enumerate() {
             while places.next_if(|place| *place <= done).is_some() {
-                marks.pushed[0].push(space.len() - before);
+                marks.pushed[0].push((space.len() - before) as u64);
             }
             let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
             if !pour(current, full - space.len(), space) {
@@ -107,7 +108,7 @@ where
             self.current = None;
         }
         if ran.stop == Stop::Done {
-            places.for_each(|_| marks.pushed[0].push(space.len() - before));
+            places.for_each(|_| marks.pushed[0].push((space.len() - before) as u64));
         }
         buffer.measure();
         Ok(ran)
@@ -163,6 +164,61 @@ where
         let ran = wide::call(Pouring { items: &items, region, code, current, signals, parents, space, front, full });
         buffer.measure();
         Ok(ran)
+    }
+
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64; GROUP]) -> usize {
+        let all = self.inputs[input].peek(items.end);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let (items, code, current, space) = (&all[items.start..], &*self.code, &mut self.current, buffer.space(room));
+        let ended = wide::call(PouringAlone { items, code, current, room, space, ends });
+        buffer.measure();
+        ended
+    }
+}
+
+/// Pours the elements of up to a group of parents into a channel, and notes behind how many each ends. Says how many have ended.
+struct PouringAlone<'a, P, It: Iterator, F> {
+    items: &'a [P],
+    code: &'a F,
+    current: &'a mut Option<(It, u32)>,
+    room: usize,
+    space: &'a mut Vec<It::Item>,
+    ends: &'a mut [u64; GROUP],
+}
+
+impl<P, It, F> Kernel for PouringAlone<'_, P, It, F>
+where
+    It: Iterator + 'static,
+    It::Item: 'static,
+    F: Fn(&P) -> It,
+{
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { items, code, current, room, space, ends } = self;
+        // What is left of the parent under way, and then as many more as there is room for.
+        let mut first = None;
+        if let Some((mut elements, parent)) = current.take() {
+            let before = space.len();
+            if !pour(&mut elements, room, space) {
+                *current = Some((elements, parent));
+                return 0;
+            }
+            first = Some(space.len() - before);
+        }
+        let (made, skip) = (first.unwrap_or(0), usize::from(first.is_some()));
+        let group = &items[skip..items.len().min(GROUP)];
+        let (begun, rest) = pour_all(group, code, room - made, space, ends);
+        // Nobody looks at parents, so they have no numbers.
+        let ended = begun - usize::from(rest.is_some());
+        *current = rest.map(|elements| (elements, 0));
+        if first.is_some() {
+            ends.copy_within(..ended, 1);
+            ends[0] = 0;
+            ends[..=ended].iter_mut().for_each(|end| *end += made as u64);
+        }
+        ended + skip
     }
 }
 
@@ -235,7 +291,7 @@ fn pour_all<P, It, F>(
     code: &F,
     room: usize,
     space: &mut Vec<It::Item>,
-    ends: &mut [usize; GROUP],
+    ends: &mut [u64; GROUP],
 ) -> (usize, Option<It>)
 where
     It: Iterator + 'static,
@@ -252,7 +308,7 @@ where
     for (begun, (parent, end)) in (1..).zip(parents.iter().zip(ends)) {
         let mut elements = code(parent);
         let ended = pour(&mut elements, before + room - space.len(), space);
-        *end = space.len() - before;
+        *end = (space.len() - before) as u64;
         if !ended {
             return (begun, Some(elements));
         }

@@ -3,36 +3,95 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Body, Chain, Fault, Ran};
+use super::{Body, Chain, Fault, Ran, Stop};
 use crate::machine::pipe::AnyPipe;
+use crate::machine::signal::{Marks, Signal};
 
-/// A node and the one behind it, neither of which is asked where vectors end or does anything at signals.
-pub(crate) struct Fused<'g> {
-    pub(crate) first: Box<dyn Body + 'g>,
-    pub(crate) second: Box<dyn Body + 'g>,
-    /// What the first makes for the second. It is empty between runs.
+/// A node that runs as part of another one, behind some edge of it.
+pub(crate) struct Part<'g> {
+    pub(crate) body: Box<dyn Body + 'g>,
+    /// What is made for it. It is empty between runs.
     pub(crate) between: Rc<dyn AnyPipe>,
-    /// How many items the second has consumed.
+    /// How many items it has consumed.
     pub(crate) passed: Rc<Cell<u64>>,
-    /// The node that runs, for messages, and the number of the second.
+    /// The node that runs, for messages, and its own number.
     pub(crate) current: Rc<Cell<u32>>,
     pub(crate) number: u32,
+}
+
+impl Part<'_> {
+    /// Does something with all items that were made for it, of which it is told how many there are.
+    pub(crate) fn pass(&mut self, run: impl FnOnce(&mut dyn Body, usize) -> Result<Ran, Fault>) -> Result<(), Fault> {
+        let made = self.between.len();
+        let head = self.current.replace(self.number);
+        run(&mut *self.body, made)?;
+        self.current.set(head);
+        self.between.consume(made);
+        self.passed.set(self.passed.get() + made as u64);
+        Ok(())
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
+        let head = self.current.replace(self.number);
+        self.body.finish()?;
+        self.current.set(head);
+        Ok(())
+    }
+
+    /// Runs over all items that were made for it, between which there is no boundary.
+    pub(crate) fn run(&mut self, chain: &Chain) -> Result<(), Fault> {
+        // A run has items: whoever gets none is not called.
+        if self.between.len() == 0 { Ok(()) } else { self.pass(|body, made| body.run(0, made, chain)) }
+    }
+}
+
+/// A node and one behind it, neither of which is asked where vectors end or looks at parents.
+pub(crate) struct Fused<'g> {
+    pub(crate) first: Box<dyn Body + 'g>,
+    pub(crate) second: Part<'g>,
+    /// Whether the second is in the same region. If not, the first folds the elements of parents, and no boundary reaches the
+    /// second.
+    pub(crate) inside: bool,
+    /// Space for what the first says of boundaries.
+    pub(crate) pushed: [Vec<u64>; 2],
 }
 
 impl Body for Fused<'_> {
     fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
         let ran = self.first.run(input, count, chain)?;
-        let made = self.between.len();
-        let head = self.current.replace(self.number);
-        self.second.run(0, made, chain)?;
-        self.current.set(head);
-        self.between.consume(made);
-        self.passed.set(self.passed.get() + made as u64);
+        self.second.run(chain)?;
         Ok(ran)
+    }
+
+    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+        let handled = self.first.handle(signal, chain)?;
+        if !self.inside {
+            self.second.run(chain)?;
+            return Ok(handled);
+        }
+        // What is kept of items does nothing at boundaries, so what does is the second, if it is one that folds.
+        Ok(self.second.body.handle(signal, chain)? || handled)
     }
 
     fn is_seamless(&self) -> bool {
         true
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
+        if !self.inside {
+            self.first.span(input, count, marks, chain)?;
+            self.second.run(chain)?;
+        } else {
+            self.first.span(input, count, &mut marks.noting(&mut self.pushed), chain)?;
+            let mut marks = marks.among(&self.pushed[0]);
+            self.second.pass(|body, made| body.span(0, made, &mut marks, chain))?;
+        }
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
@@ -47,6 +106,6 @@ pub(crate) struct Elsewhere;
 impl Body for Elsewhere {
     fn run(&mut self, _: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         // Nothing leads here, so there is nothing to consume.
-        Ok(Ran { done: count, stop: super::Stop::Done })
+        Ok(Ran { done: count, stop: Stop::Done })
     }
 }

@@ -84,7 +84,7 @@ where
         // Grows once to the width of the node.
         let words = &mut self.kept.words;
         words.clear();
-        wide::select_at(self.level, &items, buffer.space(count), &mut |word| words.push(word), &*self.code);
+        wide::select_at(self.level, &items[..], buffer.space(count), &mut |word| words.push(word), &*self.code);
         buffer.measure();
     }
 }
@@ -167,7 +167,7 @@ where
         let (mut at, before) = (0, space.len());
         for (place, _) in marks.places() {
             wide::call(Picking { items: &items[at..place], code: &*self.code, space });
-            marks.pushed[0].push(space.len() - before);
+            marks.pushed[0].push((space.len() - before) as u64);
             at = place;
         }
         wide::call(Picking { items: &items[at..], code: &*self.code, space });
@@ -223,7 +223,7 @@ where
         let both = (accepted.space(count), rejected.space(count));
         let words = &mut self.kept.words;
         words.clear();
-        wide::split_at(self.level, &items, both, &mut |word| words.push(word), &*self.code);
+        wide::split_at(self.level, &items[..], both, &mut |word| words.push(word), &*self.code);
         accepted.measure();
         rejected.measure();
     }

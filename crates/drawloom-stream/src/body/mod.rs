@@ -11,6 +11,7 @@
 //! | [`sum`] | numbers of the elements of a parent are added up |
 //! | [`expand`] | one item becomes any number of items, or the elements of a region |
 //! | [`fused`] | two nodes that run as one |
+//! | [`whole`] | all nodes of a region run as one |
 //! | [`ends`] | sources and sinks |
 
 pub(crate) mod channels;
@@ -22,19 +23,22 @@ pub(crate) mod lanes;
 pub(crate) mod push;
 pub(crate) mod slice;
 pub(crate) mod sum;
+pub(crate) mod whole;
 
 use std::any::Any;
 use std::cell::{Cell, Ref};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use self::expand::GROUP;
 use crate::bell::Bell;
 use crate::build::handle::Region;
 use crate::given::Given;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
-use crate::machine::signal::{Marks, Signal};
+use crate::machine::signal::{Marks, Signal, Values};
 use crate::parameter::Parameters;
 use crate::sink::Chunk;
 
@@ -71,6 +75,14 @@ pub(crate) trait Body {
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
         let _ = (input, marks, chain);
         Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    /// The head of a region pours elements of some of the items that wait at an edge into its channel, which has so much room, and
+    /// notes behind how many elements each item ends. Says how many items have ended. It goes on with the next one, or in the
+    /// middle of it, when it is asked again.
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64; GROUP]) -> usize {
+        let _ = (input, room, ends);
+        items.len()
     }
 
     /// A source takes back some of the items that nobody has consumed yet, for others, but leaves `keep`. Says how many, if
@@ -155,6 +167,8 @@ pub(crate) struct Wires<'g> {
 /// A channel's end of an edge.
 pub(crate) struct Wire {
     pub(crate) pipe: Rc<dyn AnyPipe>,
+    /// Where the values of signals are kept.
+    pub(crate) values: Rc<Values>,
     /// How many items may be pushed for each input, and at a signal.
     pub(crate) most: usize,
     pub(crate) at_signal: usize,
@@ -176,6 +190,12 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
+    /// Another one like it, for nodes that do not look at parents.
+    pub(crate) fn like(&self) -> Self {
+        let (parents, pushing) = (Rc::clone(&self.parents), Cell::new(0));
+        Self { regions: Vec::new(), parents, stream: self.stream, timed: self.timed, pushing }
+    }
+
     /// The node sees another parent of a region from now on, or none.
     pub(crate) fn see(&mut self, region: u32, parent: Option<u32>) {
         for (own, place) in &mut self.regions {

@@ -1,6 +1,5 @@
 //! What the user's code pushes to.
 
-use std::any::Any;
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
@@ -8,7 +7,8 @@ use super::Wire;
 use super::channels::Bounds;
 use crate::build::handle::Tag;
 use crate::machine::pipe::{Buffer, Pipe, typed};
-use crate::machine::signal::{Signal, Signals};
+use crate::machine::signal::{Signal, Signals, Value, Values};
+use crate::wide::{self, Lanes, Level};
 
 /// A channel during a run: items are pushed to it, and signals raised among them.
 ///
@@ -18,6 +18,8 @@ pub struct Push<'a, T> {
     /// How many items at the front of the vector are consumed already.
     consumed: usize,
     signals: &'a RefCell<Signals>,
+    /// Where the values of signals are kept.
+    values: &'a Values,
     left: usize,
     signals_left: usize,
     too_many: Option<Excess>,
@@ -55,6 +57,26 @@ impl<T> Push<'_, T> {
         self.items.extend_from_slice(items);
     }
 
+    /// Maps plain items, which may come from several slices side by side, and pushes those whose flag is set: as
+    /// [`NodeBuilder::select`](crate::NodeBuilder::select) does, with the widest instructions that the processor has.
+    pub fn select<L: Lanes>(&mut self, items: L, code: impl Fn(L::Lane) -> (T, bool))
+    where
+        T: Copy + Default + 'static,
+    {
+        if items.count() > self.left {
+            // There may be less room than items, so each that is kept is looked at.
+            for (item, keep) in items.lanes().map(code) {
+                if keep {
+                    self.push(item);
+                }
+            }
+            return;
+        }
+        let before = self.items.len();
+        wide::select_at(Level::best(), items, &mut self.items, &mut |_| (), &code);
+        self.left -= self.items.len() - before;
+    }
+
     /// How many more items may be pushed in this run.
     pub fn left(&self) -> usize {
         self.left
@@ -62,17 +84,35 @@ impl<T> Push<'_, T> {
 
     /// Raises a signal behind everything that was pushed so far.
     pub fn raise<V: 'static>(&mut self, tag: Tag<V>, value: V) {
-        self.raise_shared(tag, Rc::new(value));
+        let value = self.values.hold(tag.tag, value);
+        self.raise_shared(tag, value);
     }
 
-    pub(crate) fn raise_shared<V: 'static>(&mut self, tag: Tag<V>, value: Rc<V>) {
-        let waiting = self.items.len() - self.consumed;
-        let signal = Signal::User { tag: tag.tag, value: value as Rc<dyn Any> };
+    /// Space for the value of a signal.
+    pub(crate) fn hold<V: 'static>(&self, tag: Tag<V>, value: V) -> Value {
+        self.values.hold(tag.tag, value)
+    }
+
+    pub(crate) fn raise_shared<V: 'static>(&mut self, tag: Tag<V>, value: Value) {
+        let waiting = self.waiting();
+        let signal = Signal::User { tag: tag.tag, value };
         if self.signals_left == 0 || !self.signals.borrow_mut().push(waiting, signal) {
             self.too_many.get_or_insert(Excess::Signals);
             return;
         }
         self.signals_left -= 1;
+    }
+
+    /// How many items wait in the queue.
+    #[inline]
+    pub(crate) fn waiting(&self) -> usize {
+        self.items.len() - self.consumed
+    }
+
+    /// So many items may be pushed from now on: there is space for them.
+    #[inline]
+    pub(crate) fn renew(&mut self, left: usize) {
+        self.left = left;
     }
 
     pub(crate) fn excess(&self) -> Option<Excess> {
@@ -83,6 +123,7 @@ impl<T> Push<'_, T> {
 /// A channel's end of its edge.
 pub struct End<T> {
     pipe: Rc<Pipe<T>>,
+    values: Rc<Values>,
     /// Items on their way to the node they come from: its queue is in use while it runs.
     staged: Option<RefCell<Vec<T>>>,
     most: usize,
@@ -95,7 +136,7 @@ impl<T: 'static> End<T> {
     pub(crate) fn new(wire: &Wire) -> Self {
         let staged = wire.own.then(RefCell::default);
         let Wire { most, at_signal, depth, back, .. } = *wire;
-        Self { pipe: typed(&wire.pipe), staged, most, at_signal, depth, back }
+        Self { pipe: typed(&wire.pipe), values: Rc::clone(&wire.values), staged, most, at_signal, depth, back }
     }
 
     /// How many items may be pushed in a run over so many inputs, or at a signal.
@@ -115,10 +156,18 @@ impl<T: 'static> End<T> {
     /// Begins a run over so many inputs, or the handling of a signal.
     pub(crate) fn open(&self, bounds: &Bounds) -> Push<'_, T> {
         let (most, signals_allowed) = (self.most(bounds), bounds.signals);
-        let signals = &self.pipe.signals;
+        let (signals, values) = (&self.pipe.signals, &*self.values);
         if let Some(staged) = &self.staged {
             let left = most.min(self.pipe.buffer.borrow().room());
-            return Push { items: staged.borrow_mut(), consumed: 0, signals, left, signals_left: 0, too_many: None };
+            return Push {
+                items: staged.borrow_mut(),
+                consumed: 0,
+                signals,
+                values,
+                left,
+                signals_left: 0,
+                too_many: None,
+            };
         }
         let mut buffer = self.pipe.buffer.borrow_mut();
         // A back edge has the room that the loop's bound says, and no signals; all others have what a run may need.
@@ -126,7 +175,7 @@ impl<T: 'static> End<T> {
         let waiting = buffer.len();
         let consumed = buffer.space(left).len() - waiting;
         let items = RefMut::map(buffer, Buffer::items);
-        Push { items, consumed, signals, left, signals_left, too_many: None }
+        Push { items, consumed, signals, values, left, signals_left, too_many: None }
     }
 
     /// Ends a run: what was pushed is in the queue, and nobody looks at it.

@@ -9,10 +9,11 @@ use std::time::Instant;
 use super::channels::{Bounds, Channels};
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::build::handle::Region;
-use crate::machine::pipe::{AnyPipe, Pipe, typed};
+use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
 use crate::machine::time::since;
 use crate::parameter::{Parameter, Parameters};
+use crate::wide::{self, Kernel};
 
 /// What a body sees in a run: up to a vector of items, the node's state, and the parents that the items belong to.
 ///
@@ -78,8 +79,6 @@ pub(crate) struct Hooks<I, S, C: Channels> {
 /// A node with a function over a slice.
 pub(crate) struct Slice<I, S, C: Channels, F> {
     inputs: Vec<Rc<Pipe<I>>>,
-    /// The edges of its channels, to see how much was pushed.
-    outputs: Vec<Rc<dyn AnyPipe>>,
     ends: C::Ends,
     state: Option<S>,
     hooks: Arc<Hooks<I, S, C>>,
@@ -98,7 +97,6 @@ where
     pub(crate) fn make(hooks: &Arc<Hooks<I, S, C>>, code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
-            outputs: wires.outputs.iter().map(|wire| Rc::clone(&wire.pipe)).collect(),
             ends: C::connect(&wires.outputs),
             state: Some((hooks.init)(&wires.parameters)),
             hooks: Arc::clone(hooks),
@@ -121,7 +119,8 @@ where
         let start = clock();
         let mut push = C::open(&self.ends, bounds);
         let opened = since(start);
-        code(&mut Run { items, state, chain, parameters: &self.parameters }, &mut push);
+        let mut run = Run { items, state, chain, parameters: &self.parameters };
+        wide::call(|| code(&mut run, &mut push));
         let start = clock();
         let closed = C::close(&self.ends, push, bounds);
         chain.pushing.set(chain.pushing.get() + opened + since(start));
@@ -152,7 +151,8 @@ where
             Signal::End { region, .. } => (*region, false, hooks.end.as_ref()),
             Signal::User { tag, value } => {
                 let Some((_, handler)) = hooks.handlers.iter().find(|(own, _)| own == tag) else { return Ok(false) };
-                self.call(&[], &bounds, chain, |run, push| handler(run, push, &**value))?;
+                let Some(value) = value.get() else { return Ok(false) };
+                self.call(&[], &bounds, chain, |run, push| handler(run, push, value))?;
                 C::settle(&self.ends);
                 return Ok(true);
             }
@@ -181,28 +181,20 @@ where
     }
 
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
-        let (pipe, code) = (Rc::clone(&self.inputs[input]), Arc::clone(&self.code));
-        let items = pipe.peek(count);
         marks.clear();
-        let mut before = [0; 2];
-        before.iter_mut().zip(&self.outputs).for_each(|(before, output)| *before = output.len());
-        let (mut at, mut calls) = (0, 0);
-        let mut call = |this: &mut Self, chain: &Chain, to: usize| {
-            let part = &items[std::mem::replace(&mut at, to)..to];
-            calls += usize::from(!part.is_empty());
-            let bounds = Bounds { inputs: Some(part.len()), signals: 0, depth: usize::MAX };
-            if part.is_empty() { Ok(()) } else { this.call(part, &bounds, chain, |run, push| code(run, push)) }
-        };
-        for (place, region, parent) in marks.parents() {
-            call(self, chain, place)?;
-            for ((noted, output), before) in marks.pushed.iter_mut().zip(&self.outputs).zip(before) {
-                noted.push(output.len() - before);
-            }
-            chain.see(region, parent);
-        }
-        call(self, chain, count)?;
-        marks.calls = Some(calls);
+        let Some(state) = &mut self.state else { return Ok(Ran { done: count, stop: Stop::Done }) };
+        let items = self.inputs[input].peek(count);
+        let clock = |chain: &Chain| chain.timed.then(Instant::now);
+        let start = clock(chain);
+        // There is space for what all parents may bring; how much each may bring is looked at.
+        let push = C::open(&self.ends, &Bounds { inputs: Some(count), signals: 0, depth: usize::MAX });
+        let opened = since(start);
+        let (code, ends, parameters) = (&*self.code, &self.ends, &self.parameters);
+        let called = wide::call(Parts { items: &items, state, code, push, ends, marks, chain, parameters });
+        let start = clock(chain);
         C::settle(&self.ends);
+        chain.pushing.set(chain.pushing.get() + opened + since(start));
+        marks.calls = Some(called?);
         Ok(Ran { done: count, stop: Stop::Done })
     }
 
@@ -211,5 +203,54 @@ where
             cleanup(state);
         }
         Ok(())
+    }
+}
+
+/// Calls the user's function for the items of one parent after the other. Says how often it was called.
+struct Parts<'a, 'b, I, S, C: Channels, F> {
+    items: &'a [I],
+    state: &'a mut S,
+    code: &'a F,
+    push: C::Push<'a>,
+    ends: &'a C::Ends,
+    marks: &'a mut Marks<'b>,
+    chain: &'a mut Chain,
+    parameters: &'a Parameters,
+}
+
+impl<I, S, C, F> Kernel for Parts<'_, '_, I, S, C, F>
+where
+    C: Channels,
+    F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>),
+{
+    type Output = Result<usize, Fault>;
+
+    #[inline(always)]
+    fn run(self) -> Result<usize, Fault> {
+        let Self { items, state, code, mut push, ends, marks, chain, parameters } = self;
+        let (mut before, mut waiting) = ([0; 2], [0; 2]);
+        C::look(&push, &mut before);
+        let (mut at, mut calls) = (0, 0);
+        // Behind the last boundary there may be items too.
+        let all = marks.parents().map(|(place, region, parent)| (place, Some((region, parent))));
+        for (place, next) in all.chain([(items.len(), None)]) {
+            let part = &items[std::mem::replace(&mut at, place)..place];
+            let bounds = Bounds { inputs: Some(part.len()), signals: 0, depth: usize::MAX };
+            if !part.is_empty() {
+                calls += 1;
+                C::renew(ends, &mut push, &bounds);
+                code(&mut Run { items: part, state: &mut *state, chain, parameters }, &mut push);
+            }
+            if C::look(&push, &mut waiting) {
+                return C::close(ends, push, &bounds).map(|()| calls);
+            }
+            if let Some((region, parent)) = next {
+                for (noted, (waiting, before)) in marks.pushed.iter_mut().zip(waiting.iter().zip(before)) {
+                    noted.push((waiting - before) as u64);
+                }
+                chain.see(region, parent);
+            }
+        }
+        Ok(calls)
     }
 }

@@ -184,10 +184,14 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
                 (count, sum) = (0, 0);
             }
             if marks.go_on {
-                marks.pushed[0].push(space.len() - before);
+                marks.pushed[0].push((space.len() - before) as u64);
             }
         }
-        let rest = Total { items: &items[at..], value: &code.value }.run();
+        let rest = if short {
+            sums[items.len()].wrapping_sub(before_it)
+        } else {
+            Total { items: &items[at..], value: &code.value }.run()
+        };
         (count + (items.len() - at) as u64, sum.wrapping_add(rest))
     }
 }

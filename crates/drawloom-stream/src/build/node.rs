@@ -14,7 +14,7 @@ use crate::body::lanes::{Pick, Select, Split};
 use crate::body::slice::{Code, Hooks, Init, Run, Slice};
 use crate::body::sum::{Adding, Sum};
 use crate::parameter::Parameters;
-use crate::plan::Kind;
+use crate::plan::{Kind, Role};
 
 /// A node whose channels and state are being described.
 #[must_use = "a node does nothing until it is said what it runs"]
@@ -69,7 +69,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
                 false => Pick::make(&code, wires),
             });
             stream.finish(node, picks);
-            stream.description.nodes[node as usize].picks = true;
+            stream.description.nodes[node as usize].role = Role::Picks;
         }
         output
     }
@@ -146,6 +146,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let code = Arc::new(Folding { first, fold, finish });
         let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), true);
         self.stream.finish(self.node, Arc::new(move |wires| Fold::make(&code, wires)));
+        self.stream.description.nodes[self.node as usize].role = Role::Folds;
         Output::new(self.stream.id, channel)
     }
 
@@ -160,6 +161,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let code = Arc::new(Adding { value, finish });
         let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), true);
         self.stream.finish(self.node, Arc::new(move |wires| Sum::make(&code, wires)));
+        self.stream.description.nodes[self.node as usize].role = Role::Folds;
         Output::new(self.stream.id, channel)
     }
 }
@@ -384,7 +386,7 @@ impl Stream {
     /// A node makes at most one item of each, in a loop of ours.
     fn picks(&mut self, node: u32) {
         let node = &mut self.description.nodes[node as usize];
-        (node.kind, node.picks) = (Kind::Select, true);
+        (node.kind, node.role) = (Kind::Select, Role::Picks);
     }
 
     fn finish(&mut self, node: u32, factory: Factory) {

@@ -18,7 +18,7 @@ use crate::machine::pipe::Pipe;
 use crate::parameter::Parameter;
 use crate::plan::check::{Wanted, check};
 use crate::plan::size::Budget;
-use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead};
+use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead, Role};
 use crate::report::Report;
 use crate::run::Plan;
 use crate::sink::{self, Collected, Sink};
@@ -131,7 +131,9 @@ impl Stream {
 
     /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
     /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`] and, as the last of them,
-    /// [`NodeBuilder::split`], of one width, outside of regions and loops. They do, unless it is said.
+    /// [`NodeBuilder::split`], [`NodeBuilder::aggregate`], [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of
+    /// one width, outside of loops. A region that is such a chain runs as one with the node that enumerates. They do, unless it is
+    /// said, or vectors are to end at boundaries.
     ///
     /// [`Plan::fused`] says which nodes run as one. Of those, a report has runs only for the first.
     #[must_use]
@@ -168,8 +170,11 @@ impl Stream {
         let node = self.add_node(name.into(), Kind::Sink, from.into_inputs());
         let node_of = &mut self.description.nodes[node as usize];
         (node_of.settle, node_of.around) = (sink.settle, sink.around);
-        let open = sink.open;
-        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(&wires.chunk), wires)));
+        if sink.seamless {
+            node_of.role = Role::Takes;
+        }
+        let (open, seamless) = (sink.open, sink.seamless);
+        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(&wires.chunk), seamless, wires)));
     }
 
     /// A sink that keeps everything in memory.
@@ -303,7 +308,7 @@ impl Stream {
             name,
             kind,
             width: self.width,
-            picks: false,
+            role: Role::Other,
             inputs: Vec::new(),
             channels: Vec::new(),
             signals: (2, 1),

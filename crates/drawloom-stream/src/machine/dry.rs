@@ -47,8 +47,7 @@ impl Machine<'_> {
         }
         if let Some(count) = self.nodes[source as usize].body.give_back(keep) {
             self.nodes[source as usize].counts.outputs -= count as u64;
-            // Relaxed: it is only to be looked at.
-            self.outside.given.fetch_sub(count as u64, Ordering::Relaxed);
+            self.note_given((count as u64).wrapping_neg());
             self.outside.bell.ring();
         }
     }

@@ -81,8 +81,7 @@ impl Machine<'_> {
             source.counts.body += since(start);
             source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
-            // Relaxed: it is only to be looked at.
-            self.outside.given.fetch_add(ran.done as u64, Ordering::Relaxed);
+            self.note_given(ran.done as u64);
             match ran.stop {
                 Stop::Exhausted => {
                     self.flush_children(node, WHOLE);
@@ -164,7 +163,12 @@ impl Machine<'_> {
             return 1;
         }
         let edges = this.outputs.iter().map(|edge| &self.edges[*edge as usize]);
-        edges.map(|edge| edge.pipe.room() / edge.need.max(1)).min().unwrap_or(usize::MAX).clamp(1, this.most_vectors)
+        edges
+            .map(|edge| edge.pipe.room() / edge.need.max(1))
+            .min()
+            .unwrap_or(usize::MAX)
+            .min(this.most_items / this.width)
+            .max(1)
     }
 
     /// The head of a loop runs what waits at its own back edges, and then lets its loop become empty.
@@ -202,7 +206,7 @@ impl Machine<'_> {
         let one = this.inputs[at];
         let ran = match this.body.run(one.input, count, &this.chain) {
             Ok(ran) => ran,
-            Err(fault) => return Err(self.fault(node, fault)),
+            Err(fault) => return Err(self.fault(self.current.get(), fault)),
         };
         this.counts.body += since(start);
         this.counts.pushing += this.chain.pushing.take();
@@ -266,6 +270,9 @@ impl Machine<'_> {
             if !self.call(node, &signal)? {
                 self.forward(node, &signal, None)?;
             }
+            if let Signal::User { tag, value } = signal {
+                self.values.release(tag, value);
+            }
             self.look_at_children(node);
             return Ok(());
         };
@@ -302,7 +309,7 @@ impl Machine<'_> {
         let handled = this.body.handle(signal, &this.chain);
         this.counts.body += since(start);
         this.counts.pushing += this.chain.pushing.take();
-        handled.map_err(|fault| self.fault(node, fault))
+        handled.map_err(|fault| self.fault(self.current.get(), fault))
     }
 
     /// A node sees another parent from now on.

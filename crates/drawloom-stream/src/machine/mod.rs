@@ -32,22 +32,25 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use self::cycle::Cycle;
 use self::dry::Dry;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
+use self::signal::Values;
 use self::span::Spans;
 use self::status::Status;
 use crate::bell::Bell;
-use crate::body::fused::{Elsewhere, Fused};
+use crate::body::expand::GROUP;
+use crate::body::fused::{Elsewhere, Fused, Part};
+use crate::body::whole::Whole;
 use crate::body::{Body, Chain, Wire, Wires};
 use crate::given::Given;
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
-use crate::plan::{Description, Kind};
+use crate::plan::{Description, Kind, Role};
 use crate::report::Counts;
 use crate::settings::Settings;
 use crate::trace::Firings;
@@ -72,8 +75,8 @@ impl<T> Deref for Apart<T> {
 pub(crate) struct Outside {
     /// Somebody wishes it to end.
     pub(crate) stop: AtomicBool,
-    /// How many items the sources have given.
-    pub(crate) given: Apart<AtomicU64>,
+    /// How many items the sources have given, in each copy: only its own thread writes there, so nobody waits for another.
+    pub(crate) given: Box<[Apart<AtomicU64>]>,
     /// How often somebody wished that all items that are under way come to their end.
     pub(crate) flushes: AtomicU64,
     /// Whether time is measured.
@@ -88,10 +91,16 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
+    /// How many items the sources have given so far, in all copies.
+    pub(crate) fn all_given(&self) -> u64 {
+        // Relaxed: it is only to be looked at.
+        self.given.iter().map(|given| given.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+    }
+
     pub(crate) fn new(workers: usize, settings: &Settings) -> Self {
         Self {
             stop: AtomicBool::new(false),
-            given: Apart::default(),
+            given: (0..workers).map(|_| Apart::default()).collect(),
             flushes: AtomicU64::new(0),
             timed: settings.timed,
             traced: settings.traced,
@@ -122,10 +131,13 @@ pub(crate) struct Machine<'p> {
     pub(crate) heard: u64,
     /// How many wishes to flush were seen.
     pub(crate) flushes: u64,
-    /// What others may know of the run, and wish.
+    /// What others may know of the run, and wish, and the number of this copy there.
     pub(crate) outside: &'p Outside,
+    pub(crate) rank: usize,
     /// Space for what a run says of its boundaries.
-    pub(crate) pushed: [Vec<usize>; 2],
+    pub(crate) pushed: [Vec<u64>; 2],
+    /// Where the values of signals are kept.
+    pub(crate) values: Rc<Values>,
     /// Space for the search for a boundary: nodes to look at, and those that were looked at.
     pub(crate) upstream: Vec<u32>,
     pub(crate) seen: Vec<bool>,
@@ -149,8 +161,8 @@ pub(crate) struct Node<'p> {
     pub(crate) spans: Spans,
     /// Whether it may take several vectors at once.
     pub(crate) seamless: bool,
-    /// How many vectors it may take at once at most, for what it keeps inside.
-    pub(crate) most_vectors: usize,
+    /// How many items it may take at once at most, for what is between it and those that run as part of it.
+    pub(crate) most_items: usize,
     /// What it has consumed as part of another node.
     pub(crate) passed: Option<Rc<Cell<u64>>>,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
@@ -198,6 +210,13 @@ pub(crate) struct OpenRegion {
 }
 
 impl<'p> Machine<'p> {
+    /// Notes that sources have given so many items more; or fewer, as a number that wraps around.
+    pub(crate) fn note_given(&self, items: u64) {
+        let given = &self.outside.given[self.rank];
+        // Relaxed: it is only to be looked at, and nobody else writes there.
+        given.store(given.load(Ordering::Relaxed).wrapping_add(items), Ordering::Relaxed);
+    }
+
     /// Makes a copy. `shared` is what all copies share, for each node. The node at hand is noted: its user's code may panic.
     pub(crate) fn new(
         description: &'p Description,
@@ -206,12 +225,12 @@ impl<'p> Machine<'p> {
         (shared, parameters): (&[Option<Arc<dyn Any + Send + Sync>>], &Parameters),
         given: &'p Given<'p>,
         current: &Rc<Cell<u32>>,
-        outside: &'p Outside,
+        (outside, rank): (&'p Outside, usize),
     ) -> Self {
         let mut edges = edges(description, plan);
         let store = |(head, ends): (&crate::plan::RegionHead, &u32)| (head.store)(head.parents, *ends);
         let parents: Rc<[Rc<dyn AnyParents>]> = description.regions.iter().zip(&plan.places.ends).map(store).collect();
-        let chunk = Rc::new(Cell::new(0));
+        let (chunk, values) = (Rc::new(Cell::new(0)), Rc::<Values>::default());
         let mut nodes = Vec::with_capacity(description.nodes.len());
         for (number, node) in (0_u32..).zip(&description.nodes) {
             current.set(number);
@@ -220,6 +239,7 @@ impl<'p> Machine<'p> {
                 let (channel, edge) = (&description.channels[*channel as usize], &edges[*edge as usize]);
                 Wire {
                     pipe: Rc::clone(&edge.pipe),
+                    values: Rc::clone(&values),
                     most: channel.most.unwrap_or(usize::MAX),
                     at_signal: channel.at_signal,
                     depth: edge.regions.len(),
@@ -266,14 +286,14 @@ impl<'p> Machine<'p> {
                 inputs,
                 outputs,
                 cycle,
-                most_vectors: usize::MAX,
+                most_items: usize::MAX,
                 passed: None,
                 interrupted: None,
                 source: inputs_from_source(description, number),
                 counts: Counts::default(),
             });
         }
-        fuse(&mut nodes, &mut edges, plan, current);
+        fuse(&mut nodes, &mut edges, description, plan, current);
         let regions = (0_u32..).zip(&description.regions).map(|(region, head)| {
             let stays = |edge: &u32| {
                 let edge = &edges[*edge as usize];
@@ -282,7 +302,7 @@ impl<'p> Machine<'p> {
             let inside = |node: &Node<'_>| node.chain.regions.iter().any(|(own, _)| *own == region);
             let mut numbers = 0..;
             let mut number = |node: &Node<'_>| {
-                let ends = inside(node) && !node.outputs.iter().any(stays);
+                let ends = node.passed.is_none() && inside(node) && !node.outputs.iter().any(stays);
                 ends.then(|| numbers.next()).flatten()
             };
             let ends = nodes.iter().map(&mut number).collect();
@@ -306,29 +326,45 @@ impl<'p> Machine<'p> {
             heard: outside.bell.heard(),
             flushes: 0,
             outside,
+            rank,
             pushed: Default::default(),
+            values,
             upstream: Vec::with_capacity(description.edges.len()),
             seen: Vec::new(),
         }
     }
 }
 
-/// Nodes that run as part of another become that.
-fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], plan: &Layout, current: &Rc<Cell<u32>>) {
-    for (number, head) in (0_u32..).zip(&plan.heads) {
-        let Some(head) = *head else { continue };
+/// Nodes that run as part of another become that: the last of a chain first, so that each is complete when it becomes part of the
+/// one before it.
+fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: &Layout, current: &Rc<Cell<u32>>) {
+    for number in (0..nodes.len() as u32).rev().filter(|number| plan.heads[*number as usize].is_some()) {
         let node = &mut nodes[number as usize];
-        let (edge, passed) = (node.inputs[0].edge, Rc::new(Cell::new(0)));
-        node.passed = Some(Rc::clone(&passed));
-        let second = std::mem::replace(&mut node.body, Box::new(Elsewhere));
+        let (edge, passed, inner) = (node.inputs[0].edge, Rc::new(Cell::new(0)), node.most_items);
+        let body = std::mem::replace(&mut node.body, Box::new(Elsewhere));
         let outputs = std::mem::take(&mut node.outputs);
-        outputs.iter().for_each(|output| edges[*output as usize].from = head);
-        let head = &mut nodes[head as usize];
-        let first = std::mem::replace(&mut head.body, Box::new(Elsewhere));
+        node.passed = Some(Rc::clone(&passed));
+        let from = edges[edge as usize].from;
+        outputs.iter().for_each(|output| edges[*output as usize].from = from);
         let between = Rc::clone(&edges[edge as usize].pipe);
-        head.body = Box::new(Fused { first, second, between, passed, current: Rc::clone(current), number });
-        head.outputs = outputs;
-        head.most_vectors = head.most_vectors.min(plan.sizes[edge as usize].capacity / head.width);
+        let part = Part { body, between, passed, current: Rc::clone(current), number };
+        let before = &mut nodes[from as usize];
+        let at = before.outputs.iter().position(|output| *output == edge).unwrap_or(0);
+        before.outputs.splice(at..=at, outputs);
+        let first = std::mem::replace(&mut before.body, Box::new(Elsewhere));
+        let room = inner.min(plan.sizes[edge as usize].capacity);
+        before.body = match (of.nodes[from as usize].kind, of.nodes[from as usize].role) {
+            (Kind::Enumerate(region), _) => {
+                let (ends, chain) = (Box::new([0; GROUP]), before.chain.like());
+                Box::new(Whole { head: first, inside: part, region, chain, room, ends, pushed: Default::default() })
+            }
+            (_, role) => {
+                // Of the elements of parents there may be many, and each of them becomes one item: those fit.
+                let inside = role != Role::Folds;
+                before.most_items = if inside { before.most_items.min(room) } else { before.most_items };
+                Box::new(Fused { first, second: part, inside, pushed: Default::default() })
+            }
+        };
     }
 }
 

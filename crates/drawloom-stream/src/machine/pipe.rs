@@ -3,10 +3,15 @@
 //! Items are pushed at the end of a vector and consumed from its front, so a node always sees a slice. The space of consumed
 //! items comes back when a producer needs it: what is left, less than a vector of the consumer as a rule, moves to the front
 //! then. The vector never grows: the room is checked before it is used.
+//!
+//! A source whose items lie in memory already copies nothing. It *lends* them: the queue notes which part of the source's slice
+//! waits, and the consumer reads it there.
 
 use std::any::Any;
 use std::cell::{Ref, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::signal::Signals;
 use crate::wide::SLACK;
@@ -16,6 +21,9 @@ pub(crate) struct Buffer<T> {
     items: Vec<T>,
     /// So many items at the front are consumed already.
     consumed: usize,
+    /// The slice of a source that lends its items, and the part of it that waits. Nothing else waits then.
+    lender: Option<Arc<[T]>>,
+    lent: Range<usize>,
     capacity: usize,
     high_water: usize,
 }
@@ -23,11 +31,12 @@ pub(crate) struct Buffer<T> {
 impl<T> Buffer<T> {
     fn new(capacity: usize) -> Self {
         // What writes whole registers writes beyond what it pushes.
-        Self { items: Vec::with_capacity(capacity + SLACK), consumed: 0, capacity, high_water: 0 }
+        let items = Vec::with_capacity(capacity + SLACK);
+        Self { items, consumed: 0, lender: None, lent: 0..0, capacity, high_water: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.items.len() - self.consumed
+        self.items.len() - self.consumed + self.lent.len()
     }
 
     pub(crate) fn room(&self) -> usize {
@@ -36,13 +45,45 @@ impl<T> Buffer<T> {
 
     /// The items that wait, first come first.
     pub(crate) fn waiting(&self) -> &[T] {
-        &self.items[self.consumed..]
+        match &self.lender {
+            Some(lender) if !self.lent.is_empty() => &lender[self.lent.clone()],
+            _ => &self.items[self.consumed..],
+        }
+    }
+
+    /// Items of a source's slice wait here from now on, behind those that do, without a copy where that can be.
+    pub(crate) fn lend(&mut self, from: &Arc<[T]>, range: Range<usize>)
+    where
+        T: Clone,
+    {
+        if self.lender.is_some() && !self.lent.is_empty() && self.lent.end == range.start {
+            self.lent.end = range.end;
+        } else if self.len() == 0 {
+            self.lender.get_or_insert_with(|| Arc::clone(from));
+            self.lent = range;
+        } else {
+            // What waits is of another part of the slice: both are to be side by side.
+            let lent = std::mem::replace(&mut self.lent, 0..0);
+            let space = self.space(lent.len() + range.len());
+            space.extend_from_slice(&from[lent]);
+            space.extend_from_slice(&from[range]);
+        }
+    }
+
+    /// The last items that wait go back to where they came from.
+    pub(crate) fn take_back(&mut self, count: usize) {
+        if self.lent.is_empty() {
+            self.items.truncate(self.items.len() - count);
+        } else {
+            self.lent.end -= count;
+        }
     }
 
     /// The vector to push up to `count` items to, for which there must be room.
     #[inline]
     pub(crate) fn space(&mut self, count: usize) -> &mut Vec<T> {
         assert!(count <= self.room(), "a queue has less room than was reckoned with: this is a mistake of ours");
+        debug_assert!(self.lent.is_empty(), "items are pushed behind some that are lent: this is a mistake of ours");
         if self.items.len() + count > self.capacity {
             self.items.drain(..self.consumed);
             self.consumed = 0;
@@ -62,6 +103,10 @@ impl<T> Buffer<T> {
     }
 
     fn consume(&mut self, count: usize) {
+        if !self.lent.is_empty() {
+            self.lent.start += count;
+            return;
+        }
         self.consumed += count;
         if self.consumed == self.items.len() {
             self.items.clear();
@@ -138,6 +183,9 @@ pub(crate) fn typed<T: 'static>(pipe: &Rc<dyn AnyPipe>) -> Rc<Pipe<T>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+
     use super::{AnyPipe, Pipe};
 
     #[test]
@@ -160,5 +208,40 @@ mod tests {
             expected += taken as u32;
         }
         assert!(next > 1000, "{next}");
+    }
+
+    /// Parts of a slice that follow each other or do not, of which some are consumed and some go back.
+    #[test]
+    fn what_is_lent_waits_in_order_whatever_follows_what() {
+        let from: Arc<[u32]> = (0..1000).collect();
+        let pipe: Pipe<u32> = Pipe::new(50, 1);
+        let mut rng = fastrand::Rng::with_seed(2);
+        let (mut expected, mut next, mut copied) = (VecDeque::new(), 0, 0);
+        for _ in 0..5000 {
+            match rng.usize(..8) {
+                0 => {
+                    let count = rng.usize(..=pipe.len());
+                    pipe.buffer.borrow_mut().take_back(count);
+                    expected.truncate(expected.len() - count);
+                    // What went back is lent again later, or to another copy.
+                }
+                1..4 => {
+                    let taken = rng.usize(..=pipe.len());
+                    assert!(pipe.peek(taken).iter().eq(expected.drain(..taken).collect::<Vec<u32>>().iter()));
+                    pipe.consume(taken);
+                }
+                turn => {
+                    next = if turn == 4 { rng.usize(..900) } else { next };
+                    let end = (next + rng.usize(..=pipe.room())).min(from.len());
+                    let mut buffer = pipe.buffer.borrow_mut();
+                    buffer.lend(&from, next..end);
+                    copied += usize::from(!buffer.items.is_empty());
+                    expected.extend(&from[next..end]);
+                    next = if end == from.len() { 0 } else { end };
+                }
+            }
+            assert!(pipe.peek(pipe.len()).iter().eq(&expected));
+        }
+        assert!((100..4000).contains(&copied), "{copied}: some are copied, and most are not");
     }
 }

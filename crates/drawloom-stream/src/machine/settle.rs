@@ -34,7 +34,7 @@ impl Machine<'_> {
                 this.counts.inputs = passed.get();
             }
             let finished = this.body.finish();
-            finished.map_err(|fault| self.fault(node, fault))?;
+            finished.map_err(|fault| self.fault(self.current.get(), fault))?;
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ impl Machine<'_> {
         let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
         let ran = match this.body.span(one.input, count, &mut marks, &mut this.chain) {
             Ok(ran) => ran,
-            Err(fault) => return Err(self.fault(node, fault)),
+            Err(fault) => return Err(self.fault(self.current.get(), fault)),
         };
         let calls = marks.calls;
         this.counts.body += since(start);

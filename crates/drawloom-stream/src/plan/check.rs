@@ -64,13 +64,13 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
         return Err(found);
     }
     let sizes = sizes(of, (&places, &loops), wanted.budget, None)?;
-    let heads = if wanted.fuses { heads(of, &places, &loops) } else { vec![None; of.nodes.len()] };
     let spans = |region: &RegionHead| match region.spans.or(wanted.spans) {
         Some(true) => Spans::Always,
         Some(false) => Spans::Never,
         None => Spans::Short,
     };
-    let spans = of.regions.iter().map(spans).collect();
+    let spans: Vec<Spans> = of.regions.iter().map(spans).collect();
+    let heads = if wanted.fuses { heads(of, &places, &loops, &spans) } else { vec![None; of.nodes.len()] };
     Ok(Layout { places, loops, budget: wanted.budget, sizes, spans, heads })
 }
 

@@ -2,28 +2,79 @@
 //!
 //! A node that makes at most one item of each, and is not asked where vectors end, needs no queue before it: whatever comes
 //! from a node of the same kind can go through both at once, while it is near. So a chain of such nodes is one node to the
-//! machine, its *head*. Inside of regions queues hold boundaries, and in loops what comes around, so there nodes stay apart.
+//! machine, its *head*; the node that folds the elements of parents, or a sink, may be the last of it. A region that is one such
+//! chain needs neither boundaries nor places for parents, so its head, the node that enumerates, and all of its nodes are one
+//! too, with those behind it. In loops queues hold what comes around, so there nodes stay apart.
 
-use super::Description;
 use super::loops::Loop;
 use super::regions::Places;
+use super::{Description, Kind, Role};
+use crate::machine::span::Spans;
 
 /// For each node that runs together with others and is not the first of them: that first one.
-pub(crate) fn heads(of: &Description, places: &Places, loops: &[Loop]) -> Vec<Option<u32>> {
+pub(crate) fn heads(of: &Description, places: &Places, loops: &[Loop], spans: &[Spans]) -> Vec<Option<u32>> {
     let mut heads: Vec<Option<u32>> = vec![None; of.nodes.len()];
-    let is_free = |node: u32| {
-        let known = &of.nodes[node as usize];
-        known.picks && places.of_node[node as usize].is_empty() && !loops.iter().any(|one| one.nodes.contains(&node))
-    };
+    let whole: Vec<bool> = (0_u32..).zip(spans).map(|(region, spans)| is_whole(of, places, region, *spans)).collect();
+    let turns = |node: u32| loops.iter().any(|one| one.nodes.contains(&node));
     // Inputs come from nodes before, so the head of a chain is known when its next node is looked at.
     for node in 0..of.nodes.len() as u32 {
         let [edge] = of.nodes[node as usize].inputs[..] else { continue };
         let from = of.from(edge);
-        let before = &of.nodes[from as usize];
-        if is_free(node) && is_free(from) && before.channels.len() == 1 && before.width == of.nodes[node as usize].width
-        {
-            heads[node as usize] = Some(heads[from as usize].unwrap_or(from));
+        let (before, this) = (&of.nodes[from as usize], &of.nodes[node as usize]);
+        let head = heads[from as usize].unwrap_or(from);
+        let inside = |node: u32| places.of_node[node as usize].last();
+        // Whoever wants vectors to end at boundaries wants to see what that does to each node.
+        let torn = [from, node].into_iter().filter_map(inside).any(|region| spans[*region as usize] == Spans::Never);
+        if torn || turns(node) || turns(from) || before.width != this.width {
+            continue;
+        }
+        let fits = match (before.kind, before.role) {
+            (Kind::Enumerate(region), _) => whole[region as usize],
+            // What is behind a region that is no chain belongs to no parent of it any more, and is not known to its nodes.
+            (_, Role::Folds) => {
+                matches!(of.nodes[head as usize].kind, Kind::Enumerate(_))
+                    && matches!(this.role, Role::Picks | Role::Takes)
+            }
+            // Where some items go another way, boundaries would have to go both ways.
+            (_, Role::Picks) => match this.role {
+                Role::Other => false,
+                Role::Takes => before.channels.len() == 1 || inside(node).is_none(),
+                Role::Picks => before.channels.len() == 1,
+                // The head is asked what to do at boundaries, so it is in the same region, or the one that enumerates for it.
+                Role::Folds => {
+                    before.channels.len() == 1
+                        && match of.nodes[head as usize].kind {
+                            Kind::Enumerate(region) => inside(node) == Some(&region),
+                            _ => true,
+                        }
+                }
+            },
+            _ => false,
+        };
+        if fits {
+            heads[node as usize] = Some(head);
         }
     }
     heads
+}
+
+/// Whether a region is one chain, the last node of which folds, and vectors may reach over its boundaries.
+fn is_whole(of: &Description, places: &Places, region: u32, spans: Spans) -> bool {
+    let head = of.regions[region as usize].node;
+    let mut node = head;
+    loop {
+        let [channel] = of.nodes[node as usize].channels[..] else { return false };
+        let Some(edge) = of.channels[channel as usize].edge else { return false };
+        node = of.edges[edge as usize].to;
+        let this = &of.nodes[node as usize];
+        let is_next = this.inputs == [edge] && this.width == of.nodes[head as usize].width;
+        if spans == Spans::Never || !is_next || places.of_node[node as usize].last() != Some(&region) {
+            return false;
+        }
+        match this.role {
+            Role::Picks => {}
+            Role::Folds => return true,
+            Role::Other | Role::Takes => return false,
+        }
+    }
 }

@@ -45,8 +45,8 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) width: usize,
-    /// Whether it makes at most one item of each, and does nothing else.
-    pub(crate) picks: bool,
+    /// What it does with items, as far as those before and behind it may run as one with it.
+    pub(crate) role: Role,
     /// Edges, the back edges last.
     pub(crate) inputs: Vec<u32>,
     pub(crate) channels: Vec<u32>,
@@ -77,6 +77,19 @@ pub(crate) enum Kind {
     Enumerate(u32),
     /// It has no channels.
     Sink,
+}
+
+/// What a node does with items, where that is all it does. It is not asked where vectors end then, and does not look at parents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Something else.
+    Other,
+    /// It makes at most one item of each.
+    Picks,
+    /// It makes one item of the elements of each parent.
+    Folds,
+    /// It is a sink that takes all there is.
+    Takes,
 }
 
 /// A channel of a node.

@@ -13,7 +13,7 @@ use crate::error::{Code, Diagnostic};
 use crate::machine::signal::SIGNAL_BYTES;
 
 /// What a queue would hold, if memory allows it: so many bytes.
-const GOOD_BYTES: usize = 32 << 10;
+const GOOD_BYTES: usize = 8 << 10;
 /// What a queue of signals would hold, if that is not too little and memory allows it: outside of regions, and inside, where
 /// there is one for each parent and one more.
 const GOOD_SIGNALS: (usize, usize) = (64, 2048);
@@ -155,7 +155,7 @@ mod tests {
         let (much, little) = node.each(|_, _| {});
         stream.discard("a", much);
         stream.discard("b", little);
-        let (of, memory) = (&stream.description, 200_000);
+        let (of, memory) = (&stream.description, 60_000);
         let capacities = |memory, measured| {
             let sizes = sizes(of, (&places(of), &loops(of)), Budget { memory, scale: None }, measured).unwrap();
             let capacities: Vec<usize> = sizes.iter().map(|size| size.capacity).collect();

@@ -31,7 +31,7 @@ pub fn buffer<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Drain<T>)
     let (theirs, begun, ended) = (Arc::clone(&exchange), Arc::clone(&exchange), Arc::clone(&exchange));
     let open = move |_: &Chunk| Box::new(Filling(Arc::clone(&theirs))) as Box<dyn Take<T>>;
     let around = Around { begin: Arc::new(move || begun.begin()), end: Arc::new(move || ended.end()) };
-    let sink = Sink { open: Arc::new(open), settle: None, around: Some(around) };
+    let sink = Sink { open: Arc::new(open), settle: None, around: Some(around), seamless: false };
     (sink, Drain(exchange))
 }
 

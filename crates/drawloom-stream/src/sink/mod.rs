@@ -23,6 +23,8 @@ pub struct Sink<T> {
     pub(crate) settle: Option<Settle>,
     /// What is done around each run.
     pub(crate) around: Option<Around>,
+    /// Whether it takes all there is at any time, and does not mind how many items it gets at once.
+    pub(crate) seamless: bool,
 }
 
 pub(crate) type Settle = Arc<dyn Fn() + Send + Sync>;
@@ -39,11 +41,6 @@ pub(crate) trait Take<T> {
 
     /// Whether it may take less than all.
     fn may_wait(&self) -> bool {
-        false
-    }
-
-    /// Whether it does not matter to it how many items it gets at once.
-    fn is_seamless(&self) -> bool {
         false
     }
 
@@ -147,7 +144,7 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
         Box::new(Collector { collected, capacity, chunk: chunk.clone(), of: 0, items: Vec::new() }) as Box<dyn Take<T>>
     };
     let settle: Settle = Arc::new(move || lock(&settled.0).settle());
-    (Sink { open: Arc::new(open), settle: Some(settle), around: None }, collected)
+    (Sink { open: Arc::new(open), settle: Some(settle), around: None, seamless: true }, collected)
 }
 
 /// Calls a function with up to a vector of items at a time, from any worker.
@@ -171,7 +168,7 @@ pub fn fold<T: 'static, A: 'static>(
     let code = Arc::new((fold, done));
     let open = move |_: &Chunk| Box::new(Folded { value: Some(first()), code: Arc::clone(&code) }) as Box<dyn Take<T>>;
     // There is no order in what is folded.
-    Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())), around: None }
+    Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())), around: None, seamless: true }
 }
 
 struct Folded<A, F, D> {
@@ -187,10 +184,6 @@ impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
         Ok(Taken::All)
     }
 
-    fn is_seamless(&self) -> bool {
-        true
-    }
-
     fn finish(&mut self) -> Result<(), String> {
         self.value.take().into_iter().for_each(&self.code.1);
         Ok(())
@@ -203,7 +196,7 @@ impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
 /// called.
 pub fn sender<T: Clone + Send + 'static>(to: mpsc::SyncSender<T>) -> Sink<T> {
     let open = move |_: &Chunk| Box::new(Sending { to: to.clone(), asking: Asking::default() }) as Box<dyn Take<T>>;
-    Sink { open: Arc::new(open), settle: None, around: None }
+    Sink { open: Arc::new(open), settle: None, around: None, seamless: false }
 }
 
 struct Sending<T> {
@@ -254,7 +247,7 @@ where
     E: std::fmt::Display,
 {
     let open = move |_: &Chunk| Box::new(Function(make())) as Box<dyn Take<T>>;
-    Sink { open: Arc::new(open), settle: None, around: None }
+    Sink { open: Arc::new(open), settle: None, around: None, seamless: false }
 }
 
 struct Function<F>(F);
@@ -303,10 +296,6 @@ impl<T: Clone> Take<T> for Collector<T> {
         Ok(Taken::All)
     }
 
-    fn is_seamless(&self) -> bool {
-        true
-    }
-
     fn finish(&mut self) -> Result<(), String> {
         self.hand_in()
     }
@@ -314,5 +303,5 @@ impl<T: Clone> Take<T> for Collector<T> {
 
 /// A sink that keeps nothing.
 pub(crate) fn nowhere<T: 'static>() -> Sink<T> {
-    Sink { settle: Some(Arc::new(|| ())), ..callback(|_| ()) }
+    Sink { settle: Some(Arc::new(|| ())), seamless: true, ..callback(|_| ()) }
 }

@@ -2,7 +2,7 @@
 //!
 //! A chunk is a range of positions. Whoever has more than it can do soon gives ranges back, and whoever has nothing takes those
 //! when the source itself has no more. An item that was made already is made again then; so what travels between copies is
-//! never an item.
+//! never an item. Items of a slice are not even made: the queue behind the source says which of them wait.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::Bell;
 use crate::given::{Given, Lent, Place};
+use crate::machine::pipe::Buffer;
 use crate::wide;
 
 /// The smallest and the largest chunk.
@@ -26,15 +27,19 @@ pub fn range(range: Range<u64>) -> Source<u64> {
 /// A function of each index below `len`.
 pub fn indexed<T: 'static>(len: u64, item: impl Fn(u64) -> T + Send + Sync + 'static) -> Source<T> {
     let item = Arc::new(item);
-    chunked(len, move |range, items| wide::call(|| items.extend(range.map(|index| item(index)))))
+    chunked(len, move |range: Range<u64>, to: &mut Buffer<T>| {
+        let space = to.space((range.end - range.start) as usize);
+        wide::call(|| space.extend(range.map(|index| item(index))));
+    })
 }
 
-/// The items of a slice or vector, which is kept: every run begins at the front.
+/// The items of a slice or vector, which is kept: every run begins at the front. They are read where they are, and copied only
+/// where vectors would be torn apart otherwise.
 pub fn slice<T: Clone + Send + Sync + 'static>(items: impl Into<Arc<[T]>>) -> Source<T> {
     let from: Arc<[T]> = items.into();
-    chunked(from.len() as u64, move |range, items| {
-        items.extend_from_slice(&from[range.start as usize..range.end as usize]);
-    })
+    let len = from.len() as u64;
+    let fill = move |range: Range<u64>, to: &mut Buffer<T>| to.lend(&from, range.start as usize..range.end as usize);
+    chunked(len, fill)
 }
 
 /// The items of a slice that each run is given anew, and the place where to give it: see [`Given::slice`]. Without one, the run
@@ -50,7 +55,7 @@ pub fn given<T: Clone + 'static>() -> (Source<T>, Place<T>) {
     (Source { open: Arc::new(open), in_chunks: true, around: None }, place)
 }
 
-fn chunked<T: 'static>(len: u64, fill: impl Fn(Range<u64>, &mut Vec<T>) + Send + Sync + 'static) -> Source<T> {
+fn chunked<T: 'static>(len: u64, fill: impl Fn(Range<u64>, &mut Buffer<T>) + Send + Sync + 'static) -> Source<T> {
     let fill = Arc::new(fill);
     let open = move |opening: &Opening<'_>| {
         let cursor = Arc::new(Cursor::new(len, opening));
@@ -185,16 +190,16 @@ struct ChunkFeed<F> {
     fill: Arc<F>,
 }
 
-impl<T: 'static, F: Fn(Range<u64>, &mut Vec<T>) + Send + Sync + 'static> Shared<T> for Chunks<F> {
+impl<T: 'static, F: Fn(Range<u64>, &mut Buffer<T>) + Send + Sync + 'static> Shared<T> for Chunks<F> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
         Box::new(ChunkFeed { position: Position::new(&self.cursor), fill: Arc::clone(&self.fill) })
     }
 }
 
-impl<T, F: Fn(Range<u64>, &mut Vec<T>)> Feed<T> for ChunkFeed<F> {
-    fn feed(&mut self, most: usize, items: &mut Vec<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+impl<T, F: Fn(Range<u64>, &mut Buffer<T>)> Feed<T> for ChunkFeed<F> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
         let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
-        (self.fill)(range, items);
+        (self.fill)(range, to);
         Ok(fed)
     }
 
@@ -206,9 +211,9 @@ impl<T, F: Fn(Range<u64>, &mut Vec<T>)> Feed<T> for ChunkFeed<F> {
         self.position.forget(waiting);
     }
 
-    fn give_back(&mut self, count: usize, items: &mut Vec<T>) -> Option<usize> {
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
         let count = self.position.give_back(count)?;
-        items.truncate(items.len() - count);
+        from.take_back(count);
         Some(count)
     }
 
@@ -238,10 +243,10 @@ impl<T: Clone + 'static> Shared<T> for Lending {
 }
 
 impl<T: 'static> Feed<T> for LentFeed<'_> {
-    fn feed(&mut self, most: usize, items: &mut Vec<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
         let from = self.from.ok_or("no slice was given to this run")?;
         let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
-        if !from.copy(range, items) {
+        if !from.copy(range, to.space(most)) {
             return Err("the members of the team gave slices of different lengths".to_owned());
         }
         Ok(fed)
@@ -255,9 +260,9 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
         self.position.forget(waiting);
     }
 
-    fn give_back(&mut self, count: usize, items: &mut Vec<T>) -> Option<usize> {
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
         let count = self.position.give_back(count)?;
-        items.truncate(items.len() - count);
+        from.take_back(count);
         Some(count)
     }
 

@@ -10,6 +10,7 @@ use super::{Fed, Feed, Shared, Source};
 use crate::bell::{Around, Asking, Bell, sooner};
 use crate::exchange::{Exchange, Found};
 use crate::given::Given;
+use crate::machine::pipe::Buffer;
 
 /// The items that arrive at the end of a channel, until all senders are gone. Those that have been under way for longer than
 /// `patience` are brought to an end: a partly filled vector does not wait for ever.
@@ -130,7 +131,8 @@ impl<T: Send + 'static> Shared<T> for Received<T> {
 }
 
 impl<T> Feed<T> for ReceivedFeed<T> {
-    fn feed(&mut self, most: usize, items: &mut Vec<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+        let items = to.space(most);
         // Nothing panics while it is locked.
         let receiver = self.shared.items.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(match receiver.try_recv() {
@@ -165,8 +167,8 @@ impl<T: Send + 'static> Shared<T> for Buffered<T> {
 }
 
 impl<T> Feed<T> for BufferedFeed<T> {
-    fn feed(&mut self, most: usize, items: &mut Vec<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
-        Ok(match self.exchange.take_some(most, items, bell) {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
+        Ok(match self.exchange.take_some(most, to.space(most), bell) {
             Found::Items => self.patience.gave(),
             Found::NoneNow => self.patience.none(None),
             Found::End => Fed::Exhausted,

@@ -20,6 +20,7 @@ pub use self::chunks::{given, indexed, range, slice};
 pub use self::live::{Giver, buffer, receiver};
 use crate::bell::{Around, Bell};
 use crate::given::Given;
+use crate::machine::pipe::Buffer;
 
 /// A source of items.
 pub struct Source<T> {
@@ -50,7 +51,7 @@ pub(crate) trait Shared<T>: Send + Sync {
 /// One copy's side of a source.
 pub(crate) trait Feed<T> {
     /// Adds up to `most` items, which is not zero. A source that has none now sees to it that the bell is rung when it has.
-    fn feed(&mut self, most: usize, items: &mut Vec<T>, bell: &Arc<Bell>) -> Result<Fed, String>;
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String>;
 
     /// The number of the chunk that the last items came from, where chunks are taken one by one.
     fn chunk(&self) -> u64 {
@@ -64,8 +65,8 @@ pub(crate) trait Feed<T> {
 
     /// Up to `count` of the last items that it gave go back, and perhaps more that only this copy could give: others have
     /// nothing to do. Says how many of those items, if anything goes back.
-    fn give_back(&mut self, count: usize, items: &mut Vec<T>) -> Option<usize> {
-        let _ = (count, items);
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
+        let _ = (count, from);
         None
     }
 
@@ -126,7 +127,8 @@ where
 struct PulledFeed<I, T>(Arc<Pulled<I, T>>);
 
 impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for PulledFeed<I, T> {
-    fn feed(&mut self, most: usize, items: &mut Vec<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+        let items = to.space(most);
         // An iterator that panicked is not asked again: the run has failed.
         let mut shared = self.0.0.lock().map_err(|_| "the iterator panicked".to_owned())?;
         for _ in 0..most {
@@ -149,8 +151,9 @@ impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for Pull
         Ok(Fed::More)
     }
 
-    fn give_back(&mut self, count: usize, items: &mut Vec<T>) -> Option<usize> {
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
         let mut shared = self.0.0.lock().ok().filter(|_| count > 0)?;
+        let items = from.items();
         let keep = items.len() - count;
         shared.returned.extend(items.drain(keep..));
         Some(count)

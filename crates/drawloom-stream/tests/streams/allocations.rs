@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use drawloom_stream::{Output, Stream, sink, source};
+use drawloom_stream::{Output, Raise, Stream, sink, source};
 
 use crate::loom;
 
@@ -117,6 +117,37 @@ fn regions_allocate_nothing_under_way() {
         });
         assert_eq!(asked, 0, "{spans:?}");
     }
+}
+
+#[test]
+fn signals_allocate_nothing_under_way_whatever_their_values() {
+    let asked = asked_under_way("signals", |stream, numbers| {
+        let (small, large) = (stream.signal::<u64>(), stream.signal::<[u64; 20]>());
+        let node = stream.node("raise", numbers).signals(200, 1).channel::<u64>("out", 1).channel::<u64>("other", 1);
+        let (out, other) = node.run(move |run, both| {
+            for n in run.items() {
+                both.0.push(*n);
+                if n % 5 == 0 {
+                    both.0.raise(small, *n);
+                }
+                if n % 7 == 0 {
+                    both.1.push(*n);
+                    // One value for both, which is done with on one way sooner than on the other.
+                    both.raise_on_all(large, [*n; 20]);
+                }
+            }
+        });
+        stream.discard("other end", other);
+        let more = stream.node("more", out).map(|n| n + 1);
+        let node = stream.node("handle", more).state(|| 0).channel::<u64>("out", 1);
+        let node =
+            node.on(small, |run, _, value| *run.state() += value).on(large, |run, _, value| *run.state() += value[3]);
+        node.run(|run, out| {
+            let (items, seen) = (run.items(), *run.state());
+            items.iter().for_each(|n| out.push(n + seen % 2));
+        })
+    });
+    assert_eq!(asked, 0);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Nodes that need no queue between them run as one, and nothing else changes.
 
-use drawloom_stream::{Collected, Plan, Stream, source};
+use std::sync::{Mutex, mpsc};
+
+use drawloom_stream::{Collected, ErrorKind, Plan, Settings, Stream, sink, source};
 
 use crate::loom;
 
@@ -56,7 +58,7 @@ fn a_chain_gives_the_same_with_signals_in_their_places() {
 #[test]
 fn which_nodes_run_as_one_is_seen_everywhere() {
     let (plan, ..) = chain(true, 16);
-    assert_eq!(plan.fused(), [["more", "odd", "large", "split"]]);
+    assert_eq!(plan.fused(), [["more", "odd", "large", "split", "rest"]]);
     let report = plan.run(&loom(2)).unwrap();
     let node = |name: &str| report.node(name).unwrap();
     assert_eq!(node("more").fused_into, None);
@@ -77,13 +79,148 @@ fn what_needs_a_queue_stays_apart() {
     let a = stream.node("a", items).map(|n| n + 1);
     let b = stream.node("b", a).width(7).map(|n| n + 1);
     let (_, elements) = stream.enumerate("each", b, |n| 0..*n % 5);
-    let c = stream.node("c", elements).map(|n| n + 1);
-    let d = stream.node("d", c).map(|n| n + 1);
-    let d = stream.node("sum", d).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    // A function over a slice may look at parents.
+    let c = stream.node("c", elements).channel::<u64>("out", 1).each(|n, out| out.push(n + 1));
+    let d = stream.node("sum", c).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
     let (even, odd) = stream.node("split", d).split(|n| (n, n % 2 == 0));
     let e = stream.node("joined", [even, odd]).map(|n| n + 1);
-    stream.discard("end", e);
+    // A callback is called for a vector at a time.
+    stream.sink("end", e, sink::callback(|_| ()));
     assert!(stream.plan().unwrap().fused().is_empty());
+    // Vectors are to end at boundaries.
+    let mut stream = Stream::new("apart").span_regions(false);
+    let items = stream.source("numbers", source::range(0..100));
+    let (_, elements) = stream.enumerate("each", items, |n| 0..*n % 5);
+    let a = stream.node("a", elements).map(|n| n + 1);
+    let b = stream.node("sum", a).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    stream.discard("end", b);
+    assert!(stream.plan().unwrap().fused().is_empty());
+}
+
+/// Regions inside of each other, of which the inner one is a chain, with signals from before them, and the sums of all.
+fn regions(fuse: bool, width: usize, numbers: u64) -> (Plan, Collected<(u64, u64)>, Collected<u64>) {
+    let mut stream = Stream::new("regions").width(width).fuse(fuse).ordered();
+    let mark = stream.signal::<u64>();
+    let items = stream.source("numbers", source::range(0..numbers));
+    let marked = stream.node("mark", items).signals(width, 1).channel::<u64>("out", 1).each(move |n, out| {
+        out.push(*n);
+        if n % 50 == 7 {
+            out.raise(mark, *n);
+        }
+    });
+    let (_, elements) = stream.enumerate("outer", marked, |n| *n..n + n % 4);
+    // Some parents have no elements, and one has more than any queue holds.
+    let (_, elements) = stream.enumerate("inner", elements, |n| 0..if *n == 77 { 100_000 } else { n % 9 });
+    let more = stream.node("more", elements).map(|n| n + 1);
+    let odd = stream.node("odd", more).select(|n: u64| (n, n % 2 == 1));
+    let sums = stream.node("sums", odd).aggregate_sum(|n| *n, |count, sum| 1000 * sum + count);
+    let (low, high) = stream.node("split", sums).split(|n| (n, n % 3 > 0));
+    let high = stream.collect("high", high);
+    let low = stream.node("low", low).select(|n: u64| (n % 1_000_003, n % 7 != 1));
+    let all = stream.node("all", low).aggregate(|| 0_u64, |sum, n| *sum += n, |sum| sum);
+    let node = stream.node("last", all).state(|| 0).channel::<(u64, u64)>("out", 1);
+    let pairs = node.on(mark, |run, _, value| *run.state() = *value).run(|run, out| {
+        let (items, last) = (run.items(), *run.state());
+        items.iter().for_each(|n| out.push((*n, last)));
+    });
+    let pairs = stream.collect("pairs", pairs);
+    (stream.plan().unwrap(), pairs, high)
+}
+
+/// What the stream above gives, worked out one number after the other.
+fn regions_by_hand(numbers: u64) -> (Vec<(u64, u64)>, Vec<u64>) {
+    let (mut pairs, mut high, mut last) = (Vec::new(), Vec::new(), 0);
+    for number in 0..numbers {
+        let mut all = 0;
+        for inner in number..number + number % 4 {
+            let elements = (0..if inner == 77 { 100_000 } else { inner % 9 }).map(|n| n + 1).filter(|n| n % 2 == 1);
+            let (count, sum) = elements.fold((0, 0), |(count, sum), n| (count + 1, sum + n));
+            let item = 1000 * sum + count;
+            match item % 3 {
+                0 => high.push(item),
+                _ if item % 7 != 1 => all += item % 1_000_003,
+                _ => {}
+            }
+        }
+        pairs.push((all, last));
+        last = if number % 50 == 7 { number } else { last };
+    }
+    (pairs, high)
+}
+
+#[test]
+fn a_region_that_is_a_chain_runs_as_one_and_gives_the_same() {
+    let expected = regions_by_hand(2000);
+    for width in [1, 3, 128, 1000] {
+        for fuse in [false, true] {
+            let (plan, pairs, high) = regions(fuse, width, 2000);
+            let fused = plan.fused();
+            let chains: [&[&str]; 2] = [&["inner", "more", "odd", "sums", "split"], &["low", "all"]];
+            assert_eq!(fused, if fuse { &chains[..] } else { &[] });
+            let report = plan.run(&loom(1)).unwrap();
+            assert_eq!((pairs.take(), high.take()), expected, "width {width}, fuse {fuse}");
+            let inputs = |name: &str| report.node(name).unwrap().inputs;
+            // The elements of the outer parents are those of the inner ones' parents.
+            assert_eq!(["outer", "inner", "sums", "split"].map(inputs), [2000, 3000, inputs("sums"), 3000]);
+            assert_eq!(inputs("more"), inputs("odd"));
+            let (plan, _, high) = regions(fuse, width, 2000);
+            plan.run(&loom(2)).unwrap();
+            assert_eq!(high.take(), expected.1, "width {width}, fuse {fuse}, two workers");
+        }
+    }
+}
+
+#[test]
+fn a_parent_that_never_ends_can_be_cancelled_in_a_region_that_runs_as_one() {
+    let mut stream = Stream::new("endless");
+    let (told, seen) = mpsc::channel();
+    let items = stream.source("numbers", source::range(0..1));
+    let (_, elements) = stream.enumerate("elements", items, |_| 0..u64::MAX);
+    let told = Mutex::new(Some(told));
+    let more = stream.node("more", elements).map(move |n| {
+        // The first element says that the run has begun.
+        told.lock().unwrap().take().into_iter().for_each(|told| told.send(()).unwrap());
+        n + 1
+    });
+    let sums = stream.node("sums", more).aggregate_sum(|n| *n, |_, sum| sum);
+    stream.discard("end", sums);
+    let plan = stream.plan().unwrap();
+    assert_eq!(plan.fused(), [["elements", "more", "sums", "end"]]);
+    let loom = loom(1);
+    let running = plan.start(&loom, &Settings::new()).unwrap();
+    seen.recv().unwrap();
+    running.cancel();
+    assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn a_sink_is_never_called_without_items() {
+    for spans in [false, true] {
+        let mut stream = Stream::new("few").span_regions(spans).width(4);
+        let items = stream.source("numbers", source::range(0..1000));
+        let few = stream.node("few", items).filter(|n| n % 100 == 0);
+        let (out, all) = stream.node("split", few).split(|n: u64| (n, n == 500));
+        let least = |least: &mut u64, items: &[u64]| *least = (*least).min(items[0]);
+        stream.sink("one", out, sink::fold(|| u64::MAX, least, |least| assert_eq!(least, 500)));
+        // Most parents have no elements, and their sink is inside of the region.
+        let (_, elements) = stream.enumerate("elements", all, |n| 0..n / 900);
+        let more = stream.node("more", elements).map(|n| n + 7);
+        stream.sink("inside", more, sink::fold(|| u64::MAX, least, |least| assert_eq!(least, 7)));
+        stream.run(&loom(1)).unwrap();
+    }
+}
+
+#[test]
+fn a_sink_that_fails_is_named_though_it_runs_as_part_of_another_node() {
+    let mut stream = Stream::new("full");
+    let items = stream.source("numbers", source::range(0..1000));
+    let more = stream.node("more", items).map(|n| n + 1);
+    let (few, _) = sink::at_most(500);
+    stream.sink("few", more, few);
+    let plan = stream.plan().unwrap();
+    assert_eq!(plan.fused(), [["more", "few"]]);
+    let error = plan.run(&loom(1)).unwrap_err();
+    assert!(error.to_string().contains("sink `few` failed"), "{error}");
 }
 
 #[test]
@@ -95,7 +232,7 @@ fn a_panic_names_the_node_in_which_it_was() {
     let c = stream.node("c", b).map(|n| n + 1);
     stream.discard("end", c);
     let plan = stream.plan().unwrap();
-    assert_eq!(plan.fused(), [["a", "b", "c"]]);
+    assert_eq!(plan.fused(), [["a", "b", "c", "end"]]);
     let error = plan.run(&loom(1)).unwrap_err();
     assert!(error.to_string().contains("node `b` panicked: five hundred"), "{error}");
 }

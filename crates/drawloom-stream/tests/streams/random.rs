@@ -47,6 +47,8 @@ pub(crate) struct Case {
     pub(crate) alone: bool,
     /// Whether no edges join.
     pub(crate) tree: bool,
+    /// The width of most nodes.
+    width: usize,
 }
 
 /// Where the items of a drain go.
@@ -57,7 +59,8 @@ pub(crate) type Received = Box<dyn Fn() -> Vec<u64>>;
 
 /// A random stream over so many numbers. Whether some of its sinks make it wait.
 pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Case {
-    let stream = Stream::new("random").width(rng.usize(1..20)).fuse(rng.bool());
+    let width = rng.usize(1..20);
+    let stream = Stream::new("random").width(width).fuse(rng.bool());
     let stream = match rng.usize(..4) {
         0 => stream.span_regions(false),
         1 => stream.span_regions(true),
@@ -69,10 +72,11 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Ca
         _ => stream.queue_scale(rng.usize(1..4)),
     };
     let mark = stream.signal::<u64>();
-    let output = stream.source("numbers", source::range(0..numbers));
+    let all = if rng.bool() { source::range(0..numbers) } else { source::slice((0..numbers).collect::<Vec<u64>>()) };
+    let output = stream.source("numbers", all);
     let events = (0..numbers).map(Item).collect();
     let mut open = vec![Open { output, events, regions: Vec::new(), ordered: true }];
-    let mut case = Case { stream, sinks: Vec::new(), drains: Vec::new(), alone: false, tree: true };
+    let mut case = Case { stream, sinks: Vec::new(), drains: Vec::new(), alone: false, tree: true, width };
     for number in 0..nodes {
         let one = open.swap_remove(rng.usize(..open.len()));
         if one.events.len() > MANY {
@@ -153,7 +157,8 @@ fn each(events: &[Event], mut becomes: impl FnMut(u64, &mut Vec<Event>)) -> Vec<
 /// Adds a random node.
 fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open, open: &mut Vec<Open>) {
     let Open { output, events, mut regions, ordered } = one;
-    let (a, width) = (rng.u64(1..6), rng.usize(1..20));
+    // Nodes of one width may run as one.
+    let (a, width) = (rng.u64(1..6), if rng.u32(..3) > 0 { case.width } else { rng.usize(1..20) });
     let stream = &mut case.stream;
     let mut name = |what: &str| format!("{what} {number}");
     match rng.usize(..15) {
@@ -419,7 +424,7 @@ pub(crate) fn cases(few: u64) -> u64 {
 #[test]
 fn random_streams_give_what_the_interpreter_gives() {
     let (loom, cases) = (loom(1), cases(1500));
-    let mut refused = 0;
+    let (mut refused, mut fused) = (0, 0);
     for seed in 0..cases {
         let mut rng = Rng::with_seed(seed);
         let numbers = rng.u64(0..150);
@@ -441,6 +446,8 @@ fn random_streams_give_what_the_interpreter_gives() {
         for edge in &report.edges {
             assert!(edge.high_water <= edge.capacity, "seed {seed}: {edge:?}");
         }
+        fused += u64::from(report.nodes.iter().any(|node| node.fused_into.is_some()));
     }
+    assert!(fused > cases / 8, "in {fused} of {cases} some nodes run as one");
     assert!(refused < cases / 10, "{refused} of {cases} need more memory than they may use");
 }

@@ -146,7 +146,7 @@ fn an_expansion_needs_no_room_for_all_that_it_makes() {
 
 /// Inputs, runs and full runs of the nodes of a stream that sums segments of fixed length over 10^5 numbers.
 fn segments(length: u64, spans: bool) -> Vec<(u64, u64, u64)> {
-    let mut stream = Stream::new("segments").span_regions(spans);
+    let mut stream = Stream::new("segments").span_regions(spans).fuse(false);
     let starts = stream.source("starts", source::indexed(100_000_u64.div_ceil(length), move |i| i * length));
     let (_, elements) = stream.enumerate("elements", starts, move |start| *start..100_000.min(start + length));
     let hashes = stream.node("hash", elements).select(|n: u64| {
@@ -174,7 +174,7 @@ fn without_spanning_vectors_end_at_every_boundary_as_the_ancestor_s() {
 
 /// Runs and inputs of a node that keeps everything, in a region of 100 parents of so many elements.
 fn lanes(length: u64, forced: Option<bool>) -> (u64, u64) {
-    let mut stream = Stream::new("lanes").width(8);
+    let mut stream = Stream::new("lanes").width(8).fuse(false);
     let items = stream.source("parents", source::range(0..100));
     let (region, elements) = stream.enumerate("elements", items, move |n| *n..n + length);
     if let Some(spans) = forced {

@@ -1,188 +1,12 @@
-//! Signals that travel with the items of an edge, and the credits that keep them in their place.
-//!
-//! A signal stands between two items. It is kept beside the queue of items, with its place: how many items of the edge come
-//! before it, counted from the beginning of the run. The *credit* of the first signal is how many items must be consumed until
-//! it is its turn: what is between its place and the items consumed so far. Places never go back, so the credits of an edge
-//! never exceed its items.
-//!
-//! Parents come one after the other, so where one ends the next begins as a rule. Such a pair is one *boundary*. As long as an
-//! edge has boundaries of one region only, they are [`Turns`]: the first says which parent ends there, and at each that follows
-//! the next one does. So a boundary is one number, its place, and a node that does not look at parents passes many of them on
-//! at once. Where there are other signals too, each place says what stands there.
+//! The signals of one edge, beside the queue of its items.
 
-use std::any::Any;
 use std::collections::VecDeque;
-use std::rc::Rc;
 
-/// What a signal says.
-#[derive(Clone)]
-pub(crate) enum Signal {
-    /// The items after it belong to a parent of a region, which has this number among the region's parents.
-    Begin { region: u32, parent: u32 },
-    /// No more items belong to that parent.
-    End { region: u32, parent: u32 },
-    /// A signal of the user's, with a value.
-    User { tag: u64, value: Rc<dyn Any> },
-}
-
-impl Signal {
-    /// The region and parent of a boundary, and whether the parent begins.
-    pub(crate) fn boundary(&self) -> Option<(u32, u32, bool)> {
-        match *self {
-            Signal::Begin { region, parent } => Some((region, parent, true)),
-            Signal::End { region, parent } => Some((region, parent, false)),
-            Signal::User { .. } => None,
-        }
-    }
-}
+use super::turns::USER;
+use super::{Marks, Signal, Turns, Value};
 
 /// What a place in a queue of signals costs: there is space for twice as many, and each may have a value.
-pub(crate) const SIGNAL_BYTES: usize = 2 * (size_of::<u64>() + size_of::<Turns>()) + size_of::<(u64, Rc<dyn Any>)>();
-
-/// In place of the number of a region: it is a signal of the user's.
-const USER: u32 = u32::MAX;
-
-/// Boundaries of one region that follow each other. Alone, one of them, or a signal of the user's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turns {
-    region: u32,
-    /// The parent that ends at the first, if one does. The next one begins there, and ends at the next boundary.
-    parent: u32,
-    /// Whether a parent ends at the first, and whether one begins at the last.
-    ends: bool,
-    begins: bool,
-}
-
-impl Turns {
-    /// What a signal is, alone.
-    #[inline]
-    fn of(signal: &Signal) -> Self {
-        match *signal {
-            Signal::Begin { region, parent } => {
-                Self { region, parent: parent.wrapping_sub(1), ends: false, begins: true }
-            }
-            Signal::End { region, parent } => Self { region, parent, ends: true, begins: false },
-            Signal::User { .. } => Self { region: USER, parent: 0, ends: false, begins: false },
-        }
-    }
-
-    /// The ends of parents that follow each other, from this one; each but the first begins where the one before it ends.
-    /// Whether one more begins at the last.
-    pub(crate) fn ends_of(region: u32, parent: u32, begins: bool) -> Self {
-        Self { region, parent, ends: true, begins }
-    }
-
-    /// The region, unless it is a signal of the user's.
-    #[inline]
-    pub(crate) fn region(&self) -> Option<u32> {
-        (self.region != USER).then_some(self.region)
-    }
-
-    /// How many parents end at so many of them, and how many signals they are.
-    #[inline]
-    pub(crate) fn count(&self, boundaries: usize) -> (usize, u64) {
-        let ended = boundaries - usize::from(!self.ends);
-        (ended, (ended + boundaries - usize::from(!self.begins)) as u64)
-    }
-
-    /// The first of them, out of so many.
-    #[inline]
-    fn front(self, count: usize, of: usize) -> Self {
-        Self { begins: self.begins || count < of, ..self }
-    }
-
-    /// Those behind the first ones.
-    #[inline]
-    fn skip(self, count: usize) -> Self {
-        Self { parent: self.parent.wrapping_add(count as u32), ends: self.ends || count > 0, ..self }
-    }
-
-    /// Each alone, out of so many.
-    fn each(self, of: usize) -> impl Iterator<Item = Self> {
-        (0..of).map(move |at| self.skip(at).front(1, of - at))
-    }
-
-    /// Whether others go on where so many of these end, so that together they are one sequence.
-    #[inline]
-    fn is_followed_by(&self, count: usize, next: &Self) -> bool {
-        let parent = self.parent.wrapping_add(count as u32);
-        (self.region, self.begins, true, parent) == (next.region, true, next.ends, next.parent)
-    }
-
-    /// Whether the parent that begins at the first of others begins where the last of so many of these ends.
-    #[inline]
-    fn is_completed_by(&self, count: usize, next: &Self) -> bool {
-        let parent = self.parent.wrapping_add(count as u32).wrapping_sub(1);
-        (self.region, self.begins, false, parent) == (next.region, false, next.ends, next.parent) && next.region != USER
-    }
-}
-
-/// The boundaries among the items of a run.
-pub(crate) struct Marks<'a> {
-    places: &'a [u64],
-    consumed: u64,
-    turns: Turns,
-    mixed: Option<&'a VecDeque<Turns>>,
-    /// How many signals wait, those behind the run among them.
-    waiting: usize,
-    own: u32,
-    /// How often the user's code was called, if not once for each vector.
-    pub(crate) calls: Option<usize>,
-    /// Whether somebody wants to know the following.
-    pub(crate) go_on: bool,
-    /// For each, how many items were pushed before it, to each channel.
-    pub(crate) pushed: &'a mut [Vec<usize>; 2],
-}
-
-impl<'a> Marks<'a> {
-    /// For each, how many items of the run are before it, and whether a parent of the node's innermost region ends there.
-    #[inline(always)]
-    pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = (usize, bool)> + use<'a> {
-        let (consumed, turns, mixed, own) = (self.consumed, self.turns, self.mixed, self.own);
-        self.places.iter().enumerate().map(move |(at, place)| {
-            let turns = mixed.map_or(turns, |mixed| mixed[at]);
-            let ends = turns.region == own && (turns.ends || (at > 0 && mixed.is_none()));
-            ((place - consumed) as usize, ends)
-        })
-    }
-
-    /// Begins to note how many items were pushed before each: what was noted in a run before is still there.
-    pub(crate) fn clear(&mut self) {
-        self.pushed.iter_mut().for_each(Vec::clear);
-    }
-
-    /// Notes for each how many items were pushed before it to a channel: a function of how many items of the run are.
-    #[inline(always)]
-    pub(crate) fn note(&mut self, channel: usize, pushed: impl Fn(usize) -> usize) {
-        let noted = &mut self.pushed[channel];
-        noted.resize(self.places.len(), 0);
-        for (noted, place) in noted.iter_mut().zip(self.places) {
-            *noted = pushed((place - self.consumed) as usize);
-        }
-    }
-
-    /// For each, how many items of the run are before it, its region, and the parent of it that is under way after it.
-    pub(crate) fn parents(&self) -> impl Iterator<Item = (usize, u32, Option<u32>)> + use<'a> {
-        let (consumed, turns, mixed, waiting) = (self.consumed, self.turns, self.mixed, self.waiting);
-        self.places.iter().enumerate().map(move |(at, place)| {
-            let one = mixed.map_or_else(|| turns.skip(at).front(1, waiting - at), |mixed| mixed[at]);
-            ((place - consumed) as usize, one.region, one.begins.then(|| one.parent.wrapping_add(1)))
-        })
-    }
-
-    /// At how many of them a parent of the node's innermost region ends.
-    pub(crate) fn ended(&self) -> usize {
-        self.ends().map_or_else(|| self.places().filter(|(_, ends)| *ends).count(), |ends| ends.len())
-    }
-
-    /// How many items of the run are before each end of a parent, if there are only boundaries of the node's innermost region.
-    #[inline(always)]
-    pub(crate) fn ends(&self) -> Option<impl ExactSizeIterator<Item = usize> + use<'a>> {
-        let all = self.mixed.is_none() && self.turns.region == self.own;
-        let (places, consumed) = (&self.places[usize::from(!self.turns.ends).min(self.places.len())..], self.consumed);
-        all.then(|| places.iter().map(move |place| (place - consumed) as usize))
-    }
-}
+pub(crate) const SIGNAL_BYTES: usize = 2 * (size_of::<u64>() + size_of::<Turns>()) + size_of::<(u64, Value)>();
 
 /// The signals of one edge, in order.
 pub(crate) struct Signals {
@@ -194,7 +18,7 @@ pub(crate) struct Signals {
     /// What each of those that wait is, if they are not. Space that grows once, on edges where that happens.
     mixed: VecDeque<Turns>,
     /// The user's signals among them.
-    values: VecDeque<(u64, Rc<dyn Any>)>,
+    values: VecDeque<(u64, Value)>,
     /// How many items of the edge are consumed.
     consumed: u64,
     capacity: usize,
@@ -262,10 +86,10 @@ impl Signals {
 
     /// Adds boundaries that follow each other, or one signal of the user's, each behind so many items. There must be room.
     #[inline(always)]
-    pub(crate) fn follow(&mut self, mut next: Turns, before: usize, mut items: &[usize]) {
+    pub(crate) fn follow(&mut self, mut next: Turns, before: usize, mut items: &[u64]) {
         let Some(first) = items.first() else { return };
         let base = self.consumed + before as u64;
-        let (place, last) = (base + *first as u64, self.waiting().last().copied());
+        let (place, last) = (base + *first, self.waiting().last().copied());
         assert!(
             last.is_none_or(|last| last <= place),
             "credits of an edge exceed its items: this is a mistake of ours"
@@ -290,7 +114,7 @@ impl Signals {
             self.places.drain(..self.first);
             self.first = 0;
         }
-        self.places.extend(items.iter().map(|items| base + *items as u64));
+        self.places.extend(items.iter().map(|items| base + *items));
         self.high_water = self.high_water.max(self.len());
     }
 
@@ -375,7 +199,7 @@ impl Signals {
         boundaries: usize,
         own: Option<u32>,
         go_on: bool,
-        pushed: &'a mut [Vec<usize>; 2],
+        pushed: &'a mut [Vec<u64>; 2],
     ) -> Marks<'a> {
         Marks {
             places: &self.waiting()[..boundaries],
@@ -437,7 +261,8 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
-    use super::{Signal, Signals};
+    use super::super::{Signal, Turns, Values};
+    use super::Signals;
 
     fn end(parent: u32) -> Signal {
         Signal::End { region: 0, parent }
@@ -494,7 +319,7 @@ mod tests {
     /// Random signals, pushed one by one or as sequences, are taken in order and at their places, whatever is among them.
     #[test]
     fn what_is_pushed_is_taken_whatever_is_mixed_with_it() {
-        let mut rng = fastrand::Rng::with_seed(11);
+        let (mut rng, values) = (fastrand::Rng::with_seed(11), Values::default());
         let mut mixed = 0;
         for _ in 0..300 {
             let mut signals = Signals::new(40);
@@ -508,7 +333,7 @@ mod tests {
                 items += rng.usize(..3);
                 match rng.usize(..8) {
                     0 if regions == 2 => {
-                        if signals.push(items, Signal::User { tag: 9, value: std::rc::Rc::new(()) }) {
+                        if signals.push(items, Signal::User { tag: 9, value: values.hold(9, ()) }) {
                             expected.push_back((items, None));
                         }
                     }
@@ -524,7 +349,7 @@ mod tests {
                         }
                     }
                     4 | 5 if *open && signals.room() >= 3 => {
-                        let turns = super::Turns::ends_of(region, *parent, true);
+                        let turns = Turns::ends_of(region, *parent, true);
                         signals.follow(turns, items, &[0, 0, 2]);
                         for more in [0, 0, 2] {
                             expected.push_back((items + more, Some((region, *parent, false))));

@@ -1,0 +1,53 @@
+//! All nodes of a region run as one, from its head to the node that folds the elements of each parent.
+//!
+//! No node of such a region looks at parents, so nobody has to keep them, and no boundary has to travel: the head says behind how
+//! many elements each parent ends, and the others work on these segments. A parent of any length goes through piece by piece, so
+//! there is no queue that could be full either.
+
+use super::expand::GROUP;
+use super::fused::Part;
+use super::{Body, Chain, Fault, Ran, Stop};
+use crate::machine::signal::Marks;
+
+/// After so many times the room for elements, the machine is asked whether something else is to be done.
+const ROUNDS: usize = 16;
+
+/// The head of a region, and all nodes behind it.
+pub(crate) struct Whole<'g> {
+    pub(crate) head: Box<dyn Body + 'g>,
+    pub(crate) inside: Part<'g>,
+    pub(crate) region: u32,
+    /// The regions around the nodes inside: nobody looks at their parents.
+    pub(crate) chain: Chain,
+    /// How many elements there is room for at a time.
+    pub(crate) room: usize,
+    /// Space for the places where parents end, and for what the nodes say of them.
+    pub(crate) ends: Box<[u64; GROUP]>,
+    pub(crate) pushed: [Vec<u64>; 2],
+}
+
+impl Body for Whole<'_> {
+    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+        let (mut done, mut elements) = (0, 0);
+        while done < count {
+            if elements > self.room * ROUNDS {
+                // In the middle of a run: it goes on with the next step, unless something else is more urgent.
+                return Ok(Ran { done, stop: Stop::Full });
+            }
+            let ended = self.head.pour(input, done..count, self.room, &mut self.ends);
+            let (chain, pushed) = (&mut self.chain, &mut self.pushed);
+            let mut marks = Marks::of_ends(self.region, &self.ends[..ended], pushed);
+            self.inside.pass(|body, made| {
+                elements += made;
+                if ended == 0 { body.run(0, made, chain) } else { body.span(0, made, &mut marks, chain) }
+            })?;
+            done += ended;
+        }
+        Ok(Ran { done, stop: Stop::Done })
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.head.finish()?;
+        self.inside.finish()
+    }
+}

@@ -1,0 +1,92 @@
+//! The boundaries among the items of a run, as the body of a node sees them.
+
+use std::collections::VecDeque;
+
+use super::Turns;
+
+/// The boundaries among the items of a run.
+pub(crate) struct Marks<'a> {
+    pub(super) places: &'a [u64],
+    pub(super) consumed: u64,
+    pub(super) turns: Turns,
+    pub(super) mixed: Option<&'a VecDeque<Turns>>,
+    /// How many signals wait, those behind the run among them.
+    pub(super) waiting: usize,
+    pub(super) own: u32,
+    /// How often the user's code was called, if not once for each vector.
+    pub(crate) calls: Option<usize>,
+    /// Whether somebody wants to know the following.
+    pub(crate) go_on: bool,
+    /// For each, how many items were pushed before it, to each channel.
+    pub(crate) pushed: &'a mut [Vec<u64>; 2],
+}
+
+impl<'a> Marks<'a> {
+    /// For each, how many items of the run are before it, and whether a parent of the node's innermost region ends there.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = (usize, bool)> + use<'a> {
+        let (consumed, turns, mixed, own) = (self.consumed, self.turns, self.mixed, self.own);
+        self.places.iter().enumerate().map(move |(at, place)| {
+            let turns = mixed.map_or(turns, |mixed| mixed[at]);
+            let ends = turns.region == own && (turns.ends || (at > 0 && mixed.is_none()));
+            ((place - consumed) as usize, ends)
+        })
+    }
+
+    /// Begins to note how many items were pushed before each: what was noted in a run before is still there.
+    pub(crate) fn clear(&mut self) {
+        self.pushed.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Notes for each how many items were pushed before it to a channel: a function of how many items of the run are.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, channel: usize, pushed: impl Fn(usize) -> usize) {
+        let noted = &mut self.pushed[channel];
+        noted.resize(self.places.len(), 0);
+        for (noted, place) in noted.iter_mut().zip(self.places) {
+            *noted = pushed((place - self.consumed) as usize) as u64;
+        }
+    }
+
+    /// For each, how many items of the run are before it, its region, and the parent of it that is under way after it.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = (usize, u32, Option<u32>)> + use<'a> {
+        let (consumed, turns, mixed, waiting) = (self.consumed, self.turns, self.mixed, self.waiting);
+        self.places.iter().enumerate().map(move |(at, place)| {
+            let one = mixed.map_or_else(|| turns.skip(at).front(1, waiting - at), |mixed| mixed[at]);
+            ((place - consumed) as usize, one.region, one.begins.then(|| one.parent.wrapping_add(1)))
+        })
+    }
+
+    /// At how many of them a parent of the node's innermost region ends.
+    pub(crate) fn ended(&self) -> usize {
+        self.ends().map_or_else(|| self.places().filter(|(_, ends)| *ends).count(), |ends| ends.len())
+    }
+
+    /// The same boundaries among other items, those that a node makes of the run: so many are before each. What is pushed before
+    /// each is noted in the same place.
+    pub(crate) fn among<'b>(&'b mut self, places: &'b [u64]) -> Marks<'b> {
+        let Self { turns, mixed, waiting, own, go_on, .. } = *self;
+        Marks { places, consumed: 0, turns, mixed, waiting, own, calls: None, go_on, pushed: &mut *self.pushed }
+    }
+
+    /// The same boundaries, to note elsewhere how many items are pushed before each.
+    pub(crate) fn noting<'b>(&'b self, pushed: &'b mut [Vec<u64>; 2]) -> Marks<'b> {
+        let Self { places, consumed, turns, mixed, waiting, own, .. } = *self;
+        Marks { places, consumed, turns, mixed, waiting, own, calls: None, go_on: true, pushed }
+    }
+
+    /// The ends of parents that follow each other, of a region that is the innermost one: so many items of the run are before each.
+    pub(crate) fn of_ends(region: u32, places: &'a [u64], pushed: &'a mut [Vec<u64>; 2]) -> Self {
+        let turns = Turns::ends_of(region, 0, false);
+        let (waiting, own) = (places.len(), region);
+        Self { places, consumed: 0, turns, mixed: None, waiting, own, calls: None, go_on: false, pushed }
+    }
+
+    /// How many items of the run are before each end of a parent, if there are only boundaries of the node's innermost region.
+    #[inline(always)]
+    pub(crate) fn ends(&self) -> Option<impl ExactSizeIterator<Item = usize> + use<'a>> {
+        let all = self.mixed.is_none() && self.turns.region == self.own;
+        let (places, consumed) = (&self.places[usize::from(!self.turns.ends).min(self.places.len())..], self.consumed);
+        all.then(|| places.iter().map(move |place| (place - consumed) as usize))
+    }
+}

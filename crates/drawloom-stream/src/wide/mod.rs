@@ -1,0 +1,150 @@
+//! The widest instructions that the processor has: the one folder of this crate with `unsafe` code.
+//!
+//! A loop over a vector of items is compiled for several instruction sets, with the user's function inside of it, and the
+//! right one is chosen at run time. It goes block by block: the values and flags of a block stay in the nearest cache, and
+//! those that are kept are moved side by side from there to where they go, 16 or 8 at once where the processor can compress a
+//! register, one by one elsewhere. All ways give the same values.
+//!
+//! | file | concept |
+//! |---|---|
+//! | this one | the functions that choose |
+//! | [`level`] | what the processor can do, and how a loop is compiled for all of it |
+//! | [`lanes`] | items that lie side by side |
+//! | [`portable`], `avx2`, `avx512` | values, flags, and what is kept, on each level |
+//! | [`count`] | ranges of numbers become items |
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod count;
+mod lanes;
+mod level;
+mod portable;
+
+pub(crate) use self::count::{count_all, count_up};
+pub use self::lanes::Lanes;
+pub(crate) use self::level::{Kernel, Level, call};
+
+/// A vector is given so much more space than its items need: whole registers are written.
+pub(crate) const SLACK: usize = 32;
+
+/// Computes a value and a flag for each item, with the widest instructions that the processor has, and appends the values
+/// whose flag is set. This is what [`NodeBuilder::select`](crate::NodeBuilder::select) runs, for loops that are written by
+/// hand.
+pub fn select<L, O, F>(items: L, to: &mut Vec<O>, code: &F)
+where
+    L: Lanes,
+    O: Copy + Default + 'static,
+    F: Fn(L::Lane) -> (O, bool),
+{
+    select_at(Level::best(), items, to, &mut |_| (), code);
+}
+
+/// Computes a value and a flag for each item, and appends the value to one vector or the other. This is what
+/// [`NodeBuilder::split`](crate::NodeBuilder::split) runs, for loops that are written by hand.
+pub fn split<L, O, F>(items: L, accepted: &mut Vec<O>, rejected: &mut Vec<O>, code: &F)
+where
+    L: Lanes,
+    O: Copy + Default + 'static,
+    F: Fn(L::Lane) -> (O, bool),
+{
+    split_at(Level::best(), items, (accepted, rejected), &mut |_| (), code);
+}
+
+/// Runs a loop that is written by hand with the widest instructions that the processor has, as nodes run theirs: what the
+/// compiler inlines into it is compiled for them.
+pub fn widest<R>(work: impl FnOnce() -> R) -> R {
+    call(work)
+}
+
+/// As [`select`]. `words` gets the flags of each 64 items, as the bits of a number; those behind the last item are not set.
+#[inline]
+pub(crate) fn select_at<L, O, F, W>(level: Level, items: L, to: &mut Vec<O>, words: &mut W, code: &F)
+where
+    L: Lanes,
+    O: Copy + Default + 'static,
+    F: Fn(L::Lane) -> (O, bool),
+    W: FnMut(u64),
+{
+    match level {
+        Level::Portable => portable::select(items, to, words, code),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
+        Level::Avx2 => unsafe { avx2::select(items, to, words, code) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
+        Level::Avx512 => unsafe { avx512::select(items, to, words, code) },
+    }
+}
+
+/// As [`split`], with words as in [`select_at`].
+#[inline]
+pub(crate) fn split_at<L, O, F, W>(level: Level, items: L, to: (&mut Vec<O>, &mut Vec<O>), words: &mut W, code: &F)
+where
+    L: Lanes,
+    O: Copy + Default + 'static,
+    F: Fn(L::Lane) -> (O, bool),
+    W: FnMut(u64),
+{
+    match level {
+        Level::Portable => portable::split(items, to, words, code),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
+        Level::Avx2 => unsafe { avx2::split(items, to, words, code) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
+        Level::Avx512 => unsafe { avx512::split(items, to, words, code) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use fastrand::Rng;
+
+    use super::{Level, select_at, split_at};
+
+    /// All levels give what a filter gives, for all lengths and shares of items that are kept.
+    fn agrees<O: Copy + Default + PartialEq + Debug + 'static>(make: impl Fn(u32) -> O) {
+        let mut rng = Rng::with_seed(3);
+        for length in (0..70).chain([127, 128, 129, 255, 256, 257, 1000]) {
+            for share in [0, 1, 50, 99, 100] {
+                let items: Vec<(u32, bool)> = (0..length).map(|_| (rng.u32(..), rng.u32(..100) < share)).collect();
+                let code = |(number, keep): (u32, bool)| (make(number), keep);
+                let some = |flag| items.iter().filter(move |item| item.1 == flag).map(|item| make(item.0));
+                let before = vec![make(1), make(2)];
+                let flags =
+                    items.chunks(64).map(|part| part.iter().rev().fold(0, |w, item| w << 1 | u64::from(item.1)));
+                for level in Level::all() {
+                    let (mut values, mut words) = (before.clone(), Vec::new());
+                    select_at(level, &items[..], &mut values, &mut |word| words.push(word), &code);
+                    let expected: Vec<O> = before.iter().copied().chain(some(true)).collect();
+                    assert_eq!(values, expected, "{level:?}, {length} items, {share}%");
+                    assert!(words.iter().copied().eq(flags.clone()), "{level:?}, {length} items, {share}%");
+                    let (mut accepted, mut rejected) = (Vec::new(), before.clone());
+                    words.clear();
+                    let both = (&mut accepted, &mut rejected);
+                    split_at(level, &items[..], both, &mut |word| words.push(word), &code);
+                    assert_eq!(accepted, some(true).collect::<Vec<O>>(), "{level:?}, {length} items, {share}%");
+                    let expected: Vec<O> = before.iter().copied().chain(some(false)).collect();
+                    assert_eq!(rejected, expected, "{level:?}, {length} items, {share}%");
+                    assert!(words.iter().copied().eq(flags.clone()), "{level:?}, {length} items, {share}%");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_keeps_the_same_values() {
+        agrees(|n| n);
+        agrees(|n| n as f32);
+        agrees(|n| n as i32);
+        agrees(|n| u64::from(n) << 7);
+        agrees(f64::from);
+        agrees(|n| n as u8);
+        agrees(|n| (n, n as u8));
+        agrees(|n| [n; 20]);
+    }
+}
