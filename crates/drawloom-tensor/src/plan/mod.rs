@@ -133,7 +133,8 @@ impl PiecePlan {
     fn new(graph: &Graph, placements: &[Placement], given: Vec<Given>, pieces: &Pieces) -> Result<Self, Error> {
         if let Some(node) = graph.nodes.iter().find(|node| is_loop(&node.operator)) {
             let message = format!(
-                "graph `{}` has a loop of its own, at node `{}`: a loop over pieces is put around it with `Graph::slice`",
+                "graph `{}` has a loop of its own, at node `{}`: make it a node of another graph with `Graph::program`, which \
+                 can be planned, or put the loop over pieces into it with `Graph::slice`",
                 graph.name, node.name
             );
             return Err(Error::new(ErrorKind::Loop, message).at(&node.name, &[]));

@@ -400,3 +400,29 @@ fn an_error_of_the_first_row_names_its_piece() {
     assert!(error.to_string().contains("0 of 3 rows are finished"), "{error}");
     assert_eq!((error.piece(), error.counts().len()), (Some((0, 0..1)), 1));
 }
+
+/// A graph with a loop of its own is planned as a node of another one: what its loop takes is predicted, too.
+#[test]
+fn a_program_with_loops_runs_in_pieces_as_a_node() {
+    let mut inner = Graph::new("inner");
+    inner.input("x").unwrap();
+    inner.slice("single", Slicing::new(1), &[("x", 0, "one")]).unwrap();
+    inner.kernel("twice", "Add", add, &["one", "one"], &["y"]).unwrap();
+    inner.output("out", &[("y", ROWS)]).unwrap();
+    let x = Tensor::new(&[23, 4], (0..92).map(|value| value as f32).collect::<Vec<_>>()).unwrap();
+    let expected: Vec<f32> = (0..92).map(|value| 2.0 * value as f32).collect();
+    let inputs: [(&str, Option<usize>, Arc<dyn Rows>); 1] = [("x", Some(0), Arc::new(x))];
+    let error = inner.plan(&inputs, &Pieces::new()).err().unwrap();
+    assert!(error.to_string().contains("at node `single`: make it a node of another graph"), "{error}");
+    let mut outer = Graph::new("outer");
+    outer.input("x").unwrap();
+    outer.program("inner", inner.check(1).unwrap(), &[("x", "x")], &["y"]).unwrap();
+    outer.output("out", &[("y", ROWS)]).unwrap();
+    for piece in [1, 4, 23] {
+        let plan = outer.plan(&inputs, &Pieces::new().piece(piece)).unwrap();
+        let outcome = plan.run(&Loom::serial()).unwrap();
+        assert_eq!(outcome.output("y").unwrap().values::<f32>().unwrap(), expected, "pieces of {piece}");
+        assert!(outcome.peak_bytes() <= plan.predicted_peak_bytes());
+        assert!(plan.bytes_in_flight() > piece as usize * 16, "{plan}");
+    }
+}
