@@ -12,7 +12,7 @@
 use super::{Core, Local};
 use crate::sync::atomic::Ordering;
 use crate::sync::{MODELLED, hint};
-use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::task::record::{Description, Kind, Record, TaskId, flag};
 
 /// The bit of a reservation, beside the count of what a task waits for.
 pub(crate) const RESERVED: u32 = 1 << 31;
@@ -28,22 +28,26 @@ impl Core {
     /// more, and this worker has nothing else to go on with.
     #[inline]
     pub(super) fn reserve(&self, local: &mut Local, index: u32, record: &Record) -> bool {
-        // SAFETY: written before the edge was published, and not changed until it is counted down.
-        let (kind, context) = unsafe { (*record.kind.get(), *record.context.get()) };
+        let free = local.ready.is_empty() && local.reserved.is_none() && local.worker.is_some();
+        // Relaxed: the exchange below looks again.
+        if !free || record.pending.load(Ordering::Relaxed) != 2 {
+            return false;
+        }
+        // SAFETY: all three were written before the edge was published, and are not changed until it is counted down. Another
+        // thread may still be submitting the task, and change other parts of the description: so there is no reference to it.
+        let (kind, context, scope) = unsafe {
+            let description = record.description.get().cast::<Description>();
+            (*record.kind.get(), *record.context.get(), (&raw const (*description).scope).read())
+        };
         let wanted = kind == Kind::Task
-            && local.ready.is_empty()
-            && local.reserved.is_none()
-            && local.worker.is_some()
+            && scope.is_null()
             && context == local.context
             && self.context(context).follows_on
             && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0
             && self.has_nothing_else(local);
-        // SAFETY: as above.
-        let is_child = || unsafe { !(*record.description.get()).assume_init_ref().scope.is_null() };
         // Release: whoever runs the task sees what this thread did before.
-        let reserved = wanted
-            && !is_child()
-            && record.pending.compare_exchange(2, 1 | RESERVED, Ordering::Release, Ordering::Relaxed).is_ok();
+        let reserved =
+            wanted && record.pending.compare_exchange(2, 1 | RESERVED, Ordering::Release, Ordering::Relaxed).is_ok();
         if reserved {
             local.reserved = Some(index);
         }

@@ -36,7 +36,37 @@ fn a_worker_never_sleeps_on_a_task() {
         places[0].store(1, Ordering::Release);
         sleep.notify();
         workers.into_iter().for_each(|w| w.join().unwrap());
-        assert_eq!(sleep.sleeping(), 0);
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
+    });
+}
+
+/// Who finds something at the last moment, and sleeps again, is not woken for the sleep before.
+#[test]
+fn a_worker_that_sleeps_again_is_counted_once() {
+    check(|| {
+        let shared = Arc::new((Sleep::new(1), AtomicUsize::new(0)));
+        let worker = {
+            let shared = Arc::clone(&shared);
+            spawn(move || {
+                let (sleep, tasks) = &*shared;
+                for _ in 0..2 {
+                    sleep.begin_looking();
+                    let look = || {
+                        let take = |tasks: usize| tasks.checked_sub(1);
+                        tasks.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).ok()
+                    };
+                    while sleep.sleep(0, look).is_none() {}
+                    sleep.found();
+                }
+            })
+        };
+        let (sleep, tasks) = &*shared;
+        for _ in 0..2 {
+            tasks.fetch_add(1, Ordering::AcqRel);
+            sleep.notify();
+        }
+        worker.join().unwrap();
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
     });
 }
 
@@ -50,7 +80,7 @@ fn only_a_worker_that_may_run_the_task_is_woken_for_it() {
             sleep.wake_worker(number);
         }
         workers.into_iter().for_each(|w| w.join().unwrap());
-        assert_eq!(sleep.sleeping(), 0);
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
     });
 }
 
@@ -64,6 +94,6 @@ fn everybody_is_woken_who_sleeps_when_all_are() {
         crate::sync::atomic::fence(Ordering::SeqCst);
         sleep.wake_all();
         workers.into_iter().for_each(|w| w.join().unwrap());
-        assert_eq!(sleep.sleeping(), 0);
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
     });
 }

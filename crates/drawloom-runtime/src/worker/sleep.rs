@@ -10,6 +10,12 @@
 //! that pushes first pushes, then reads both counts. All four are sequentially consistent, so either the pusher sees the
 //! sleeper and wakes it, or the sleeper's last look finds the task.
 //!
+//! # The race between the last look and the one who wakes
+//!
+//! When the last look finds something, the worker may be out of the list already, and someone about to wake it. That one counts
+//! it as looking, and says so to the worker, who waits for it. Otherwise a worker that sleeps again soon would be woken, and
+//! counted, for the sleep before: it would be in the list while it is awake, and all counts would be wrong from then on.
+//!
 //! # How long to look
 //!
 //! Waking a thread costs tens of microseconds on some machines, and looking costs a processor that others may need. So each
@@ -84,6 +90,12 @@ impl Sleep {
 
     pub(crate) fn sleeping(&self) -> usize {
         self.sleeping.load(Ordering::SeqCst)
+    }
+
+    /// How many look for work.
+    #[cfg(all(test, any(loom, feature = "shuttle")))]
+    pub(crate) fn looking(&self) -> usize {
+        self.looking.load(Ordering::SeqCst)
     }
 
     /// A worker begins to look.
@@ -170,20 +182,27 @@ impl Sleep {
         }
         self.looking.fetch_sub(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        if let Some(found) = look() {
-            let mut sleepers = lock(&self.sleepers);
-            if let Some(at) = sleepers.iter().position(|s| s.worker == worker) {
-                sleepers.swap_remove(at);
-                self.looking.fetch_add(1, Ordering::SeqCst);
-                self.sleeping.fetch_sub(1, Ordering::SeqCst);
-            }
-            return Some(found);
+        let found = look();
+        if found.is_some() && self.get_up(worker) {
+            return found;
         }
+        // Also after something was found: who has taken this worker out of the list is about to count it as looking. That must
+        // be over before it can sleep again, or it would be counted twice, and woken from a sleep that nobody knows of.
         // Acquire: pairs with `rouse`. A thread may be unparked for other reasons.
         while !self.woken[worker].load(Ordering::Acquire) {
             thread::park();
         }
-        None
+        found
+    }
+
+    /// A worker takes itself out of the list, and looks again. False when someone else has taken it out, to wake it.
+    fn get_up(&self, worker: usize) -> bool {
+        let mut sleepers = lock(&self.sleepers);
+        let Some(at) = sleepers.iter().position(|s| s.worker == worker) else { return false };
+        sleepers.swap_remove(at);
+        self.looking.fetch_add(1, Ordering::SeqCst);
+        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        true
     }
 }
 
