@@ -138,8 +138,9 @@ fn random_integers_fit_the_smallest_table() {
     }
     assert!(drawloom(&["model", "info", &path, "--json"]).exits(0).json()["memory"].is_object());
     for help in [&["run", "model", "--help"][..], &["model", "info", "--help"]] {
-        let said = drawloom(help).exits(0).out;
-        assert!(said.contains("for integers 0 and 1") || said.contains("integers 0 and"), "{said}");
+        // Where lines break depends on the terminal.
+        let said = drawloom(help).exits(0).out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("for integers 0 and 1"), "{said}");
     }
 }
 
