@@ -14,7 +14,7 @@
 //! Records are looked at twice, and in between it is checked that all workers sleep or wait. A task that is ready or was
 //! taken from a queue has nothing pending and is not claimed; a worker claims a task only after it stopped counting as
 //! asleep. So if both looks see the same, and no worker was awake in between, no task moved. A thread that waits and would
-//! go on if it looked now counts as something that moves.
+//! go on if it looked now counts as something that moves, and so does one that is no worker and completes what was cancelled.
 //!
 //! # Policies of users
 //!
@@ -52,10 +52,12 @@ pub(crate) struct Stalls {
 pub(crate) struct State {
     guards: Vec<Guard>,
     blocked: Vec<Blocked>,
+    /// Threads that are no workers and complete tasks.
+    helpers: Vec<thread::ThreadId>,
     /// How many notes there were in the list.
     notes: u64,
-    /// How often a thread began or ended a wait inside of a task.
-    inside_changes: u64,
+    /// How often a thread began or ended a wait inside of a task, or was done completing tasks as a helper.
+    changes: u64,
 }
 
 /// A guard that is waited for or held.

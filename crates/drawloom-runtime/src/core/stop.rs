@@ -25,6 +25,7 @@ impl Core {
     /// Cancels the tasks of a context, or all tasks, that have not started. Those that run are left alone.
     pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
         self.failures.cancel(context, error, |spared| self.mark_cancelled(context, spared));
+        let _helping = self.stalls.help();
         self.cancel_calls(|of| context.is_none_or(|context| self.belongs_to(of, context)));
         self.complete_stranded(context);
     }
@@ -121,6 +122,7 @@ impl Core {
         if self.running().is_some() || !self.begin_draining() {
             return;
         }
+        let _helping = self.stalls.help();
         let mut local = Local::new(None);
         let all: Vec<WorkerId> = self.workers.ids().collect();
         loop {

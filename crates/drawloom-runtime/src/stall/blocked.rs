@@ -44,6 +44,11 @@ pub(crate) struct Note<'a> {
 }
 
 impl State {
+    /// Whether a thread that is no worker completes tasks, and does not wait itself meanwhile.
+    pub(super) fn is_helped(&self) -> bool {
+        self.helpers.iter().any(|helper| self.blocked.iter().all(|b| b.thread != *helper))
+    }
+
     /// The threads that wait inside of tasks.
     pub(super) fn waiting(&self) -> Waiting {
         let inside = || self.blocked.iter().filter_map(|b| b.inside);
@@ -51,13 +56,22 @@ impl State {
     }
 }
 
+/// A thread that is no worker completes tasks, for as long as this lives.
+pub(crate) struct Helping<'a>(&'a Stalls);
+
 impl Stalls {
+    /// Notes that the calling thread, which is no worker, is about to take tasks and to complete them.
+    pub(crate) fn help(&self) -> Helping<'_> {
+        lock(&self.state).helpers.push(thread::current().id());
+        Helping(self)
+    }
+
     /// Notes that the calling thread waits; `inside` says whether it does so inside of a task, and as which worker.
     pub(crate) fn enter<'a>(&'a self, inside: Option<Option<WorkerId>>, probe: &'a Probe<'a>) -> Note<'a> {
         let mut state = lock(&self.state);
         state.notes += 1;
         let number = state.notes;
-        state.inside_changes += u64::from(inside.is_some());
+        state.changes += u64::from(inside.is_some());
         let probe: *const Probe<'a> = probe;
         // SAFETY: only the lifetime is changed. The note that is returned keeps the probe borrowed, and takes the entry
         // out of the list, under its lock, before the borrow ends.
@@ -78,7 +92,18 @@ impl Drop for Note<'_> {
         let mut state = lock(&self.stalls.state);
         let at = state.blocked.iter().position(|b| b.number == self.number).expect("it was added by `enter`");
         let gone = state.blocked.swap_remove(at);
-        state.inside_changes += u64::from(gone.inside.is_some());
+        state.changes += u64::from(gone.inside.is_some());
+    }
+}
+
+impl Drop for Helping<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        let this = thread::current().id();
+        let at = state.helpers.iter().position(|helper| *helper == this).expect("it was added by `help`");
+        state.helpers.swap_remove(at);
+        // What a helper gave back may look as it did before.
+        state.changes += 1;
     }
 }
 

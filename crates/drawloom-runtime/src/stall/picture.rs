@@ -63,11 +63,11 @@ impl Picture {
 
     /// Whether anything can go on.
     pub(super) fn judge(&mut self, core: &Core, state: &State) -> Motion {
-        if state.blocked.iter().any(Blocked::goes_on) {
+        if state.is_helped() || state.blocked.iter().any(Blocked::goes_on) {
             return Motion::Now;
         }
         let mut hasher = FxHasher::default();
-        (self.signature, state.inside_changes).hash(&mut hasher);
+        (self.signature, state.changes).hash(&mut hasher);
         self.signature = hasher.finish();
         self.waiting = state.waiting();
         self.kept = self.entries.iter().any(|e| self.is_kept(core, e));

@@ -405,3 +405,30 @@ fn threads_that_share_a_serial_engine_do_not_wait_for_each_other() {
     });
     assert_eq!(sum.get().unwrap(), 1);
 }
+
+/// Completing a cancelled team task takes its time, and meanwhile no worker is awake and nobody waits for a team.
+#[test]
+fn a_thread_that_completes_what_it_cancelled_is_somebody_who_moves() {
+    struct Slow(mpsc::Receiver<()>);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            let _ = self.0.recv_timeout(Duration::from_millis(400));
+        }
+    }
+    let loom = Loom::builder().workers(2).undriven([1]).patience(FOR_EVER).build().unwrap();
+    let x = loom.value("x", 0_u64);
+    let (end, ended) = mpsc::channel();
+    let slow = Mutex::new(Slow(ended));
+    let pair = loom.task("pair").read(&x).team(2).run(move |_, _| drop(slow.lock()));
+    std::thread::scope(|threads| {
+        let waiter = threads.spawn(|| {
+            let seen = x.write().map(drop);
+            end.send(()).unwrap_or_default();
+            seen
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        loom.cancel();
+        waiter.join().unwrap().unwrap();
+    });
+    assert_eq!(pair.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+}

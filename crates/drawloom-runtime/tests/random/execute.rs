@@ -118,20 +118,19 @@ impl Run {
                     let mut cells = Vec::new();
                     let outcome = look(&self.find(piece), &mut |x| cells.push(x));
                     let value = cells.iter().fold(0, |h, &x| mix(h, x));
-                    // A guard tells the first failure, which can be of any kind.
-                    looks.insert(step, outcome.map_or(Outcome::Cancelled, |()| Outcome::Value(value)));
+                    looks.insert(step, outcome_of_guard(outcome.map(|()| value)));
                 }
                 Op::Change(piece, salt) => {
                     let outcome = change(&self.find(piece), &mut |k, x| *x = mix(mix(*x, *salt), k as u64));
-                    looks.insert(step, outcome.map_or(Outcome::Cancelled, |()| Outcome::Value(0)));
+                    looks.insert(step, outcome_of_guard(outcome.map(|()| 0)));
                 }
                 Op::WaitFor(piece) => {
                     // The error of a spoiled region is no matter here.
-                    let _ = wait_for(&self.find(piece));
+                    let _ = outcome_of_guard(wait_for(&self.find(piece)).map(|()| 0));
                 }
                 Op::WaitAll => {
                     // As above.
-                    let _ = self.loom.wait_all();
+                    let _ = outcome_of_guard(self.loom.wait_all().map(|()| 0));
                 }
                 Op::Local { id, len, blocks } => *h = mix(*h, self.local(*id, *len, *blocks)),
                 Op::Resize { context, mask } => self.contexts.resize(*context, *mask),
@@ -382,6 +381,14 @@ pub(crate) fn look(piece: &Any, see: &mut dyn FnMut(u64)) -> Result<(), Error> {
 fn change(piece: &Any, to: &mut dyn FnMut(usize, &mut u64)) -> Result<(), Error> {
     of_any!(piece, r => { r.write()?.view_mut().each(to); });
     Ok(())
+}
+
+/// What came of a guard. It tells the first failure, which can be of any kind, except for one: these programs never stall.
+fn outcome_of_guard(result: Result<u64, Error>) -> Outcome {
+    if let Err(error) = &result {
+        assert_ne!(error.kind(), ErrorKind::Stalled, "{error}");
+    }
+    result.map_or(Outcome::Cancelled, Outcome::Value)
 }
 
 fn wait_for(piece: &Any) -> Result<(), Error> {
