@@ -114,6 +114,7 @@ impl Loom {
         let core = self.core();
         core.refuse_wait_in_task(|whose| match whose {
             Whose::Own => "shuts its own runtime down".to_owned(),
+            Whose::Nobodys => "shuts the runtime of that worker down".to_owned(),
             Whose::Other => "shuts another runtime down, and would wait for its tasks".to_owned(),
         })?;
         core.closed.store(true, Ordering::SeqCst);

@@ -64,6 +64,21 @@ impl Waiters {
         }
     }
 
+    /// Wakes the threads that wait for a task, or for something that concerns its children: they look again. Whoever awaits the
+    /// task has nothing to see yet.
+    pub(crate) fn wake_threads(&self, id: TaskId) {
+        fence(Ordering::SeqCst);
+        if self.count.load(Ordering::SeqCst) > 0 {
+            for (waited, waiter) in &*lock(&self.list) {
+                if let Waiter::Thread(thread) = waiter
+                    && *waited == id
+                {
+                    thread.unpark();
+                }
+            }
+        }
+    }
+
     #[cold]
     fn wake_registered(&self, id: TaskId) {
         let mut wakers = Vec::new();

@@ -125,7 +125,7 @@ impl Core {
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         if let Some(scope) = unsafe { scope.as_ref() } {
             let parent = scope.parent;
-            self.waiters.wake(parent);
+            self.waiters.wake_threads(parent);
             if self.slab.get(parent.index()).open.fetch_sub(1, Ordering::AcqRel) == 1 {
                 stack.push(parent.index());
             }

@@ -253,6 +253,10 @@ impl Core {
 
     #[cold]
     fn wait_for_record(&self) -> u32 {
+        if self.is_inside_now() {
+            // A waker or a destructor submits, on a thread that may be needed to make room.
+            return self.take_at_once();
+        }
         let found = Cell::new(None);
         let done = || {
             // Asked again when a record was found already.
@@ -271,8 +275,12 @@ impl Core {
         found.get().unwrap_or_else(|| {
             debug_assert!(waited.is_err(), "a wait without an error has found a record");
             self.slab.exceed();
-            self.slab.take(false).expect("an impatient request is always met")
+            self.take_at_once()
         })
+    }
+
+    fn take_at_once(&self) -> u32 {
+        self.slab.take(false).expect("an impatient request is always met")
     }
 
     /// Whether no task is ready anywhere, or none that a worker could get.

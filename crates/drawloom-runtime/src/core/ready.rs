@@ -121,7 +121,7 @@ impl Core {
             // From the push on, the waiting parent may run the task, and be complete: then the scope is gone.
             let parent = scope.parent;
             scope.push(id);
-            self.waiters.wake(parent);
+            self.waiters.wake_threads(parent);
         }
         ready.push((context, Ready::task(id, priority)));
     }
@@ -231,7 +231,7 @@ impl Core {
     pub(crate) fn wake_family_waits(&self) {
         for worker in self.workers.ids() {
             if let Some(task) = self.workers.seat(worker).waits_in() {
-                self.waiters.wake(task);
+                self.waiters.wake_threads(task);
             }
         }
     }

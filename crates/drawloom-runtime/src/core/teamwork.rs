@@ -73,7 +73,7 @@ impl Core {
             // SAFETY: this thread has claimed the task, and its context does not change.
             let context = unsafe { *record.context.get() };
             let ancestors = self.ancestors(record);
-            self.teams.open(self, Call { task: id, context, bounds, ancestors, asked: Vec::new() });
+            self.teams.open(self, Call::new(self, id, context, bounds, ancestors));
         }
     }
 

@@ -91,7 +91,7 @@ pub(crate) struct Running<'a> {
 
 thread_local! {
     pub(super) static RUNNING: Cell<*const Running<'static>> = const { Cell::new(std::ptr::null()) };
-    /// The runtime of which this thread completes tasks, without being a worker that is known to it.
+    /// The runtime whose tasks this thread takes, runs and completes, until it returns from doing so.
     static INSIDE: Cell<*const Core> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -136,8 +136,13 @@ impl Core {
         result
     }
 
-    /// Whether the calling thread runs or completes tasks of this runtime.
+    /// Whether the calling thread runs or completes tasks of this runtime, or drives a worker and may be between two steps.
     pub(crate) fn is_inside(&self) -> bool {
-        self.running().is_some() || self.workers.current().is_some() || std::ptr::eq(INSIDE.get(), self)
+        self.running().is_some() || self.workers.current().is_some() || self.is_inside_now()
+    }
+
+    /// Whether the calling thread is in the middle of running or completing tasks of this runtime.
+    pub(crate) fn is_inside_now(&self) -> bool {
+        std::ptr::eq(INSIDE.get(), self)
     }
 }

@@ -31,7 +31,12 @@ pub(crate) enum Whose {
     Own,
     /// One of another runtime.
     Other,
+    /// None: it is a waker, a destructor or a hook that a worker calls between tasks.
+    Nobodys,
 }
+
+/// Who waits that is no task, as errors say it.
+const BETWEEN_TASKS: &str = "a waker, a destructor or a hook that a worker calls";
 
 impl Core {
     /// Orders a task that the application runs itself, and waits until it is its turn.
@@ -86,6 +91,10 @@ impl Core {
         let (task, whose) = match (self.foreign_task(), self.running()) {
             (Some(task), _) => (task, Whose::Other),
             (None, Some(running)) => (self.origin_of(running), Whose::Own),
+            (None, None) if self.is_inside_now() => {
+                let message = format!("{BETWEEN_TASKS} {}", message(Whose::Nobodys));
+                return Err(Error::new(ErrorKind::WaitInTask, message));
+            }
             (None, None) => return Ok(()),
         };
         Err(Error::of_task(ErrorKind::WaitInTask, task, message(whose)))
@@ -97,9 +106,13 @@ impl Core {
         })
     }
 
-    /// Refuses to run a plan and wait for it in a task of another runtime. Where the run is over when it is submitted, there
-    /// is nothing to wait for.
+    /// Refuses to run a plan and wait for it in a task of another runtime, or between tasks of this one. Where the run is over
+    /// when it is submitted, there is nothing to wait for.
     pub(crate) fn refuse_run_in_task(&self, plan: &str) -> Result<()> {
+        if self.running().is_none() && self.is_inside_now() {
+            let message = format!("{BETWEEN_TASKS} waits for plan `{plan}`, which may need that worker");
+            return Err(Error::new(ErrorKind::WaitInTask, message));
+        }
         match self.foreign_task().filter(|_| !self.is_serial()) {
             None => Ok(()),
             Some(task) => {
@@ -158,6 +171,11 @@ impl Core {
             return Err(Error::of_task(ErrorKind::WaitInTask, task, message));
         }
         match self.running() {
+            None if self.is_inside_now() => {
+                let Some(other) = self.peek_origin(id) else { return Ok(()) };
+                let message = format!("{BETWEEN_TASKS} waits for {other}, which may need that worker");
+                Err(Error::new(ErrorKind::WaitInTask, message))
+            }
             None => self.waiters.wait(self, id, On::Task(id), |core| core.is_complete(id)),
             Some(running) => self.wait_for_child(running, id),
         }
@@ -281,6 +299,7 @@ impl Core {
     pub(crate) fn wait_all(&self) -> Result<()> {
         self.refuse_wait_in_task(|whose| match whose {
             Whose::Own => "waits for all tasks, of which it is one".to_owned(),
+            Whose::Nobodys => "waits for all tasks, which may need that worker".to_owned(),
             Whose::Other => format!("waits for all tasks of another runtime; {CHILDREN_ONLY}"),
         })?;
         self.waiters.wait_quiet(self, Core::is_everything_complete)?;

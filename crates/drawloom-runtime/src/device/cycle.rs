@@ -48,13 +48,15 @@ pub(crate) fn run(core: &Core, number: usize, device: Box<dyn Device>) {
     let place = &core.devices.places()[number];
     let (broken, retired, current, resting) = (None, false, None, Vec::new());
     let mut worker = DeviceWorker { core, place, lane, device, local, broken, retired, current, resting };
-    worker.init();
-    while worker.is_running() {
-        if !worker.run_once() {
-            worker.rest();
+    core.inside(|| {
+        worker.init();
+        while worker.is_running() {
+            if !worker.run_once() {
+                worker.rest();
+            }
         }
-    }
-    worker.deinit();
+        worker.deinit();
+    });
 }
 
 impl DeviceWorker<'_> {

@@ -51,41 +51,34 @@ impl Queue {
     }
 
     /// Takes one task from the front to run, and moves up to `most` more, at most half of what is left, to another queue,
-    /// so that its owner, who takes from the back, finds them in the same order.
+    /// so that its owner, who takes from the back, finds them in the same order. Both are
+    /// locked meanwhile, this one first: at no moment is a task in neither.
     pub fn take_some(&self, most: usize, other: &Queue) -> Option<Ready> {
         if self.is_empty() {
             return None;
         }
-        let mut batch: [Option<Ready>; 32] = [const { None }; 32];
-        let mut count = 0;
-        let first = {
-            let mut tasks = lock(&self.tasks);
-            let first = tasks.pop_front();
-            let share = (tasks.len() / 2).min(most).min(batch.len());
-            while count < share {
-                batch[count] = tasks.pop_front();
-                count += 1;
-            }
-            self.publish(&tasks);
-            first
-        };
-        if count > 0 {
-            let mut tasks = lock(&other.tasks);
-            tasks.extend(batch[..count].iter_mut().rev().filter_map(Option::take));
-            other.publish(&tasks);
+        let mut tasks = lock(&self.tasks);
+        let first = tasks.pop_front();
+        let share = (tasks.len() / 2).min(most);
+        if share > 0 {
+            let mut others = lock(&other.tasks);
+            others.extend(tasks.drain(..share).rev());
+            other.publish(&others);
         }
+        self.publish(&tasks);
         first
     }
 
-    /// Moves everything to the front of another queue.
+    /// Moves everything to the front of another queue: one from which others [take some](Queue::take_some), so its lock is
+    /// the first.
     pub fn drain_into(&self, other: &Queue) {
-        let moved = std::mem::take(&mut *lock(&self.tasks));
-        self.len.store(0, Ordering::Release);
-        let mut tasks = lock(&other.tasks);
-        for task in moved.into_iter().rev() {
-            tasks.push_front(task);
+        let mut others = lock(&other.tasks);
+        let mut tasks = lock(&self.tasks);
+        for task in tasks.drain(..).rev() {
+            others.push_front(task);
         }
-        other.publish(&tasks);
+        other.publish(&others);
+        self.publish(&tasks);
     }
 
     /// How many tasks there are.

@@ -47,6 +47,9 @@ pub(crate) struct Call {
     pub(crate) task: TaskId,
     pub(crate) context: u32,
     pub(crate) bounds: Bounds,
+    /// How many workers the policy wants when some are free, from the least number on. It is asked before, without the lock:
+    /// it may be the user's, and may call whatever it likes.
+    pub(crate) sizes: Vec<u32>,
     /// The tasks in which the team task was submitted, directly or not.
     pub(crate) ancestors: Vec<TaskId>,
     /// The workers that were asked.
@@ -171,6 +174,15 @@ impl Formation {
 }
 
 impl Call {
+    /// The call of a task that is ready.
+    pub(crate) fn new(core: &Core, task: TaskId, context: u32, bounds: Bounds, ancestors: Vec<TaskId>) -> Self {
+        let policy = &core.context(core.home(context)).policy;
+        let most_free = bounds.least.max(core.workers.count as u32);
+        let wanted = |free| policy.team_size(bounds.least, bounds.most, free).min(free);
+        let sizes = (bounds.least..=most_free).map(wanted).collect();
+        Self { task, context, bounds, sizes, ancestors, asked: Vec::new() }
+    }
+
     /// Whether a worker will reach a point where it could join, without someone else's help.
     fn can_come(&self, core: &Core, worker: WorkerId) -> bool {
         let seat = core.workers.seat(worker);
@@ -193,7 +205,7 @@ impl Call {
             seat.state.request_join();
             core.workers.sleep.wake_worker(worker.index());
             if let Some(task) = seat.waits_in() {
-                core.waiters.wake(task);
+                core.waiters.wake_threads(task);
             }
         }
         for worker in self.asked.iter().filter(|w| !wanted.contains(w)) {
@@ -209,9 +221,7 @@ impl Call {
         if here.len() < least as usize {
             return None;
         }
-        let free = here.len() as u32;
-        let policy = &core.context(core.home(self.context)).policy;
-        let size = policy.team_size(least, most, free).clamp(least, most.min(free));
+        let size = self.sizes[(here.len() - least as usize).min(self.sizes.len() - 1)].clamp(least, most);
         // A worker to which a change is announced cannot be claimed. Whoever makes the change calls `reconsider`.
         let claimable = here.iter().copied().filter(|w| core.workers.seat(*w).state.claim());
         let team: Vec<WorkerId> = claimable.take(size as usize).collect();

@@ -31,18 +31,21 @@ pub(crate) enum Found {
 pub(crate) fn run(core: &Arc<Core>, worker: WorkerId) {
     core.workers.sit_down(worker);
     let mut local = Local::of_worker(core, worker);
-    run_seated(core, &mut local, worker, &mut Found::Nothing);
+    run_seated(core, &mut local, worker);
     core.workers.get_up(worker);
 }
 
 /// Drives a worker at whose place the calling thread sits, and which counts as driven until this returns.
-pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId, next: &mut Found) {
+pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId) {
     core.teams.reconsider(core);
-    while !core.workers.is_stopping() || has_begun(core, local, next) {
-        if !run_once(core, local, worker, next) {
-            *next = look_for_work(core, local, worker);
+    core.inside(|| {
+        let mut next = Found::Nothing;
+        while !core.workers.is_stopping() || has_begun(core, local, &next) {
+            if !run_once(core, local, worker, &mut next) {
+                next = look_for_work(core, local, worker);
+            }
         }
-    }
+    });
     core.workers.end_driving(worker);
     core.flush(local);
 }

@@ -33,8 +33,6 @@ pub struct Driver {
     core: Arc<Core>,
     worker: WorkerId,
     local: Option<Local>,
-    /// What was found and not carried out yet: a task that the last one made ready, to go on with.
-    next: Found,
 }
 
 impl Driver {
@@ -45,7 +43,7 @@ impl Driver {
             let message = format!("{worker} is driven already");
             return Err(Error::new(ErrorKind::Setting, message));
         }
-        Ok(Self { core: Arc::clone(core), worker, local: None, next: Found::Nothing })
+        Ok(Self { core: Arc::clone(core), worker, local: None })
     }
 
     /// The worker.
@@ -97,7 +95,7 @@ impl Driver {
             return Err(Error::new(ErrorKind::Setting, message));
         }
         self.core.workers.begin_step();
-        let worked = cycle::run_once(&self.core, local, self.worker, &mut self.next);
+        let worked = self.core.inside(|| step(&self.core, local, self.worker));
         self.core.workers.end_step();
         // Whoever waits must see what was completed, as nobody knows when the next turn comes.
         self.core.flush(local);
@@ -105,16 +103,12 @@ impl Driver {
         Ok(worked)
     }
 
-    /// Ends driving the worker. A task that was to be next goes back; one whose data is on its way is finished first. This may
-    /// be done by another thread than that of `init`, which then stays bound to the worker's processor, if the runtime binds.
+    /// Ends driving the worker. A task whose data is on its way is finished first. This may be done by another thread than
+    /// that of `init`, which then stays bound to the worker's processor, if the runtime binds.
     pub fn deinit(&mut self) {
         let Some(mut local) = self.local.take() else { return };
         while self.core.is_waiting_for_data(&local) {
-            cycle::run_once(&self.core, &mut local, self.worker, &mut self.next);
-        }
-        if let Found::Task(next) = std::mem::replace(&mut self.next, Found::Nothing) {
-            local.ready.push((local.context, next));
-            self.core.hand_out(&mut local);
+            self.core.inside(|| step(&self.core, &mut local, self.worker));
         }
         self.core.flush(&mut local);
         self.core.workers.get_up(self.worker);
@@ -129,11 +123,23 @@ impl Driver {
         let core = Arc::clone(&self.core);
         if let Some(local) = &mut self.local {
             core.workers.begin_driving(self.worker);
-            cycle::run_seated(&core, local, self.worker, &mut self.next);
+            cycle::run_seated(&core, local, self.worker);
         }
         self.deinit();
         Ok(())
     }
+}
+
+/// One turn. What the worker would go on with is handed out: nobody knows when the next turn comes, and another worker may be
+/// free.
+fn step(core: &Core, local: &mut Local, worker: WorkerId) -> bool {
+    let mut next = Found::Nothing;
+    let worked = cycle::run_once(core, local, worker, &mut next);
+    if let Found::Task(next) = next {
+        local.ready.push((local.context, next));
+        core.hand_out(local);
+    }
+    worked
 }
 
 impl Drop for Driver {

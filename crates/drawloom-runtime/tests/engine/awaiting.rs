@@ -58,3 +58,88 @@ fn a_future_keeps_one_waker_however_often_it_is_polled() {
         assert!(matches!(future.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(1))));
     }
 }
+
+/// Calls something when it is woken, which a worker does.
+struct Calls<F>(F);
+
+impl<F: Fn() + Send + Sync + 'static> Wake for Calls<F> {
+    fn wake(self: Arc<Self>) {
+        (self.0)();
+    }
+}
+
+/// Polls a future of a task that waits for a guard once, with a waker, and lets the task go on.
+fn wake_by_a_worker(loom: &Loom, call: impl Fn() + Send + Sync + 'static) {
+    let x = loom.value("x", 1);
+    let guard = x.write().unwrap();
+    let mut future = pin!(loom.task("late").read(&x).returns(|x| *x).into_future());
+    let waker = Waker::from(Arc::new(Calls(call)));
+    assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    drop((guard, waker));
+    loom.wait_all().unwrap();
+}
+
+#[test]
+fn a_waker_may_submit_tasks_when_there_is_no_room_for_more() {
+    let loom = Loom::builder().workers(1).in_flight(4).build().unwrap();
+    let (count, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (inner, counter) = (loom.clone(), Arc::clone(&count));
+    let done = Arc::clone(&seen);
+    wake_by_a_worker(&loom, move || {
+        for _ in 0..100 {
+            let counter = Arc::clone(&counter);
+            inner.task("more").run(move || drop(counter.fetch_add(1, Ordering::Relaxed)));
+        }
+        done.fetch_add(1, Ordering::Relaxed);
+    });
+    while seen.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    loom.wait_all().unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+fn a_waker_that_would_wait_for_what_its_worker_has_to_do_is_told_so() {
+    let loom = Loom::builder().workers(1).build().unwrap();
+    let (said, heard) = std::sync::mpsc::channel();
+    let inner = loom.clone();
+    wake_by_a_worker(&loom, move || {
+        let other = inner.value("other", 0);
+        let task = inner.task("other").update(&other).run(|x| *x += 1);
+        let errors = [task.wait().err(), inner.wait_all().err(), other.get().err(), inner.shutdown().err()];
+        let _ = said.send(errors.map(|error| error.map(|e| e.to_string())));
+    });
+    let errors = heard.recv().unwrap().map(Option::unwrap);
+    for (error, what) in errors.iter().zip(["task `other`", "all tasks", "region `other`", "shuts the runtime"]) {
+        assert!(error.contains("a waker, a destructor or a hook that a worker calls"), "{error}");
+        assert!(error.contains(what), "{error}");
+    }
+    loom.wait_all().unwrap();
+}
+
+#[test]
+fn a_child_that_ends_wakes_nobody_who_awaits_its_parent() {
+    let loom = Loom::builder().workers(1).build().unwrap();
+    let x = loom.value("x", 0);
+    let guard = x.write().unwrap();
+    let (inner, (said, heard), (go, may_go)) = (loom.clone(), std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    let may_go = std::sync::Mutex::new(may_go);
+    let parent = loom.task("parent").read(&x).run(move |_| {
+        let first = inner.task("first").run(|| ());
+        inner.task("second").after(&first).run(move || {
+            said.send(()).unwrap();
+            may_go.lock().unwrap().recv().unwrap();
+        });
+    });
+    let mut future = pin!(parent.into_future());
+    let counts = Arc::new(Counts::default());
+    assert!(future.as_mut().poll(&mut Context::from_waker(&Counted::waker(&counts))).is_pending());
+    drop(guard);
+    heard.recv().unwrap();
+    assert_eq!(counts.woken.load(Ordering::Relaxed), 0);
+    go.send(()).unwrap();
+    loom.wait_all().unwrap();
+    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    assert_eq!(counts.woken.load(Ordering::Relaxed), 1);
+}

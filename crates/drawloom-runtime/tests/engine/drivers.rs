@@ -153,3 +153,26 @@ fn a_worker_is_not_driven_from_inside_of_a_task_of_its_runtime() {
     assert_eq!(error.kind(), ErrorKind::Setting);
     assert!(error.to_string().contains("task `impatient`") && error.to_string().contains("worker 1"), "{error}");
 }
+
+/// A worker that is driven step by step may not come again for long. What its last task made ready is for everyone.
+#[test]
+fn what_a_step_makes_ready_can_be_run_by_others() {
+    let loom = Loom::builder().workers(2).undriven([1]).build().unwrap();
+    let x = loom.value("x", 0);
+    let (busy, is_busy) = mpsc::channel();
+    let (go, may_go) = mpsc::channel::<()>();
+    let long = loom.task("long").run(move || {
+        busy.send(()).unwrap();
+        may_go.recv().unwrap();
+    });
+    is_busy.recv().unwrap();
+    let mut driver = loom.driver(loom.worker(1).unwrap()).unwrap();
+    driver.init().unwrap();
+    let first = loom.task("first").update(&x).run(|x| *x += 1);
+    let second = loom.task("second").update(&x).returns(|x| *x + 1);
+    assert!(driver.run_once().unwrap());
+    first.wait().unwrap();
+    go.send(()).unwrap();
+    long.wait().unwrap();
+    assert_eq!(second.wait().unwrap(), 2);
+}
