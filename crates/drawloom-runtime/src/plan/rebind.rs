@@ -9,7 +9,7 @@ use super::compile::{Bound, needs_of_region, whole_of};
 use super::handle::Plan;
 use crate::access::Arg;
 use crate::data::piece::Piece;
-use crate::data::region::Region;
+use crate::data::region::{Handle, Region};
 use crate::data::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sync::Arc;
@@ -22,38 +22,89 @@ impl Plan {
     /// When the plan does not use the first region, the second one does not fit in its place or is used already, or belongs
     /// to another runtime.
     pub fn rebind<R: Region>(&self, old: &R, new: &R) -> Result<Plan> {
-        let (from, to) = (old.handle(), new.handle());
-        let refuse = |kind, message: String| {
-            Err(Error::new(
-                kind,
-                format!("region `{}` cannot take the place of `{}`: {message}", new.name(), old.name()),
-            ))
+        let refuse = |kind, message: &str| {
+            let text = format!("region `{}` cannot take the place of `{}`: {message}", new.name(), old.name());
+            Err(Error::new(kind, text))
         };
-        if !Arc::ptr_eq(&to.root.core, self.core()) {
-            return refuse(ErrorKind::Foreign, "it belongs to another runtime".to_owned());
+        let (from, to) = (old.handle(), new.handle());
+        if let Some((kind, message)) = self.reason_not_to_rebind(from, to) {
+            return refuse(kind, message);
         }
+        if self.uses(to) && from.root.tree != to.root.tree {
+            return refuse(ErrorKind::Plan, "the plan uses both, which `exchange` would exchange");
+        }
+        self.bind(&[(from, to)])
+    }
+
+    /// The same plan with two regions that it uses in the place of each other: what it did from the first to the second, it
+    /// does from the second to the first. Both must be whole regions of the same kind, element type and shape.
+    ///
+    /// ```
+    /// use drawloom_runtime::Loom;
+    ///
+    /// let loom = Loom::builder().workers(2).build()?;
+    /// let (old, new) = (loom.value("old", 1), loom.value("new", 0));
+    /// let capture = loom.capture("there");
+    /// capture.task("double").read(&old).write(&new).run(|old, new| *new = 2 * old);
+    /// let there = capture.plan()?;
+    /// let back = there.exchange(&old, &new)?;
+    /// for _ in 0..5 {
+    ///     there.run()?;
+    ///     back.run()?;
+    /// }
+    /// assert_eq!(old.get()?, 1024);
+    /// # Ok::<(), drawloom_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the plan does not use both regions, or they do not fit in each other's place.
+    pub fn exchange<R: Region>(&self, one: &R, other: &R) -> Result<Plan> {
+        let (first, second) = (one.handle(), other.handle());
+        let reason = self.reason_not_to_rebind(first, second).or_else(|| self.reason_not_to_rebind(second, first));
+        if let Some((kind, message)) = reason {
+            let text = format!("regions `{}` and `{}` cannot be exchanged: {message}", one.name(), other.name());
+            return Err(Error::new(kind, text));
+        }
+        self.bind(&[(first, second), (second, first)])
+    }
+
+    fn uses(&self, region: &Handle) -> bool {
+        self.state().bound.needs.iter().any(|(root, ..)| root.tree == region.root.tree)
+    }
+
+    /// Why a region cannot take the place of another one, whatever else the plan uses.
+    fn reason_not_to_rebind(&self, from: &Handle, to: &Handle) -> Option<(ErrorKind, &'static str)> {
         let is_whole = |piece: &Piece, tree: &Tree| std::ptr::eq(piece, &*tree.root);
-        if !is_whole(from.piece(), from.tree()) || !is_whole(to.piece(), to.tree()) {
-            return refuse(ErrorKind::Plan, "only whole regions can be exchanged".to_owned());
+        if !Arc::ptr_eq(&to.root.core, self.core()) {
+            Some((ErrorKind::Foreign, "it belongs to another runtime"))
+        } else if !is_whole(from.piece(), from.tree()) || !is_whole(to.piece(), to.tree()) {
+            Some((ErrorKind::Plan, "only whole regions can be exchanged"))
+        } else if !self.uses(from) {
+            Some((ErrorKind::Plan, "the plan does not use it"))
+        } else if from.tree().element != to.tree().element || from.tree().root.shape != to.tree().root.shape {
+            Some((ErrorKind::Shape, "their elements or shapes differ"))
+        } else {
+            None
         }
+    }
+
+    /// The same plan with the second of each pair in the place of the first.
+    fn bind(&self, pairs: &[(&Handle, &Handle)]) -> Result<Plan> {
         let bound = &self.state().bound;
-        if !bound.needs.iter().any(|(root, ..)| root.tree == from.root.tree) {
-            return refuse(ErrorKind::Plan, "the plan does not use it".to_owned());
-        }
-        if bound.needs.iter().any(|(root, ..)| root.tree == to.root.tree) && from.root.tree != to.root.tree {
-            return refuse(ErrorKind::Plan, "the plan uses both".to_owned());
-        }
-        if from.tree().element != to.tree().element || from.tree().root.shape != to.tree().root.shape {
-            return refuse(ErrorKind::Shape, "their elements or shapes differ".to_owned());
-        }
-        let mut pieces = Counterparts { old: from.tree(), new: to.tree(), known: FxHashMap::default() };
-        let mut exchange = |arg: &Arg| pieces.exchange(*arg);
+        let mut pieces: Vec<Counterparts<'_>> = pairs
+            .iter()
+            .map(|(from, to)| Counterparts { old: from.tree(), new: to.tree(), known: FxHashMap::default() })
+            .collect();
+        let mut exchange = |arg: &Arg| match pieces.iter_mut().find(|p| std::ptr::eq(arg.piece().tree(), p.old)) {
+            Some(pieces) => pieces.exchange(*arg),
+            None => Ok(*arg),
+        };
         let args: Vec<Arg> = bound.args.iter().map(&mut exchange).collect::<Result<_>>()?;
         let folds: Vec<Arg> = bound.folds.iter().map(&mut exchange).collect::<Result<_>>()?;
         let needs = bound.needs.iter().map(|(root, reads, writes)| {
-            if root.tree != from.root.tree {
+            let Some((_, to)) = pairs.iter().find(|(from, _)| from.root.tree == root.tree) else {
                 return (Arc::clone(root), reads.clone(), writes.clone());
-            }
+            };
             // What is read first was not noted for a region that had all its contents when the tasks were recorded.
             let (reads, writes) = needs_of_region(&args, to.tree());
             (Arc::clone(&to.root), reads, writes)
@@ -73,9 +124,6 @@ struct Counterparts<'a> {
 
 impl Counterparts<'_> {
     fn exchange(&mut self, arg: Arg) -> Result<Arg> {
-        if !std::ptr::eq(arg.piece().tree(), self.old) {
-            return Ok(arg);
-        }
         let piece = self.counterpart(arg.piece())?;
         // SAFETY: pieces live as long as their tree, which the new plan keeps.
         let exchanged = Arg::new(unsafe { piece.as_ref() }, arg.mode());

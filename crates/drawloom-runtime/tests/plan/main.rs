@@ -95,6 +95,43 @@ fn a_plan_runs_on_other_regions_of_the_same_shape() {
 }
 
 #[test]
+fn a_plan_runs_there_and_back_between_two_regions() {
+    for loom in looms() {
+        let start: Vec<u64> = (0..40).map(|i| i * i).collect();
+        let (old, new) = (loom.vector("old", start.clone()), loom.vector("new", vec![0; 40]));
+        let capture = loom.capture("smooth");
+        for (from, to) in old.halos(4, 1).unwrap().zip(new.blocks(4).unwrap()) {
+            capture.task("block").read(&from).write(&to).run(|from, to| {
+                // All blocks but the first begin with an element of their neighbour.
+                to.iter_mut().enumerate().for_each(|(i, x)| *x = from[i].wrapping_mul(3) ^ from[i + 1]);
+            });
+        }
+        let there = capture.plan().unwrap();
+        let back = there.exchange(&old, &new).unwrap();
+        let mut expected = start;
+        let block = |x: &[u64]| -> Vec<u64> {
+            let first_of = |block: usize| (10 * block).saturating_sub(1);
+            (0..40).map(|i| first_of(i / 10) + i % 10).map(|i| x[i].wrapping_mul(3) ^ x[i + 1]).collect()
+        };
+        for _ in 0..3 {
+            there.run().unwrap();
+            back.run().unwrap();
+            expected = block(&block(&expected));
+            assert_eq!(old.to_vec().unwrap(), expected, "{} workers", loom.workers());
+        }
+        let third = loom.vector("third", vec![0; 40]);
+        let error = there.exchange(&old, &third).unwrap_err().to_string();
+        assert!(error.contains("`old` and `third` cannot be exchanged: the plan does not use"), "{error}");
+        let error = there.rebind(&old, &new).unwrap_err().to_string();
+        assert!(error.contains("`exchange`"), "{error}");
+        // Exchanged twice, it is what it was; and a region is in its own place already.
+        let again = back.exchange(&old, &new).unwrap().exchange(&old, &old).unwrap();
+        again.run().unwrap();
+        assert_eq!(new.to_vec().unwrap(), block(&expected));
+    }
+}
+
+#[test]
 fn runs_are_ordered_with_tasks_submitted_before_and_after() {
     for loom in looms() {
         let x = loom.value("x", 1_u64);
