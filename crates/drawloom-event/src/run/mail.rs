@@ -4,22 +4,36 @@
 //! others, and takes what they have for it. So the question whether all is quiet has an exact answer: it is, when no worker
 //! is active and no mail lies there, both of which only change under the lock. A worker is active from the moment it takes
 //! mail until it finds none and has nothing left to do.
+//!
+//! A worker that has nothing for others need not take the lock to learn that they have nothing for it: beside the lock there
+//! is a flag for each worker, which is up while mail lies there for it, or all must end.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::part::{Part, lost};
 use super::ring::Ring;
 
-/// How often an empty mailbox is looked at again before the worker goes to sleep, and how long it waits in between. Mail
-/// often comes within a microsecond; giving the processor away instead could take milliseconds on a busy machine.
-const PATIENCE: u32 = 128;
-const PAUSE: u32 = 8;
+/// How often an empty mailbox is looked at again before the worker goes to sleep. Mail often comes within a microsecond;
+/// giving the processor away instead could take milliseconds on a busy machine.
+const PATIENCE: u32 = 1024;
 
 /// What all parts share.
 pub(crate) struct Mail {
     shared: Mutex<Shared>,
-    /// One for each worker, to sleep on.
-    bells: Vec<Condvar>,
+    workers: Vec<Place>,
+    /// How many workers are active. Changed under the lock only.
+    active: AtomicUsize,
+}
+
+/// What concerns one worker, on a cache line of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Place {
+    /// Whether there is mail for it, or all must end. Changed under the lock only.
+    news: AtomicBool,
+    /// To sleep on.
+    bell: Condvar,
 }
 
 struct Shared {
@@ -27,7 +41,6 @@ struct Shared {
     /// Rings that were read, to be used again.
     spare: Vec<Ring>,
     asleep: Vec<bool>,
-    active: usize,
     stop: bool,
     /// How often all was quiet.
     quiet: u64,
@@ -66,7 +79,6 @@ impl Mail {
             boxes: (0..workers).map(|_| Vec::new()).collect(),
             spare: Vec::new(),
             asleep: vec![false; workers],
-            active: workers,
             stop: false,
             quiet: 0,
             over: false,
@@ -75,7 +87,8 @@ impl Mail {
             most_steps,
             lost: None,
         };
-        Self { shared: Mutex::new(shared), bells: (0..workers).map(|_| Condvar::new()).collect() }
+        let places = (0..workers).map(|_| Place::default()).collect();
+        Self { shared: Mutex::new(shared), workers: places, active: AtomicUsize::new(workers) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -86,54 +99,50 @@ impl Mail {
     /// Puts down what a worker has for the others, and takes what they have for it. Empty rings come back in place of
     /// those that were full.
     pub(crate) fn exchange(&self, worker: usize, part: &Part, out: &mut [Ring], taken: &mut Vec<Ring>) -> Next {
+        // Relaxed: the lock orders what was put down. What is not seen yet is seen the next time.
+        if out.iter().all(Ring::is_empty) && !self.workers[worker].news.load(Ordering::Relaxed) {
+            return Next::Work;
+        }
         let mut shared = self.lock();
         let shared = &mut *shared;
         shared.spare.append(taken);
         for (target, ring) in out.iter_mut().enumerate().filter(|(_, ring)| !ring.is_empty()) {
             let empty = shared.spare.pop().unwrap_or_default();
             shared.boxes[target].push(std::mem::replace(ring, empty));
+            self.workers[target].news.store(true, Ordering::Relaxed);
             if std::mem::replace(&mut shared.asleep[target], false) {
                 // The sleeper counts as active from now on, so that nobody takes the machine for quiet before it wakes.
-                shared.active += 1;
-                self.bells[target].notify_one();
+                self.active.fetch_add(1, Ordering::Relaxed);
+                self.workers[target].bell.notify_one();
             }
         }
         self.account(shared, worker, part);
-        taken.append(&mut shared.boxes[worker]);
+        self.take(shared, worker, taken);
         if shared.stop || shared.over { Next::End } else { Next::Work }
     }
 
     /// A worker has nothing left to do: waits for mail, or until all is quiet.
     pub(crate) fn rest(&self, worker: usize, part: &Part, taken: &mut Vec<Ring>) -> Next {
         for _ in 0..PATIENCE {
-            let mut shared = self.lock();
-            shared.spare.append(taken);
-            if shared.stop {
-                return Next::End;
-            }
-            if !shared.boxes[worker].is_empty() {
-                taken.append(&mut shared.boxes[worker]);
-                return Next::Work;
-            }
-            // The last one that is active need not wait for anybody.
-            if shared.active == 1 {
+            // Relaxed: as in `exchange`. The last one that is active need not wait for anybody.
+            if self.workers[worker].news.load(Ordering::Relaxed) || self.active.load(Ordering::Relaxed) == 1 {
                 break;
             }
-            drop(shared);
-            (0..PAUSE).for_each(|_| std::hint::spin_loop());
+            std::hint::spin_loop();
         }
         let mut shared = self.lock();
+        shared.spare.append(taken);
         self.account(&mut shared, worker, part);
         if shared.boxes[worker].is_empty() && !shared.stop {
             let before = shared.quiet;
-            shared.active -= 1;
-            if shared.active == 0 && shared.boxes.iter().all(Vec::is_empty) {
+            if self.active.fetch_sub(1, Ordering::Relaxed) == 1 && shared.boxes.iter().all(Vec::is_empty) {
                 shared.become_quiet();
+                self.active.store(self.workers.len(), Ordering::Relaxed);
                 self.ring_all();
             } else {
                 shared.asleep[worker] = true;
                 while shared.asleep[worker] && shared.quiet == before && !shared.stop {
-                    shared = self.bells[worker].wait(shared).unwrap_or_else(PoisonError::into_inner);
+                    shared = self.workers[worker].bell.wait(shared).unwrap_or_else(PoisonError::into_inner);
                 }
             }
             if shared.quiet != before {
@@ -141,13 +150,24 @@ impl Mail {
                 return if shared.over { Next::End } else { Next::Tell };
             }
         }
-        taken.append(&mut shared.boxes[worker]);
+        self.take(&mut shared, worker, taken);
         if shared.stop { Next::End } else { Next::Work }
+    }
+
+    /// A worker takes its mail.
+    fn take(&self, shared: &mut Shared, worker: usize, taken: &mut Vec<Ring>) {
+        taken.append(&mut shared.boxes[worker]);
+        self.workers[worker].news.store(shared.stop, Ordering::Relaxed);
     }
 
     /// Makes all workers end.
     pub(crate) fn stop(&self) {
-        self.lock().stop = true;
+        self.end_all(&mut self.lock());
+    }
+
+    fn end_all(&self, shared: &mut Shared) {
+        shared.stop = true;
+        self.workers.iter().for_each(|place| place.news.store(true, Ordering::Relaxed));
         self.ring_all();
     }
 
@@ -170,13 +190,12 @@ impl Mail {
     fn account(&self, shared: &mut Shared, worker: usize, part: &Part) {
         shared.account(worker, part);
         if shared.is_over_limit() {
-            shared.stop = true;
-            self.ring_all();
+            self.end_all(shared);
         }
     }
 
     fn ring_all(&self) {
-        self.bells.iter().for_each(Condvar::notify_all);
+        self.workers.iter().for_each(|place| place.bell.notify_all());
     }
 }
 
@@ -206,7 +225,6 @@ impl Shared {
         self.over = self.mark == Some(sent) || self.lost.is_some();
         self.mark = Some(sent);
         self.quiet += 1;
-        self.active = self.asleep.len();
         self.asleep.fill(false);
     }
 }

@@ -32,8 +32,10 @@ impl PlanState {
     /// thread's to run or to give away.
     #[inline]
     pub(super) fn count_down(&self, node: u32) -> bool {
-        // AcqRel: the one who runs the node sees what all earlier nodes did.
-        self.pending[node as usize].fetch_sub(1, Ordering::AcqRel) == 1
+        let pending = &self.pending[node as usize];
+        // The last one need not write: nobody looks at the count any more. A claim is a different number.
+        // Acquire and AcqRel: the one who runs the node sees what all earlier nodes did.
+        pending.load(Ordering::Acquire) == 1 || pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     /// As [`PlanState::count_down`], by a worker that has nothing to go on with: when the node waits for one more, the worker
