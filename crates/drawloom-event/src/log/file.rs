@@ -117,6 +117,9 @@ impl Log {
             reader.line += 1;
             let read = (&mut from).take(LONGEST).read_line(&mut text);
             let read = read.map_err(|e| Error::new(ErrorKind::Io, format!("cannot read the log: {e}")))?;
+            if read == 0 && log.is_none() {
+                return Err(reader.wrong("the log is empty"));
+            }
             if read == 0 {
                 return Err(reader.wrong("the log ends before its last line; its run was interrupted"));
             }
