@@ -4,6 +4,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::part::{Part, Stop};
 use super::report::Report;
 use super::settings::{Executor, Settings};
@@ -239,7 +241,7 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 /// What parts did, together.
 pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
     let mut report = Report::default();
-    let (mut entries, mut states) = (None, false);
+    let (mut entries, mut messages, mut states) = (None, FxHashMap::default(), false);
     for part in parts {
         report.counts.sends += part.counts.sends;
         report.counts.deliveries += part.counts.deliveries;
@@ -254,6 +256,7 @@ pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
         if let Some(recorder) = part.recorder {
             states = recorder.has_states();
             entries.get_or_insert_with(Vec::new).extend(recorder.entries);
+            messages.extend(recorder.messages);
         }
     }
     report.log = entries.map(|mut entries| {
@@ -261,6 +264,7 @@ pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
         Log {
             instance: Arc::clone(instance),
             entries,
+            messages,
             checkpoints: report.checkpoints.clone(),
             counts: report.counts,
             exit: report.exit,
