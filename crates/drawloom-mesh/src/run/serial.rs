@@ -295,7 +295,8 @@ impl Shuffle {
     }
 }
 
-/// Refuses a global that is infinite or not a number.
+/// Refuses a global that is infinite or not a number. The runs of repetitions are counted from zero here, and from one in
+/// what is said.
 pub(crate) fn require_finite(
     mesh: &Mesh,
     global: u32,
@@ -304,7 +305,7 @@ pub(crate) fn require_finite(
 ) -> Result<(), Error> {
     let Some((_, component)) = values.first_not_finite() else { return Ok(()) };
     let value = values.values().and_then(|values| values.number(component)).unwrap_or(f64::NAN);
-    let place: Vec<String> = within.iter().map(|(name, run)| format!("run {run} of `{name}`")).collect();
+    let place: Vec<String> = within.iter().map(|(name, run)| format!("run {} of `{name}`", run + 1)).collect();
     let place = if place.is_empty() { String::new() } else { format!(" in {}", place.join(", ")) };
     let name = &mesh.globals[global as usize].name;
     Err(Error::new(ErrorKind::NotFinite, format!("global `{name}` is {value}{place}")))
