@@ -282,10 +282,6 @@ impl Machine for OnThreads {
         self.wait_for_all()
     }
 
-    fn can_stop(&self) -> bool {
-        true
-    }
-
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {
         self.data.dats[number as usize].fetch()
     }
