@@ -109,6 +109,7 @@ impl Run {
     /// # Errors
     /// When a kernel panics or does not write what it must, when scalar code returns an error, when a number that must be
     /// finite is not, and when a checkpoint cannot be saved. The program stops there; an older checkpoint is still whole.
+    /// As messages, a program that failed in the middle of a loop does not run again: start it anew.
     pub fn run(&mut self) -> Result<(), Error> {
         let from = self.from.take();
         self.machine.run(from, self.keeper.as_mut()).map_err(|error| match error.kind() {

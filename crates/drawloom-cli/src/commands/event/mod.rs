@@ -33,7 +33,7 @@ Examples:
   drawloom event heat:16x16x100                     a sample: heat spreads over a grid
   drawloom event heat:16x16x100 --write heat.xml    write the graph to a file too
   drawloom event heat.xml --executor random --seed 7 --log a.jsonl
-  drawloom event heat.xml --workers 2 --compare a.jsonl
+  drawloom event heat.xml --workers 2 --compare a.jsonl --tolerance 1e-9
   drawloom event heat.xml --replay a.jsonl          do exactly what the log says, and verify it
   drawloom event airfoil:6x9x20 --write airfoil.xml --xml-version 4
 
