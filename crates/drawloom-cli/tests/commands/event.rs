@@ -218,4 +218,10 @@ fn runs_that_round_otherwise_did_the_same() {
     assert!(exact.out.contains("the runs did not do the same"), "{}", exact.out);
     assert!(exact.out.contains("the largest difference is") && exact.out.contains("in one run and"), "{}", exact.out);
     drawloom(&[&other[..], &["--tolerance", "-1"]].concat()).exits(2);
+    // Programs that magnify how sums were rounded, and one with numbers of single precision.
+    for program in ["aero:4x6x4", "jacobi_mixed:9x20"] {
+        let log = folder.path("b.jsonl");
+        drawloom(&["event", program, "--log", &log]).exits(0);
+        drawloom(&["event", program, "--executor", "lifo", "--compare", &log]).exits(0);
+    }
 }

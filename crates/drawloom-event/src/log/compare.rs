@@ -80,8 +80,8 @@ pub fn compare(left: &Log, right: &Log) -> Result<Comparison> {
     compare_within(left, right, 0.0)
 }
 
-/// As [`compare`], but real numbers may differ by a part of the largest at their place. For those of single precision the
-/// part is larger, by as much as they are coarser.
+/// As [`compare`], but real numbers may differ by a part of the largest at their place. For those of single precision that is
+/// at least 1e-4, unless the tolerance is 0.
 ///
 /// # Errors
 /// As [`compare`].

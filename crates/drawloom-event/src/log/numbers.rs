@@ -3,8 +3,8 @@
 use crate::data::layout::{measure, placed};
 use crate::data::{Layout, Scalar, Type};
 
-/// How many times the numbers of single precision are further apart than those of double precision.
-const SINGLE: f64 = f32::EPSILON as f64 / f64::EPSILON;
+/// Numbers of single precision are so coarse that they may differ by this part, where any may differ at all.
+const SINGLE: f64 = 1e-4;
 
 /// The numbers of records of one layout, and how large each of them becomes.
 pub(super) struct Numbers {
@@ -88,7 +88,8 @@ impl Leaf {
         let same = x == y || x.is_nan() && y.is_nan();
         let difference = if same { 0.0 } else { apart / self.largest.max(f64::MIN_POSITIVE) };
         let difference = if difference.is_nan() { f64::INFINITY } else { difference };
-        let tolerance = if self.scalar == Scalar::F32 { tolerance * SINGLE } else { tolerance };
+        let is_coarse = self.scalar == Scalar::F32 && tolerance > 0.0;
+        let tolerance = if is_coarse { tolerance.max(SINGLE) } else { tolerance };
         let words = format!("{:?} is {x:e} in one run and {y:e} in the other", self.path);
         Some(Pair { difference, words, is_real: true, is_close: difference <= tolerance })
     }

@@ -33,7 +33,7 @@ Examples:
   drawloom event heat:16x16x100                     a sample: heat spreads over a grid
   drawloom event heat:16x16x100 --write heat.xml    write the graph to a file too
   drawloom event heat.xml --executor random --seed 7 --log a.jsonl
-  drawloom event heat.xml --workers 2 --compare a.jsonl --tolerance 1e-9
+  drawloom event heat.xml --workers 2 --compare a.jsonl --tolerance 1e-12
   drawloom event heat.xml --replay a.jsonl          do exactly what the log says, and verify it
   drawloom event airfoil:6x9x20 --write airfoil.xml --xml-version 4
 
@@ -73,8 +73,8 @@ pub(crate) struct Arguments {
     compare: Option<PathBuf>,
 
     /// By how much real numbers may differ from those of the other run, as a part of the largest at their place; those of
-    /// single precision by more, as they are coarser
-    #[arg(long, default_value = "1e-12", value_parser = tolerance, requires = "compare", value_name = "PART")]
+    /// single precision by 1e-4 at least, unless it is 0
+    #[arg(long, default_value = "1e-9", value_parser = tolerance, requires = "compare", value_name = "PART")]
     tolerance: f64,
 
     /// Do exactly what a log says, and verify each step
