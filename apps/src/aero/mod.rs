@@ -111,6 +111,8 @@ impl Aero {
             program.each(bedges, "dirichlet").write(res.at(pbedge, 0)).run(kernels::dirichlet);
             program.scalar("begin").update(c1).run(|c1| c1[0] = 0.0);
             program.each(nodes, "init_cg").read(res).inc(c1).write(u).write(v).write(p).run(kernels::init_cg);
+            // Without this, what is not a number would be below any goal, and the first guess be taken for the solution.
+            program.require_finite(c1);
             program.scalar("goal").read(c1).update(goal).update(inner).update(goes_on).run(
                 |c1, goal, inner, goes_on| {
                     goal[0] = 0.1 * c1[0].sqrt();

@@ -1,6 +1,7 @@
 //! The aero program takes the known numbers of steps and comes to the known residuals.
 
 use drawloom_apps::aero::{Aero, Outer};
+use drawloom_mesh::raw::Values;
 use drawloom_mesh::{Backend, naca};
 
 use crate::support::{assert_close, every, exact};
@@ -73,5 +74,19 @@ fn workers_do_not_change_a_bit() {
     let serial = iterations(20, 30, 4, Backend::Serial);
     for backend in exact() {
         assert_eq!(iterations(20, 30, 4, backend.clone()), serial, "{backend:?}");
+    }
+}
+
+/// All nodes in one place: no cell has an area, and nothing that is divided by one is a number.
+#[test]
+fn what_is_not_a_number_is_not_taken_for_converged() {
+    let mut raw = naca::naca0012_fe(3, 5).unwrap();
+    let x = raw.dats.iter_mut().find(|dat| dat.name == "p_x").unwrap();
+    x.values = Values::F64(vec![0.0; x.values.len()]);
+    for backend in every() {
+        let app = Aero::new(&raw, 5, |_, _| ()).unwrap();
+        let error = app.program.start(backend.clone()).unwrap().run().unwrap_err().to_string();
+        assert!(error.contains("global `c1` is NaN in run 1 of `newton`"), "{backend:?}: {error}");
+        assert!(app.iterations.lock().unwrap().is_empty(), "{backend:?}");
     }
 }

@@ -11,6 +11,7 @@
 //! | [`input`] | files, folders and standard input |
 //! | [`output`] | standard output, colour, closed pipes |
 //! | [`exit`] | exit codes |
+//! | [`written`] | files to write: which paths lead to the same one |
 //! | [`number`] | integers such as `1e9` |
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,7 @@ mod number;
 mod output;
 mod progress;
 mod run;
+mod written;
 
 use std::process::ExitCode;
 

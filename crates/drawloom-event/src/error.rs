@@ -41,6 +41,9 @@ pub enum ErrorKind {
     Assertion,
     /// A handler did what the model does not allow, such as sending over an edge that is not there.
     Handler,
+    /// All is quiet, but devices wait for what will never come: messages that nobody sends, in a graph that was changed or is
+    /// not whole. The message says who waits for what. Mend the graph.
+    Unfinished,
     /// The run was longer than its settings allow.
     Limit,
     /// A file is not well-formed, or not what its format says. The error has the line.

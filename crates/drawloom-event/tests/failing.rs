@@ -294,3 +294,64 @@ fn types_that_are_not_well_formed_are_refused_by_name() {
         assert_eq!(error.kind(), ErrorKind::Type);
     }
 }
+
+/// Each node of a line passes on what comes. The first one has something to send; in a line that is cut, those behind wait.
+struct Passer {
+    has: Field<u32>,
+}
+
+impl Handlers for Passer {
+    fn receive(&self, _: InputId, device: &mut Device<'_>, _: &[u8], _: EdgeView<'_>) {
+        self.has.set(device.state, 1);
+    }
+
+    fn ready(&self, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
+        pins.insert_if(OutputId(0), self.has.get(device.state) == 1);
+    }
+
+    fn send(&self, _: OutputId, device: &mut Device<'_>, _: &mut [u8]) -> Sent {
+        self.has.set(device.state, 2);
+        Sent::Broadcast
+    }
+
+    fn waits_for(&self, device: &DeviceView<'_>) -> Option<String> {
+        (self.has.get(device.state) == 0).then(|| "nothing came".to_owned())
+    }
+}
+
+#[test]
+fn devices_that_still_wait_when_all_is_quiet_are_named() {
+    let state = Layout::new(Tuple::new().with("has", Scalar::U32)).unwrap();
+    let has = state.field("has").unwrap();
+    let device = DeviceType::builder("node")
+        .state(state)
+        .input(InputPin::new("in", "word"))
+        .output(OutputPin::new("out", "word"))
+        .handlers(Passer { has });
+    let graph_type = GraphType::builder("line").message("word", Layout::empty()).device(device).build().unwrap();
+    let line = |cut: Option<u32>| -> Arc<Instance> {
+        let mut builder = InstanceBuilder::new(&graph_type, "line");
+        let kind = graph_type.device("node").unwrap();
+        let mut last = builder.device_with("node_0", kind, None, Some(&1_u32.to_ne_bytes())).unwrap();
+        for number in 1..8 {
+            let next = builder.device(&format!("node_{number}"), kind).unwrap();
+            if cut != Some(number) {
+                builder.connect(last, "out", next, "in").unwrap();
+            }
+            last = next;
+        }
+        builder.build().unwrap()
+    };
+    for executor in executors() {
+        let settings = Settings::new(executor).log();
+        Machine::new(&line(None)).run(&settings).unwrap();
+        let mut machine = Machine::new(&line(Some(4)));
+        let error = machine.run(&settings).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unfinished, "{executor:?}");
+        let expected = "the run stopped half way: all is quiet after 4 sends and 3 deliveries, but device \"node_4\" \
+            waits: nothing came; device \"node_5\" waits: nothing came; and 2 more of type \"node\"";
+        assert!(error.to_string().starts_with(expected), "{executor:?}: {error}");
+        // All that happened is there.
+        assert_eq!(machine.failed_log().map(|log| log.counts().sends), Some(4), "{executor:?}");
+    }
+}

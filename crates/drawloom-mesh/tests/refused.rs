@@ -1,7 +1,7 @@
 //! Programs and meshes that make no sense are refused, with the names and numbers that are needed to mend them.
 
 use drawloom_mesh::kernel::{Acc, Out};
-use drawloom_mesh::{Backend, Error, ErrorKind, Global, Mesh, Program, Threads};
+use drawloom_mesh::{Backend, Control, Error, ErrorKind, Events, Executor, Global, Mesh, Mode, Program, Threads};
 
 /// What a program is refused with.
 fn refusal(build: impl FnOnce(&mut Program)) -> String {
@@ -162,22 +162,167 @@ fn a_kernel_writes_what_it_must_and_a_panic_is_the_loops_failure() {
     }
 }
 
+/// What is not a number spreads by one node in every run, from the last towards the first. A loop that has nothing to do with
+/// the sum goes on beside it.
+fn spreading() -> Program {
+    let mut mesh = Mesh::new();
+    let nodes = mesh.set("nodes", 3000).unwrap();
+    let next = mesh.map::<1>("next", nodes, nodes, (1..3000).chain([2999]).collect()).unwrap();
+    let level = mesh.dat_of("level", nodes, [1.0]).unwrap();
+    let (before, beside) = (mesh.dat_of("before", nodes, [1.0]).unwrap(), mesh.dat_of("beside", nodes, [1.0]).unwrap());
+    let sum = mesh.global("sum", [0.0]).unwrap();
+    let mut program = Program::new(mesh);
+    program.repeat("time", 100, |program| {
+        program.each(nodes, "save").read(level).write(before).run(|level, before| before.set(*level));
+        program.each(nodes, "grow").index().read(before.at(next, 0)).update(level).inc(sum).run(
+            |index, next, level, sum| {
+                level[0] = if index == 2000 { 1e100 * level[0] } else { level[0] + 0.0 * next[0] };
+                sum[0] += level[0];
+            },
+        );
+        program.each(nodes, "beside").read(level).update(beside).run(|level, beside| beside[0] += level[0]);
+        program.require_finite(sum);
+    });
+    program
+}
+
 #[test]
 fn a_number_that_is_not_finite_is_found_with_its_run_and_its_element() {
-    for backend in [Backend::Serial, Backend::Threads(Threads::new().workers(2))] {
-        let (mesh, h) = pairs();
-        let mut program = Program::new(mesh);
-        program.repeat("time", 100, |program| {
-            program.each(h.edges, "grow").index().update(h.weight).inc(h.sum).run(|index, weight, sum| {
-                weight[0] *= if index == 1 { 1e100 } else { 1.0 };
-                sum[0] += weight[0];
-            });
-            program.require_finite(h.sum);
-        });
-        let error = program.start(backend).unwrap().run().unwrap_err();
+    let said = |backend: Backend| {
+        let error = spreading().start(backend).unwrap().run().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFinite);
-        let said = error.to_string();
-        assert!(said.starts_with("global `sum` is inf in run 3 of `time`"), "{said}");
-        assert!(said.contains("dat `weight` at element 1 of `edges`, component 0"), "{said}");
+        error.to_string()
+    };
+    let expected = "global `sum` is inf in run 4 of `time`; first in dat `level` at element 2000 of `nodes`, \
+        component 0; dat `beside` at element 2000 of `nodes`, component 0";
+    assert_eq!(said(Backend::Serial), expected);
+    assert_eq!(said(Backend::Debug { seed: 5 }), expected);
+    for workers in 1..=3 {
+        let threads = Threads::new().workers(workers);
+        assert_eq!(said(Backend::Threads(threads.clone().blocks(4))), expected, "{workers} workers");
+        assert_eq!(said(Backend::Threads(threads.mode(Mode::Fast))), expected, "{workers} workers");
     }
+    for executor in [Executor::Fifo, Executor::Lifo, Executor::Parallel { workers: 2 }] {
+        let events = Events::new().executor(executor);
+        assert_eq!(said(Backend::Events(events)), expected, "{events:?}");
+        assert_eq!(said(Backend::Events(events.overlap().prune())), expected, "{events:?}");
+    }
+}
+
+/// A run that failed leaves nothing behind that the next one could take for its own.
+#[test]
+fn a_program_runs_again_after_a_run_that_failed() {
+    let backends = [
+        Backend::Serial,
+        Backend::Debug { seed: 3 },
+        Backend::Events(Events::new()),
+        Backend::Events(Events::new().executor(Executor::Lifo).control(Control::Tree)),
+        Backend::Events(Events::new().executor(Executor::Random { seed: 4 }).control(Control::Quiescence).prune()),
+        Backend::Events(Events::new().executor(Executor::Parallel { workers: 2 })),
+    ];
+    for backend in backends {
+        let mut mesh = Mesh::new();
+        let nodes = mesh.set("nodes", 50).unwrap();
+        let next = mesh.map::<1>("next", nodes, nodes, (1..50).chain([0]).collect()).unwrap();
+        let level = mesh.dat_of("level", nodes, [0.0]).unwrap();
+        let (runs, sum) = (mesh.global("runs", [0_i64]).unwrap(), mesh.global("sum", [0.0]).unwrap());
+        let mut program = Program::new(mesh);
+        program.scalar("count").update(runs).run(|runs| runs[0] += 1);
+        program.each(nodes, "add").inc(level.at(next, 0)).inc(sum).run(|level, sum| {
+            level[0] += 1.0;
+            sum[0] += 1.0;
+        });
+        program.scalar("judge").read(runs).try_run(|runs| if runs[0] == 1 { Err("not yet") } else { Ok(()) });
+        program.each(nodes, "double").update(level).run(|level| level[0] *= 2.0);
+        let mut run = program.start(backend.clone()).unwrap();
+        assert!(run.run().unwrap_err().to_string().contains("not yet"), "{backend:?}");
+        run.run().unwrap_or_else(|error| panic!("{backend:?}: {error}"));
+        assert_eq!((run.global(runs).unwrap(), run.global(sum).unwrap()), ([2], [100.0]), "{backend:?}");
+        assert_eq!(run.dat(level).unwrap(), vec![[4.0]; 50], "{backend:?}");
+    }
+}
+
+/// Stopped in the middle of a loop, with messages on their way.
+#[test]
+fn messages_of_a_run_that_failed_do_not_reach_the_next() {
+    for executor in [Executor::Fifo, Executor::Lifo, Executor::Random { seed: 1 }, Executor::Parallel { workers: 2 }] {
+        for control in [Control::Plain, Control::Tree, Control::Quiescence] {
+            let events = Events::new().executor(executor).control(control);
+            let mut mesh = Mesh::new();
+            let nodes = mesh.set("nodes", 40).unwrap();
+            let next = mesh.map::<1>("next", nodes, nodes, (1..40).chain([0]).collect()).unwrap();
+            let (level, seen) =
+                (mesh.dat_of("level", nodes, [1.0]).unwrap(), mesh.dat_of("seen", nodes, [0.0]).unwrap());
+            let sum = mesh.global("sum", [0.0]).unwrap();
+            let mut program = Program::new(mesh);
+            program.each(nodes, "fail").index().read(level.at(next, 0)).inc(seen.at(next, 0)).inc(sum).run(
+                |index, level, seen, sum| {
+                    assert!(index != 20, "out of cheese");
+                    seen[0] += level[0];
+                    sum[0] += 1.0;
+                },
+            );
+            let mut run = program.start(Backend::Events(events)).unwrap();
+            assert!(run.run().unwrap_err().to_string().contains("out of cheese"), "{events:?}");
+            let again = run.run().unwrap_err().to_string();
+            assert!(again.contains("failed before"), "{events:?}: {again}");
+        }
+    }
+}
+
+/// Names that are made of those of the user may be those of something else.
+#[test]
+fn two_things_that_would_have_one_name_among_messages_are_refused_with_both() {
+    type Add = Box<dyn Fn(&mut Program)>;
+    let said = |build: &dyn Fn(&mut Mesh) -> Add| {
+        let mut mesh = Mesh::new();
+        let add = build(&mut mesh);
+        let mut program = Program::new(mesh);
+        add(&mut program);
+        program.start(Backend::Serial).unwrap().run().unwrap();
+        let error = program.start(Backend::Events(Events::new())).err().expect("refused");
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        error.to_string()
+    };
+    // What is sent to both ends of an edge, and the other dat.
+    let dats = said(&|mesh| {
+        let (nodes, edges) = (mesh.set("nodes", 3).unwrap(), mesh.set("edges", 2).unwrap());
+        let ends = mesh.map::<2>("ends", edges, nodes, vec![0, 1, 1, 2]).unwrap();
+        let (level, other) =
+            (mesh.dat_of("level", nodes, [0.0]).unwrap(), mesh.dat_of("level_x2", nodes, [1.0]).unwrap());
+        Box::new(move |program| {
+            program.each(edges, "send").read(other.at(ends, 0)).inc(level.through(ends)).run(|other, level| {
+                level[0][0] += other[0];
+                level[1][0] += other[0];
+            });
+        })
+    });
+    assert!(
+        dats.contains("dat `level_x2` and dat `level`, 2 elements at once would both be called `dat_level_x2`"),
+        "{dats}"
+    );
+    // A pair of globals, and one with the name of both.
+    let globals = said(&|mesh| {
+        let nodes = mesh.set("nodes", 3).unwrap();
+        let [high, at] = ["high", "at"].map(|name| mesh.global(name, [0_i64]).unwrap());
+        let both = mesh.global("high_with_at", [0_i64]).unwrap();
+        Box::new(move |program| {
+            program.each(nodes, "look").index().max_with(high, at).inc(both).run(|index, high, both| {
+                high.offer(index as i64, 1);
+                both[0] += 1;
+            });
+        })
+    });
+    let expected = "global `high` with `at` and global `high_with_at` would both be called `global_high_with_at`";
+    assert!(globals.contains(expected), "{globals}");
+    // The word that a loop begins, and a dat.
+    let loops = said(&|mesh| {
+        let nodes = mesh.set("nodes", 3).unwrap();
+        let next = mesh.map::<1>("next", nodes, nodes, vec![1, 2, 0]).unwrap();
+        let (begin, to) = (mesh.dat_of("a_begin", nodes, [0.0]).unwrap(), mesh.dat_of("to", nodes, [0.0]).unwrap());
+        Box::new(move |program| {
+            program.each(nodes, "dat_a").read(begin.at(next, 0)).write(to).run(|from, to| to.set(*from));
+        })
+    });
+    assert!(loops.contains("loop `dat_a` and dat `a_begin` would both be called `dat_a_begin`"), "{loops}");
 }

@@ -6,7 +6,7 @@
 //! | [`inputs`] | files, folders of images, and what is before the graph |
 //! | [`random`] | rows of random numbers |
 //! | [`beside`] | files that hold values of a model |
-//! | [`paths`] | which format a file has, and which paths lead to the same file |
+//! | [`paths`] | which format a file has, and whether it can be written |
 
 mod beside;
 mod cutting;
@@ -16,4 +16,4 @@ mod random;
 
 pub(crate) use cutting::Cutting;
 pub(crate) use inputs::{Batch, ImageFront, MODEL_HINT, named_files};
-pub(crate) use paths::{Format, Use, check_written};
+pub(crate) use paths::{Format, check_written};

@@ -1,14 +1,9 @@
-//! Files on the command line: which format they have, which paths lead to the same one, and whether they can be written.
+//! Files of a batch on the command line: which format they have, and whether they can be written.
 
-use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::beside::files_beside;
-
-/// So many links are followed to a file that is not there.
-const MOST_LINKS: usize = 40;
+use crate::written::{self, Use};
 
 /// How an array is stored in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,18 +29,6 @@ impl Format {
     }
 }
 
-/// What a file is for, in words, and where it is.
-pub(crate) struct Use {
-    pub(crate) what: String,
-    pub(crate) path: PathBuf,
-}
-
-impl Use {
-    pub(crate) fn new(what: impl fmt::Display, path: &Path) -> Self {
-        Self { what: what.to_string(), path: path.to_owned() }
-    }
-}
-
 /// Refuses to write a file that is read too, or that something else is written to, and files that cannot be written. The
 /// model is read, and so are the files beside it that hold its values, and the inputs.
 pub(crate) fn check_written(model: &Path, inputs: Vec<Use>, written: &[Use]) -> Result<(), String> {
@@ -55,91 +38,5 @@ pub(crate) fn check_written(model: &Path, inputs: Vec<Use>, written: &[Use]) -> 
     if written.iter().any(|output| output.path.is_file()) {
         read.extend(files_beside(model).iter().map(|path| Use::new("a file with values of the model", path)));
     }
-    for (place, output) in written.iter().enumerate() {
-        let target = Target::of(&output.path);
-        if let Some(other) = read.iter().find(|other| Target::of(&other.path).is(&target)) {
-            return Err(format!(
-                "{} would be written to {}, which is {}, {}: nothing was read or written",
-                output.what,
-                output.path.display(),
-                other.what,
-                other.path.display()
-            ));
-        }
-        if let Some(other) = written[..place].iter().find(|other| Target::of(&other.path).is(&target)) {
-            return Err(format!(
-                "{} and {} would be written to the same file: {} and {}",
-                other.what,
-                output.what,
-                other.path.display(),
-                output.path.display()
-            ));
-        }
-    }
-    written.iter().try_for_each(|output| can_be_written(&output.path))
-}
-
-/// Tries to write, and leaves everything as it is.
-fn can_be_written(path: &Path) -> Result<(), String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        return Err(format!("{}: there is no folder {}", path.display(), folder.display()));
-    }
-    let cannot = |error: std::io::Error| format!("{}: it cannot be written: {error}", path.display());
-    match fs::metadata(path) {
-        Ok(there) if there.is_dir() => Err(format!("{}: it cannot be written: it is a folder", path.display())),
-        Ok(there) if there.is_file() => OpenOptions::new().write(true).open(path).map(drop).map_err(cannot),
-        // To open a pipe may take until somebody reads it.
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let path = Target::of(path).path;
-            OpenOptions::new().write(true).create_new(true).open(&path).map_err(cannot)?;
-            fs::remove_file(&path).map_err(cannot)
-        }
-        Err(error) => Err(cannot(error)),
-    }
-}
-
-/// The file that a path leads to.
-struct Target {
-    path: PathBuf,
-    /// The device and the number of a file that is there: it may have several names.
-    number: Option<(u64, u64)>,
-}
-
-impl Target {
-    /// Follows links, also those to a file that is not there yet.
-    fn of(path: &Path) -> Self {
-        let mut path = path.to_owned();
-        for _ in 0..MOST_LINKS {
-            if let Ok(whole) = fs::canonicalize(&path) {
-                return Self { number: number(&whole), path: whole };
-            }
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            match fs::read_link(&path) {
-                Ok(link) => path = folder.join(link),
-                Err(_) => {
-                    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-                    path = path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name));
-                    break;
-                }
-            }
-        }
-        Self { path, number: None }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        self.path == other.path || self.number.is_some() && self.number == other.number
-    }
-}
-
-#[cfg(unix)]
-fn number(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).ok().map(|there| (there.dev(), there.ino()))
-}
-
-#[cfg(not(unix))]
-fn number(_: &Path) -> Option<(u64, u64)> {
-    None
+    written::check(&read, written)
 }

@@ -1,6 +1,5 @@
 //! `drawloom plot`: a picture of a mesh or of a field on it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -11,6 +10,7 @@ use crate::exit::Exit;
 use crate::mesh::{Reason, read};
 use crate::number::integer;
 use crate::output::{Output, complain};
+use crate::written::{self, Use};
 
 /// Draw a mesh, or a field on it, as SVG or PNG
 #[derive(Debug, Args)]
@@ -76,8 +76,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 }
 
 fn draw(arguments: &Arguments, output: &mut Output) -> Result<(), Reason> {
-    let path = arguments.output.as_deref().filter(|path| path.as_os_str() != "-");
+    let path = arguments.output.as_deref().filter(|path| path.as_os_str() != "-" && !written::is_stdout(path));
     let format = format(arguments.format, path)?;
+    let picture: Vec<Use> = path.map(|path| Use::new("the picture", path)).into_iter().collect();
+    written::check(&[Use::new("the mesh", &arguments.file)], &picture)?;
     let mesh = read(&arguments.file)?;
     let component = usize::try_from(arguments.component).unwrap_or(usize::MAX);
     let width = u32::try_from(arguments.width).unwrap_or(u32::MAX);
@@ -103,16 +105,14 @@ fn draw(arguments: &Arguments, output: &mut Output) -> Result<(), Reason> {
 }
 
 fn format(asked: Option<Format>, path: Option<&Path>) -> Result<Format, Reason> {
-    let ending = path.map(|path| path.extension().and_then(|ending| ending.to_str()));
-    match (asked, ending) {
+    match (asked, path) {
         (Some(format), _) => Ok(format),
-        (None, None | Some(Some("svg"))) => Ok(Format::Svg),
-        (None, Some(Some("png"))) => Ok(Format::Png),
-        (None, Some(_)) => {
-            let path = path.map_or_else(String::new, |path| path.display().to_string());
-            let message = format!("{path} ends in neither .svg nor .png; say which with --format");
-            Err(io::Error::new(io::ErrorKind::InvalidInput, message).into())
-        }
+        (None, None) => Ok(Format::Svg),
+        (None, Some(path)) => match written::ending("the picture", path, &["svg", "png"]) {
+            Ok("png") => Ok(Format::Png),
+            Ok(_) => Ok(Format::Svg),
+            Err(why) => Err(format!("{why}; or say which with --format").into()),
+        },
     }
 }
 

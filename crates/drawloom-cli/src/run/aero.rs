@@ -47,6 +47,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 
 fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
+    common.check(&arguments.mesh, None)?;
     let mut raw = mesh(&arguments.mesh, by_name)?;
     let bar = Arc::new(Bar::new("aero", *iterations));
     let watched = Arc::clone(&bar);
@@ -76,11 +77,9 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         raw.add_dat("potential", "nodes", 1, Values::F64(potential));
         Ok(raw)
     };
-    common.write(with_potential, output)?;
-    if common.json {
-        output.json(&line);
-    }
-    Ok(())
+    let written = common.write(with_potential, output);
+    common.say_trace(&line, output);
+    common.conclude(line, [written], output)
 }
 
 /// A generated mesh is always one of finite elements, whichever of its two names is used.

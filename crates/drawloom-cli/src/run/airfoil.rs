@@ -1,6 +1,6 @@
 //! `drawloom run airfoil`: the flow around an airfoil, on an unstructured mesh.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueHint};
@@ -13,6 +13,7 @@ use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::written;
 
 /// Compute the flow of air around an airfoil: loops over the cells and edges of an unstructured mesh
 ///
@@ -49,6 +50,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 
 fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
+    let drawn = arguments.picture.clone().or_else(|| (!common.json).then(|| PathBuf::from("airfoil.png")));
+    let format = drawn.as_deref().map(|path| written::ending("the picture", path, &["png", "svg"]));
+    let format = format.transpose().map_err(Failure::Unusable)?;
+    common.check(&arguments.mesh, drawn.as_deref())?;
     let raw = mesh(&arguments.mesh, |_| None)?;
     let bar = Arc::new(Bar::new("airfoil", *iterations));
     let watched = Arc::clone(&bar);
@@ -71,23 +76,26 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         line.table(output);
         line.times(&run.stats(), output);
     }
-    let drawn = arguments.picture.clone().or_else(|| (!common.json).then(|| PathBuf::from("airfoil.png")));
     let flow = match common.out.is_some() || drawn.is_some() {
         true => with_flow(raw, &run.dat(app.q).map_err(wrong)?),
         false => raw,
     };
-    if let Some(path) = drawn {
-        let plot = Plot::new(&flow).field("pressure").window([-0.6, -0.8, 1.6, 0.8]);
-        let is_svg = path.extension().is_some_and(|ending| ending == "svg");
-        let picture = if is_svg { plot.svg().map(String::into_bytes) } else { plot.png() }.map_err(wrong)?;
-        files::write_bytes(&path, &picture).map_err(unusable)?;
-        common.say(output, format_args!("a picture of the pressure is in {}", path.display()));
-    }
-    common.write(|| Ok(flow), output)?;
-    if common.json {
-        output.json(&line);
-    }
-    Ok(())
+    let pictured = match &drawn {
+        Some(path) => draw(&flow, format == Some("svg"), path).map(|()| {
+            common.say(output, format_args!("a picture of the pressure is in {}", path.display()));
+        }),
+        None => Ok(()),
+    };
+    let written = common.write(|| Ok(flow), output);
+    common.say_trace(&line, output);
+    common.conclude(line, [pictured, written], output)
+}
+
+/// Draws the pressure near the airfoil.
+fn draw(flow: &RawMesh, as_svg: bool, path: &Path) -> Result<(), Failure> {
+    let plot = Plot::new(flow).field("pressure").window([-0.6, -0.8, 1.6, 0.8]);
+    let picture = if as_svg { plot.svg().map(String::into_bytes) } else { plot.png() }.map_err(wrong)?;
+    files::write_bytes(path, &picture).map_err(unusable)
 }
 
 /// The mesh with the state, the pressure and the Mach number of each cell.

@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 
 fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
+    common.check(&arguments.mesh, None)?;
     let mut raw = mesh(&arguments.mesh, dots::by_name)?;
     let bar = Arc::new(Bar::new("dots", *iterations));
     let watched = Arc::clone(&bar);
@@ -76,10 +77,9 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         raw.add_dat("product", "pairs", 1, Values::F64(run.dat(app.product).map_err(wrong)?.into_flattened()));
         Ok(raw)
     };
-    common.write(with_products, output)?;
-    if common.json {
-        output.json(&line);
-    }
+    let written = common.write(with_products, output);
+    common.say_trace(&line, output);
+    common.conclude(line, [written], output)?;
     // Adding one after the other, each sum is rounded once more.
     let bound = app.elements as f64 * f64::EPSILON;
     match (1..).zip(&all).find(|(_, sums)| sums.distance(&known) > bound) {

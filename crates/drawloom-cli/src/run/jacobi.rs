@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 
 fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
+    common.check(&arguments.mesh, None)?;
     let mut raw = mesh(&arguments.mesh, jacobi::by_name)?;
     let variant = match arguments.variant {
         Variant::Double => jacobi::Variant::Double,
@@ -92,9 +93,7 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         raw.add_dat("value", "nodes", 1, Values::F64(app.values(&run).map_err(wrong)?));
         Ok(raw)
     };
-    common.write(with_values, output)?;
-    if common.json {
-        output.json(&line);
-    }
-    Ok(())
+    let written = common.write(with_values, output);
+    common.say_trace(&line, output);
+    common.conclude(line, [written], output)
 }

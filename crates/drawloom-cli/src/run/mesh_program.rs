@@ -21,6 +21,7 @@ use super::report::{self, History, Report};
 use crate::exit::Exit;
 use crate::number::integer;
 use crate::output::{self, Output};
+use crate::written::{self, Use};
 
 /// What comes of every iteration is kept, so there is an end to them.
 const MOST_ITERATIONS: u64 = 100_000_000;
@@ -45,7 +46,7 @@ pub(super) struct Common {
     /// After how many iterations the state is saved again
     #[arg(long, default_value = "100", value_parser = integer, requires = "checkpoint", value_name = "N")]
     checkpoint_every: u64,
-    /// Go on from a state that was saved, with the same mesh, on any backend but event
+    /// Go on from a state that was saved, with the same mesh, on any backend
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     restart: Option<PathBuf>,
     /// Print one line of JSON
@@ -63,7 +64,8 @@ pub(super) struct Line {
     pub(super) iterations: u64,
     residuals: Vec<(u64, f64)>,
     seconds: f64,
-    ms_per_iteration: f64,
+    /// None if there were no iterations.
+    ms_per_iteration: Option<f64>,
     /// What else came of it, for programs whose residual does not say everything.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) results: BTreeMap<&'static str, Value>,
@@ -75,6 +77,9 @@ pub(super) struct Line {
     checkpoints: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", flatten)]
     messages: Option<Messages>,
+    /// Why the trace is not written, if it should be.
+    #[serde(skip)]
+    trace: Option<Failure>,
 }
 
 /// What a run as messages amounts to.
@@ -86,6 +91,7 @@ struct Messages {
 }
 
 /// Why there is no result, and whose fault that is.
+#[derive(Debug)]
 pub(super) enum Failure {
     Unusable(String),
     Wrong(String),
@@ -101,18 +107,21 @@ pub(super) fn wrong(error: impl fmt::Display) -> Failure {
     Failure::Wrong(error.to_string())
 }
 
+impl Failure {
+    /// Says why.
+    fn complain(&self, name: &str) {
+        let (Failure::Unusable(why) | Failure::Wrong(why)) = self;
+        output::complain(format_args!("{name}: {why}"));
+    }
+}
+
 /// How a program ended, and what is said about it if it failed.
 pub(super) fn ended(name: &str, came: Result<(), Failure>) -> Exit {
-    match came {
-        Ok(()) => Exit::Valid,
-        Err(Failure::Unusable(why)) => {
-            output::complain(format_args!("{name}: {why}"));
-            Exit::Unusable
-        }
-        Err(Failure::Wrong(why)) => {
-            output::complain(format_args!("{name}: {why}"));
-            Exit::Invalid
-        }
+    let Err(failure) = came else { return Exit::Valid };
+    failure.complain(name);
+    match failure {
+        Failure::Unusable(_) => Exit::Unusable,
+        Failure::Wrong(_) => Exit::Invalid,
     }
 }
 
@@ -170,13 +179,17 @@ impl<R: Report> Ready<'_, R> {
         let came = run.run();
         let seconds = start.elapsed().saturating_sub(run.saved().time).as_secs_f64();
         self.bar.clear();
-        if let (Some(loom), Some(path)) = (&loom, &common.trace) {
-            // Of a run that failed too: that is when one wants to see it.
-            let mut bytes = Vec::new();
-            drawloom_trace::chrome::write(&loom.trace_stop(), &mut bytes).map_err(wrong)?;
-            files::write_bytes(path, &bytes).map_err(unusable)?;
+        // Of a run that failed too: that is when one wants to see it.
+        let trace = match (&loom, &common.trace) {
+            (Some(loom), Some(path)) => write_trace(loom, path).err(),
+            _ => None,
+        };
+        if let Err(error) = came {
+            if let Some(failure) = trace {
+                failure.complain(self.name);
+            }
+            return Err(wrong(error));
         }
-        came.map_err(wrong)?;
         let all = report::all(self.history);
         let last = all.len() as u64;
         let shown = |iteration: &u64| iteration.is_multiple_of(SHOWN) || *iteration == last;
@@ -190,7 +203,7 @@ impl<R: Report> Ready<'_, R> {
             iterations: self.iterations,
             residuals: (1..=last).filter(shown).map(residual).collect(),
             seconds,
-            ms_per_iteration: seconds * 1e3 / here.max(1) as f64,
+            ms_per_iteration: (here > 0).then(|| seconds * 1e3 / here as f64),
             results: BTreeMap::new(),
             restarted_after: done,
             checkpoints: common.checkpoint.as_ref().map(|_| run.saved().count),
@@ -199,6 +212,7 @@ impl<R: Report> Ready<'_, R> {
                 sends: counts.sends,
                 deliveries: counts.deliveries,
             }),
+            trace,
         };
         Ok((run, line))
     }
@@ -215,7 +229,50 @@ impl<R: Report> Ready<'_, R> {
     }
 }
 
+/// Writes when which task ran.
+fn write_trace(loom: &Loom, path: &Path) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    drawloom_trace::chrome::write(&loom.trace_stop(), &mut bytes).map_err(wrong)?;
+    files::write_bytes(path, &bytes).map_err(unusable)
+}
+
 impl Common {
+    /// Refuses, before anything is read, files that cannot be written or should not be: the mesh, and those that two results
+    /// would go to. A state may take the place of the one that the program goes on from.
+    pub(super) fn check(&self, mesh: &Path, picture: Option<&Path>) -> Result<(), Failure> {
+        if let Some(path) = &self.out {
+            written::ending("the result", path, &["vtu"]).map_err(Failure::Unusable)?;
+        }
+        let results =
+            [("the result", self.out.as_deref()), ("the trace", self.trace.as_deref()), ("the picture", picture)];
+        let state = ("the state", self.checkpoint.as_deref());
+        let uses = |list: &[(&str, Option<&Path>)]| -> Vec<Use> {
+            list.iter().filter_map(|(what, path)| path.map(|path| Use::new(what, path))).collect()
+        };
+        let (mut all, results) = (uses(&[state]), uses(&results));
+        let restart = uses(&[("the state to go on from", self.restart.as_deref())]);
+        written::check_beside_output(&restart, &results).map_err(Failure::Unusable)?;
+        all.extend(results);
+        written::check_beside_output(&[Use::new("the mesh", mesh)], &all).map_err(Failure::Unusable)
+    }
+
+    /// Prints the line of JSON, if that is wanted, whatever became of the files that were to be written; and says which of
+    /// them were not.
+    pub(super) fn conclude(
+        &self,
+        mut line: Line,
+        written: impl IntoIterator<Item = Result<(), Failure>>,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if self.json {
+            output.json(&line);
+        }
+        let mut failures = line.trace.take().into_iter().chain(written.into_iter().filter_map(Result::err));
+        let Some(first) = failures.next() else { return Ok(()) };
+        failures.for_each(|failure| failure.complain(line.app));
+        Err(first)
+    }
+
     /// The runtime that is recorded, if one is.
     fn loom(&self) -> Result<Option<Loom>, Failure> {
         if self.trace.is_none() {
@@ -237,14 +294,24 @@ impl Common {
         output: &mut Output,
     ) -> Result<(), Failure> {
         if let Some(path) = &self.out {
-            let bytes = vtu::write(&result()?, vtu::Encoding::Raw).map_err(wrong)?;
+            let mesh = result()?;
+            let bytes = vtu::write(&mesh, vtu::Encoding::Raw).map_err(wrong)?;
             files::write_bytes(path, &bytes).map_err(unusable)?;
             self.say(output, format_args!("the result is in {}", path.display()));
-        }
-        if let Some(path) = &self.trace {
-            self.say(output, format_args!("the trace is in {}", path.display()));
+            let left_out = vtu::left_out(&mesh).map_err(wrong)?;
+            if !left_out.is_empty() {
+                let names: Vec<String> = left_out.iter().map(|set| format!("`{set}`")).collect();
+                self.say(output, format_args!("  without {}: VTK has points and cells", names.join(", ")));
+            }
         }
         Ok(())
+    }
+
+    /// Says where the trace is, if there is one.
+    pub(super) fn say_trace(&self, line: &Line, output: &mut Output) {
+        if let (Some(path), None) = (&self.trace, &line.trace) {
+            self.say(output, format_args!("the trace is in {}", path.display()));
+        }
     }
 
     /// What is said beside the result: with JSON, not on the same stream.
@@ -301,6 +368,9 @@ impl Line {
         if let Some(count) = self.checkpoints {
             output.line(format_args!("  {count} checkpoint{}", if count == 1 { "" } else { "s" }));
         }
-        output.line(format_args!("  {seconds:.3} s, {ms_per_iteration:.3} ms an iteration"));
+        match ms_per_iteration {
+            Some(each) => output.line(format_args!("  {seconds:.3} s, {each:.3} ms an iteration")),
+            None => output.line(format_args!("  {seconds:.3} s")),
+        }
     }
 }

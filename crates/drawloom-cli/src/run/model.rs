@@ -15,11 +15,12 @@ use drawloom_trace::chrome;
 use serde::Serialize;
 
 use super::bar::Bar;
-use crate::batch::{Batch, Cutting, Format, ImageFront, MODEL_HINT, Use, check_written, named_files};
+use crate::batch::{Batch, Cutting, Format, ImageFront, MODEL_HINT, check_written, named_files};
 use crate::bench::meter;
 use crate::exit::Exit;
 use crate::number::{all_workers, integer, mebibytes, workers};
 use crate::output::{self, Output};
+use crate::written::Use;
 
 /// Run a model in an ONNX file over a batch, in pieces that fit into memory
 ///

@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 
 fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
+    common.check(&arguments.mesh, None)?;
     let mut raw = mesh(&arguments.mesh, |_| None)?;
     let bar = Arc::new(Bar::new("reduction", *iterations));
     let watched = Arc::clone(&bar);
@@ -77,10 +78,9 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         raw.add_dat("seen", "cells", 2, Values::F64(seen));
         Ok(raw)
     };
-    common.write(with_counts, output)?;
-    if common.json {
-        output.json(&line);
-    }
+    let written = common.write(with_counts, output);
+    common.say_trace(&line, output);
+    common.conclude(line, [written], output)?;
     match (1..).zip(&counted).find(|(_, counts)| **counts != app.sizes) {
         None => Ok(()),
         Some((iteration, counts)) => Err(Failure::Wrong(format!(

@@ -134,3 +134,94 @@ fn a_mesh_program_that_was_tampered_with_is_refused() {
         assert!(ran.err.contains(words) && !ran.err.contains("panicked"), "{from}: {}", ran.err);
     }
 }
+
+#[test]
+fn a_mesh_graph_that_stops_half_way_is_an_error_that_says_who_waits_for_what() {
+    let folder = Folder::new();
+    let file = folder.path("airfoil.xml");
+    drawloom(&["event", "airfoil:2x2x1", "--write", &file]).exits(0);
+    let text = folder.read("airfoil.xml");
+    let lost = text.lines().find(|line| line.contains("\"cells_3:adt_calc_begin-global:adt_calc_begin\"")).unwrap();
+    let edited = folder.file("edited.xml", text.replacen(lost, "", 1));
+    let log = folder.path("log.jsonl");
+    for executor in ["fifo", "lifo", "random", "delay", "parallel"] {
+        let arguments = ["event", &edited, "--executor", executor, "--workers", "2", "--log", &log, "--json"];
+        let ran = drawloom(&arguments).exits(1);
+        assert!(ran.out.is_empty(), "{executor}: {}", ran.out);
+        for words in [
+            "stopped half way",
+            "device \"global\" waits: the program is before step",
+            "loop `adt_calc` is under way: 32 of 33 devices",
+            "device \"cells_3\" waits: it is in loop `adt_calc`",
+        ] {
+            assert!(ran.err.contains(words), "{executor}: {}", ran.err);
+        }
+        // What happened is in the log, also of a run that failed.
+        assert!(folder.read("log.jsonl").contains("\"adt_calc_begin\""), "{executor}");
+        std::fs::remove_file(&log).unwrap();
+    }
+}
+
+#[test]
+fn the_log_of_a_run_that_a_handler_ended_is_written() {
+    let folder = Folder::new();
+    let log = folder.path("log.jsonl");
+    for workers in ["1", "2"] {
+        drawloom(&["event", "ring:100x100", "--limit", "50", "--log", &log, "--workers", workers]).exits(1);
+        assert!(folder.read("log.jsonl").lines().last().unwrap().contains("\"end\""));
+        std::fs::remove_file(&log).unwrap();
+    }
+}
+
+#[test]
+fn files_that_are_read_are_not_written_over() {
+    let folder = Folder::new();
+    let (file, log) = (folder.path("heat.xml"), folder.path("a.jsonl"));
+    drawloom(&["event", "heat:3x3x5", "--write", &file, "--log", &log]).exits(0);
+    let before = (folder.read("heat.xml"), folder.read("a.jsonl"));
+    for (arguments, words) in [
+        (vec!["event", &file, "--write", &file], "the graph would be written to"),
+        (vec!["event", &file, "--log", &file], "the log would be written to"),
+        (vec!["event", &file, "--log", &log, "--compare", &log], "which is the log to compare with"),
+        (vec!["event", "heat:3x3x5", "--write", &log, "--log", &log], "would be written to the same file"),
+        (vec!["event", &file, "--log", "/dev/stdout"], "where everything else is printed"),
+        (vec!["event", &file, "--log", "missing/a.jsonl"], "there is no folder missing"),
+    ] {
+        let ran = drawloom(&arguments).exits(2);
+        assert!(ran.err.contains(words) && ran.out.is_empty(), "{}", ran.err);
+    }
+    assert_eq!(before, (folder.read("heat.xml"), folder.read("a.jsonl")));
+}
+
+#[test]
+fn a_file_without_a_graph_is_not_called_empty() {
+    let folder = Folder::new();
+    let text = folder.file("text.xml", "hello\n");
+    assert!(drawloom(&["event", &text]).exits(2).err.contains("there is no element in the file"));
+    let empty = folder.file("empty.xml", "");
+    assert!(drawloom(&["event", &empty]).exits(2).err.contains("the file is empty"));
+    assert!(drawloom(&["event", "heat:3x3x5", "--replay", &empty]).exits(2).err.contains("the log is empty"));
+}
+
+/// The sums of residuals are rounded otherwise when their parts come in another order.
+#[test]
+fn runs_that_round_otherwise_did_the_same() {
+    let folder = Folder::new();
+    let log = folder.path("a.jsonl");
+    drawloom(&["event", "airfoil:6x9x3", "--log", &log]).exits(0);
+    let other = ["event", "airfoil:6x9x3", "--executor", "random", "--seed", "5", "--compare", &log];
+    let line = drawloom(&[&other[..], &["--json"]].concat()).exits(0).json();
+    assert_eq!(line["agrees"], true, "{line}");
+    let largest = line["largest_difference"].as_f64().unwrap();
+    assert!(largest > 0.0 && largest < 1e-12, "{line}");
+    let exact = drawloom(&[&other[..], &["--tolerance", "0"]].concat()).exits(1);
+    assert!(exact.out.contains("the runs did not do the same"), "{}", exact.out);
+    assert!(exact.out.contains("the largest difference is") && exact.out.contains("in one run and"), "{}", exact.out);
+    drawloom(&[&other[..], &["--tolerance", "-1"]].concat()).exits(2);
+    // Programs that magnify how sums were rounded, and one with numbers of single precision.
+    for program in ["aero:4x6x4", "jacobi_mixed:9x20"] {
+        let log = folder.path("b.jsonl");
+        drawloom(&["event", program, "--log", &log]).exits(0);
+        drawloom(&["event", program, "--executor", "lifo", "--compare", &log]).exits(0);
+    }
+}

@@ -109,7 +109,7 @@ fn what_cannot_be_used_exits_with_2_and_is_named() {
         (&["mesh", "partition", "naca0012:2x3", "--parts", "0"], "1 to 1048576 parts, not 0"),
         (&["plot", "naca0012:2x3", "--field", "q"], "there is no dat `q`"),
         (&["plot", "naca0012:2x3", "--width", "1e9"], "200 to 8192 dots wide"),
-        (&["plot", "naca0012:2x3", "-o", "a.gif"], "a.gif ends in neither .svg nor .png"),
+        (&["plot", "naca0012:2x3", "-o", "a.gif"], "a.gif: its name must end in .svg or .png"),
         (&["plot", "naca0012:2x3", "--window", "1,2,3"], "`1,2,3` is not 4 numbers with commas between them"),
         (&["plot", "naca0012:2x"], "has no size"),
     ] {

@@ -4,6 +4,7 @@ mod bad_meshes;
 mod checkpoints;
 mod cholesky;
 mod filters;
+mod mesh_files;
 mod meshes;
 mod model;
 mod model_files;

@@ -58,6 +58,13 @@ pub trait Handlers: Send + Sync {
         let _ = device;
     }
 
+    /// What the device waits for, now that all is quiet and stays so; none if it has done all that it is there for. A run in
+    /// which a device still waits then is an error, unless a handler asked for its end.
+    fn waits_for(&self, device: &DeviceView<'_>) -> Option<String> {
+        let _ = device;
+        None
+    }
+
     /// Whether [`Handlers::idle`] does anything. The devices of a type that says no are not told when all is quiet.
     fn hears_idle(&self) -> bool {
         true

@@ -5,15 +5,15 @@
 //! ```json
 //! {"drawloom_event_log":1,"graph_type":"drawloom_ring","instance":"ring_2_1","devices":2,"edges":2,"states":false}
 //! {"n":0,"event":"init","device":"node_0"}
-//! {"n":2,"event":"send","device":"node_0","pin":"out","hash":"fb4c8fb1e4a7a3d6"}
+//! {"n":2,"event":"send","device":"node_0","pin":"out","hash":"fb4c8fb1e4a7a3d6","bytes":"01000000"}
 //! {"n":3,"event":"receive","device":"node_1","pin":"in","edge":0,"message":2,"hash":"fb4c8fb1e4a7a3d6"}
 //! {"event":"checkpoint","device":"node_0","level":0,"tag":"settled","state":"0100000001000000"}
 //! {"event":"end","sends":2,"deliveries":2,"cancelled":0,"idle_rounds":1}
 //! ```
 //!
 //! `n` numbers events. `message` is the number of the event in which the message was sent, `edge` the number of the edge it
-//! came over; a send over one edge of an indexed pin has its `index`. `hash` is the FNV-1a hash of the message's bytes, and
-//! `after` that of the state after the event, if states were asked for. `exit` in the last line is the exit code, if there
+//! came over; a send over one edge of an indexed pin has its `index`. `hash` is the FNV-1a hash of the message's bytes,
+//! which a send has too, and `after` that of the state after the event, if states were asked for. `exit` in the last line is the exit code, if there
 //! is one.
 
 use std::fmt::Write as _;
@@ -81,6 +81,13 @@ impl Log {
             if matches!(what, What::Send | What::Receive) {
                 let _ = write!(line, r#","hash":"{:016x}""#, entry.hash);
             }
+            if let (What::Send, Some(bytes)) = (what, self.messages.get(&entry.number)) {
+                line.push_str(r#","bytes":""#);
+                for byte in bytes {
+                    let _ = write!(line, "{byte:02x}");
+                }
+                line.push('"');
+            }
             if self.states {
                 let _ = write!(line, r#","after":"{:016x}""#, entry.state);
             }
@@ -117,6 +124,9 @@ impl Log {
             reader.line += 1;
             let read = (&mut from).take(LONGEST).read_line(&mut text);
             let read = read.map_err(|e| Error::new(ErrorKind::Io, format!("cannot read the log: {e}")))?;
+            if read == 0 && log.is_none() {
+                return Err(reader.wrong("the log is empty"));
+            }
             if read == 0 {
                 return Err(reader.wrong("the log ends before its last line; its run was interrupted"));
             }
@@ -169,6 +179,7 @@ impl LogReader<'_> {
         Ok(Log {
             instance: Arc::clone(self.instance),
             entries: Vec::new(),
+            messages: FxHashMap::default(),
             checkpoints: Vec::new(),
             counts: Counts::default(),
             exit: None,
@@ -198,7 +209,11 @@ impl LogReader<'_> {
             }),
             name => {
                 let what = What::from_name(name).ok_or_else(|| self.wrong(format!("there is no event {name:?}")))?;
-                log.entries.push(self.entry(what, value, log.states)?);
+                let entry = self.entry(what, value, log.states)?;
+                if what == What::Send && value.contains_key("bytes") {
+                    log.messages.insert(entry.number, self.message(&entry, value)?);
+                }
+                log.entries.push(entry);
             }
         }
         Ok(false)
@@ -234,6 +249,20 @@ impl LogReader<'_> {
             entry.state = self.hash(value, "after")?;
         }
         Ok(entry)
+    }
+
+    /// The bytes of a message that was sent, which are those that its hash is of.
+    fn message(&self, entry: &Entry, value: &Map<String, Value>) -> Result<Box<[u8]>> {
+        let bytes = self.bytes(self.text(value, "bytes")?)?;
+        if super::record::hash(&bytes) != entry.hash {
+            return Err(self.wrong("the hash of the message is not that of its bytes"));
+        }
+        let pin = &self.instance.type_of(DeviceId(entry.device)).outputs()[entry.pin as usize];
+        let size = self.instance.graph_type().messages()[pin.message().index()].layout().size();
+        if bytes.len() != size {
+            return Err(self.wrong(format!("the message has {} bytes, not {size}", bytes.len())));
+        }
+        Ok(bytes.into())
     }
 
     fn text<'v>(&self, value: &'v Map<String, Value>, key: &str) -> Result<&'v str> {

@@ -6,22 +6,26 @@
 //! | this one | a [`Log`] |
 //! | [`file`](mod@file) | logs as lines of JSON |
 //! | [`compare`](mod@compare) | whether two runs did the same, in whatever legal order |
+//! | `numbers` | by how much the numbers of two records differ |
 //! | [`replay`] | a run that follows a log, and verifies it |
 
 pub mod compare;
 pub mod file;
+mod numbers;
 pub(crate) mod record;
 pub(crate) mod replay;
 
 use std::fmt;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::graph::Instance;
 use crate::handlers::Checkpoint;
 use crate::run::Counts;
 use record::Entry;
 
-pub use compare::{Comparison, compare};
+pub use compare::{Comparison, Difference, compare, compare_within};
 
 /// Everything that happened in a run, in an order in which it may have happened: a message is sent before it arrives, and
 /// what one device did is in the order in which it did it.
@@ -29,6 +33,8 @@ pub use compare::{Comparison, compare};
 pub struct Log {
     pub(crate) instance: Arc<Instance>,
     pub(crate) entries: Vec<Entry>,
+    /// The bytes of each message that was sent, by the number of its event. A log that was read may be without them.
+    pub(crate) messages: FxHashMap<u64, Box<[u8]>>,
     pub(crate) checkpoints: Vec<Checkpoint>,
     pub(crate) counts: Counts,
     pub(crate) exit: Option<i32>,

@@ -64,6 +64,8 @@ impl Entry {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) entries: Vec<Entry>,
+    /// The bytes of each message that was sent, by the number of its entry.
+    pub(crate) messages: Vec<(u64, Box<[u8]>)>,
     states: bool,
     most: usize,
     pub(crate) next: u64,
@@ -73,7 +75,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(states: bool, most: usize) -> Self {
-        Self { entries: Vec::new(), states, most, next: 0, numbers: None }
+        Self { entries: Vec::new(), messages: Vec::new(), states, most, next: 0, numbers: None }
     }
 
     /// Takes numbers from a counter that other recorders use too.
@@ -92,6 +94,9 @@ impl Recorder {
         self.next = number + 1;
         let hash = if entry.what.has_pin() { hash(message) } else { 0 };
         let state = if self.states { self::hash(state) } else { 0 };
+        if entry.what == What::Send && !message.is_empty() {
+            self.messages.push((number, message.into()));
+        }
         self.entries.push(Entry { number, hash, state, ..entry });
         number
     }

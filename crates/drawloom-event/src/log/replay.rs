@@ -107,6 +107,7 @@ pub(crate) fn follow(part: &mut Part, log: &Log) -> Result<(), End> {
         if let Some(recorder) = &mut part.recorder {
             recorder.next = entry.number;
             recorder.entries.clear();
+            recorder.messages.clear();
         }
         if let Some(why) = rounds.refuse(entry) {
             return Err(mismatch(log, entry, why));

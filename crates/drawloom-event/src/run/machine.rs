@@ -4,6 +4,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::part::{Part, Stop};
 use super::report::Report;
 use super::settings::{Executor, Settings};
@@ -11,7 +13,7 @@ use super::{parallel, rounds, scattered};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::instance::{Changing, Instance};
 use crate::graph::{DeviceId, EdgeId};
-use crate::handlers::Checkpoint;
+use crate::handlers::{Checkpoint, DeviceView};
 use crate::log::Log;
 use crate::log::replay::{self, End};
 
@@ -31,12 +33,17 @@ use crate::log::replay::{self, End};
 pub struct Machine {
     instance: Arc<Instance>,
     states: Changing,
+    /// What was recorded of the last run, if it failed.
+    failed_log: Option<Log>,
 }
+
+/// Of the devices of one type that wait, so many are named.
+const NAMED: usize = 2;
 
 impl Machine {
     /// A machine in the initial states of an instance.
     pub fn new(instance: &Arc<Instance>) -> Self {
-        Self { instance: Arc::clone(instance), states: instance.initial.clone() }
+        Self { instance: Arc::clone(instance), states: instance.initial.clone(), failed_log: None }
     }
 
     /// The instance.
@@ -79,8 +86,12 @@ impl Machine {
     /// When a handler panics or an assertion of it fails, with the names of device and pin; when the settings cannot be
     /// used, or a limit of theirs is passed. The states are then what the handlers left.
     pub fn run(&mut self, settings: &Settings) -> Result<Report> {
-        match settings.executor {
-            Executor::Parallel { workers } => parallel::run(&self.instance, &mut self.states, workers, settings),
+        self.failed_log = None;
+        let report = match settings.executor {
+            Executor::Parallel { workers } => {
+                let (report, error) = parallel::run(&self.instance, &mut self.states, workers, settings)?;
+                self.ended(report, error)
+            }
             Executor::Delay { probability, .. } if !(0.0..1.0).contains(&probability) => Err(Error::new(
                 ErrorKind::Setting,
                 format!("messages cannot be put off with probability {probability}: it must be at least 0 and below 1"),
@@ -93,7 +104,70 @@ impl Machine {
                 }
                 Executor::Fifo | Executor::Parallel { .. } => part.init().and_then(|()| rounds::fifo(part)),
             }),
+        }?;
+        self.finished(report)
+    }
+
+    /// What was recorded of the last run if it failed, and if its settings asked for a log: everything up to where it did.
+    pub fn failed_log(&self) -> Option<&Log> {
+        self.failed_log.as_ref()
+    }
+
+    /// The report of a run that ended as it should; of one that failed, the log is kept.
+    fn ended(&mut self, report: Report, error: Option<Error>) -> Result<Report> {
+        match error {
+            None => Ok(report),
+            Some(error) => {
+                self.failed_log = report.log;
+                Err(error)
+            }
         }
+    }
+
+    /// The report of a run after which nobody waits for anything, unless a handler asked for its end.
+    fn finished(&mut self, report: Report) -> Result<Report> {
+        let error = if report.exit.is_none() { self.unfinished(&report) } else { None };
+        self.ended(report, error)
+    }
+
+    /// Who still waits for something, as an error.
+    fn unfinished(&self, report: &Report) -> Option<Error> {
+        let graph_type = self.instance.graph_type();
+        let mut waiting: Vec<(usize, Vec<String>)> = vec![(0, Vec::new()); graph_type.devices().len()];
+        for (number, row) in self.instance.topology.devices.iter().enumerate() {
+            let kind = row.kind as usize;
+            let view = DeviceView {
+                graph: self.instance.properties.row(0),
+                properties: self.instance.fixed.devices[kind].row(row.slot),
+                state: self.states.devices[kind].row(row.slot),
+            };
+            if let Some(text) = graph_type.devices()[kind].handlers().waits_for(&view) {
+                let (count, texts) = &mut waiting[kind];
+                *count += 1;
+                if texts.len() < NAMED {
+                    texts.push(format!("device {:?} waits: {text}", self.instance.name(DeviceId(number as u32))));
+                }
+            }
+        }
+        let mut words = Vec::new();
+        // The device with the overview is of the type that is declared last, as a rule.
+        for (kind, (count, texts)) in graph_type.devices().iter().zip(waiting).rev() {
+            let more = count - texts.len();
+            words.extend(texts);
+            if more > 0 {
+                words.push(format!("and {more} more of type {:?}", kind.id()));
+            }
+        }
+        if words.is_empty() {
+            return None;
+        }
+        let message = format!(
+            "the run stopped half way: all is quiet after {} sends and {} deliveries, but {}",
+            report.counts.sends,
+            report.counts.deliveries,
+            words.join("; ")
+        );
+        Some(Error::new(ErrorKind::Unfinished, message).of_type(graph_type.id()))
     }
 
     /// Runs from the states as they are, doing exactly what a log says, and verifies each step of it.
@@ -120,7 +194,7 @@ impl Machine {
         if let Some(error) = mismatch {
             return Err(error);
         }
-        let report = Report { log: None, ..report? };
+        let report = Report { log: None, ..self.finished(report?)? };
         // Workers wrote down the checkpoints of their own devices; those of one device are in order.
         let in_order = |checkpoints: &[Checkpoint]| {
             let mut checkpoints = checkpoints.to_vec();
@@ -144,10 +218,8 @@ impl Machine {
         let mut part = Part::new(instance, Arc::clone(&instance.topology), &instance.fixed, states, settings);
         let error = guarded(&mut part, execute);
         self.states = part.take_states();
-        match error {
-            Some(error) => Err(error),
-            None => Ok(report(instance, vec![part])),
-        }
+        let report = report(instance, vec![part]);
+        self.ended(report, error)
     }
 }
 
@@ -169,7 +241,7 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 /// What parts did, together.
 pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
     let mut report = Report::default();
-    let (mut entries, mut states) = (None, false);
+    let (mut entries, mut messages, mut states) = (None, FxHashMap::default(), false);
     for part in parts {
         report.counts.sends += part.counts.sends;
         report.counts.deliveries += part.counts.deliveries;
@@ -184,6 +256,7 @@ pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
         if let Some(recorder) = part.recorder {
             states = recorder.has_states();
             entries.get_or_insert_with(Vec::new).extend(recorder.entries);
+            messages.extend(recorder.messages);
         }
     }
     report.log = entries.map(|mut entries| {
@@ -191,6 +264,7 @@ pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
         Log {
             instance: Arc::clone(instance),
             entries,
+            messages,
             checkpoints: report.checkpoints.clone(),
             counts: report.counts,
             exit: report.exit,

@@ -28,13 +28,13 @@ struct Crew {
     mail: Mail,
 }
 
-/// Runs a machine on the workers of an engine.
+/// Runs a machine on the workers of an engine. Returns what it did, also if it failed, and then why.
 pub(crate) fn run(
     instance: &Arc<Instance>,
     states: &mut Changing,
     workers: usize,
     settings: &Settings,
-) -> Result<Report> {
+) -> Result<(Report, Option<Error>)> {
     if workers == 0 {
         return Err(Error::new(ErrorKind::Setting, "a parallel run needs at least one worker"));
     }
@@ -75,11 +75,8 @@ pub(crate) fn run(
     let limit =
         || Error::new(ErrorKind::Limit, "the run took more steps than its limit").of_type(instance.graph_type().id());
     let report = report(instance, parts);
-    match error {
-        Some(error) => Err(error),
-        None if report.exit.is_none() && crew.mail.is_over_limit() => Err(limit()),
-        None => Ok(report),
-    }
+    let error = error.or_else(|| (report.exit.is_none() && crew.mail.is_over_limit()).then(limit));
+    Ok((report, error))
 }
 
 /// What one worker does.

@@ -30,7 +30,10 @@ pub fn read(input: impl Read, registry: &Registry) -> Result<Arc<Instance>> {
                     open.line,
                 ));
             }
-            Item::End => return Err(malformed("the file is empty", stream.line())),
+            Item::End if stream.is_empty() => return Err(malformed("the file is empty", stream.line())),
+            Item::End => {
+                return Err(malformed("there is no element in the file, where \"Graphs\" is expected", stream.line()));
+            }
             _ => {}
         }
     };

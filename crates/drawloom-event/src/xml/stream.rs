@@ -106,6 +106,11 @@ impl<R: Read> Stream<R> {
         self.line.get()
     }
 
+    /// Whether nothing was in the file so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reader.buffer_position() == 0
+    }
+
     /// The next piece of the file. White space between elements is left out.
     pub(crate) fn next(&mut self) -> Result<Item> {
         loop {

@@ -26,7 +26,8 @@ pub(super) fn waits(mesh: &Mesh, steps: &[Step], invocations: &[Invocation]) -> 
             contributors(&globals)
         }
         Step::Unless(condition, _) => contributors(&[condition.global]),
-        Step::RequireFinite(global, _) => contributors(&[*global]),
+        // Where the program may stop, all that comes before is done, as on every other backend.
+        Step::RequireFinite(..) => (0..invocations.len()).collect(),
         Step::Set { global: Some(global), .. } | Step::Next { global: Some(global), .. } => contributors(&[*global]),
         Step::Set { .. } | Step::Next { .. } | Step::AfterRuns { .. } | Step::Jump(_) | Step::Stop => Vec::new(),
     };

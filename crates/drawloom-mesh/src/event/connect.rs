@@ -5,7 +5,7 @@ use std::sync::Arc;
 use drawloom_event::data::Record;
 use drawloom_event::{DeviceId, EdgeValues, InputId, Instance, InstanceBuilder, OutputId};
 
-use super::declare::{Declared, of_events, write_pin};
+use super::declare::{Declared, is_with_element, of_events, write_pin};
 use super::involved::{Invocation, Through};
 use super::names::GLOBAL;
 use super::options::{Control, Events};
@@ -92,7 +92,7 @@ fn devices_of(
     let layout = &declared.elements[set as usize];
     let kind = declared.graph_type.device(&declared.names.set_type(set)).expect("it was declared");
     let mut roles = Vec::new();
-    let (mut indices, mut lasting) = (Vec::new(), Vec::new());
+    let (mut indices, mut lasting, mut element_at) = (Vec::new(), Vec::new(), None);
     for (invocation, wiring) in declared.invocations.iter().zip(&declared.wirings) {
         let Some(list) = wiring.roles.get(&set) else { continue };
         let property =
@@ -104,6 +104,9 @@ fn devices_of(
         }
         if invocation.decl.set != set {
             continue;
+        }
+        if invocation.decl.args.iter().any(is_with_element) {
+            element_at = Some(layout.properties.offset_of("element").map_err(of_events)?);
         }
         for (number, arg) in invocation.decl.args.iter().enumerate() {
             if let ArgDecl::Index { route } = *arg {
@@ -125,6 +128,9 @@ fn devices_of(
     for element in 0..mesh.sets[set as usize].size {
         for (at, list, of) in &roles {
             properties.bytes_mut()[*at..at + 4].copy_from_slice(&of(&list[element]).to_ne_bytes());
+        }
+        if let Some(at) = element_at {
+            properties.bytes_mut()[at..at + 4].copy_from_slice(&(element as u32).to_ne_bytes());
         }
         for (at, route) in &indices {
             let index = match *route {

@@ -27,10 +27,11 @@ pub(super) enum Step {
         global: Option<u32>,
         to: u64,
     },
-    /// The next run of a repetition.
+    /// The next run of a repetition; if it is in no other, with its number among the statements of the program.
     Next {
         run: usize,
         global: Option<u32>,
+        outermost: Option<usize>,
     },
     /// Goes on at another step when a repetition has had its runs.
     AfterRuns {
@@ -47,7 +48,9 @@ pub(super) enum Step {
 /// A program as steps. Returns how many repetitions there are.
 pub(super) fn steps(statements: &[Statement], loops: &[Arc<LoopDecl>]) -> (Vec<Step>, usize) {
     let mut flat = Flat { steps: Vec::new(), runs: 0, within: Vec::new(), loops };
-    flat.block(statements);
+    for (number, statement) in statements.iter().enumerate() {
+        flat.statement(statement, Some(number));
+    }
     flat.steps.push(Step::Stop);
     (flat.steps, flat.runs)
 }
@@ -61,48 +64,51 @@ struct Flat<'a> {
 
 impl Flat<'_> {
     fn block(&mut self, statements: &[Statement]) {
-        for statement in statements {
-            match statement {
-                Statement::Loop(decl) => {
-                    let number = self.loops.iter().position(|known| Arc::ptr_eq(known, decl));
-                    self.steps.push(Step::Loop(number.expect("every loop is known")));
-                }
-                Statement::Scalar(decl) => self.steps.push(Step::Scalar(Arc::clone(decl))),
-                Statement::RequireFinite { global } => {
-                    self.steps.push(Step::RequireFinite(*global, self.within.clone()));
-                }
-                Statement::Repeat { name, count, counter, body } => {
-                    let run = self.runs;
-                    self.runs += 1;
-                    self.within.push((Arc::clone(name), run));
-                    self.steps.push(Step::Set { run, global: *counter, to: 0 });
-                    let again = self.steps.len();
-                    self.steps.push(Step::AfterRuns { run, count: *count, to: 0 });
-                    self.block(body);
-                    self.steps.push(Step::Next { run, global: *counter });
-                    self.steps.push(Step::Jump(again));
-                    let after = self.steps.len();
-                    self.steps[again] = Step::AfterRuns { run, count: *count, to: after };
-                    self.within.pop();
-                }
-                Statement::While { condition, body } => {
-                    let again = self.steps.len();
-                    self.steps.push(Step::Unless(*condition, 0));
-                    self.block(body);
-                    self.steps.push(Step::Jump(again));
-                    let after = self.steps.len();
-                    self.steps[again] = Step::Unless(*condition, after);
-                }
-                Statement::If { condition, then, otherwise } => {
-                    let branch = self.steps.len();
-                    self.steps.push(Step::Unless(*condition, 0));
-                    self.block(then);
-                    let skip = self.steps.len();
-                    self.steps.push(Step::Jump(0));
-                    self.steps[branch] = Step::Unless(*condition, self.steps.len());
-                    self.block(otherwise);
-                    self.steps[skip] = Step::Jump(self.steps.len());
-                }
+        statements.iter().for_each(|statement| self.statement(statement, None));
+    }
+
+    /// Adds a statement; if it is in no other, with its number.
+    fn statement(&mut self, statement: &Statement, outermost: Option<usize>) {
+        match statement {
+            Statement::Loop(decl) => {
+                let number = self.loops.iter().position(|known| Arc::ptr_eq(known, decl));
+                self.steps.push(Step::Loop(number.expect("every loop is known")));
+            }
+            Statement::Scalar(decl) => self.steps.push(Step::Scalar(Arc::clone(decl))),
+            Statement::RequireFinite { global } => {
+                self.steps.push(Step::RequireFinite(*global, self.within.clone()));
+            }
+            Statement::Repeat { name, count, counter, body } => {
+                let run = self.runs;
+                self.runs += 1;
+                self.within.push((Arc::clone(name), run));
+                self.steps.push(Step::Set { run, global: *counter, to: 0 });
+                let again = self.steps.len();
+                self.steps.push(Step::AfterRuns { run, count: *count, to: 0 });
+                self.block(body);
+                self.steps.push(Step::Next { run, global: *counter, outermost });
+                self.steps.push(Step::Jump(again));
+                let after = self.steps.len();
+                self.steps[again] = Step::AfterRuns { run, count: *count, to: after };
+                self.within.pop();
+            }
+            Statement::While { condition, body } => {
+                let again = self.steps.len();
+                self.steps.push(Step::Unless(*condition, 0));
+                self.block(body);
+                self.steps.push(Step::Jump(again));
+                let after = self.steps.len();
+                self.steps[again] = Step::Unless(*condition, after);
+            }
+            Statement::If { condition, then, otherwise } => {
+                let branch = self.steps.len();
+                self.steps.push(Step::Unless(*condition, 0));
+                self.block(then);
+                let skip = self.steps.len();
+                self.steps.push(Step::Jump(0));
+                self.steps[branch] = Step::Unless(*condition, self.steps.len());
+                self.block(otherwise);
+                self.steps[skip] = Step::Jump(self.steps.len());
             }
         }
     }
@@ -112,6 +118,35 @@ impl Flat<'_> {
 const BETWEEN: u32 = 0;
 /// A loop is to begin.
 const BEGINS: u32 = 1;
+
+/// The program goes on to its end.
+pub(super) const NEVER_PAUSES: u32 = 0;
+/// The program pauses after the next run of a repetition that is in no other.
+pub(super) const PAUSES: u32 = 1;
+/// It pauses: this, and the number of the repetition among the statements of the program.
+pub(super) const PAUSED: u32 = 2;
+
+/// A repetition that is in no other.
+pub(super) struct Outermost {
+    /// Its number among the statements of the program.
+    pub(super) statement: usize,
+    /// The step at which it begins, and goes on with the next run.
+    pub(super) step: usize,
+    /// Its number among all repetitions.
+    pub(super) run: usize,
+    /// The global that shows which run it is in.
+    pub(super) counter: Option<u32>,
+}
+
+/// The repetitions that are in no other.
+pub(super) fn outermost(steps: &[Step]) -> Vec<Outermost> {
+    let of = |step: &Step| {
+        let Step::Next { run, global, outermost: Some(statement) } = *step else { return None };
+        let begins = |step: &Step| matches!(step, Step::AfterRuns { run: of, .. } if *of == run);
+        Some(Outermost { statement, step: steps.iter().position(begins)?, run, counter: global })
+    };
+    steps.iter().filter_map(of).collect()
+}
 
 /// The device `global`. Offsets are those of its state.
 pub(super) struct Controller {
@@ -124,6 +159,8 @@ pub(super) struct Controller {
     pub(super) under_way: usize,
     pub(super) end_received: usize,
     pub(super) runs: usize,
+    /// Whether the program pauses. There is no such member where nobody could let it go on.
+    pub(super) pause: Option<usize>,
     /// Where constants are among the properties of the graph, and the other globals in the state.
     pub(super) constants: Vec<Option<usize>>,
     pub(super) globals: Vec<Option<usize>>,
@@ -131,6 +168,8 @@ pub(super) struct Controller {
     pub(super) begins: Vec<Vec<(usize, usize, usize)>>,
     /// For each loop, the arguments that contribute to globals, and where they are in a message at its end.
     pub(super) ends: Vec<Vec<(usize, usize, Folding)>>,
+    /// For each of these, where the number of the element is whose contribution the global has, if equal ones count by that.
+    pub(super) bests: Vec<Vec<Option<usize>>>,
     /// For each loop, how its end is known.
     pub(super) enders: Vec<Enders>,
     /// Where the numbers of runs of repetitions are among the properties of the graph.
@@ -155,7 +194,7 @@ impl Handlers for Controller {
     fn receive(&self, pin: InputId, device: &mut Device<'_>, message: &[u8], _: EdgeView<'_>) {
         let loop_number = pin.index();
         let state = device.state.as_mut_ptr();
-        for (arg, at, folding) in &self.ends[loop_number] {
+        for ((arg, at, folding), best) in self.ends[loop_number].iter().zip(&self.bests[loop_number]) {
             let ArgDecl::Global { global, payload, .. } = self.invocations[loop_number].decl.args[*arg] else {
                 continue;
             };
@@ -163,7 +202,8 @@ impl Handlers for Controller {
             // SAFETY: the offsets are those of members, within the state and within the message, of the types of the
             // argument; the state is this device's alone.
             unsafe {
-                let place = Place { base: state.add(of(global)), ..Place::NOWHERE };
+                let stage = best.map_or(std::ptr::null_mut(), |best| state.add(best));
+                let place = Place { base: state.add(of(global)), stage, ..Place::NOWHERE };
                 let payload = payload.map_or(std::ptr::null_mut(), |payload| state.add(of(payload)));
                 (folding.apply)(&place, 0, payload, message.as_ptr().add(*at));
             }
@@ -186,6 +226,9 @@ impl Handlers for Controller {
             pins.insert(OutputId(if exists { 1 + loop_number } else { 0 }));
             return;
         }
+        if self.is_paused(device.state) {
+            return;
+        }
         let pc = number(device.state, self.pc) as usize;
         let is_under_way = |other: &usize| self.is_under_way(device.state, *other);
         let waits = match &self.waits {
@@ -204,11 +247,37 @@ impl Handlers for Controller {
         for &(from, to, size) in &self.begins[loop_number] {
             message[to..to + size].copy_from_slice(&device.state[from..from + size]);
         }
+        // No element comes before that which the global has from before the loop.
+        for best in self.bests[loop_number].iter().flatten() {
+            set_number(device.state, *best, 0);
+        }
         set_number(device.state, self.phase, BETWEEN);
         set_number(device.state, self.under_way + 4 * loop_number, 1);
         let busy = number(device.state, self.busy) + 1;
         set_number(device.state, self.busy, busy);
         Sent::Broadcast
+    }
+
+    fn waits_for(&self, device: &DeviceView<'_>) -> Option<String> {
+        let pc = number(device.state, self.pc) as usize;
+        let is_at_end = matches!(self.steps.get(pc), Some(Step::Stop)) && number(device.state, self.busy) == 0;
+        if is_at_end || self.is_paused(device.state) && number(device.state, self.busy) == 0 {
+            return None;
+        }
+        let mut text = format!("the program is before step {} of {}", pc + 1, self.steps.len());
+        let loops = (0..self.invocations.len()).filter(|loop_number| self.is_under_way(device.state, *loop_number));
+        for loop_number in loops {
+            let name = &self.invocations[loop_number].decl.name;
+            text.push_str(&match self.enders[loop_number] {
+                Enders::Messages(total) => format!(
+                    ", and loop `{name}` is under way: {} of {} devices say that they are at its end",
+                    number(device.state, self.end_received + 4 * loop_number),
+                    number(device.graph, total)
+                ),
+                Enders::Quiet => format!(", and loop `{name}` is under way"),
+            });
+        }
+        Some(text)
     }
 
     fn idle(&self, device: &mut Device<'_>) {
@@ -228,6 +297,10 @@ impl Controller {
     /// Whether nobody would ever say that a loop is at its end.
     fn is_empty(&self, graph: &[u8], loop_number: usize) -> bool {
         matches!(self.enders[loop_number], Enders::Messages(total) if number(graph, total) == 0)
+    }
+
+    fn is_paused(&self, state: &[u8]) -> bool {
+        self.pause.is_some_and(|at| number(state, at) >= PAUSED)
     }
 
     /// A loop is at its end.
@@ -267,9 +340,16 @@ impl Controller {
                 }
             }
             Step::Set { run, global, to } => self.set_run(device, *run, *global, *to),
-            Step::Next { run, global } => {
+            Step::Next { run, global, outermost } => {
                 let before = self.run(device.state, *run);
-                self.set_run(device, *run, *global, before + 1);
+                match (self.pause, outermost) {
+                    (Some(at), Some(statement)) if number(device.state, at) == PAUSES => {
+                        set_number(device.state, at, PAUSED + *statement as u32);
+                        // What shows the number is set when the next run begins.
+                        self.set_run(device, *run, None, before + 1);
+                    }
+                    _ => self.set_run(device, *run, *global, before + 1),
+                }
             }
             Step::AfterRuns { run, to, .. } => {
                 let at = self.run_counts + 8 * run;

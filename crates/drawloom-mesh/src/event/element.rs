@@ -83,6 +83,8 @@ pub(super) struct On {
     pub(super) first_write: u32,
     pub(super) writes: u32,
     pub(super) end: u32,
+    /// The name of the loop.
+    pub(super) name: String,
     /// On the loop's own set, the kernel.
     pub(super) execution: Option<Execution>,
 }
@@ -93,6 +95,8 @@ pub(super) struct Execution {
     pub(super) args: Vec<ArgAt>,
     /// What contributions are collected in, made empty first.
     pub(super) empty: Vec<(usize, Folding)>,
+    /// Where the number of the element is noted in what is collected, and where it is among the properties.
+    pub(super) marks: Vec<(usize, usize)>,
 }
 
 /// Where an argument is.
@@ -418,6 +422,20 @@ impl Handlers for Elements {
     fn hears_idle(&self) -> bool {
         false
     }
+
+    fn waits_for(&self, device: &DeviceView<'_>) -> Option<String> {
+        let count = |on: &On, at: usize| number(device.state, on.counts + at);
+        let on = self.ons.iter().find(|on| count(on, 0) != 0)?;
+        let written = number(device.properties, on.write_recv_total);
+        // The word to begin and the execution are counted with what comes.
+        Some(format!(
+            "it is in loop `{}`, where {} of {} messages came before it executes, and {} of {written} until its end",
+            on.name,
+            count(on, READ_RECV_COUNT),
+            on.read_recv_total,
+            count(on, WRITE_RECV_COUNT)
+        ))
+    }
 }
 
 impl Execution {
@@ -427,6 +445,10 @@ impl Execution {
         for (at, folding) in &self.empty {
             // SAFETY: the state has room for a contribution there, at an address that suits its type.
             unsafe { (folding.identity)(state.add(*at)) };
+        }
+        for (to, from) in &self.marks {
+            // SAFETY: the offsets are those of members of four bytes, within their records.
+            unsafe { std::ptr::copy_nonoverlapping(device.properties.as_ptr().add(*from), state.add(*to), 4) };
         }
         let mut places = [Place::NOWHERE; 16];
         for (place, arg) in places.iter_mut().zip(&self.args) {

@@ -26,7 +26,7 @@ pub(super) fn compiled(
     mesh: &Arc<Mesh>,
     statements: &[Statement],
     events: &Events,
-    (id, text): (&str, Option<&HandlerText>),
+    (id, text, pauses): (&str, Option<&HandlerText>, bool),
     trouble: &Arc<Trouble>,
 ) -> Result<Declared, Error> {
     let mut loops: Vec<Arc<LoopDecl>> = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn compiled(
         Invocation::new(mesh, name, Arc::clone(decl), |dat| lasting[dat as usize])
     };
     let list: Vec<Invocation> = names.into_iter().zip(&loops).map(of).collect();
-    declare(mesh, events, list, steps(statements, &loops), (id, text), trouble)
+    declare(mesh, events, list, steps(statements, &loops), (id, text, pauses), trouble)
 }
 
 /// Which dats no loop changes.
@@ -63,7 +63,8 @@ impl Program {
     /// a device type has more output pins than handlers of the published form can name.
     pub fn event_graph(&self, name: &str, text: Option<&HandlerText>) -> Result<Arc<Instance>, Error> {
         let events = Events::new();
-        let declared = compiled(self.mesh(), self.statements()?, &events, (name, text), &Arc::new(Trouble::default()))?;
+        let trouble = Arc::new(Trouble::default());
+        let declared = compiled(self.mesh(), self.statements()?, &events, (name, text, false), &trouble)?;
         let too_many = declared.graph_type.devices().iter().find(|kind| kind.outputs().len() > MOST_PINS);
         if let Some(kind) = too_many.filter(|_| text.is_some()) {
             let pins = kind.outputs().len();

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use drawloom_event::{Executor, Machine as EventMachine, Settings};
 
 use super::connect::{Connected, connect};
+use super::controller::{NEVER_PAUSES, Outermost, PAUSED, PAUSES};
 use super::declare::{Declared, of_events};
+use super::element::{number, set_number};
 use super::graph::compiled;
 use super::options::Events;
 use super::parts::parts;
@@ -25,6 +27,8 @@ pub(crate) struct OnEvents {
     executor: Executor,
     trouble: Arc<Trouble>,
     counts: MessageCounts,
+    /// Why the devices are in no state from which a run could begin, if so.
+    broken: Option<String>,
 }
 
 impl OnEvents {
@@ -40,7 +44,7 @@ impl OnEvents {
         alter: impl FnOnce(&mut Declared),
     ) -> Result<Self, Error> {
         let trouble = Arc::new(Trouble::default());
-        let mut declared = compiled(&mesh, statements, &events, ("drawloom_mesh", None), &trouble)?;
+        let mut declared = compiled(&mesh, statements, &events, ("drawloom_mesh", None, true), &trouble)?;
         alter(&mut declared);
         let parts = match events.executor {
             Executor::Parallel { workers: workers @ 2.. } => {
@@ -54,7 +58,69 @@ impl OnEvents {
         }
         let machine = EventMachine::new(&connected.instance);
         let counts = MessageCounts { devices: connected.instance.devices(), sends: 0, deliveries: 0 };
-        Ok(Self { mesh, declared, connected, machine, executor: events.executor, trouble, counts })
+        Ok(Self { mesh, declared, connected, machine, executor: events.executor, trouble, counts, broken: None })
+    }
+
+    /// Runs until the program is at its end, or pauses.
+    fn run_until_quiet(&mut self, settings: &Settings) -> Result<(), Error> {
+        match self.machine.run(settings) {
+            Ok(report) => {
+                self.counts.sends += report.counts.sends;
+                self.counts.deliveries += report.counts.deliveries;
+                Ok(())
+            }
+            Err(error) => {
+                let error = self.trouble.take().unwrap_or_else(|| of_events(error));
+                if !self.is_between_loops()? {
+                    self.broken = Some(error.to_string());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Where a member is in the state of the device with the control flow.
+    fn at(&self, member: &str) -> Result<usize, Error> {
+        self.declared.controller.offset_of(member).map_err(of_events)
+    }
+
+    fn set(&mut self, member: &str, value: u32) -> Result<(), Error> {
+        let at = self.at(member)?;
+        set_number(self.machine.state_mut(self.connected.global), at, value);
+        Ok(())
+    }
+
+    /// How far a repetition is, by its number among the statements of the program.
+    fn position(&self, statement: usize) -> Result<Position, Error> {
+        let at = self.at("runs")? + 8 * self.outermost(statement)?.run;
+        let runs = &self.machine.state(self.connected.global)[at..at + 8];
+        Ok(Position { statement, runs: u64::from_ne_bytes(runs.try_into().expect("eight bytes")) })
+    }
+
+    /// The program goes on at a position.
+    fn go_to(&mut self, from: Position) -> Result<(), Error> {
+        let &Outermost { step, run, counter, .. } = self.outermost(from.statement)?;
+        let at = self.at("runs")? + 8 * run;
+        let counter = counter.map(|global| self.at(&self.declared.names.global(global))).transpose()?;
+        self.set("pc", step as u32)?;
+        let state = self.machine.state_mut(self.connected.global);
+        for at in [Some(at), counter].into_iter().flatten() {
+            state[at..at + 8].copy_from_slice(&from.runs.to_ne_bytes());
+        }
+        Ok(())
+    }
+
+    fn outermost(&self, statement: usize) -> Result<&Outermost, Error> {
+        self.declared.outermost.iter().find(|outermost| outermost.statement == statement).ok_or_else(|| {
+            let message = format!("statement {statement} is no repetition; this is a mistake in Drawloom");
+            Error::new(ErrorKind::Failed, message)
+        })
+    }
+
+    /// Whether no loop is under way, so that every device is ready for the next one.
+    fn is_between_loops(&self) -> Result<bool, Error> {
+        let state = self.machine.state(self.connected.global);
+        Ok(number(state, self.at("busy")?) == 0 && number(state, self.at("phase")?) == 0)
     }
 
     /// Copies a member of devices together, so that it can be read by its type.
@@ -74,24 +140,38 @@ impl OnEvents {
 }
 
 impl Machine for OnEvents {
-    fn can_stop(&self) -> bool {
-        false
-    }
-
-    fn run(&mut self, _: Option<Position>, _: Option<&mut Keeper>) -> Result<(), Error> {
-        let at = self.declared.controller.offset_of("pc").map_err(of_events)?;
-        let pc = at..at + 4;
-        self.machine.state_mut(self.connected.global)[pc.clone()].fill(0);
+    fn run(&mut self, from: Option<Position>, mut keeper: Option<&mut Keeper>) -> Result<(), Error> {
+        if let Some(why) = &self.broken {
+            let message = format!(
+                "the program cannot run again as messages: it failed before in the middle of a loop, whose messages are \
+                 lost ({why}); start it anew"
+            );
+            return Err(Error::new(ErrorKind::Failed, message));
+        }
+        let pause = self.at("pause")?;
+        let goes_on = if keeper.is_some() { PAUSES } else { NEVER_PAUSES };
+        self.set("pause", goes_on)?;
+        self.set("pc", 0)?;
+        if let Some(from) = from {
+            self.go_to(from)?;
+        }
         let mut settings = Settings::new(self.executor);
         if let Some(parts) = &self.connected.parts {
             settings = settings.partition(Arc::clone(parts));
         }
-        let report = self.machine.run(&settings);
-        let report = report.map_err(|error| self.trouble.take().unwrap_or_else(|| of_events(error)))?;
-        self.counts.sends += report.counts.sends;
-        self.counts.deliveries += report.counts.deliveries;
-        let step = &self.machine.state(self.connected.global)[pc];
-        if step != self.declared.last_step.to_ne_bytes() {
+        loop {
+            self.run_until_quiet(&settings)?;
+            let paused = number(self.machine.state(self.connected.global), pause);
+            let Some(statement) = paused.checked_sub(PAUSED) else { break };
+            let position = self.position(statement as usize)?;
+            if let Some(keeper) = keeper.as_mut().filter(|keeper| keeper.is_due(position)) {
+                let mesh = Arc::clone(&self.mesh);
+                keeper.save(&mesh, position, self)?;
+            }
+            self.set("pause", goes_on)?;
+            self.go_to(position)?;
+        }
+        if number(self.machine.state(self.connected.global), self.at("pc")?) != self.declared.last_step {
             let message = "all devices are quiet, but the program is not at its end; this is a mistake in Drawloom";
             return Err(Error::new(ErrorKind::Failed, message));
         }

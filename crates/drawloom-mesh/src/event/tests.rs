@@ -94,7 +94,7 @@ fn a_device_that_ends_too_early_is_seen() {
 #[test]
 fn a_device_that_waits_for_too_much_is_seen() {
     let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[1].write_recv_total += 1;
-    assert!(broken(Events::new(), alter).contains("the program is not at its end"));
+    assert!(broken(Events::new(), alter).contains("stopped half way"));
     let text = broken(Events::new().control(Control::Quiescence).prune(), alter);
     assert!(text.contains("has not left it"), "{text}");
 }

@@ -405,6 +405,10 @@ impl Handlers for Wrapper {
         }
     }
 
+    fn waits_for(&self, device: &DeviceView<'_>) -> Option<String> {
+        self.handlers.waits_for(device)
+    }
+
     fn ready_at(&self) -> Option<usize> {
         self.handlers.ready_at()
     }

@@ -97,7 +97,8 @@ fn counts(bytes: &[u8]) -> Option<usize> {
 /// fits the mesh, and with the feature `hdf5`, `.h5` or `.hdf5` for OP2's. The file is there as a whole afterwards, or as it was before if there is an error.
 pub fn write(path: impl AsRef<Path>, mesh: &RawMesh) -> Result<(), Error> {
     let path = path.as_ref();
-    let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    let bytes = match ending.as_deref() {
         #[cfg(feature = "hdf5")]
         Some("h5" | "hdf5") => return hdf5::write(path, mesh),
         Some("vtu") => vtu::write(mesh, vtu::Encoding::default()),

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
+/// So many links are followed to a file that is not there.
+const MOST_LINKS: usize = 40;
+
 /// Replaces a file, or makes it. What is written goes to a temporary file beside it first, which takes its place when it is
 /// complete and on the disk. If anything fails, an error is returned and the file is what it was before.
 pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
@@ -17,7 +20,7 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<(
         let mut file = fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
         return write(&mut file).map_err(failed);
     }
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &real(path);
     let temporary = temporary(path).map_err(failed)?;
     let written = write_whole(&temporary, path, write);
     if written.is_err() {
@@ -31,7 +34,7 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<(
 #[cfg(feature = "hdf5")]
 pub(crate) fn replace_through(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
     let failed = |source| Error::io("write", path, source);
-    let real = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let real = &real(path);
     let temporary = temporary(real).map_err(failed)?;
     let written = write(&temporary).and_then(|()| {
         let whole = File::open(&temporary).and_then(|file| file.sync_all());
@@ -61,6 +64,20 @@ fn write_whole(temporary: &Path, path: &Path, write: impl FnOnce(&mut File) -> i
     fs::rename(temporary, path)?;
     sync_folder(path);
     Ok(())
+}
+
+/// The file that a path leads to, through links, whether it is there or not.
+fn real(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match (fs::canonicalize(&path), fs::read_link(&path)) {
+            (Ok(real), _) => return real,
+            // A link to a file that is not there yet.
+            (Err(_), Ok(link)) => path = path.parent().unwrap_or(Path::new("")).join(link),
+            (Err(_), Err(_)) => break,
+        }
+    }
+    path
 }
 
 /// The new name is on the disk too after this. Some file systems refuse it, and the file is whole without it.
@@ -149,5 +166,10 @@ mod tests {
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
         assert_eq!(fs::read(&real).expect("there"), b"new");
         assert_eq!(fs::metadata(&real).expect("there").permissions().mode() & 0o777, 0o640);
+        // Also when what it leads to is not there yet.
+        fs::remove_file(&real).expect("removed");
+        replace_by(&link, b"newer").expect("written");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        assert_eq!(fs::read(&real).expect("there"), b"newer");
     }
 }

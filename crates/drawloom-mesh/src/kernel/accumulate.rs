@@ -77,6 +77,8 @@ impl<T: Ordered> Highest<T> {
 pub struct LowestWith<T, P> {
     pub(crate) value: T,
     pub(crate) payload: P,
+    /// Where contributions come in any order, the element that this one is of.
+    pub(crate) element: u32,
 }
 
 impl<T: Ordered, P: Copy> LowestWith<T, P> {
@@ -95,6 +97,8 @@ impl<T: Ordered, P: Copy> LowestWith<T, P> {
 pub struct HighestWith<T, P> {
     pub(crate) value: T,
     pub(crate) payload: P,
+    /// Where contributions come in any order, the element that this one is of.
+    pub(crate) element: u32,
 }
 
 impl<T: Ordered, P: Copy> HighestWith<T, P> {

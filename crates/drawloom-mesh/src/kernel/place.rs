@@ -35,7 +35,8 @@ pub struct Place {
     pub(crate) own: (usize, usize),
     /// The distance between components, in elements of the type: zero when those of an element lie side by side.
     pub(crate) distance: usize,
-    /// For increments that are not applied at once: where those of the first iteration go.
+    /// For increments that are not applied at once: where those of the first iteration go. For a global to which elements
+    /// contribute in any order: the number of the one whose contribution it has.
     pub(crate) stage: *mut u8,
     /// Whether an optional argument is there.
     pub(crate) present: bool,

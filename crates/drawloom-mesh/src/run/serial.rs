@@ -136,11 +136,14 @@ impl Serial {
         let iterations = self.mesh.sets[decl.set as usize].size;
         let mut places = self.places(&decl.args);
         let blocks = block_count(iterations);
-        let mut partials = Partials::new(&mut places, decl, blocks);
+        // Of equal values the first iteration's counts, whatever the order: each has its own place then.
+        let own = if self.shuffle.is_some() { iterations } else { blocks };
+        let mut partials = Partials::new(&mut places, decl, blocks, own);
         let run = || -> Result<(), usize> {
             if let Some(shuffle) = &mut self.shuffle {
                 partials.select(&mut places, 0);
                 for iteration in shuffle.order(iterations) {
+                    partials.select_own(&mut places, iteration);
                     // SAFETY: the data is this machine's alone, maps were checked to lead to elements that exist, and the
                     // values of a dat have the type of its handle.
                     unsafe { decl.body.run(&places, iteration..iteration + 1)? };
@@ -179,13 +182,14 @@ struct Partials {
 }
 
 impl Partials {
-    fn new(places: &mut [Place], decl: &LoopDecl, blocks: usize) -> Self {
+    /// With slots for each block, or where equal contributions are told apart, as many as `own`.
+    fn new(places: &mut [Place], decl: &LoopDecl, blocks: usize, own: usize) -> Self {
         let foldings = decl.body.foldings();
         let mut list = Vec::new();
         for (number, (arg, folding)) in decl.args.iter().zip(foldings).enumerate() {
             if let (ArgDecl::Global { present: true, .. }, Some(folding)) = (arg, folding) {
                 let each = slots_each(&folding);
-                let mut slots = vec![0; each * blocks];
+                let mut slots = vec![0; each * if folding.element_at.is_some() { own } else { blocks }];
                 for slot in slots.chunks_mut(each) {
                     // SAFETY: there is room for one contribution.
                     unsafe { (folding.identity)(slot.as_mut_ptr().cast()) };
@@ -194,6 +198,14 @@ impl Partials {
             }
         }
         Self { list }
+    }
+
+    /// Contributions of which equal ones are told apart go to the slots of an iteration from now on.
+    fn select_own(&mut self, places: &mut [Place], iteration: usize) {
+        for (number, folding, slots, _) in self.list.iter_mut().filter(|(_, folding, ..)| folding.element_at.is_some())
+        {
+            places[*number].base = slots[iteration * slots_each(folding)..].as_mut_ptr().cast();
+        }
     }
 
     /// Contributions go to the slots of a block from now on.
@@ -226,10 +238,6 @@ impl Machine for Serial {
             })?;
         }
         Ok(())
-    }
-
-    fn can_stop(&self) -> bool {
-        true
     }
 
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {
@@ -295,7 +303,8 @@ impl Shuffle {
     }
 }
 
-/// Refuses a global that is infinite or not a number.
+/// Refuses a global that is infinite or not a number. The runs of repetitions are counted from zero here, and from one in
+/// what is said.
 pub(crate) fn require_finite(
     mesh: &Mesh,
     global: u32,
@@ -304,7 +313,7 @@ pub(crate) fn require_finite(
 ) -> Result<(), Error> {
     let Some((_, component)) = values.first_not_finite() else { return Ok(()) };
     let value = values.values().and_then(|values| values.number(component)).unwrap_or(f64::NAN);
-    let place: Vec<String> = within.iter().map(|(name, run)| format!("run {run} of `{name}`")).collect();
+    let place: Vec<String> = within.iter().map(|(name, run)| format!("run {} of `{name}`", run + 1)).collect();
     let place = if place.is_empty() { String::new() } else { format!(" in {}", place.join(", ")) };
     let name = &mesh.globals[global as usize].name;
     Err(Error::new(ErrorKind::NotFinite, format!("global `{name}` is {value}{place}")))

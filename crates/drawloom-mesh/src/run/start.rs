@@ -37,8 +37,6 @@ pub enum Backend {
 pub(crate) trait Machine: Send {
     /// Runs the program, from a position on if there is one. The keeper saves states where they are due.
     fn run(&mut self, from: Option<Position>, keeper: Option<&mut Keeper>) -> Result<(), Error>;
-    /// Whether it can start at a position, and stop at one for its state to be saved.
-    fn can_stop(&self) -> bool;
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error>;
     fn global(&self, number: u32) -> Result<Box<dyn Store>, Error>;
     fn stats(&self) -> Vec<LoopStats>;
@@ -83,11 +81,10 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::start`]; and when the checkpoint is of another mesh, of another program, or of the same with other
-    /// constants; and when the backend is that of messages.
+    /// constants.
     pub fn resume(&self, backend: Backend, checkpoint: &Checkpoint) -> Result<Run, Error> {
         let (mesh, position) = restore(self.mesh(), self.statements()?, checkpoint)?;
         let mut run = self.prepare(Arc::new(mesh), backend)?;
-        run.require_stops()?;
         run.from = Some(position);
         Ok(run)
     }
@@ -112,6 +109,7 @@ impl Run {
     /// # Errors
     /// When a kernel panics or does not write what it must, when scalar code returns an error, when a number that must be
     /// finite is not, and when a checkpoint cannot be saved. The program stops there; an older checkpoint is still whole.
+    /// As messages, a program that failed in the middle of a loop does not run again: start it anew.
     pub fn run(&mut self) -> Result<(), Error> {
         let from = self.from.take();
         self.machine.run(from, self.keeper.as_mut()).map_err(|error| match error.kind() {
@@ -126,10 +124,8 @@ impl Run {
     /// Saved are the dats that loops change, and the globals. Nothing depends on the backend or on its workers.
     ///
     /// # Errors
-    /// When the backend is that of messages, when a dat that is to be saved holds structs, and when there would be a
-    /// checkpoint after every 0 runs.
+    /// When a dat that is to be saved holds structs, and when there would be a checkpoint after every 0 runs.
     pub fn checkpoint(&mut self, checkpoints: Checkpoints) -> Result<(), Error> {
-        self.require_stops()?;
         self.keeper = Some(Keeper::new(&self.mesh, &self.statements, checkpoints)?);
         Ok(())
     }
@@ -137,14 +133,6 @@ impl Run {
     /// What was saved so far.
     pub fn saved(&self) -> Saved {
         self.keeper.as_ref().map(Keeper::saved).unwrap_or_default()
-    }
-
-    fn require_stops(&self) -> Result<(), Error> {
-        if self.machine.can_stop() {
-            return Ok(());
-        }
-        let message = "a program that runs as messages has no checkpoints; use another backend";
-        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     /// The error with where the first number that is not finite is among the dats.

@@ -9,7 +9,9 @@ use drawloom_mesh::checkpoint::{Checkpoint, Checkpoints};
 use drawloom_mesh::kernel::Acc;
 use drawloom_mesh::naca::naca0012;
 use drawloom_mesh::raw::Values;
-use drawloom_mesh::{Backend, Dat, Error, ErrorKind, Events, Global, Layout, Mesh, Mode, Program, Threads};
+use drawloom_mesh::{
+    Backend, Control, Dat, Error, ErrorKind, Events, Executor, Global, Layout, Mesh, Mode, Program, Threads,
+};
 
 /// A folder for one test, removed at the end.
 struct Folder(PathBuf);
@@ -270,15 +272,7 @@ fn values_that_are_missing_or_of_another_type_are_refused() {
 
 #[test]
 fn what_cannot_be_saved_is_refused_before_the_program_runs() {
-    let folder = Folder::new("refused");
     let built = build(USUAL);
-    let events = || Backend::Events(Events::new());
-    let small = Plan { nodes: 5, ..USUAL };
-    let mut run = build(small).program.start(events()).unwrap();
-    let refused = run.checkpoint(Checkpoints::to(folder.0.join("state"))).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
-    let refused = build(small).program.resume(events(), &stopped(&folder, small)).err().unwrap();
-    assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
     let mut run = built.program.start(Backend::Serial).unwrap();
     assert_eq!(run.checkpoint(Checkpoints::to("x").every(0)).unwrap_err().kind(), ErrorKind::Argument);
 
@@ -302,14 +296,64 @@ fn a_checkpoint_that_cannot_be_written_stops_the_program_and_names_the_file() {
     let folder = Folder::new("unwritten");
     let full = if cfg!(target_os = "linux") { Some(PathBuf::from("/dev/full")) } else { None };
     for path in [folder.0.join("no/such/folder"), folder.0.clone()].into_iter().chain(full) {
-        for backend in [Backend::Serial, Backend::Threads(Threads::new().workers(2))] {
-            let built = build(USUAL);
+        let events = Backend::Events(Events::new());
+        for backend in [Backend::Serial, Backend::Threads(Threads::new().workers(2)), events] {
+            let built = build(Plan { nodes: 20, ..USUAL });
             let mut run = built.program.start(backend).unwrap();
             run.checkpoint(Checkpoints::to(&path).every(3)).unwrap();
             let error = run.run().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io, "{error}");
             assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
             assert_eq!((run.saved().count, run.global(built.turn).unwrap()), (0, [2]), "it stopped there");
+        }
+    }
+}
+
+/// A state that was saved by one backend is where any other goes on; as messages up to the order of additions.
+#[test]
+fn a_program_that_runs_as_messages_is_stopped_and_gone_on_with() {
+    let plan = Plan { nodes: 40, ..USUAL };
+    let folder = Folder::new("messages");
+    let path = folder.0.join("state");
+    let expected = uninterrupted(plan);
+    let events = Events::new();
+    let all = [
+        events,
+        events.executor(Executor::Lifo).control(Control::Tree),
+        events.executor(Executor::Random { seed: 3 }).control(Control::Quiescence).prune(),
+        events.executor(Executor::Parallel { workers: 2 }).overlap(),
+    ];
+    let check = |built: &Built, run: &drawloom_mesh::Run, what: &str| {
+        let (x, turn, total) = ended(built, run);
+        let close = |a: u64, b: u64| {
+            let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+            (a - b).abs() <= 1e-12 * (1.0 + b.abs())
+        };
+        assert_eq!(turn, expected.1, "{what}");
+        assert!(close(total[0], expected.2[0]), "{what}");
+        assert!(x.as_flattened().iter().zip(expected.0.as_flattened()).all(|(a, b)| close(*a, *b)), "{what}");
+    };
+    for events in all {
+        // In the first repetition, and in the second, whose runs are counted for themselves.
+        for stop in [plan.first.min(7) as i64, plan.first as i64 + 4] {
+            let built = build(plan);
+            built.stop.store(stop, Ordering::Relaxed);
+            let mut run = built.program.start(Backend::Events(events)).unwrap();
+            run.checkpoint(Checkpoints::to(&path).every(2)).unwrap();
+            assert!(run.run().unwrap_err().to_string().contains("stopped at"), "{events:?}");
+            assert!(run.saved().count >= 3, "{events:?}");
+            let checkpoint = Checkpoint::load(&path).unwrap();
+            for backend in [Backend::Events(events), Backend::Serial, Backend::Threads(Threads::new().workers(2))] {
+                let built = build(plan);
+                let mut run = built.program.resume(backend.clone(), &checkpoint).unwrap();
+                run.run().unwrap();
+                check(&built, &run, &format!("{events:?}, stopped at {stop}, then {backend:?}"));
+            }
+            // What another backend has saved.
+            let built = build(plan);
+            let mut run = built.program.resume(Backend::Events(events), &stopped(&folder, plan)).unwrap();
+            run.run().unwrap();
+            check(&built, &run, &format!("{events:?}, after another backend"));
         }
     }
 }

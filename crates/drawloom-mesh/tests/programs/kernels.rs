@@ -1,6 +1,6 @@
 //! Kernels that keep numbers small, however often they run, and round.
 
-use drawloom_mesh::kernel::{Acc, HighestWith, Lowest, Out};
+use drawloom_mesh::kernel::{Acc, HighestWith, Lowest, LowestWith, Out};
 
 pub(crate) fn turn(real: &mut [f64; 2], index: usize, size: usize) {
     *real = [0.8 * real[0] - 0.1 * (real[1] * 1e-3) + 1e-3 * (index % 7) as f64, 0.9 * real[1] + size as f64 * 1e-4];
@@ -72,4 +72,23 @@ pub(crate) fn tidy(there: &mut [f64; 3], inc: &mut [Acc<f64>; 3], lowest: &mut [
 pub(crate) fn reset(there: &mut Out<f64, 3>, sum: &[f64; 2]) {
     // The sums may be large: what they differ by in the last digits must stay small.
     there.set([0.1, (1e-6 * sum[0]).tanh(), (1e-9 * sum[1]).cos()]);
+}
+
+pub(crate) fn nudge(real: &[f64; 2], there: &mut [f64; 2]) {
+    *there = [0.5 * there[0] + 0.1 * real[0], 0.9 * there[1] + 0.01 * real[1].cos()];
+}
+
+pub(crate) fn both_ends(index: usize, there: &mut [Out<f64, 2>; 2]) {
+    there[0].set([1e-3 * (index % 11) as f64, 2.0]);
+    there[1].set([-0.5, (index % 5) as f64]);
+}
+
+pub(crate) fn swap(index: usize, there: &mut [[f64; 2]; 2]) {
+    there.swap(0, 1);
+    there[index % 2][0] *= 0.75;
+}
+
+/// Few values, so that many are equal.
+pub(crate) fn rank(index: usize, lowest: &mut LowestWith<i64, u32>) {
+    lowest.offer(3 - (index * 7 % 5) as i64, index as u32);
 }

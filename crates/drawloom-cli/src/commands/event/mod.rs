@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::number::{integer, workers};
 use crate::output::{self, Output};
+use crate::written::{self, Use};
 
 /// Run a graph of devices that send each other messages
 ///
@@ -32,7 +33,7 @@ Examples:
   drawloom event heat:16x16x100                     a sample: heat spreads over a grid
   drawloom event heat:16x16x100 --write heat.xml    write the graph to a file too
   drawloom event heat.xml --executor random --seed 7 --log a.jsonl
-  drawloom event heat.xml --workers 2 --compare a.jsonl
+  drawloom event heat.xml --workers 2 --compare a.jsonl --tolerance 1e-12
   drawloom event heat.xml --replay a.jsonl          do exactly what the log says, and verify it
   drawloom event airfoil:6x9x20 --write airfoil.xml --xml-version 4
 
@@ -70,6 +71,11 @@ pub(crate) struct Arguments {
     /// Compare with a log of another run, up to the order of what happened
     #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath)]
     compare: Option<PathBuf>,
+
+    /// By how much real numbers may differ from those of the other run, as a part of the largest at their place; those of
+    /// single precision by 1e-4 at least, unless it is 0
+    #[arg(long, default_value = "1e-9", value_parser = tolerance, requires = "compare", value_name = "PART")]
+    tolerance: f64,
 
     /// Do exactly what a log says, and verify each step
     #[arg(long, value_name = "LOG", value_hint = ValueHint::FilePath, conflicts_with_all = ["executor", "workers", "log", "compare"])]
@@ -122,6 +128,10 @@ struct Line {
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     agrees: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest_difference: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest_difference_at: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differences: Vec<String>,
 }
@@ -148,6 +158,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 
 fn execute(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let (executor, workers) = executor(arguments);
+    check_files(arguments)?;
     let instance = instance(&arguments.graph)?;
     if let Some(path) = &arguments.write {
         let version = if arguments.xml_version == 4 { Version::V4 } else { Version::V3 };
@@ -169,26 +180,41 @@ fn execute(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> 
         None => machine.run(&settings),
     };
     let seconds = start.elapsed().as_secs_f64();
-    let report = result.map_err(|error| {
-        let exit = match error.kind() {
-            ErrorKind::Setting | ErrorKind::Engine => Exit::Unusable,
-            _ => Exit::Invalid,
-        };
-        Failure(exit, format!("{}: {error}", arguments.graph.display()))
-    })?;
+    // Of a run that failed too: that is when one wants to see it.
+    let log = result.as_ref().map_or_else(|_| machine.failed_log(), |report| report.log.as_ref());
+    let logged = match (&arguments.log, log) {
+        (Some(path), Some(log)) => create(path, |file| log.write(file)),
+        _ => Ok(()),
+    };
+    let report = match result {
+        Ok(report) => report,
+        Err(error) => {
+            if let Err(Failure(_, message)) = logged {
+                output::complain(message);
+            }
+            let exit = match error.kind() {
+                ErrorKind::Setting | ErrorKind::Engine => Exit::Unusable,
+                _ => Exit::Invalid,
+            };
+            return Err(Failure(exit, format!("{}: {error}", arguments.graph.display())));
+        }
+    };
     for line in &report.lines {
         output::complain(format_args!("{}: {}", instance.name(line.device), line.text));
     }
-    if let (Some(path), Some(log)) = (&arguments.log, &report.log) {
-        create(path, |file| log.write(file))?;
-    }
     let comparison = match (&compared, &report.log) {
-        (Some(other), Some(ours)) => Some(log::compare(other, ours).map_err(Failure::unusable)?),
+        (Some(other), Some(ours)) => {
+            Some(log::compare_within(other, ours, arguments.tolerance).map_err(Failure::unusable)?)
+        }
         _ => None,
     };
     let mut line = line(arguments, &instance, &report, workers, seconds);
     if let Some(comparison) = &comparison {
         line.agrees = Some(comparison.is_equal());
+        // Not a number in JSON, where it is beyond all of them.
+        line.largest_difference =
+            comparison.largest.as_ref().map(|largest| largest.part).filter(|part| part.is_finite());
+        line.largest_difference_at = comparison.largest.as_ref().map(|largest| largest.place.clone());
         line.differences.clone_from(&comparison.differences);
         if comparison.unlisted > 0 {
             line.differences.push(format!("and {} more", comparison.unlisted));
@@ -203,7 +229,22 @@ fn execute(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> 
         true => output.json(&line),
         false => text(&line, output),
     }
-    Ok(exit)
+    logged.map(|()| exit)
+}
+
+/// Refuses, before anything is read, files that cannot be written or should not be.
+fn check_files(arguments: &Arguments) -> Result<(), Failure> {
+    let uses = |list: [(&str, Option<&PathBuf>); 3]| -> Vec<Use> {
+        list.into_iter().filter_map(|(what, path)| path.map(|path| Use::new(what, path))).collect()
+    };
+    let graph = (arguments.graph.as_os_str() != "-").then_some(&arguments.graph);
+    let read = uses([
+        ("the graph", graph),
+        ("the log to compare with", arguments.compare.as_ref()),
+        ("the log to follow", arguments.replay.as_ref()),
+    ]);
+    let written = uses([("the graph", arguments.write.as_ref()), ("the log", arguments.log.as_ref()), ("", None)]);
+    written::check_beside_output(&read, &written).map_err(Failure::unusable)
 }
 
 fn executor(arguments: &Arguments) -> (Executor, usize) {
@@ -276,6 +317,8 @@ fn line(arguments: &Arguments, instance: &Instance, report: &Report, workers: us
         exit_code: report.exit,
         seconds,
         agrees: None,
+        largest_difference: None,
+        largest_difference_at: None,
         differences: Vec::new(),
     }
 }
@@ -304,4 +347,13 @@ fn text(line: &Line, output: &mut Output) {
         }
         None => {}
     }
+    if let (Some(part), Some(at)) = (line.largest_difference, &line.largest_difference_at) {
+        output.line(format_args!("the largest difference is {part:.1e} of the largest number there: {at}"));
+    }
+}
+
+/// Reads how far apart numbers may be.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let part = text.parse::<f64>().ok().filter(|part| *part >= 0.0 && part.is_finite());
+    part.ok_or_else(|| format!("`{text}` is no number from 0 on"))
 }

@@ -10,12 +10,13 @@ mod program;
 mod set;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use drawloom_event::data::{Layout, Scalar, Tuple, Type};
 use drawloom_event::{GraphType, Handlers};
 
-use super::controller::Step;
+use super::controller::{Outermost, Step, outermost};
 use super::involved::{Invocation, Through};
 use super::names::Names;
 use super::options::{Control, Events};
@@ -67,10 +68,21 @@ pub(super) fn pad(mesh: &Mesh, names: &Names, arg: &ArgDecl) -> Option<(String, 
     Some(match payload {
         None => (names.global(global), of(global)),
         Some(payload) => {
-            let both = Tuple::new().with("value", of(global)).with("payload", of(payload));
-            (format!("{}_with_{}", names.global(global), names.globals[payload as usize]), both.into())
+            // Of equal values that of the first element counts.
+            let all = Tuple::new().with("value", of(global)).with("payload", of(payload)).with("element", Scalar::U32);
+            (format!("{}_with_{}", names.global(global), names.globals[payload as usize]), all.into())
         }
     })
+}
+
+/// Where the device with the control flow has the number of the element whose contribution a global has, during a loop.
+pub(super) fn best_of(invocation: &Invocation, arg: usize) -> String {
+    format!("{}_arg{arg}_element", invocation.name)
+}
+
+/// Whether equal contributions to a global count by the element they are of.
+pub(super) fn is_with_element(arg: &ArgDecl) -> bool {
+    matches!(arg, ArgDecl::Global { payload: Some(_), present: true, .. })
 }
 
 pub(super) fn buffer(invocation: &str, arg: usize) -> String {
@@ -97,6 +109,8 @@ pub(super) struct Declared {
     pub(super) last_step: u32,
     /// How often each repetition runs.
     pub(super) run_counts: Vec<u64>,
+    /// The repetitions that are in no other.
+    pub(super) outermost: Vec<Outermost>,
     pub(super) watch: Option<Arc<Watch>>,
 }
 
@@ -113,21 +127,93 @@ struct Declaring<'a> {
     messages: &'a BTreeMap<String, Layout>,
     /// Where constants are among the properties of the graph.
     constants: Vec<Option<usize>>,
+    /// Whether the program can be made to pause. Graphs that are written do not.
+    pauses: bool,
+}
+
+/// What a name stands for: something of the user's, or of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of<'a> {
+    Protocol,
+    Set(&'a str),
+    Dat(&'a str),
+    Global(&'a str),
+    Loop(&'a str),
+    /// A global, and what belongs to its value.
+    Both(&'a str, &'a str),
+    /// A dat, all columns of a map at once.
+    Columns(&'a str, usize),
+}
+
+impl fmt::Display for Of<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Of::Protocol => f.write_str("a part of the protocol"),
+            Of::Set(name) => write!(f, "set `{name}`"),
+            Of::Dat(name) => write!(f, "dat `{name}`"),
+            Of::Global(name) => write!(f, "global `{name}`"),
+            Of::Loop(name) => write!(f, "loop `{name}`"),
+            Of::Both(name, with) => write!(f, "global `{name}` with `{with}`"),
+            Of::Columns(name, columns) => write!(f, "dat `{name}`, {columns} elements at once"),
+        }
+    }
+}
+
+impl<'a> Of<'a> {
+    fn dat(mesh: &'a Mesh, dat: u32) -> Self {
+        Of::Dat(&mesh.dats[dat as usize].name)
+    }
+
+    fn global(mesh: &'a Mesh, global: u32) -> Self {
+        Of::Global(&mesh.globals[global as usize].name)
+    }
+
+    fn set(mesh: &'a Mesh, set: u32) -> Self {
+        Of::Set(&mesh.sets[set as usize].name)
+    }
+
+    fn invocation(invocation: &'a Invocation) -> Self {
+        Of::Loop(&invocation.decl.invocation)
+    }
+
+    /// The place where contributions to a global are collected.
+    fn pad(mesh: &'a Mesh, arg: &ArgDecl) -> Self {
+        match *arg {
+            ArgDecl::Global { global, payload: Some(payload), .. } => {
+                Of::Both(&mesh.globals[global as usize].name, &mesh.globals[payload as usize].name)
+            }
+            ArgDecl::Global { global, .. } => Of::global(mesh, global),
+            _ => Of::Protocol,
+        }
+    }
+
+    /// Refuses one name for two things.
+    fn check(self, other: Self, name: &str) -> Result<(), Error> {
+        if self == other {
+            return Ok(());
+        }
+        let message = format!("{self} and {other} would both be called `{name}` among messages; rename one of them");
+        Err(Error::new(ErrorKind::Refused, message))
+    }
 }
 
 /// Members that are declared once, however often they are asked for.
 #[derive(Default)]
-struct Members(Vec<(String, Type)>);
+struct Members<'a>(Vec<(String, Type, Of<'a>)>);
 
-impl Members {
-    fn add(&mut self, name: String, ty: Type) {
-        if !self.0.iter().any(|(known, _)| *known == name) {
-            self.0.push((name, ty));
+impl<'a> Members<'a> {
+    fn add(&mut self, name: String, ty: Type, of: Of<'a>) -> Result<(), Error> {
+        match self.0.iter().find(|(known, ..)| *known == name) {
+            Some((_, _, other)) => other.check(of, &name),
+            None => {
+                self.0.push((name, ty, of));
+                Ok(())
+            }
         }
     }
 
     fn layout(self) -> Result<Layout, Error> {
-        let add = |tuple: Tuple, (name, ty): (String, Type)| tuple.with(name, ty);
+        let add = |tuple: Tuple, (name, ty, _): (String, Type, Of<'_>)| tuple.with(name, ty);
         Layout::new(self.0.into_iter().fold(Tuple::new(), add)).map_err(of_events)
     }
 }
@@ -143,7 +229,7 @@ pub(super) fn declare(
     options: &Events,
     invocations: Vec<Invocation>,
     (steps, runs): (Vec<Step>, usize),
-    (id, text): (&str, Option<&HandlerText>),
+    (id, text, pauses): (&str, Option<&HandlerText>, bool),
     trouble: &Arc<Trouble>,
 ) -> Result<Declared, Error> {
     let (invocations, names) = (Arc::new(invocations), Names::new(mesh));
@@ -161,6 +247,7 @@ pub(super) fn declare(
         text,
         messages: &messages,
         constants,
+        pauses,
     };
     let watch = options.checked.then(|| Arc::new(Watch::new(mesh, &invocations, options)));
     let watched = |handlers: Arc<dyn Handlers>, what: Watched| -> Arc<dyn Handlers> {
@@ -198,25 +285,39 @@ pub(super) fn declare(
             run_counts[*run] = *count;
         }
     }
+    let outermost = outermost(&steps);
     let (state, device, handlers) = program::declare_program(&all, steps, runs, trouble)?;
     let handlers = watched(Arc::clone(&handlers) as Arc<dyn Handlers>, Watched::Program(handlers));
     let graph_type = builder.device(device.shared_handlers(handlers)).build().map_err(of_events)?;
-    Ok(Declared { graph_type, names, invocations, wirings, elements, controller: state, last_step, run_counts, watch })
+    let controller = state;
+    Ok(Declared {
+        graph_type,
+        names,
+        invocations,
+        wirings,
+        elements,
+        controller,
+        last_step,
+        run_counts,
+        outermost,
+        watch,
+    })
 }
 
 /// The properties of the graph.
 fn graph_properties(mesh: &Mesh, names: &Names, invocations: &[Invocation], runs: usize) -> Result<Layout, Error> {
     let mut graph = Members::default();
     for (number, global) in mesh.globals.iter().enumerate().filter(|(_, global)| global.constant) {
-        graph.add(names.global(number as u32), type_of(&*global.values));
+        graph.add(names.global(number as u32), type_of(&*global.values), Of::Global(&global.name))?;
     }
     for set in 0..mesh.sets.len() as u32 {
-        graph.add(names.length(set), Scalar::U32.into());
+        graph.add(names.length(set), Scalar::U32.into(), Of::set(mesh, set))?;
     }
     for invocation in invocations {
-        graph.add(format!("{}_total_responding_devices", invocation.name), Scalar::U32.into());
+        let name = format!("{}_total_responding_devices", invocation.name);
+        graph.add(name, Scalar::U32.into(), Of::invocation(invocation))?;
     }
-    graph.add("run_counts".to_owned(), Type::array(Scalar::U64, runs.max(1)));
+    graph.add("run_counts".to_owned(), Type::array(Scalar::U64, runs.max(1)), Of::Protocol)?;
     graph.layout()
 }
 
@@ -227,31 +328,45 @@ fn messages(
     invocations: &[Invocation],
     options: &Events,
 ) -> Result<BTreeMap<String, Layout>, Error> {
-    let mut messages: BTreeMap<String, Layout> = BTreeMap::new();
-    messages.insert("execute".to_owned(), Layout::empty());
-    messages.insert("control".to_owned(), Layout::empty());
+    let mut messages: BTreeMap<String, (Layout, Of<'_>)> = BTreeMap::new();
+    let mut insert = |name: String, layout: Layout, of| match messages.get(&name) {
+        Some((_, other)) => Of::check(*other, of, &name),
+        None => {
+            messages.insert(name, (layout, of));
+            Ok(())
+        }
+    };
+    insert("execute".to_owned(), Layout::empty(), Of::Protocol)?;
+    insert("control".to_owned(), Layout::empty(), Of::Protocol)?;
     for invocation in invocations {
+        let of = Of::invocation(invocation);
         let mut begin = Members::default();
         for (_, global) in invocation.told(mesh) {
-            begin.add(names.global(global), type_of(&*mesh.globals[global as usize].values));
+            let ty = type_of(&*mesh.globals[global as usize].values);
+            begin.add(names.global(global), ty, Of::global(mesh, global))?;
         }
-        messages.insert(format!("{}_begin", invocation.name), begin.layout()?);
+        insert(format!("{}_begin", invocation.name), begin.layout()?, of)?;
         let mut end = Members::default();
         for arg in invocation.contributions() {
-            let (name, ty) = pad(mesh, names, &invocation.decl.args[arg]).expect("a contribution has a pad");
-            end.add(name, ty);
+            let arg = &invocation.decl.args[arg];
+            let (name, ty) = pad(mesh, names, arg).expect("a contribution has a pad");
+            end.add(name, ty, Of::pad(mesh, arg))?;
         }
-        messages.insert(format!("{}_end", invocation.name), end.layout()?);
+        insert(format!("{}_end", invocation.name), end.layout()?, of)?;
         let reads = invocation.reads.iter().map(|read| Through { whole: false, ..*read });
         for through in reads.chain(invocation.writes.iter().copied()) {
             let element = type_of(&*mesh.dats[through.dat as usize].values);
             let mut value = Members::default();
             let whole = through.whole && !options.prune;
-            value.add("value".to_owned(), if whole { Type::array(element, through.columns) } else { element });
-            messages.insert(message_of(names, &through, options.prune), value.layout()?);
+            let of = match whole {
+                true => Of::Columns(&mesh.dats[through.dat as usize].name, through.columns),
+                false => Of::dat(mesh, through.dat),
+            };
+            value.add("value".to_owned(), if whole { Type::array(element, through.columns) } else { element }, of)?;
+            insert(message_of(names, &through, options.prune), value.layout()?, of)?;
         }
     }
-    Ok(messages)
+    Ok(messages.into_iter().map(|(name, (layout, _))| (name, layout)).collect())
 }
 
 /// Where constants are among the properties of the graph.

@@ -6,7 +6,7 @@ use drawloom_event::data::{Layout, Scalar, Type};
 use drawloom_event::graph::DeviceTypeBuilder;
 use drawloom_event::{Code, DeviceType, Handlers, InputPin, OutputPin};
 
-use super::{Declaring, Members, offset, pad, type_of};
+use super::{Declaring, Members, Of, best_of, is_with_element, offset, pad, type_of};
 use crate::error::Error;
 use crate::event::apart::waits;
 use crate::event::controller::{Controller, Enders, Step};
@@ -27,14 +27,20 @@ pub(super) fn declare_program(
     let Declaring { mesh, names, options, invocations, .. } = *all;
     let mut state = Members::default();
     for name in ["pc", "invocation_index", "phase", "busy"] {
-        state.add(name.to_owned(), Scalar::U32.into());
+        state.add(name.to_owned(), Scalar::U32.into(), Of::Protocol)?;
     }
     for name in ["under_way", "end_received"] {
-        state.add(name.to_owned(), Type::array(Scalar::U32, invocations.len().max(1)));
+        state.add(name.to_owned(), Type::array(Scalar::U32, invocations.len().max(1)), Of::Protocol)?;
     }
-    state.add("runs".to_owned(), Type::array(Scalar::U64, runs.max(1)));
+    state.add("runs".to_owned(), Type::array(Scalar::U64, runs.max(1)), Of::Protocol)?;
+    if all.pauses {
+        state.add("pause".to_owned(), Scalar::U32.into(), Of::Protocol)?;
+    }
     for (number, global) in mesh.globals.iter().enumerate().filter(|(_, global)| !global.constant) {
-        state.add(names.global(number as u32), type_of(&*global.values));
+        state.add(names.global(number as u32), type_of(&*global.values), Of::Global(&global.name))?;
+    }
+    for (invocation, arg) in with_elements(invocations) {
+        state.add(best_of(invocation, arg), Scalar::U32.into(), Of::invocation(invocation))?;
     }
     let state = state.layout()?;
     let globals: Vec<Option<usize>> =
@@ -71,10 +77,17 @@ pub(super) fn declare_program(
         under_way: offset(&state, "under_way")?,
         end_received: offset(&state, "end_received")?,
         runs: offset(&state, "runs")?,
+        pause: state.offset_of("pause").ok(),
         constants: all.constants.clone(),
         globals: globals.clone(),
         begins: invocations.iter().map(begins).collect::<Result<_, _>>()?,
         ends: invocations.iter().map(|invocation| contributions(all, invocation)).collect::<Result<_, _>>()?,
+        bests: (invocations.iter())
+            .map(|invocation| {
+                let of = |arg| state.offset_of(&best_of(invocation, arg)).ok();
+                invocation.contributions().into_iter().map(of).collect()
+            })
+            .collect(),
         enders: invocations.iter().map(|invocation| enders(all, invocation)).collect::<Result<_, _>>()?,
         run_counts: offset(all.graph, "run_counts")?,
         invocations: Arc::clone(invocations),
@@ -83,6 +96,12 @@ pub(super) fn declare_program(
         trouble: Arc::clone(trouble),
     };
     Ok((state, device, Arc::new(controller)))
+}
+
+/// The arguments for which equal contributions to a global count by the element they are of.
+fn with_elements(invocations: &[Invocation]) -> impl Iterator<Item = (&Invocation, usize)> {
+    let of = |invocation| Invocation::contributions(invocation).into_iter().map(move |arg| (invocation, arg));
+    invocations.iter().flat_map(of).filter(|(invocation, arg)| is_with_element(&invocation.decl.args[*arg]))
 }
 
 /// How the end of a loop is known.
@@ -117,17 +136,17 @@ pub(super) fn declare_tree(all: &Declaring<'_>, invocation: &Invocation) -> Resu
     };
     let message = &all.messages[&begin];
     let mut state = Members::default();
-    state.add("waits".to_owned(), Scalar::U32.into());
-    state.add("message".to_owned(), message.tuple().clone().into());
+    state.add("waits".to_owned(), Scalar::U32.into(), Of::Protocol)?;
+    state.add("message".to_owned(), message.tuple().clone().into(), Of::Protocol)?;
     let state = state.layout()?;
     let passing =
         Passing { waits: offset(&state, "waits")?, message: offset(&state, "message")?, size: message.size() };
     let passes = pins(DeviceType::builder(format!("tree_{begin}")).state(state), &begin);
     let message = &all.messages[&end];
     let (mut properties, mut state) = (Members::default(), Members::default());
-    properties.add("end_total".to_owned(), Scalar::U32.into());
-    state.add("end_received".to_owned(), Scalar::U32.into());
-    state.add("message".to_owned(), message.tuple().clone().into());
+    properties.add("end_total".to_owned(), Scalar::U32.into(), Of::Protocol)?;
+    state.add("end_received".to_owned(), Scalar::U32.into(), Of::Protocol)?;
+    state.add("message".to_owned(), message.tuple().clone().into(), Of::Protocol)?;
     let (properties, state) = (properties.layout()?, state.layout()?);
     let at = offset(&state, "message")?;
     let parts = contributions(all, invocation)?.into_iter().map(|(_, from, folding)| (from, at + from, folding));

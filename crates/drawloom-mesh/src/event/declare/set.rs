@@ -6,7 +6,9 @@ use drawloom_event::data::{Layout, Scalar, Tuple, Type};
 use drawloom_event::graph::DeviceTypeBuilder;
 use drawloom_event::{Code, DeviceType, InputPin, OutputPin};
 
-use super::{COUNTS, Declaring, Members, buffer, message_of, of_events, offset, pad, type_of, write_pin};
+use super::{
+    COUNTS, Declaring, Members, Of, buffer, is_with_element, message_of, of_events, offset, pad, type_of, write_pin,
+};
 use crate::error::Error;
 use crate::event::element::{ArgAt, Each, Elements, Execution, Input, On, Output};
 use crate::event::involved::{Invocation, Through};
@@ -65,19 +67,19 @@ fn members(all: &Declaring<'_>, set: u32, involved: &[usize]) -> Result<ElementL
     let (mut properties, mut state) = (Members::default(), Members::default());
     // Which pins want to send. A loop has no more than this many.
     let pins: usize = involved.iter().map(|number| 2 + 2 * all.invocations[*number].decl.args.len()).sum();
-    state.add("ready".to_owned(), Type::array(Scalar::U64, words_for(pins)));
+    state.add("ready".to_owned(), Type::array(Scalar::U64, words_for(pins)), Of::Protocol)?;
     for (dat, decl) in mesh.dats.iter().enumerate().filter(|(_, dat)| dat.set == set) {
-        state.add(names.dat(dat as u32), type_of(&*decl.values));
+        state.add(names.dat(dat as u32), type_of(&*decl.values), Of::Dat(&decl.name))?;
     }
     for invocation in involved.iter().map(|number| &all.invocations[*number]) {
-        let name = &invocation.name;
+        let (name, of) = (&invocation.name, Of::invocation(invocation));
         for count in COUNTS {
-            state.add(format!("{name}_{count}"), Scalar::U32.into());
+            state.add(format!("{name}_{count}"), Scalar::U32.into(), of)?;
         }
-        properties.add(format!("{name}_write_recv_total"), Scalar::U32.into());
+        properties.add(format!("{name}_write_recv_total"), Scalar::U32.into(), of)?;
         if options.prune {
-            properties.add(format!("{name}_read_send_mask_all"), Scalar::U32.into());
-            properties.add(format!("{name}_ends"), Scalar::U32.into());
+            properties.add(format!("{name}_read_send_mask_all"), Scalar::U32.into(), of)?;
+            properties.add(format!("{name}_ends"), Scalar::U32.into(), of)?;
         }
         if invocation.decl.set != set {
             continue;
@@ -85,20 +87,23 @@ fn members(all: &Declaring<'_>, set: u32, involved: &[usize]) -> Result<ElementL
         for arg in &invocation.decl.args {
             let constant = matches!(arg, ArgDecl::Global { global, .. } if mesh.globals[*global as usize].constant);
             if let Some((name, ty)) = pad(mesh, names, arg).filter(|_| !constant) {
-                state.add(name, ty);
+                state.add(name, ty, Of::pad(mesh, arg))?;
             }
         }
         for through in invocation.reads.iter().chain(&invocation.lasting).chain(&invocation.writes) {
             let element = type_of(&*mesh.dats[through.dat as usize].values);
             let ty = if through.whole { Type::array(element, through.columns) } else { element };
-            state.add(buffer(name, through.arg), ty);
+            state.add(buffer(name, through.arg), ty, of)?;
         }
         for write in invocation.writes.iter().filter(|write| write.whole && options.prune) {
-            state.add(format!("{name}_arg{}_next", write.arg), Scalar::U32.into());
+            state.add(format!("{name}_arg{}_next", write.arg), Scalar::U32.into(), of)?;
+        }
+        if invocation.decl.args.iter().any(is_with_element) {
+            properties.add("element".to_owned(), Scalar::U32.into(), Of::Protocol)?;
         }
         for (number, arg) in invocation.decl.args.iter().enumerate() {
             if let ArgDecl::Index { .. } = arg {
-                properties.add(format!("{name}_arg{number}_index"), Scalar::U64.into());
+                properties.add(format!("{name}_arg{number}_index"), Scalar::U64.into(), of)?;
             }
         }
     }
@@ -151,6 +156,7 @@ impl<'a> OfSet<'a> {
             first_write,
             writes: end - first_write,
             end,
+            name: invocation.decl.name.clone(),
             execution,
         });
         Ok(device)
@@ -292,7 +298,7 @@ impl<'a> OfSet<'a> {
         let Declaring { mesh, names, graph, constants, .. } = self.all;
         let ElementLayout { properties, state } = &self.layout;
         let mut args = Vec::new();
-        let mut empty = Vec::new();
+        let (mut empty, mut marks) = (Vec::new(), Vec::new());
         let foldings = invocation.decl.body.foldings();
         for (number, arg) in invocation.decl.args.iter().enumerate() {
             args.push(match *arg {
@@ -315,7 +321,11 @@ impl<'a> OfSet<'a> {
                         let (member, _) = pad(mesh, names, arg).expect("it is a global");
                         let at = offset(state, &member)?;
                         if access.contributes() {
-                            empty.push((at, foldings[number].expect("a contribution can be folded")));
+                            let folding = foldings[number].expect("a contribution can be folded");
+                            empty.push((at, folding));
+                            if let Some(element) = folding.element_at {
+                                marks.push((at + element, offset(properties, "element")?));
+                            }
                         }
                         ArgAt::State(at)
                     }
@@ -326,7 +336,7 @@ impl<'a> OfSet<'a> {
                 ArgDecl::Size { set } => ArgAt::Size(offset(graph, &names.length(set))?),
             });
         }
-        Ok(Execution { decl: Arc::clone(&invocation.decl), args, empty })
+        Ok(Execution { decl: Arc::clone(&invocation.decl), args, empty, marks })
     }
 }
 

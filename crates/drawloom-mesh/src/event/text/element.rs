@@ -178,6 +178,9 @@ impl Words<'_> {
                 let (name, pad_type) = pad(self.mesh, self.names, arg).expect("it is a global");
                 let value = format!("deviceState->{name}");
                 empty(&value, &pad_type, access);
+                if payload.is_some() && access.contributes() {
+                    let _ = writeln!(before, "{value}.element = deviceProperties->element;");
+                }
                 match payload {
                     None => pointer(&value, &ty),
                     Some(payload) => {

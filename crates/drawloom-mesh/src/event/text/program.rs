@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::scalar_name;
 use super::values::{copy, fold, pointer};
 use crate::event::controller::Step;
-use crate::event::declare::{pad, type_of};
+use crate::event::declare::{best_of, is_with_element, pad, type_of};
 use crate::event::involved::Invocation;
 use crate::event::names::Names;
 use crate::kernel::site::{Access, ArgDecl};
@@ -66,7 +66,9 @@ impl Program<'_> {
                     let sign = if access == Access::Min { '<' } else { '>' };
                     let value = copy(&to, &format!("{from}.value"), &self.type_of(global));
                     let with = copy(&self.global(payload), &format!("{from}.payload"), &self.type_of(payload));
-                    format!("if({from}.value {sign} {to}) {{ {value} {with} }}")
+                    let best = format!("deviceState->{}", best_of(invocation, arg));
+                    let first = format!("{from}.value == {to} && {from}.element < {best}");
+                    format!("if({from}.value {sign} {to} || ({first})) {{ {value} {with} {best} = {from}.element; }}")
                 }
             };
             let _ = writeln!(text, "{line}");
@@ -85,6 +87,12 @@ impl Program<'_> {
         for (_, global) in self.invocations[number].told(self.mesh) {
             let to = format!("message->{}", self.names.global(global));
             let _ = writeln!(text, "{}", copy(&to, &self.global(global), &self.type_of(global)));
+        }
+        let invocation = &self.invocations[number];
+        for arg in invocation.contributions() {
+            if is_with_element(&invocation.decl.args[arg]) {
+                let _ = writeln!(text, "deviceState->{} = 0;", best_of(invocation, arg));
+            }
         }
         let _ = writeln!(text, "deviceState->phase = 0;\ndeviceState->under_way[{number}] = 1;\ndeviceState->busy++;");
         text
@@ -129,7 +137,7 @@ impl Program<'_> {
             Step::Set { run, global, to } => {
                 format!("deviceState->runs[{run}] = {to};\n{}{go_on}", counter(global, *run))
             }
-            Step::Next { run, global } => format!("deviceState->runs[{run}]++;\n{}{go_on}", counter(global, *run)),
+            Step::Next { run, global, .. } => format!("deviceState->runs[{run}]++;\n{}{go_on}", counter(global, *run)),
             Step::AfterRuns { run, to, .. } => format!(
                 "deviceState->pc = deviceState->runs[{run}] >= graphProperties->run_counts[{run}] ? {to} : {};\n",
                 number + 1

@@ -16,7 +16,8 @@ pub(super) fn fold(to: &str, from: &str, ty: &Type, access: Access) -> String {
     match ty {
         Type::Tuple(_) => {
             let sign = if access == Access::Min { '<' } else { '>' };
-            format!("if({from}.value {sign} {to}.value) {to} = {from};")
+            let first = format!("{from}.value == {to}.value && {from}.element < {to}.element");
+            format!("if({from}.value {sign} {to}.value || ({first})) {to} = {from};")
         }
         _ => each(to, from, ty, 0, &|to, from, _| match access {
             Access::Min => format!("if({from} < {to}) {to} = {from};"),
@@ -31,7 +32,8 @@ pub(super) fn identity(to: &str, ty: &Type, access: Access) -> String {
     match ty {
         Type::Tuple(tuple) => {
             let value = tuple.members().iter().find(|member| member.name == "value");
-            value.map_or(String::new(), |value| identity(&format!("{to}.value"), &value.ty, access))
+            let text = value.map_or(String::new(), |value| identity(&format!("{to}.value"), &value.ty, access));
+            format!("{text} {to}.element = UINT32_MAX;")
         }
         _ => each(to, "", ty, 0, &|to, _, scalar| format!("{to} = {};", bound(scalar, access))),
     }

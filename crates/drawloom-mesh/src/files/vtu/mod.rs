@@ -10,7 +10,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `write` | [`write()`](write()) |
+//! | `write` | [`write()`](write()), [`left_out`] |
 //! | `read` | [`read()`](read()) |
 //! | `document` | the arrays of a file |
 //! | `array` | the numbers of an array |
@@ -21,4 +21,4 @@ mod read;
 mod write;
 
 pub use read::read;
-pub use write::{Encoding, write};
+pub use write::{Encoding, left_out, write};

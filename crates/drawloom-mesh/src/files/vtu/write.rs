@@ -78,6 +78,13 @@ pub fn write(mesh: &RawMesh, encoding: Encoding) -> Result<Vec<u8>, Error> {
     Ok(file.finish())
 }
 
+/// The sets of a mesh that are not in a file for it, nor what is on them: a file has points and cells.
+pub fn left_out(mesh: &RawMesh) -> Result<Vec<&str>, Error> {
+    let geometry = Geometry::of(mesh)?;
+    let is_in = |set: &str| set == geometry.points || geometry.cells.iter().any(|cells| cells.map.from == set);
+    Ok(mesh.sets.iter().map(|set| set.name.as_str()).filter(|set| !is_in(set)).collect())
+}
+
 /// The dats on sets of cells, each with a value for every cell.
 fn cell_data(mesh: &RawMesh, geometry: &Geometry<'_>, count: usize) -> Vec<RawDat> {
     let mut data = Vec::new();

@@ -44,7 +44,7 @@ pub(super) fn folding_of<O: Operator<T>, T: Portable, const N: usize>(
             *into = std::array::from_fn(|c| O::fold(before[c], from[c]));
         }
     }
-    Folding { size: size_of::<[T; N]>(), identity: identity::<O, T, N>, fold: fold::<O, T, N>, apply }
+    Folding { size: size_of::<[T; N]>(), identity: identity::<O, T, N>, fold: fold::<O, T, N>, apply, element_at: None }
 }
 
 /// Folds a contribution into the element of a dat, or into a global, which is as a dat of one element.

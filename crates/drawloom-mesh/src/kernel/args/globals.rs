@@ -121,23 +121,34 @@ macro_rules! contribute_with {
             fn folding() -> Option<Folding> {
                 unsafe fn identity<T: Ordered, P: Portable>(at: *mut u8) {
                     // SAFETY: the caller gives room for one contribution. A portable value may be all zeros.
-                    unsafe { at.cast::<$cell<T, P>>().write($cell { value: T::$identity, payload: std::mem::zeroed() }) };
+                    unsafe {
+                        let payload = std::mem::zeroed();
+                        at.cast::<$cell<T, P>>().write($cell { value: T::$identity, payload, element: u32::MAX });
+                    };
                 }
                 unsafe fn fold<T: Ordered, P: Portable>(into: *mut u8, from: *const u8) {
                     // SAFETY: the caller gives two contributions.
                     unsafe {
-                        let from = &*from.cast::<$cell<T, P>>();
-                        (*into.cast::<$cell<T, P>>()).offer(from.value, from.payload);
+                        let (from, into) = (&*from.cast::<$cell<T, P>>(), &mut *into.cast::<$cell<T, P>>());
+                        let is_first = from.value == into.value && from.element < into.element;
+                        if from.value $compare into.value || is_first {
+                            (into.value, into.payload, into.element) = (from.value, from.payload, from.element);
+                        }
                     }
                 }
                 unsafe fn apply<T: Ordered, P: Portable>(place: &Place, _: usize, payload: *mut u8, from: *const u8) {
-                    // SAFETY: the caller gives a contribution, and the addresses of a global and of its payload.
+                    // SAFETY: the caller gives a contribution, and the addresses of a global and of its payload; and where
+                    // contributions come in any order, that of the element whose contribution the global has.
                     unsafe {
                         let from = &*from.cast::<$cell<T, P>>();
-                        let value = place.base.cast::<T>();
-                        if from.value $compare *value {
+                        let (value, element) = (place.base.cast::<T>(), place.stage.cast::<u32>());
+                        let is_first = from.value == *value && !element.is_null() && from.element < *element;
+                        if from.value $compare *value || is_first {
                             *value = from.value;
                             *payload.cast::<P>() = from.payload;
+                            if !element.is_null() {
+                                *element = from.element;
+                            }
                         }
                     }
                 }
@@ -146,6 +157,7 @@ macro_rules! contribute_with {
                     identity: identity::<T, P>,
                     fold: fold::<T, P>,
                     apply: apply::<T, P>,
+                    element_at: Some(std::mem::offset_of!($cell<T, P>, element)),
                 })
             }
         }

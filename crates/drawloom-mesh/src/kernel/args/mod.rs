@@ -139,6 +139,8 @@ pub struct Folding {
     pub(crate) fold: unsafe fn(*mut u8, *const u8),
     /// Folds a contribution into the element of a dat, or into the value of a global; its payload is the second address.
     pub(crate) apply: unsafe fn(&Place, usize, *mut u8, *const u8),
+    /// Where a contribution says which element it is of, if equal ones count by that.
+    pub(crate) element_at: Option<usize>,
 }
 
 /// How an iteration leads to one element.

@@ -213,14 +213,18 @@ impl<'a> Lowering<'a> {
 
     /// The counter of a repetition, if something asks for it.
     fn counter(&self, global: Option<u32>, body: &[Statement]) -> Option<Counter> {
-        (global.is_some() || asks_for_runs(body)).then(|| Counter { runs: Arc::default(), global })
+        (global.is_some() || may_stop(body)).then(|| Counter { runs: Arc::default(), global })
     }
 
     /// Records the counting of runs.
     fn count(&self, capture: &Capture, counter: Counter, next: impl Fn(u64) -> u64 + Send + Sync + 'static) {
         let Counter { runs, global } = counter;
         let updates: Vec<Erased> = self.data.in_order(global);
+        let trouble = Arc::clone(self.trouble);
         capture.task("count").update_all(&updates).run(move |mut updates| {
+            if trouble.stops() {
+                return;
+            }
             let run = next(runs.load(Ordering::Relaxed));
             runs.store(run, Ordering::Relaxed);
             if updates.len() > 1 {
@@ -248,6 +252,9 @@ impl<'a> Lowering<'a> {
                 };
                 Place { base, ..Place::NOWHERE }
             };
+            if trouble.stops() {
+                return Ok(());
+            }
             let places: Vec<Place> = sources.iter().map(place).collect();
             let _constants = &data;
             (decl.body)(&places).map_err(|said| trouble.note(failed("scalar code", &decl.name, &said)))
@@ -259,7 +266,11 @@ impl<'a> Lowering<'a> {
         let (mut reads, mut updates) = (Vec::new(), self.data.in_order(None));
         let source = self.source_of_global(global, false, &mut reads, &mut updates);
         let is_constant = !matches!(source, Source::Read(_));
-        capture.task("require finite").read_all(&reads).update_all(&updates).try_run(move |reads, _| {
+        updates.extend(self.data.gate());
+        capture.task("require finite").read_all(&reads).update_all(&updates).run(move |reads, _| {
+            if trouble.stops() {
+                return;
+            }
             let declared = &mesh.globals[global as usize].values;
             let values = match is_constant {
                 true => declared.duplicate(),
@@ -268,7 +279,9 @@ impl<'a> Lowering<'a> {
             };
             let within: Vec<(Arc<str>, u64)> =
                 within.iter().map(|(name, counter)| (Arc::clone(name), counter.runs.load(Ordering::Relaxed))).collect();
-            require_finite(&mesh, global, &*values, &within).map_err(|error| trouble.note(error))
+            if let Err(error) = require_finite(&mesh, global, &*values, &within) {
+                trouble.stop(error);
+            }
         });
     }
 
@@ -328,7 +341,7 @@ impl<'a> Lowering<'a> {
             self.task(capture, &name, together, &kept, stage.as_deref(), part);
         }
         if let Some(stage) = stage {
-            staged::apply(capture, self.mesh, self.blocks, self.data, &together[0], &stage);
+            staged::apply(capture, self.mesh, self.blocks, self.data, self.trouble, &together[0], &stage);
         }
         for (cut, kept) in together.iter().zip(&kept) {
             if !cut.parts.is_empty() {
@@ -408,7 +421,11 @@ impl<'a> Lowering<'a> {
         }
         let (job, trouble, data) = (Job { steps }, Arc::clone(self.trouble), Arc::clone(self.data));
         let mesh = Arc::clone(self.mesh);
+        reads.extend(self.data.gate());
         capture.task(name.to_owned()).read_all(&reads).update_all(&updates).try_run(move |reads, mut updates| {
+            if trouble.stops() {
+                return Ok(());
+            }
             // The tables of maps and the values of constants live as long as these.
             let _alive = (&mesh, &data);
             job.run(&reads, &mut updates).map_err(|(step, iteration)| {
@@ -420,12 +437,15 @@ impl<'a> Lowering<'a> {
     /// Records the folding of the contributions to a global.
     fn fold(&self, capture: &Capture, decl: &LoopDecl, kept: &Arc<Vec<Kept>>, number: usize) {
         let ArgDecl::Global { global, payload, .. } = decl.args[kept[number].arg] else { return };
-        let reads = [kept[number].whole.erased()];
+        let reads: Vec<Erased> = std::iter::once(kept[number].whole.erased()).chain(self.data.gate()).collect();
         let region = |global| self.data.global_region(global).cloned();
         let updates: Vec<Erased> = [Some(global), payload].into_iter().flatten().filter_map(region).collect();
         let name = format!("{} into {}", decl.invocation, self.mesh.globals[global as usize].name);
-        let kept = Arc::clone(kept);
+        let (kept, trouble) = (Arc::clone(kept), Arc::clone(self.trouble));
         capture.task(name.to_owned()).read_all(&reads).update_all(&updates).run(move |reads, mut updates| {
+            if trouble.stops() {
+                return;
+            }
             let Kept { folding, .. } = &kept[number];
             let slots = reads.get(0);
             // SAFETY: the task reads all slots, which are those of the whole region.
@@ -449,12 +469,12 @@ fn is_straight(statements: &[Statement]) -> bool {
     })
 }
 
-/// Whether a statement wants to say in which run of a repetition it is.
-fn asks_for_runs(statements: &[Statement]) -> bool {
+/// Whether a statement may stop the program, and then says in which run of a repetition it is.
+pub(super) fn may_stop(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match statement {
         Statement::RequireFinite { .. } => true,
         Statement::Loop(_) | Statement::Scalar(_) => false,
-        Statement::Repeat { body, .. } | Statement::While { body, .. } => asks_for_runs(body),
-        Statement::If { then, otherwise, .. } => asks_for_runs(then) || asks_for_runs(otherwise),
+        Statement::Repeat { body, .. } | Statement::While { body, .. } => may_stop(body),
+        Statement::If { then, otherwise, .. } => may_stop(then) || may_stop(otherwise),
     })
 }

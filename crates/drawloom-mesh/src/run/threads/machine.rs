@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use drawloom_runtime::{Erased, Future, Loom};
@@ -9,7 +10,7 @@ use drawloom_runtime::{Erased, Future, Loom};
 use super::Threads;
 use super::blocks::Blocks;
 use super::cut::CutLoop;
-use super::lower::{Counter, Lowering, Segment};
+use super::lower::{Counter, Lowering, Segment, may_stop};
 use crate::checkpoint::{Keeper, Position};
 use crate::error::Error;
 use crate::mesh::Mesh;
@@ -29,6 +30,9 @@ pub(crate) struct Data {
     globals: Vec<GlobalValues>,
     /// What every piece of scalar code changes, so that they run in the order of the program.
     order: Erased,
+    /// What all tasks of loops read, and what is changed where the program may stop: all that comes before is done then, and
+    /// nothing that comes after has begun. There is none if the program stops nowhere.
+    gate: Option<Erased>,
 }
 
 enum GlobalValues {
@@ -41,7 +45,7 @@ enum GlobalValues {
 }
 
 impl Data {
-    fn new(mesh: &Mesh, loom: &Loom, blocks: &Blocks) -> Result<Self, Error> {
+    fn new(mesh: &Mesh, loom: &Loom, blocks: &Blocks, may_stop: bool) -> Result<Self, Error> {
         let dat = |dat: &crate::mesh::declare::DatDecl| {
             dat.values.in_region(loom, &dat.name, dat.layout, blocks.starts(dat.set))
         };
@@ -57,6 +61,7 @@ impl Data {
             dats: mesh.dats.iter().map(dat).collect::<Result<_, _>>()?,
             globals: mesh.globals.iter().map(global).collect::<Result<_, _>>()?,
             order: loom.vector("the order of scalar code", vec![0_u8]).erased(),
+            gate: may_stop.then(|| loom.vector("where the program may stop", vec![0_u8]).erased()),
         })
     }
 
@@ -81,6 +86,11 @@ impl Data {
         std::iter::once(&self.order).chain(global.and_then(|global| self.global_region(global))).cloned().collect()
     }
 
+    /// What tasks of loops read besides their own data, and what is changed where the program may stop.
+    pub(crate) fn gate(&self) -> impl Iterator<Item = Erased> {
+        self.gate.iter().cloned()
+    }
+
     fn global(&self, mesh: &Mesh, number: u32) -> Result<Box<dyn Store>, Error> {
         match &self.globals[number as usize] {
             GlobalValues::Region(pieces) => pieces.fetch(),
@@ -91,18 +101,35 @@ impl Data {
 
 /// The first thing that went wrong in a run, with its kind.
 #[derive(Default)]
-pub(crate) struct Trouble(Mutex<Option<Error>>);
+pub(crate) struct Trouble {
+    first: Mutex<Option<Error>>,
+    /// Whether tasks that come later are to leave everything as it is.
+    stops: AtomicBool,
+}
 
 impl Trouble {
+    /// Notes an error after which all data stays as it is. A task that failed would take with it what others have computed.
+    pub(crate) fn stop(&self, error: Error) {
+        self.note(error);
+        // The engine orders this before whatever waits for the task that calls it; see `Data::gate`.
+        self.stops.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the program has stopped at an earlier task.
+    pub(crate) fn stops(&self) -> bool {
+        self.stops.load(Ordering::Relaxed)
+    }
+
     /// Notes an error, and gives the message to fail with.
     pub(crate) fn note(&self, error: Error) -> String {
         let message = error.to_string();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         message
     }
 
     pub(crate) fn take(&self) -> Option<Error> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.stops.store(false, Ordering::Relaxed);
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -125,7 +152,7 @@ impl OnThreads {
             (None, None) => Loom::new().map_err(of_engine)?,
         };
         let blocks = Blocks::new(&mesh, loom.workers(), threads.blocks);
-        let data = Arc::new(Data::new(&mesh, &loom, &blocks)?);
+        let data = Arc::new(Data::new(&mesh, &loom, &blocks, may_stop(&statements))?);
         let mut cuts = Vec::new();
         for_each_loop(&statements, &mut |decl| {
             cuts.push(Arc::new(CutLoop::new(&mesh, &blocks, Arc::clone(decl), threads.mode, loom.workers())));
@@ -186,8 +213,12 @@ impl OnThreads {
     fn set_counter(&mut self, counter: Option<&Counter>, value: u64) -> Result<(), Error> {
         let Some(Counter { runs, global }) = counter.cloned() else { return Ok(()) };
         let updates = self.data.in_order(global);
+        let trouble = Arc::clone(&self.trouble);
         let set = self.loom.task("count").update_all(&updates).run(move |mut updates| {
-            runs.store(value, std::sync::atomic::Ordering::Relaxed);
+            if trouble.stops() {
+                return;
+            }
+            runs.store(value, Ordering::Relaxed);
             if updates.len() > 1 {
                 // SAFETY: counters are globals of one `i64`, and this task changes the second region of its list alone.
                 unsafe { *updates.get_mut(1).base().cast::<i64>() = value as i64 };
@@ -203,15 +234,18 @@ impl OnThreads {
     }
 
     fn wait_for_first(&mut self) -> Result<(), Error> {
-        match self.started.pop_front().map(Future::wait) {
-            None | Some(Ok(())) => Ok(()),
-            Some(Err(error)) => {
-                // What was submitted behind it is cancelled, or does no harm; nothing is left running.
-                for later in self.started.drain(..) {
-                    let _ = later.wait();
-                }
-                Err(self.trouble.take().unwrap_or_else(|| of_engine(error)))
-            }
+        let failed = self.started.pop_front().and_then(|first| first.wait().err());
+        if failed.is_none() && !self.trouble.stops() {
+            return Ok(());
+        }
+        // What was submitted behind it is cancelled, or leaves all as it is; nothing is left running.
+        for later in self.started.drain(..) {
+            let _ = later.wait();
+        }
+        match (self.trouble.take(), failed) {
+            (Some(error), _) => Err(error),
+            (None, Some(error)) => Err(of_engine(error)),
+            (None, None) => Ok(()),
         }
     }
 
@@ -246,10 +280,6 @@ impl Machine for OnThreads {
             })?;
         }
         self.wait_for_all()
-    }
-
-    fn can_stop(&self) -> bool {
-        true
     }
 
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {

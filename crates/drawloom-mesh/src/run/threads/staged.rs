@@ -11,7 +11,7 @@ use drawloom_runtime::{Capture, Erased, Loom, Vector};
 
 use super::blocks::Blocks;
 use super::cut::{CutLoop, columns_of};
-use super::machine::Data;
+use super::machine::{Data, Trouble};
 use crate::error::Error;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Route;
@@ -156,6 +156,7 @@ pub(crate) fn apply(
     mesh: &Arc<Mesh>,
     blocks: &Blocks,
     data: &Data,
+    trouble: &Arc<Trouble>,
     cut: &Arc<CutLoop>,
     stage: &Stage,
 ) {
@@ -183,8 +184,12 @@ pub(crate) fn apply(
             }
             let pieces = &data.dats[target.dat as usize];
             let (updates, distance) = (pieces.block(block).to_vec(), pieces.distance());
-            let (mesh, cut) = (Arc::clone(mesh), Arc::clone(cut));
+            let (mesh, cut, trouble) = (Arc::clone(mesh), Arc::clone(cut), Arc::clone(trouble));
+            reads.extend(data.gate());
             capture.task(name.clone()).read_all(&reads).update_all(&updates).run(move |reads, mut updates| {
+                if trouble.stops() {
+                    return;
+                }
                 let Some(staged) = &cut.staged else { return };
                 let target = &staged.targets[number];
                 let base = updates.get_mut(0).base();
