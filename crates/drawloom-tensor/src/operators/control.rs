@@ -32,10 +32,11 @@ impl Body {
         &self,
         given: &[View<'_>],
         inputs: &Inputs<'_>,
-        room: usize,
         held: usize,
         scratch: &mut Scratch,
     ) -> Result<Vec<Tensor>, Fault> {
+        scratch.count(held)?;
+        let room = scratch.elsewhere() - held;
         if given.len() != self.inputs.len() {
             return Err(Fault::new(format!(
                 "the graph inside takes {} inputs, and there are {}",
@@ -52,7 +53,7 @@ impl Body {
             .program
             .run(&named, &Settings::new().memory(room))
             .map_err(|error: Error| Fault::of(error.kind(), format!("inside of it, {error}")))?;
-        scratch.count(held + outcome.peak_bytes());
+        scratch.count(held + outcome.peak_bytes())?;
         Ok(outcome.into_outputs())
     }
 }
@@ -75,7 +76,7 @@ fn branch(spec: &Spec) -> Made {
     }
     kernel_with(move |inputs, outputs, scratch| {
         let body = if inputs.get(0)?.only::<bool>()? { &yes } else { &no };
-        for (index, tensor) in body.run(&[], inputs, outputs.room, 0, scratch)?.into_iter().enumerate() {
+        for (index, tensor) in body.run(&[], inputs, 0, scratch)?.into_iter().enumerate() {
             outputs.put(index, tensor)?;
         }
         Ok(())
@@ -102,9 +103,8 @@ impl Stacked {
         }
         let views: Vec<View<'_>> = slices.iter().map(Tensor::view).collect();
         let mut result = [None];
-        let mut one = Outputs::new(&mut result, outputs.room);
+        let mut one = Outputs::within(&mut result, outputs.room.clone());
         concatenate(&views, axis as i64, &mut one)?;
-        outputs.room = one.room;
         if let [Some(tensor)] = result {
             outputs.put(index, tensor)?;
         }
@@ -129,10 +129,11 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
     kernel_with(move |inputs, outputs, scratch| {
         let most = inputs.optional(0).map(|most| most.only::<i64>()).transpose()?;
         let mut goes_on = inputs.optional(1).map_or(Ok(true), |goes_on| goes_on.only::<bool>())?;
+        let first = (0..carried).map(|index| Ok(inputs.get(index + 2)?.bytes()));
+        scratch.count(first.sum::<Result<usize, Fault>>()?)?;
         let mut values =
             (0..carried).map(|index| Ok(inputs.get(index + 2)?.to_tensor())).collect::<Result<Vec<_>, Fault>>()?;
         let mut stacked: Vec<Stacked> = (carried + 1..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
-        let mut room = outputs.room;
         let mut iteration = 0i64;
         while goes_on && most.is_none_or(|most| iteration < most) {
             if iteration == MOST_ITERATIONS {
@@ -144,17 +145,14 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             let (number, truth) = (Tensor::scalar(iteration), Tensor::scalar(goes_on));
             let mut given = vec![number.view(), truth.view()];
             given.extend(values.iter().map(Tensor::view));
-            let mut results = body.run(&given, inputs, room, bytes(&values, &stacked), scratch)?.into_iter();
+            let mut results = body.run(&given, inputs, bytes(&values, &stacked), scratch)?.into_iter();
             goes_on = results.next().map_or(Ok(false), |goes_on| goes_on.view().only::<bool>())?;
             values = results.by_ref().take(carried).collect();
-            for (stack, slice) in stacked.iter_mut().zip(results) {
-                room = room.saturating_sub(slice.bytes());
-                stack.slices.push(slice);
-            }
+            stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
             iteration += 1;
         }
         // Slices are there twice while they are put together.
-        scratch.count(2 * bytes(&values, &stacked));
+        scratch.count(2 * bytes(&values, &stacked))?;
         for (index, value) in values.into_iter().enumerate() {
             outputs.put(index, value)?;
         }
@@ -241,21 +239,24 @@ fn scan_once(
     if sequences.iter().zip(&cut_axes).any(|(view, axis)| view.shape()[*axis] != length) {
         return Err(Fault::new("the sequences have different lengths"));
     }
+    scratch.count(given[..states].iter().map(View::bytes).sum())?;
     let mut values: Vec<Tensor> = given[..states].iter().map(View::to_tensor).collect();
+    let slice_bytes: usize = sequences.iter().map(|view| view.bytes() / length.max(1)).sum();
     let mut stacked: Vec<Stacked> = (states..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
     for step in 0..length {
+        let held = bytes(&values, &stacked) + slice_bytes;
+        scratch.count(held)?;
         let slices = (sequences.iter().zip(&cut_axes).enumerate())
             .map(|(index, (view, axis))| {
                 cut(*view, *axis, if at(&axes.input_reverse, index) == 1 { length - 1 - step } else { step })
             })
             .collect::<Result<Vec<_>, _>>()?;
         let views: Vec<View<'_>> = values.iter().chain(&slices).map(Tensor::view).collect();
-        let held = bytes(&values, &stacked) + slices.iter().map(Tensor::bytes).sum::<usize>();
-        let mut results = body.run(&views, inputs, outputs.room, held, scratch)?.into_iter();
+        let mut results = body.run(&views, inputs, held, scratch)?.into_iter();
         values = results.by_ref().take(states).collect();
         stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
     }
-    scratch.count(2 * bytes(&values, &stacked));
+    scratch.count(2 * bytes(&values, &stacked))?;
     for (index, value) in values.into_iter().enumerate() {
         outputs.put(index, value)?;
     }
@@ -284,7 +285,15 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
                 .collect::<Result<Vec<_>, _>>()?;
             let views: Vec<View<'_>> = one.iter().map(Tensor::view).collect();
             let mut results = vec![None; outputs.len()];
-            scan_once(&body, &views, states, &axes, inputs, &mut Outputs::new(&mut results, outputs.room), scratch)?;
+            scan_once(
+                &body,
+                &views,
+                states,
+                &axes,
+                inputs,
+                &mut Outputs::within(&mut results, outputs.room.clone()),
+                scratch,
+            )?;
             stacked.iter_mut().zip(results.into_iter().flatten()).for_each(|(stack, slice)| stack.slices.push(slice));
         }
         for (index, stack) in stacked.into_iter().enumerate() {

@@ -61,7 +61,7 @@ impl PiecePlan {
             for (state, next) in &self.carries {
                 pieces = pieces.carry(self.graph.tensor_name(*state), self.graph.tensor_name(*next));
             }
-            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &pieces)?;
+            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &pieces, &[])?;
             let apart = plan.run(&Loom::serial())?;
             for (((name, apart), whole), placement) in
                 apart.outputs().zip(together.outputs()).zip(&self.graph.placements)
