@@ -19,6 +19,15 @@ pub(crate) struct Given {
     pub(crate) rows: Arc<dyn Rows>,
 }
 
+impl Given {
+    /// How many bytes so many rows take.
+    pub(super) fn bytes(&self, axis: usize, count: usize) -> usize {
+        let lengths = self.rows.shape().iter().enumerate();
+        let lengths = lengths.map(|(place, length)| if place == axis { count } else { *length });
+        lengths.fold(self.rows.element().size(), usize::saturating_mul)
+    }
+}
+
 /// The inputs and outputs that states are handed on through.
 pub(super) fn carries_of(
     graph: &Graph,

@@ -45,6 +45,10 @@ impl Trial<'_> {
             if self.rows == 0 {
                 return error.before("what an empty batch gives cannot be learnt from rows that are made up");
             }
+            // What does not fit is no matter of these rows, but of all.
+            if error.kind() == ErrorKind::Memory {
+                return error;
+            }
             let there = self.rows.min(count as u64);
             let counts = Counts { current: there, total: self.rows, ..Counts::default() };
             error.at("", &[counts]).in_piece(0, 0..there).with_finished(Vec::new(), self.rows)
@@ -85,9 +89,7 @@ impl Trial<'_> {
         let mut tensors = Vec::new();
         let mut left = room;
         for (given, axis) in self.inputs.iter().filter_map(|given| Some((given, given.axis?))) {
-            let mut shape = given.rows.shape().to_vec();
-            shape[axis] = count;
-            let bytes = shape.iter().fold(given.rows.element().size(), |bytes, length| bytes.saturating_mul(*length));
+            let bytes = given.bytes(axis, count);
             // Reading takes memory of its own, until it is over.
             let needed = bytes.saturating_add(given.rows.memory());
             if needed > left {

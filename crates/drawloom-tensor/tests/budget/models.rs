@@ -30,12 +30,17 @@ fn given(
 ) -> Given {
     let shape: Vec<i64> = std::iter::once(-1).chain(row.iter().map(|length| *length as i64)).collect();
     let graph = GraphProto { input: vec![value("x", DataType::FLOAT, &shape)], ..constants(nodes, fixed, outputs) };
-    Given { name: name.to_owned(), model: model(graph), inputs: vec![("x", floats(&[&[ROWS], row].concat()))] }
+    Given {
+        name: name.to_owned(),
+        model: model(graph),
+        inputs: vec![("x", floats(&[&[ROWS], row].concat()))],
+        few: false,
+    }
 }
 
 fn sample() -> Given {
     let inputs = vec![("image", sample_batch(ROWS).unwrap())];
-    Given { name: "the sample".to_owned(), model: sample_model().unwrap(), inputs }
+    Given { name: "the sample".to_owned(), model: sample_model().unwrap(), inputs, few: false }
 }
 
 /// Few channels become many, and few again.
@@ -55,7 +60,7 @@ fn convolutions() -> Given {
     given("convolutions", nodes, &[1, 48, 48], &fixed, &["y"])
 }
 
-fn products() -> Given {
+pub(crate) fn products() -> Given {
     let nodes = vec![
         node("MatMul", &["x", "w1"], &["a"]),
         node("Relu", &["a"], &["b"]),
@@ -162,4 +167,15 @@ fn branch() -> Given {
 fn turned() -> Given {
     let nodes = vec![node("Sin", &["x"], &["a"]), with(node("Transpose", &["a"], &["y"]), ints("perm", &[1, 0]))];
     given("turned", nodes, &[4096], &[], &["y"])
+}
+
+/// Places in a table that is an input, too.
+pub(crate) fn table() -> Given {
+    let graph = GraphProto {
+        input: vec![value("x", DataType::INT64, &[-1, 4]), value("t", DataType::FLOAT, &[1024, 64])],
+        ..constants(vec![node("Gather", &["t", "x"], &["y"])], &[], &["y"])
+    };
+    let places: Vec<i64> = (0..ROWS as i64 * 4).collect();
+    let inputs = vec![("x", tensor(&[ROWS, 4], &places)), ("t", floats(&[1024, 64]))];
+    Given { name: "a table".to_owned(), model: model(graph), inputs, few: false }
 }
