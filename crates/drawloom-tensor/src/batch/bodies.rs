@@ -27,7 +27,7 @@ pub(super) fn apply(spec: &Spec, inputs: &[Option<&Fact>], room: &Room) -> Optio
 }
 
 /// Follows rows through a graph inside, and says what its outputs are.
-fn inside(body: &Body, given: &[Fact], inputs: &[Option<&Fact>], room: &Room) -> Result<Vec<Fact>, Refusal> {
+pub(crate) fn inside(body: &Body, given: &[Fact], inputs: &[Option<&Fact>], room: &Room) -> Result<Vec<Fact>, Refusal> {
     let graph = &body.program.graph;
     let mut facts = vec![Fact::default(); graph.tensors.len()];
     for (index, entry) in graph.tensors.iter().enumerate() {

@@ -26,6 +26,7 @@ use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::run::room::Room;
 use crate::tensor::element::{ElementType, Slice};
 use crate::tensor::{Tensor, View};
+pub(crate) use bodies::inside;
 
 /// Values of more elements than this are not followed.
 pub(crate) const MOST_VALUES: usize = 64;

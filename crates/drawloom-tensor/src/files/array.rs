@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Fault};
-use crate::files::npy;
+use crate::files::{npy, regular};
 use crate::operators::support::around;
 use crate::slice::Rows;
 use crate::tensor::element::{Element, ElementType, with_type};
@@ -66,6 +66,7 @@ impl ArrayFile {
 
 fn open(path: &Path) -> Result<(File, u64), Error> {
     let cannot = |error: std::io::Error| named(path, &format!("it cannot be read: {error}"));
+    regular(path).map_err(cannot)?;
     let file = File::open(path).map_err(cannot)?;
     let length = file.metadata().map_err(cannot)?.len();
     Ok((file, length))

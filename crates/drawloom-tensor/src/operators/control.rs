@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use crate::batch::{Fact, inside};
 use crate::error::{Error, ErrorKind, Fault};
+use crate::onnx::{Dimension, Port};
 use crate::operators::movement::concatenate;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, around, axis_of, kernel_with};
 use crate::program::Program;
 use crate::run::Settings;
 use crate::run::call::{Inputs, Outputs, Scratch};
-use crate::tensor::element::with_type;
+use crate::run::room::Room;
+use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{Tensor, View};
 
 /// A graph inside of a node.
@@ -20,8 +23,12 @@ pub(crate) struct Body {
     pub(crate) inputs: Vec<String>,
     /// The names that it takes from outside, and at which input of the node each is.
     pub(crate) captures: Vec<(String, usize)>,
-    pub(crate) outputs: usize,
+    /// What is said about its outputs.
+    pub(crate) outputs: Vec<Port>,
 }
+
+/// Constants inside of a graph that does not run may take so many bytes to learn the shapes of its results.
+const MOST_FOLDED: usize = 1 << 12;
 
 /// More iterations than this are taken for a loop that never ends.
 const MOST_ITERATIONS: i64 = 1 << 24;
@@ -56,6 +63,22 @@ impl Body {
         scratch.count(held + outcome.peak_bytes())?;
         Ok(outcome.into_outputs())
     }
+
+    /// The types and shapes of the outputs, as far as they follow from what is given, or are declared.
+    fn described(&self, given: &[Fact], inputs: &Inputs<'_>) -> Vec<Option<(ElementType, Vec<usize>)>> {
+        let outside: Vec<Option<Fact>> = inputs.views.iter().map(|view| view.map(Fact::of_view)).collect();
+        let outside: Vec<Option<&Fact>> = outside.iter().map(Option::as_ref).collect();
+        let facts = inside(self, given, &outside, &Room::new(MOST_FOLDED)).unwrap_or_default();
+        let known = |(index, port): (usize, &Port)| {
+            let fact = facts.get(index);
+            let element = fact.and_then(|fact| fact.element).or(port.element)?;
+            let shapes = [fact.and_then(|fact| fact.shape.as_ref()), port.shape.as_ref()];
+            let known = |length: &Dimension| if let Dimension::Known(length) = length { Some(*length) } else { None };
+            let shape = shapes.into_iter().flatten().find_map(|shape| shape.iter().map(known).collect())?;
+            Some((element, shape))
+        };
+        self.outputs.iter().enumerate().map(known).collect()
+    }
 }
 
 pub(crate) fn make(spec: &Spec, declared: usize) -> Option<Made> {
@@ -71,7 +94,7 @@ pub(crate) fn make(spec: &Spec, declared: usize) -> Option<Made> {
 fn branch(spec: &Spec) -> Made {
     let (yes, no) = (spec.graph("then_branch")?, spec.graph("else_branch")?);
     let count = spec.outputs;
-    if yes.outputs != count || no.outputs != count || !yes.inputs.is_empty() || !no.inputs.is_empty() {
+    if yes.outputs.len() != count || no.outputs.len() != count || !yes.inputs.is_empty() || !no.inputs.is_empty() {
         return Err(Fault::new(format!("both branches must have no inputs, and the {count} outputs of the node")));
     }
     kernel_with(move |inputs, outputs, scratch| {
@@ -84,15 +107,25 @@ fn branch(spec: &Spec) -> Made {
 }
 
 /// Slices of iterations, which become one tensor.
+#[derive(Default)]
 struct Stacked {
     slices: Vec<Tensor>,
+    /// The type and shape of a slice, where there are none.
+    empty: Option<(ElementType, Vec<usize>)>,
 }
 
 impl Stacked {
     /// Puts the slices behind each other along a new axis.
     fn finish(self, axis: i64, reverse: bool, index: usize, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
         let Some(first) = self.slices.first() else {
-            return Err(Fault::unsupported("no iteration says which shape its slices have"));
+            let unknown = || {
+                let message = "there was no iteration, and the graph inside does not say which type and shape the slices of \
+                               its output";
+                Fault::unsupported(format!("{message} {index} have"))
+            };
+            let (element, mut shape) = self.empty.ok_or_else(unknown)?;
+            shape.insert(axis_of(axis, shape.len() + 1)?, 0);
+            return outputs.allocate_of(element, index, &shape).map(|_| ());
         };
         let axis = axis_of(axis, first.shape().len() + 1)?;
         let mut shape = first.shape().to_vec();
@@ -115,12 +148,12 @@ impl Stacked {
 fn repeat(spec: &Spec, declared: usize) -> Made {
     let body = spec.graph("body")?;
     let carried = declared.checked_sub(2).ok_or_else(|| Fault::new("a loop needs the inputs M and cond"))?;
-    if body.inputs.len() != carried + 2 || body.outputs < carried + 1 || body.outputs - 1 != spec.outputs {
+    if body.inputs.len() != carried + 2 || body.outputs.len() < carried + 1 || body.outputs.len() - 1 != spec.outputs {
         return Err(Fault::new(format!(
             "the body takes {} inputs and has {} outputs: with {carried} carried values, and {} outputs of the node, that \
              should be {} and {}",
             body.inputs.len(),
-            body.outputs,
+            body.outputs.len(),
             spec.outputs,
             carried + 2,
             spec.outputs + 1
@@ -133,7 +166,7 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
         scratch.count(first.sum::<Result<usize, Fault>>()?)?;
         let mut values =
             (0..carried).map(|index| Ok(inputs.get(index + 2)?.to_tensor())).collect::<Result<Vec<_>, Fault>>()?;
-        let mut stacked: Vec<Stacked> = (carried + 1..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
+        let mut stacked: Vec<Stacked> = (carried + 1..body.outputs.len()).map(|_| Stacked::default()).collect();
         let mut iteration = 0i64;
         while goes_on && most.is_none_or(|most| iteration < most) {
             if iteration == MOST_ITERATIONS {
@@ -150,6 +183,13 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             values = results.by_ref().take(carried).collect();
             stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
             iteration += 1;
+        }
+        if iteration == 0 {
+            let (number, truth) = (Tensor::scalar(iteration), Tensor::scalar(goes_on));
+            let given = [number.view(), truth.view()].into_iter().chain(values.iter().map(Tensor::view));
+            let given: Vec<Fact> = given.map(Fact::of_view).collect();
+            let slices = body.described(&given, inputs).into_iter().skip(carried + 1);
+            stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
         }
         // Slices are there twice while they are put together.
         scratch.count(2 * bytes(&values, &stacked))?;
@@ -195,11 +235,11 @@ fn scanned(spec: &Spec, states_and_inputs: usize) -> Result<(Body, usize), Fault
     let scanned = usize::try_from(scanned).ok().filter(|scanned| (1..=states_and_inputs).contains(scanned));
     let scanned = scanned.ok_or_else(|| Fault::new("attribute `num_scan_inputs` does not fit the inputs"))?;
     let states = states_and_inputs - scanned;
-    if body.inputs.len() != states_and_inputs || body.outputs < states || body.outputs != spec.outputs {
+    if body.inputs.len() != states_and_inputs || body.outputs.len() < states || body.outputs.len() != spec.outputs {
         return Err(Fault::new(format!(
             "the body takes {} inputs and has {} outputs, the node {states_and_inputs} and {}",
             body.inputs.len(),
-            body.outputs,
+            body.outputs.len(),
             spec.outputs
         )));
     }
@@ -242,7 +282,19 @@ fn scan_once(
     scratch.count(given[..states].iter().map(View::bytes).sum())?;
     let mut values: Vec<Tensor> = given[..states].iter().map(View::to_tensor).collect();
     let slice_bytes: usize = sequences.iter().map(|view| view.bytes() / length.max(1)).sum();
-    let mut stacked: Vec<Stacked> = (states..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
+    let mut stacked: Vec<Stacked> = (states..body.outputs.len()).map(|_| Stacked::default()).collect();
+    if length == 0 {
+        let sequence = |(view, axis): (&View<'_>, &usize)| {
+            let mut fact = Fact::of_view(*view);
+            fact.value = None;
+            fact.shape.as_mut().map(|shape| shape.remove(*axis));
+            fact
+        };
+        let states_given = values.iter().map(|value| Fact::of_view(value.view()));
+        let given: Vec<Fact> = states_given.chain(sequences.iter().zip(&cut_axes).map(sequence)).collect();
+        let slices = body.described(&given, inputs).into_iter().skip(states);
+        stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
+    }
     for step in 0..length {
         let held = bytes(&values, &stacked) + slice_bytes;
         scratch.count(held)?;
@@ -276,7 +328,7 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
         }
         let given = (1..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
         let batches = given.first().and_then(|view| view.shape().first()).copied().unwrap_or(0);
-        let mut stacked: Vec<Stacked> = (0..outputs.len()).map(|_| Stacked { slices: Vec::new() }).collect();
+        let mut stacked: Vec<Stacked> = (0..outputs.len()).map(|_| Stacked::default()).collect();
         for batch in 0..batches {
             let wrong = || Fault::new("the inputs have different batches");
             let one = given
