@@ -1,14 +1,18 @@
-//! The inputs of a run, and how many bytes may be used to learn about it.
+//! What is learnt about the inputs of a run, and about everything it computes, before it begins.
 
 use std::sync::Arc;
 
+use super::layout::{kept_bytes, layout};
+use super::piece_rows;
+use super::results::results;
+use super::sizes::{Growth, Sizes};
+use super::trial::{Seen, Trial};
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, TensorId};
 use crate::operators::number::Number;
-use crate::plan::sizes::Growth;
 use crate::slice::Rows;
 use crate::tensor::Tensor;
-use crate::tensor::element::with_type;
+use crate::tensor::element::{ElementType, with_type};
 
 /// An input of a graph for a run in pieces.
 #[derive(Clone)]
@@ -122,4 +126,56 @@ pub(super) fn input_growths(given: &[Given]) -> Vec<(TensorId, Growth)> {
         Growth::new(given.rows.element(), &at(1), &at(2)).map(|growth| (given.tensor, growth))
     };
     given.iter().filter_map(growth).collect()
+}
+
+/// Tries the model with one row and with two, and says how large everything is. Results that are the same for all rows are
+/// kept if there are no rows.
+pub(super) fn learn(
+    trial: &Trial<'_>,
+    known: &[Option<(ElementType, Vec<usize>)>],
+    budget: Option<usize>,
+) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
+    let graph = &trial.program.graph;
+    let (one, done) = trial.run(1);
+    if let Err(error) = done {
+        let Some(budget) = budget.filter(|_| error.kind() == ErrorKind::Memory) else { return Err(error) };
+        let needed = one_row_needs(trial, one, known)?;
+        let message = format!("one row does not fit into {budget} bytes: at least {needed} are needed");
+        return Err(error.before(&message));
+    }
+    // One row needs no second one.
+    let two = if trial.rows == 1 { None } else { Some(trial.run(2)) };
+    let two = match two {
+        Some((_, Err(error))) if error.kind() == ErrorKind::Memory => None,
+        Some((seen, done)) => done.map(|()| Some(seen.record))?,
+        None => None,
+    };
+    let sizes = Sizes::new(graph, &one.record, two.as_ref(), input_growths(trial.inputs))?;
+    Ok((sizes, one.fixed))
+}
+
+/// How many bytes one row needs at least, where it was too large to be tried to its end.
+fn one_row_needs(
+    trial: &Trial<'_>,
+    mut seen: Seen,
+    known: &[Option<(ElementType, Vec<usize>)>],
+) -> Result<usize, Error> {
+    for (tensor, known) in seen.record.tensors.iter_mut().zip(known) {
+        if tensor.is_none() {
+            tensor.clone_from(known);
+        }
+    }
+    let sizes = Sizes::new(&trial.program.graph, &seen.record, None, input_growths(trial.inputs))?;
+    // Results whose size is not known yet are left out.
+    let results = results(trial.program, &sizes).unwrap_or_default();
+    let rows = piece_rows(trial.rows);
+    let results_bytes = results.iter().map(|result| result.bytes(rows)).fold(0, usize::saturating_add);
+    let piece = layout(trial.program, (&sizes, reading(trial.inputs)), &results, 1).total();
+    let planned = kept_bytes(trial.program, &sizes).saturating_add(results_bytes).saturating_add(piece);
+    Ok(planned.max(trial.memory.saturating_add(seen.missing)))
+}
+
+/// How many bytes reading takes: rows of several inputs are read one after the other.
+pub(super) fn reading(inputs: &[Given]) -> usize {
+    inputs.iter().map(|given| given.rows.memory()).max().unwrap_or(0)
 }

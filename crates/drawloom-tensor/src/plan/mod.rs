@@ -9,6 +9,7 @@ mod choose;
 mod layout;
 mod learn;
 pub(crate) mod pack;
+mod results;
 mod settings;
 pub(crate) mod sizes;
 mod trial;
@@ -18,29 +19,17 @@ use std::sync::Arc;
 
 use crate::batch::MOST_VALUES;
 use crate::error::{Error, ErrorKind, Fault};
-use crate::graph::{Graph, Placement, Source, TensorId};
+use crate::graph::{Graph, Placement, TensorId};
 use crate::onnx::Model;
 use crate::program::{Program, is_loop};
-use crate::slice::{Cut, RowSink, Rows, Slicing};
+use crate::slice::{Cut, Rows, Slicing};
 use crate::tensor::Tensor;
 use crate::tensor::element::ElementType;
 use layout::{Layout, kept_bytes, layout};
-use learn::{Given, carries_of, input_growths, rows_of, trial_memory, whole};
-use pack::rounded;
+use learn::{Given, carries_of, learn, reading, rows_of, trial_memory, whole};
+use results::{ResultPort, give_away, results};
 pub use settings::Pieces;
-use sizes::{Growth, Sizes};
-use trial::{Seen, Trial};
-
-/// An output of a run in pieces.
-pub(crate) struct ResultPort {
-    pub(crate) tensor: TensorId,
-    pub(crate) placement: Placement,
-    pub(crate) growth: Growth,
-    /// Whether pieces compute it where it belongs, so that nothing is copied.
-    pub(crate) in_place: bool,
-    /// Where its rows go, if they are not kept.
-    pub(crate) sink: Option<Arc<dyn RowSink>>,
-}
+use trial::Trial;
 
 /// A run in pieces, planned: what it will use is known, and it can be run.
 pub struct PiecePlan {
@@ -323,123 +312,6 @@ impl fmt::Display for PiecePlan {
             None => Ok(()),
         }
     }
-}
-
-impl ResultPort {
-    /// How many bytes it takes at most: rows that are not along the first axis are put in their places at the end.
-    fn bytes(&self, rows: usize) -> usize {
-        if self.sink.is_some() {
-            return 0;
-        }
-        let copies = if matches!(self.placement, Placement::Rows { axis: 1.. }) { 2 } else { 1 };
-        rounded(self.growth.bytes(rows)).saturating_mul(copies)
-    }
-}
-
-/// Tries the model with one row and with two, and says how large everything is. Results that are the same for all rows are
-/// kept if there are no rows.
-fn learn(
-    trial: &Trial<'_>,
-    known: &[Option<(ElementType, Vec<usize>)>],
-    budget: Option<usize>,
-) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
-    let graph = &trial.program.graph;
-    let (one, done) = trial.run(1);
-    if let Err(error) = done {
-        let Some(budget) = budget.filter(|_| error.kind() == ErrorKind::Memory) else { return Err(error) };
-        let needed = one_row_needs(trial, one, known)?;
-        let message = format!("one row does not fit into {budget} bytes: at least {needed} are needed");
-        return Err(error.before(&message));
-    }
-    // One row needs no second one.
-    let two = if trial.rows == 1 { None } else { Some(trial.run(2)) };
-    let two = match two {
-        Some((_, Err(error))) if error.kind() == ErrorKind::Memory => None,
-        Some((seen, done)) => done.map(|()| Some(seen.record))?,
-        None => None,
-    };
-    let sizes = Sizes::new(graph, &one.record, two.as_ref(), input_growths(trial.inputs))?;
-    Ok((sizes, one.fixed))
-}
-
-/// How many bytes one row needs at least, where it was too large to be tried to its end.
-fn one_row_needs(
-    trial: &Trial<'_>,
-    mut seen: Seen,
-    known: &[Option<(ElementType, Vec<usize>)>],
-) -> Result<usize, Error> {
-    for (tensor, known) in seen.record.tensors.iter_mut().zip(known) {
-        if tensor.is_none() {
-            tensor.clone_from(known);
-        }
-    }
-    let sizes = Sizes::new(&trial.program.graph, &seen.record, None, input_growths(trial.inputs))?;
-    // Results whose size is not known yet are left out.
-    let results = results(trial.program, &sizes).unwrap_or_default();
-    let rows = piece_rows(trial.rows);
-    let results_bytes = results.iter().map(|result| result.bytes(rows)).fold(0, usize::saturating_add);
-    let piece = layout(trial.program, (&sizes, reading(trial.inputs)), &results, 1).total();
-    let planned = kept_bytes(trial.program, &sizes).saturating_add(results_bytes).saturating_add(piece);
-    Ok(planned.max(trial.memory.saturating_add(seen.missing)))
-}
-
-/// How many bytes reading takes: rows of several inputs are read one after the other.
-fn reading(inputs: &[Given]) -> usize {
-    inputs.iter().map(|given| given.rows.memory()).max().unwrap_or(0)
-}
-
-fn results(program: &Program, sizes: &Sizes) -> Result<Vec<ResultPort>, Error> {
-    let graph = &program.graph;
-    let Some(output) = graph.output else { return Ok(Vec::new()) };
-    let tensors = graph.nodes[output.index()].inputs.iter().flatten();
-    let mut results = Vec::new();
-    for (tensor, placement) in tensors.zip(&graph.placements) {
-        let name = graph.tensor_name(*tensor);
-        let constant = || {
-            graph.constant_value(*tensor).and_then(|value| Growth::new(value.element(), value.shape(), value.shape()))
-        };
-        let growth = match placement {
-            Placement::Rows { axis } => sizes.with_rows(*tensor, *axis),
-            Placement::Fixed | Placement::Reduced(_) => sizes.tensors[tensor.index()].clone(),
-        };
-        let growth = growth.or_else(constant);
-        let growth =
-            growth.ok_or_else(|| Error::new(ErrorKind::Output, format!("output `{name}` was not computed")))?;
-        if let Placement::Rows { axis } = placement {
-            let apart = |rows: usize| {
-                let shape = growth.shape(rows);
-                shape.get(*axis) == Some(&rows)
-                    && (0..shape.len()).all(|a| a == *axis || shape[a] == growth.shape(1)[a])
-            };
-            if !apart(1) || !apart(2) {
-                let message = format!(
-                    "output `{name}` does not have its rows along axis {axis}: its shape is {:?} for one row, and {:?} for \
-                     two",
-                    growth.shape(1),
-                    growth.shape(2)
-                );
-                return Err(Error::new(ErrorKind::Output, message));
-            }
-        }
-        let in_loop =
-            matches!(graph.tensors[tensor.index()].source, Source::Node(node) if program.partition(node) == 1);
-        let in_place = in_loop && *placement == Placement::Rows { axis: 0 };
-        results.push(ResultPort { tensor: *tensor, placement: *placement, growth, in_place, sink: None });
-    }
-    Ok(results)
-}
-
-/// Lets the rows of an output go elsewhere.
-fn give_away(graph: &Graph, results: &mut [ResultPort], name: &str, sink: &Arc<dyn RowSink>) -> Result<(), Error> {
-    let result = results.iter_mut().find(|result| graph.tensor_name(result.tensor) == name);
-    let result = result.ok_or_else(|| Error::new(ErrorKind::Output, format!("there is no output `{name}`")))?;
-    if result.placement != (Placement::Rows { axis: 0 }) {
-        let message = format!("output `{name}` does not have rows along its first axis that could be given away");
-        return Err(Error::new(ErrorKind::Output, message));
-    }
-    result.in_place = false;
-    result.sink = Some(Arc::clone(sink));
-    Ok(())
 }
 
 /// Numbers of rows of a piece fit, or the piece does not.
