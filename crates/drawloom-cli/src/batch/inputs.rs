@@ -148,6 +148,10 @@ fn open(
     if !path.exists() {
         return Err(format!("{}: it cannot be read: there is no such file or folder", path.display()));
     }
+    // Even opening a pipe may wait for ever.
+    if !path.is_file() {
+        return Err(format!("{}: it cannot be read: it is no regular file, but a pipe or a device", path.display()));
+    }
     match Format::of(path).map_err(|why| format!("{why}, and it is no folder of images"))? {
         Format::Npy => Ok(Arc::new(ArrayFile::npy(path).map_err(text)?)),
         Format::Raw => {

@@ -75,6 +75,7 @@ fn what_cannot_be_run_says_why() {
     fails(&["--input", &batch, "--piece", "4", "--multiple", "3"], 2, "--multiple 3 does not divide --piece 4");
     fails(&[], 2, "there is no batch");
     fails(&["--input", &folder.path("none.npy")], 2, "it cannot be read");
+    fails(&["--input", "/dev/zero"], 2, "it is no regular file, but a pipe or a device");
     fails(&["--input", &batch, "--output", "no/such/folder/out.npy"], 2, "there is no folder no/such/folder");
     fails(
         &["--input", &batch, "--axis", "image=1"],

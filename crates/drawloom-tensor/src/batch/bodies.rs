@@ -10,23 +10,24 @@ use crate::graph::Source;
 use crate::onnx::Dimension;
 use crate::operators::control::Body;
 use crate::operators::spec::Spec;
+use crate::run::room::Room;
 use crate::tensor::Tensor;
 
 /// So often the axes of carried values are tried: those that have none at first may get one.
 const TRIES: usize = 4;
 
 /// The facts of the outputs of a node with graphs inside, or nothing for other nodes.
-pub(super) fn apply(spec: &Spec, inputs: &[Option<&Fact>]) -> Option<Result<Vec<Fact>, Refusal>> {
+pub(super) fn apply(spec: &Spec, inputs: &[Option<&Fact>], room: &Room) -> Option<Result<Vec<Fact>, Refusal>> {
     Some(match spec.operator.as_str() {
-        "If" => branch(spec, inputs),
-        "Loop" => repeat(spec, inputs),
-        "Scan" if spec.opset >= 9 => scan(spec, inputs),
+        "If" => branch(spec, inputs, room),
+        "Loop" => repeat(spec, inputs, room),
+        "Scan" if spec.opset >= 9 => scan(spec, inputs, room),
         _ => return None,
     })
 }
 
 /// Follows rows through a graph inside, and says what its outputs are.
-fn inside(body: &Body, given: &[Fact], inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
+pub(crate) fn inside(body: &Body, given: &[Fact], inputs: &[Option<&Fact>], room: &Room) -> Result<Vec<Fact>, Refusal> {
     let graph = &body.program.graph;
     let mut facts = vec![Fact::default(); graph.tensors.len()];
     for (index, entry) in graph.tensors.iter().enumerate() {
@@ -44,7 +45,9 @@ fn inside(body: &Body, given: &[Fact], inputs: &[Option<&Fact>]) -> Result<Vec<F
             facts[id.index()] = fact.clone();
         }
     }
-    follow(&body.program, &mut facts, Vec::new()).map_err(|error| format!("inside of it, {error}"))?;
+    // What is computed inside goes again.
+    let room = Room::new(room.left());
+    follow(&body.program, &mut facts, Vec::new(), &room).map_err(|error| format!("inside of it, {error}"))?;
     let outputs = graph.output.map_or(&[][..], |output| &graph.nodes[output.index()].inputs);
     Ok(outputs.iter().flatten().map(|output| facts[output.index()].clone()).collect())
 }
@@ -73,14 +76,14 @@ fn either(one: &Fact, other: &Fact) -> Result<Fact, Refusal> {
     Ok(Fact { element, shape, axis: one.axis, counts_rows: one.counts_rows, ..Fact::default() })
 }
 
-fn branch(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
+fn branch(spec: &Spec, inputs: &[Option<&Fact>], room: &Room) -> Result<Vec<Fact>, Refusal> {
     same_for_all(inputs.first().copied().flatten(), "its condition")?;
     let (then, other) = (attribute(spec.graph("then_branch"))?, attribute(spec.graph("else_branch"))?);
     // Where it is known which way it goes, the other one does not matter.
     if let Some([truth]) = inputs.first().copied().flatten().and_then(Fact::integers).as_deref() {
-        return inside(if *truth != 0 { &then } else { &other }, &[], inputs);
+        return inside(if *truth != 0 { &then } else { &other }, &[], inputs, room);
     }
-    let (yes, no) = (inside(&then, &[], inputs)?, inside(&other, &[], inputs)?);
+    let (yes, no) = (inside(&then, &[], inputs, room)?, inside(&other, &[], inputs, room)?);
     yes.iter().zip(&no).map(|(yes, no)| either(yes, no)).collect()
 }
 
@@ -91,11 +94,12 @@ fn carried(
     fixed: &[Fact],
     behind: usize,
     inputs: &[Option<&Fact>],
+    room: &Room,
 ) -> Result<(Vec<Fact>, Vec<Fact>), Refusal> {
     let mut states = first;
     for _ in 0..TRIES {
         let given: Vec<Fact> = fixed[..behind].iter().chain(&states).chain(&fixed[behind..]).cloned().collect();
-        let results = inside(body, &given, inputs)?;
+        let results = inside(body, &given, inputs, room)?;
         let mut next = Vec::new();
         // The condition of a loop is the first of its results, and a scan has none.
         let offset = usize::from(behind > 0);
@@ -118,14 +122,14 @@ fn carried(
     Err("the shapes of carried values are not known".to_owned())
 }
 
-fn repeat(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
+fn repeat(spec: &Spec, inputs: &[Option<&Fact>], room: &Room) -> Result<Vec<Fact>, Refusal> {
     let body = attribute(spec.graph("body"))?;
     same_for_all(inputs.first().copied().flatten(), "how often it goes on")?;
     same_for_all(inputs.get(1).copied().flatten(), "its condition")?;
     let count = body.inputs.len().saturating_sub(2);
     let scalar = Fact { shape: Some(Vec::new()), ..Fact::default() };
     let first = (0..count).map(|index| inputs.get(index + 2).copied().flatten().cloned().unwrap_or_default());
-    let (mut facts, results) = carried(&body, first.collect(), &[scalar.clone(), scalar], 2, inputs)?;
+    let (mut facts, results) = carried(&body, first.collect(), &[scalar.clone(), scalar], 2, inputs, room)?;
     same_for_all(results.first(), "whether it goes on")?;
     for stacked in results.iter().skip(count + 1) {
         facts.push(with_axis(stacked, 0));
@@ -143,7 +147,7 @@ fn with_axis(fact: &Fact, at: usize) -> Fact {
     Fact { element: fact.element, shape, axis, counts_rows: fact.counts_rows, ..Fact::default() }
 }
 
-fn scan(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
+fn scan(spec: &Spec, inputs: &[Option<&Fact>], room: &Room) -> Result<Vec<Fact>, Refusal> {
     let body = attribute(spec.graph("body"))?;
     let sequences = usize::try_from(attribute(spec.int("num_scan_inputs", 0))?).unwrap_or(0);
     let states = body.inputs.len().saturating_sub(sequences);
@@ -166,7 +170,7 @@ fn scan(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>, Refusal> {
         let own = whole.axis.map(|own| if own > axis { own - 1 } else { own });
         slices.push(Fact { element: whole.element, shape: Some(shape), axis: own, ..Fact::default() });
     }
-    let (mut facts, results) = carried(&body, (0..states).map(fact).collect(), &slices, 0, inputs)?;
+    let (mut facts, results) = carried(&body, (0..states).map(fact).collect(), &slices, 0, inputs, room)?;
     for (index, stacked) in results.iter().skip(states).enumerate() {
         let rank = stacked.shape.as_ref().map_or(0, Vec::len) + 1;
         let axis = axis_in(at("scan_output_axes", index)?, rank)?;

@@ -23,8 +23,10 @@ use crate::onnx::{Dimension, Model, Port};
 use crate::program::Program;
 use crate::program::dump::Described;
 use crate::run::call::{Inputs, Outputs, Scratch};
+use crate::run::room::Room;
 use crate::tensor::element::{ElementType, Slice};
 use crate::tensor::{Tensor, View};
+pub(crate) use bodies::inside;
 
 /// Values of more elements than this are not followed.
 pub(crate) const MOST_VALUES: usize = 64;
@@ -135,6 +137,19 @@ impl BatchPlan {
         model.program().graph.find_tensor(port).and_then(|tensor| self.fact(tensor).axis)
     }
 
+    /// The types and shapes of tensors with one row, as far as they are known.
+    pub(crate) fn with_one_row(&self) -> Vec<Option<(ElementType, Vec<usize>)>> {
+        let known = |fact: &Fact| {
+            let lengths = fact.shape.as_ref()?.iter().enumerate().map(|(axis, length)| match length {
+                _ if fact.axis == Some(axis) => Some(1),
+                Dimension::Known(length) => Some(*length),
+                Dimension::Symbol(_) | Dimension::Unknown => None,
+            });
+            Some((fact.element?, lengths.collect::<Option<Vec<usize>>>()?))
+        };
+        self.facts.iter().map(known).collect()
+    }
+
     /// Where the rows of each output are.
     pub fn outputs(&self) -> &[Placement] {
         &self.outputs
@@ -153,7 +168,9 @@ impl Model {
     pub fn described(&self) -> Described<'_> {
         let mut facts = self.constant_facts();
         // Where rows are mixed nothing more is known.
-        let _ = self.mark_inputs(&[], &mut facts).and_then(|()| follow(self.program(), &mut facts, Vec::new()));
+        let _ = self
+            .mark_inputs(&[], &mut facts)
+            .and_then(|()| follow(self.program(), &mut facts, Vec::new(), &Room::default()));
         Described { program: self.program(), facts }
     }
 
@@ -167,15 +184,17 @@ impl Model {
 
     /// The same for inputs of known shapes: lengths that the file leaves open may decide which way a branch goes.
     pub fn batch_of(&self, axes: &[(&str, Option<usize>)], shapes: &[(&str, &[usize])]) -> Result<BatchPlan, Error> {
-        self.batch_with(axes, shapes, &[])
+        self.batch_with(axes, shapes, &[], None)
     }
 
-    /// The same with the values of some inputs, which count if these have no rows: they may decide a branch, too.
+    /// The same with the values of some inputs, which count if these have no rows: they may decide a branch, too. Constants
+    /// that are computed for it take no more memory than is given.
     pub(crate) fn batch_with(
         &self,
         axes: &[(&str, Option<usize>)],
         shapes: &[(&str, &[usize])],
         values: &[(&str, Tensor)],
+        memory: Option<usize>,
     ) -> Result<BatchPlan, Error> {
         let graph = &self.program().graph;
         let mut facts = self.constant_facts();
@@ -195,7 +214,8 @@ impl Model {
             facts[id.index()] = Fact::of_view(value.view());
             known.push((id, value.clone()));
         }
-        follow(self.program(), &mut facts, known)?;
+        let room = Room::new(memory.unwrap_or(usize::MAX));
+        follow(self.program(), &mut facts, known, &room)?;
         let mut outputs = Vec::new();
         for port in self.outputs() {
             let fact = graph.find_tensor(&port.name).map(|id| &facts[id.index()]);
@@ -273,8 +293,8 @@ impl Model {
     }
 }
 
-/// Follows the rows of the inputs of a program through all of its nodes.
-fn follow(program: &Program, facts: &mut [Fact], known: Vec<(TensorId, Tensor)>) -> Result<(), Error> {
+/// Follows the rows of the inputs of a program through all of its nodes. What is computed on the way is taken from the room.
+fn follow(program: &Program, facts: &mut [Fact], known: Vec<(TensorId, Tensor)>, room: &Room) -> Result<(), Error> {
     let graph = &program.graph;
     let mut folded: Vec<Option<Tensor>> = vec![None; graph.tensors.len()];
     for (tensor, value) in known {
@@ -295,7 +315,7 @@ fn follow(program: &Program, facts: &mut [Fact], known: Vec<(TensorId, Tensor)>)
             })
             .collect();
         if let Some(views) = views
-            && let Some(results) = fold(kernel.as_ref(), &views, node.outputs.len())
+            && let Some(results) = fold(kernel.as_ref(), &views, node.outputs.len(), room)
         {
             for (output, result) in node.outputs.iter().zip(results) {
                 facts[output.index()] = Fact::of_view(result.view());
@@ -304,7 +324,7 @@ fn follow(program: &Program, facts: &mut [Fact], known: Vec<(TensorId, Tensor)>)
             continue;
         }
         let rows = inputs.iter().flatten().any(|fact| fact.axis.is_some() || fact.counts_rows);
-        let results = match bodies::apply(spec, &inputs).filter(|_| rows) {
+        let results = match bodies::apply(spec, &inputs, room).filter(|_| rows) {
             Some(results) => results,
             None => rules::apply(spec, &inputs, node.outputs.len()),
         };
@@ -323,8 +343,14 @@ fn follow(program: &Program, facts: &mut [Fact], known: Vec<(TensorId, Tensor)>)
 }
 
 /// What a node computes from constants, if that is not too large.
-fn fold(kernel: &dyn Kernel, views: &[Option<View<'_>>], outputs: usize) -> Option<Vec<Tensor>> {
+fn fold(kernel: &dyn Kernel, views: &[Option<View<'_>>], outputs: usize, room: &Room) -> Option<Vec<Tensor>> {
     let mut results = vec![None; outputs];
-    kernel.run(&Inputs::new(views), &mut Outputs::new(&mut results, MOST_FOLDED), &mut Scratch::default()).ok()?;
-    results.into_iter().collect()
+    let mut scratch = Scratch::default();
+    scratch.ready(room.left().min(MOST_FOLDED), None);
+    let mut into = Outputs::within(&mut results, scratch.room.clone());
+    kernel.run(&Inputs::new(views), &mut into, &mut scratch).ok()?;
+    let results = results.into_iter().collect::<Option<Vec<_>>>()?;
+    let bytes = results.iter().map(Tensor::bytes).sum();
+    room.take(bytes, String::new).ok()?;
+    Some(results)
 }

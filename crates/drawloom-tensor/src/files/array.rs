@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Fault};
-use crate::files::npy;
+use crate::files::{npy, regular};
 use crate::operators::support::around;
 use crate::slice::Rows;
 use crate::tensor::element::{Element, ElementType, with_type};
 use crate::tensor::{Tensor, count};
 
-/// So many bytes are read at once.
-const CHUNK: usize = 1 << 16;
+/// So many bytes are read at once. They are on the stack, so that reading takes no other memory.
+const CHUNK: usize = 1 << 14;
 
 /// An array in a file, the last axis fastest, in little-endian order.
 #[derive(Debug)]
@@ -66,6 +66,7 @@ impl ArrayFile {
 
 fn open(path: &Path) -> Result<(File, u64), Error> {
     let cannot = |error: std::io::Error| named(path, &format!("it cannot be read: {error}"));
+    regular(path).map_err(cannot)?;
     let file = File::open(path).map_err(cannot)?;
     let length = file.metadata().map_err(cannot)?.len();
     Ok((file, length))
@@ -113,7 +114,7 @@ impl ArrayFile {
         // Between the move and the last byte, nobody else may move in the file.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset)).map_err(cannot)?;
-        let mut buffer = vec![0; CHUNK.min(size_of_val(into))];
+        let mut buffer = [0; CHUNK];
         for part in into.chunks_mut(CHUNK / size_of::<T>()) {
             let bytes = &mut buffer[..size_of_val(part)];
             file.read_exact(bytes).map_err(cannot)?;

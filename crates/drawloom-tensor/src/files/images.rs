@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Fault};
+use crate::files::regular;
 use crate::slice::Rows;
 use crate::tensor::Tensor;
 use crate::tensor::element::ElementType;
@@ -120,6 +121,7 @@ impl Images {
             let path = entry.map_err(|error| wrong(format!("it cannot be read: {error}")))?.path();
             let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
             if matches!(ending.as_deref(), Some("png" | "jpg" | "jpeg")) {
+                regular(&path).map_err(|error| wrong(format!("{}: it cannot be read: {error}", path.display())))?;
                 files.push(path);
             }
         }

@@ -11,8 +11,8 @@ use crate::slice::RowSink;
 use crate::tensor::View;
 use crate::tensor::element::{ElementType, with_type};
 
-/// So many elements are written at once.
-const CHUNK: usize = 1 << 14;
+/// So many elements are written at once. They are there twice, which no plan counts, so these are few.
+const CHUNK: usize = 1 << 10;
 
 /// A file whose rows come in any order.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl RowFile {
         }
         let offset = state.start + state.row * first as u64;
         state.file.seek(SeekFrom::Start(offset)).map_err(|error| self.cannot(&error))?;
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(CHUNK.min(rows.len()) * rows.element().size());
         with_type!(all, rows.element(), T => {
             for part in rows.values::<T>()?.chunks(CHUNK) {
                 bytes.clear();

@@ -24,12 +24,12 @@ impl Kernel for Inner {
         let given = (self.names.iter().enumerate())
             .map(|(index, name)| Ok((name.as_str(), inputs.get(index)?)))
             .collect::<Result<Vec<(&str, View<'_>)>, Fault>>()?;
-        let settings = Settings::new().memory(outputs.room);
+        let settings = Settings::new().memory(outputs.room.left());
         let outcome = self.program.run(&given, &settings).map_err(|error: Error| {
             // The loops inside are said here, because those of the graph around it are not known yet.
             Fault::of(error.kind(), format!("inside of it, {error}"))
         })?;
-        scratch.count(outcome.peak_bytes());
+        scratch.count(outcome.peak_bytes())?;
         for (index, tensor) in outcome.into_outputs().into_iter().enumerate().take(outputs.len()) {
             outputs.put(index, tensor)?;
         }

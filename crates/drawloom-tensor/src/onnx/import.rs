@@ -174,6 +174,12 @@ fn prepare(node: &NodeProto, name: &str, context: &Context<'_>) -> Result<Prepar
     while outputs.last().is_some_and(String::is_empty) {
         outputs.pop();
     }
+    // Of other domains, only those are known that the user registered, and theirs come first.
+    let known = matches!(domain, "" | "ai.onnx");
+    if known && !context.operators.has(domain, operator) {
+        operators::counts::check(operator, context.opset, &node.input)
+            .map_err(|fault| at(fault.kind(), fault.message()))?;
+    }
     if operator == "Constant"
         && let Some(Attribute::Tensor(value)) = attributes.get("value")
     {
@@ -183,8 +189,6 @@ fn prepare(node: &NodeProto, name: &str, context: &Context<'_>) -> Result<Prepar
     let mut spec = Spec::new(operator, context.opset, outputs.len(), attributes);
     let own = context.operators.make(domain, &mut spec);
     let made = own.or_else(|| {
-        // Of other domains, only those are known that the user registered.
-        let known = matches!(domain, "" | "ai.onnx");
         let kernel = operators::make(&spec, declared).filter(|_| known)?;
         Some(kernel.map(|kernel| Operator::Kernel(Arc::from(kernel))))
     });
@@ -231,9 +235,13 @@ fn attribute(
                 inputs.push(name.clone());
                 captures.push((name, inputs.len() - 1));
             }
-            let outputs = imported.outputs.len();
             let names = imported.inputs.into_iter().map(|port| port.name).collect();
-            Attribute::Graph(Body { program: Arc::new(imported.graph.check(4)?), inputs: names, captures, outputs })
+            Attribute::Graph(Body {
+                program: Arc::new(imported.graph.check(4)?),
+                inputs: names,
+                captures,
+                outputs: imported.outputs,
+            })
         }
         AttributeType(other) => {
             return Err(Error::new(ErrorKind::Unsupported, format!("values of kind {other} are not supported")));

@@ -13,6 +13,7 @@ use std::path::Path;
 use rten_onnx::onnx::ModelProto;
 
 use crate::error::{Error, ErrorKind};
+use crate::files::regular;
 use crate::optimise::optimise;
 use crate::program::Program;
 use crate::run::{Outcome, Settings};
@@ -78,7 +79,9 @@ impl fmt::Display for Port {
 }
 
 fn file(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}")))
+    let cannot = |error: std::io::Error| Error::new(ErrorKind::Import, format!("the file cannot be read: {error}"));
+    regular(path).map_err(cannot)?;
+    std::fs::read(path).map_err(cannot)
 }
 
 /// The newest version of the operators whose meaning is known.

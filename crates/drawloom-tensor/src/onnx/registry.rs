@@ -110,12 +110,21 @@ impl Operators {
         self
     }
 
+    /// Whether an operator is one of these.
+    pub(super) fn has(&self, domain: &str, operator: &str) -> bool {
+        self.entries.contains_key(&key(domain, operator))
+    }
+
     /// The operator of a node, if it is one of these.
     pub(super) fn make(&self, domain: &str, spec: &mut Spec) -> Option<Result<Operator, Fault>> {
-        let domain = if domain == "ai.onnx" { "" } else { domain };
-        let entry = self.entries.get(&(domain.to_owned(), spec.operator.clone()))?;
+        let entry = self.entries.get(&key(domain, &spec.operator))?;
         spec.rule.clone_from(&entry.rule);
         spec.own = true;
         Some((entry.make)(&Attributes(spec)).and_then(|operator| spec.check_all_asked().map(|()| operator)))
     }
+}
+
+/// The standard's own domain has two names.
+fn key(domain: &str, operator: &str) -> (String, String) {
+    (if domain == "ai.onnx" { "" } else { domain }.to_owned(), operator.to_owned())
 }

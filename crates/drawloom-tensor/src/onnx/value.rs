@@ -7,6 +7,7 @@ use rten_onnx::onnx::{DataLocation, DataType, TensorProto};
 use rten_onnx::protobuf::{DecodeMessage, ValueReader};
 
 use crate::error::{Error, ErrorKind, Fault};
+use crate::files::regular;
 use crate::onnx::guard;
 use crate::operators::shape::onnx_type;
 use crate::tensor::element::ElementType;
@@ -115,8 +116,21 @@ fn external(message: &TensorProto, folder: Option<&Path>, needed: usize) -> Resu
     if number("length")?.is_some_and(|length| length != needed as u64) {
         return Err(import(format!("its shape needs {needed} bytes, and another number is stored in `{location}`")));
     }
+    // Links are followed before the place of the file is looked at.
+    let read_error = |error: std::io::Error| import(format!("its values cannot be read from `{location}`: {error}"));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = folder.canonicalize().map_err(read_error)?;
+    let whole = folder.join(path).canonicalize().map_err(read_error)?;
+    if !whole.starts_with(&folder) {
+        let message = format!(
+            "its values are in `{location}`, a link to {}, which is not inside of the folder of the model",
+            whole.display()
+        );
+        return Err(import(message));
+    }
     let read = || -> std::io::Result<Option<Vec<u8>>> {
-        let mut file = std::fs::File::open(folder.join(path))?;
+        regular(&whole)?;
+        let mut file = std::fs::File::open(&whole)?;
         // The length is compared before there is memory for the values.
         if file.metadata()?.len().checked_sub(offset).is_none_or(|left| left < needed as u64) {
             return Ok(None);
@@ -129,6 +143,6 @@ fn external(message: &TensorProto, folder: Option<&Path>, needed: usize) -> Resu
     match read() {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(import(format!("the file `{location}` is shorter than its values"))),
-        Err(error) => Err(import(format!("its values cannot be read from `{location}`: {error}"))),
+        Err(error) => Err(read_error(error)),
     }
 }

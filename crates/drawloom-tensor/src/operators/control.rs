@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use crate::batch::{Fact, inside};
 use crate::error::{Error, ErrorKind, Fault};
+use crate::onnx::{Dimension, Port};
 use crate::operators::movement::concatenate;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, around, axis_of, kernel_with};
 use crate::program::Program;
 use crate::run::Settings;
 use crate::run::call::{Inputs, Outputs, Scratch};
-use crate::tensor::element::with_type;
+use crate::run::room::Room;
+use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{Tensor, View};
 
 /// A graph inside of a node.
@@ -20,8 +23,12 @@ pub(crate) struct Body {
     pub(crate) inputs: Vec<String>,
     /// The names that it takes from outside, and at which input of the node each is.
     pub(crate) captures: Vec<(String, usize)>,
-    pub(crate) outputs: usize,
+    /// What is said about its outputs.
+    pub(crate) outputs: Vec<Port>,
 }
+
+/// Constants inside of a graph that does not run may take so many bytes to learn the shapes of its results.
+const MOST_FOLDED: usize = 1 << 12;
 
 /// More iterations than this are taken for a loop that never ends.
 const MOST_ITERATIONS: i64 = 1 << 24;
@@ -32,10 +39,11 @@ impl Body {
         &self,
         given: &[View<'_>],
         inputs: &Inputs<'_>,
-        room: usize,
         held: usize,
         scratch: &mut Scratch,
     ) -> Result<Vec<Tensor>, Fault> {
+        scratch.count(held)?;
+        let room = scratch.elsewhere() - held;
         if given.len() != self.inputs.len() {
             return Err(Fault::new(format!(
                 "the graph inside takes {} inputs, and there are {}",
@@ -52,8 +60,24 @@ impl Body {
             .program
             .run(&named, &Settings::new().memory(room))
             .map_err(|error: Error| Fault::of(error.kind(), format!("inside of it, {error}")))?;
-        scratch.count(held + outcome.peak_bytes());
+        scratch.count(held + outcome.peak_bytes())?;
         Ok(outcome.into_outputs())
+    }
+
+    /// The types and shapes of the outputs, as far as they follow from what is given, or are declared.
+    fn described(&self, given: &[Fact], inputs: &Inputs<'_>) -> Vec<Option<(ElementType, Vec<usize>)>> {
+        let outside: Vec<Option<Fact>> = inputs.views.iter().map(|view| view.map(Fact::of_view)).collect();
+        let outside: Vec<Option<&Fact>> = outside.iter().map(Option::as_ref).collect();
+        let facts = inside(self, given, &outside, &Room::new(MOST_FOLDED)).unwrap_or_default();
+        let known = |(index, port): (usize, &Port)| {
+            let fact = facts.get(index);
+            let element = fact.and_then(|fact| fact.element).or(port.element)?;
+            let shapes = [fact.and_then(|fact| fact.shape.as_ref()), port.shape.as_ref()];
+            let known = |length: &Dimension| if let Dimension::Known(length) = length { Some(*length) } else { None };
+            let shape = shapes.into_iter().flatten().find_map(|shape| shape.iter().map(known).collect())?;
+            Some((element, shape))
+        };
+        self.outputs.iter().enumerate().map(known).collect()
     }
 }
 
@@ -70,12 +94,12 @@ pub(crate) fn make(spec: &Spec, declared: usize) -> Option<Made> {
 fn branch(spec: &Spec) -> Made {
     let (yes, no) = (spec.graph("then_branch")?, spec.graph("else_branch")?);
     let count = spec.outputs;
-    if yes.outputs != count || no.outputs != count || !yes.inputs.is_empty() || !no.inputs.is_empty() {
+    if yes.outputs.len() != count || no.outputs.len() != count || !yes.inputs.is_empty() || !no.inputs.is_empty() {
         return Err(Fault::new(format!("both branches must have no inputs, and the {count} outputs of the node")));
     }
     kernel_with(move |inputs, outputs, scratch| {
         let body = if inputs.get(0)?.only::<bool>()? { &yes } else { &no };
-        for (index, tensor) in body.run(&[], inputs, outputs.room, 0, scratch)?.into_iter().enumerate() {
+        for (index, tensor) in body.run(&[], inputs, 0, scratch)?.into_iter().enumerate() {
             outputs.put(index, tensor)?;
         }
         Ok(())
@@ -83,15 +107,25 @@ fn branch(spec: &Spec) -> Made {
 }
 
 /// Slices of iterations, which become one tensor.
+#[derive(Default)]
 struct Stacked {
     slices: Vec<Tensor>,
+    /// The type and shape of a slice, where there are none.
+    empty: Option<(ElementType, Vec<usize>)>,
 }
 
 impl Stacked {
     /// Puts the slices behind each other along a new axis.
     fn finish(self, axis: i64, reverse: bool, index: usize, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
         let Some(first) = self.slices.first() else {
-            return Err(Fault::unsupported("no iteration says which shape its slices have"));
+            let unknown = || {
+                let message = "there was no iteration, and the graph inside does not say which type and shape the slices of \
+                               its output";
+                Fault::unsupported(format!("{message} {index} have"))
+            };
+            let (element, mut shape) = self.empty.ok_or_else(unknown)?;
+            shape.insert(axis_of(axis, shape.len() + 1)?, 0);
+            return outputs.allocate_of(element, index, &shape).map(|_| ());
         };
         let axis = axis_of(axis, first.shape().len() + 1)?;
         let mut shape = first.shape().to_vec();
@@ -102,9 +136,8 @@ impl Stacked {
         }
         let views: Vec<View<'_>> = slices.iter().map(Tensor::view).collect();
         let mut result = [None];
-        let mut one = Outputs::new(&mut result, outputs.room);
+        let mut one = Outputs::within(&mut result, outputs.room.clone());
         concatenate(&views, axis as i64, &mut one)?;
-        outputs.room = one.room;
         if let [Some(tensor)] = result {
             outputs.put(index, tensor)?;
         }
@@ -115,12 +148,12 @@ impl Stacked {
 fn repeat(spec: &Spec, declared: usize) -> Made {
     let body = spec.graph("body")?;
     let carried = declared.checked_sub(2).ok_or_else(|| Fault::new("a loop needs the inputs M and cond"))?;
-    if body.inputs.len() != carried + 2 || body.outputs < carried + 1 || body.outputs - 1 != spec.outputs {
+    if body.inputs.len() != carried + 2 || body.outputs.len() < carried + 1 || body.outputs.len() - 1 != spec.outputs {
         return Err(Fault::new(format!(
             "the body takes {} inputs and has {} outputs: with {carried} carried values, and {} outputs of the node, that \
              should be {} and {}",
             body.inputs.len(),
-            body.outputs,
+            body.outputs.len(),
             spec.outputs,
             carried + 2,
             spec.outputs + 1
@@ -129,10 +162,11 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
     kernel_with(move |inputs, outputs, scratch| {
         let most = inputs.optional(0).map(|most| most.only::<i64>()).transpose()?;
         let mut goes_on = inputs.optional(1).map_or(Ok(true), |goes_on| goes_on.only::<bool>())?;
+        let first = (0..carried).map(|index| Ok(inputs.get(index + 2)?.bytes()));
+        scratch.count(first.sum::<Result<usize, Fault>>()?)?;
         let mut values =
             (0..carried).map(|index| Ok(inputs.get(index + 2)?.to_tensor())).collect::<Result<Vec<_>, Fault>>()?;
-        let mut stacked: Vec<Stacked> = (carried + 1..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
-        let mut room = outputs.room;
+        let mut stacked: Vec<Stacked> = (carried + 1..body.outputs.len()).map(|_| Stacked::default()).collect();
         let mut iteration = 0i64;
         while goes_on && most.is_none_or(|most| iteration < most) {
             if iteration == MOST_ITERATIONS {
@@ -144,17 +178,21 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             let (number, truth) = (Tensor::scalar(iteration), Tensor::scalar(goes_on));
             let mut given = vec![number.view(), truth.view()];
             given.extend(values.iter().map(Tensor::view));
-            let mut results = body.run(&given, inputs, room, bytes(&values, &stacked), scratch)?.into_iter();
+            let mut results = body.run(&given, inputs, bytes(&values, &stacked), scratch)?.into_iter();
             goes_on = results.next().map_or(Ok(false), |goes_on| goes_on.view().only::<bool>())?;
             values = results.by_ref().take(carried).collect();
-            for (stack, slice) in stacked.iter_mut().zip(results) {
-                room = room.saturating_sub(slice.bytes());
-                stack.slices.push(slice);
-            }
+            stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
             iteration += 1;
         }
+        if iteration == 0 {
+            let (number, truth) = (Tensor::scalar(iteration), Tensor::scalar(goes_on));
+            let given = [number.view(), truth.view()].into_iter().chain(values.iter().map(Tensor::view));
+            let given: Vec<Fact> = given.map(Fact::of_view).collect();
+            let slices = body.described(&given, inputs).into_iter().skip(carried + 1);
+            stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
+        }
         // Slices are there twice while they are put together.
-        scratch.count(2 * bytes(&values, &stacked));
+        scratch.count(2 * bytes(&values, &stacked))?;
         for (index, value) in values.into_iter().enumerate() {
             outputs.put(index, value)?;
         }
@@ -197,11 +235,11 @@ fn scanned(spec: &Spec, states_and_inputs: usize) -> Result<(Body, usize), Fault
     let scanned = usize::try_from(scanned).ok().filter(|scanned| (1..=states_and_inputs).contains(scanned));
     let scanned = scanned.ok_or_else(|| Fault::new("attribute `num_scan_inputs` does not fit the inputs"))?;
     let states = states_and_inputs - scanned;
-    if body.inputs.len() != states_and_inputs || body.outputs < states || body.outputs != spec.outputs {
+    if body.inputs.len() != states_and_inputs || body.outputs.len() < states || body.outputs.len() != spec.outputs {
         return Err(Fault::new(format!(
             "the body takes {} inputs and has {} outputs, the node {states_and_inputs} and {}",
             body.inputs.len(),
-            body.outputs,
+            body.outputs.len(),
             spec.outputs
         )));
     }
@@ -241,21 +279,36 @@ fn scan_once(
     if sequences.iter().zip(&cut_axes).any(|(view, axis)| view.shape()[*axis] != length) {
         return Err(Fault::new("the sequences have different lengths"));
     }
+    scratch.count(given[..states].iter().map(View::bytes).sum())?;
     let mut values: Vec<Tensor> = given[..states].iter().map(View::to_tensor).collect();
-    let mut stacked: Vec<Stacked> = (states..body.outputs).map(|_| Stacked { slices: Vec::new() }).collect();
+    let slice_bytes: usize = sequences.iter().map(|view| view.bytes() / length.max(1)).sum();
+    let mut stacked: Vec<Stacked> = (states..body.outputs.len()).map(|_| Stacked::default()).collect();
+    if length == 0 {
+        let sequence = |(view, axis): (&View<'_>, &usize)| {
+            let mut fact = Fact::of_view(*view);
+            fact.value = None;
+            fact.shape.as_mut().map(|shape| shape.remove(*axis));
+            fact
+        };
+        let states_given = values.iter().map(|value| Fact::of_view(value.view()));
+        let given: Vec<Fact> = states_given.chain(sequences.iter().zip(&cut_axes).map(sequence)).collect();
+        let slices = body.described(&given, inputs).into_iter().skip(states);
+        stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
+    }
     for step in 0..length {
+        let held = bytes(&values, &stacked) + slice_bytes;
+        scratch.count(held)?;
         let slices = (sequences.iter().zip(&cut_axes).enumerate())
             .map(|(index, (view, axis))| {
                 cut(*view, *axis, if at(&axes.input_reverse, index) == 1 { length - 1 - step } else { step })
             })
             .collect::<Result<Vec<_>, _>>()?;
         let views: Vec<View<'_>> = values.iter().chain(&slices).map(Tensor::view).collect();
-        let held = bytes(&values, &stacked) + slices.iter().map(Tensor::bytes).sum::<usize>();
-        let mut results = body.run(&views, inputs, outputs.room, held, scratch)?.into_iter();
+        let mut results = body.run(&views, inputs, held, scratch)?.into_iter();
         values = results.by_ref().take(states).collect();
         stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
     }
-    scratch.count(2 * bytes(&values, &stacked));
+    scratch.count(2 * bytes(&values, &stacked))?;
     for (index, value) in values.into_iter().enumerate() {
         outputs.put(index, value)?;
     }
@@ -275,7 +328,7 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
         }
         let given = (1..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
         let batches = given.first().and_then(|view| view.shape().first()).copied().unwrap_or(0);
-        let mut stacked: Vec<Stacked> = (0..outputs.len()).map(|_| Stacked { slices: Vec::new() }).collect();
+        let mut stacked: Vec<Stacked> = (0..outputs.len()).map(|_| Stacked::default()).collect();
         for batch in 0..batches {
             let wrong = || Fault::new("the inputs have different batches");
             let one = given
@@ -284,7 +337,15 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
                 .collect::<Result<Vec<_>, _>>()?;
             let views: Vec<View<'_>> = one.iter().map(Tensor::view).collect();
             let mut results = vec![None; outputs.len()];
-            scan_once(&body, &views, states, &axes, inputs, &mut Outputs::new(&mut results, outputs.room), scratch)?;
+            scan_once(
+                &body,
+                &views,
+                states,
+                &axes,
+                inputs,
+                &mut Outputs::within(&mut results, outputs.room.clone()),
+                scratch,
+            )?;
             stacked.iter_mut().zip(results.into_iter().flatten()).for_each(|(stack, slice)| stack.slices.push(slice));
         }
         for (index, stack) in stacked.into_iter().enumerate() {

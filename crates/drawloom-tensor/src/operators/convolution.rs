@@ -286,7 +286,7 @@ impl Kernel for Convolution {
             let results = outputs.allocate::<T>(0, &shapes.shape)?;
             // Other types and more than two axes are rare, and not fast.
             let mut columns = scratch.unset::<T>(shapes.columns()?)?;
-            scratch.count(T::multiply_bytes(shapes.depth(), shapes.places()));
+            scratch.count(T::multiply_bytes(shapes.depth(), shapes.places()))?;
             shapes.run::<T>(values, weights, results, &mut columns);
             if let Some(bias) = inputs.optional(2) {
                 add_bias::<T>(results, bias, &shapes.shape)?;

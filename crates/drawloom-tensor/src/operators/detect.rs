@@ -52,7 +52,7 @@ fn suppress(spec: &Spec) -> Made {
         let threshold = inputs.optional(3).map_or(Ok(0.0), |threshold| threshold.only::<f32>())?;
         let least = inputs.optional(4).map(|least| least.only::<f32>()).transpose()?;
         let (sides, scores) = (boxes.values::<f32>()?, scores.values::<f32>()?);
-        // How many are kept is not known before, so they are counted behind.
+        // How many are kept is not known before, so they are counted as they come.
         let mut kept: Vec<[i64; 3]> = Vec::new();
         let mut edged = scratch.unset::<f32>(count * 4)?;
         let mut order = scratch.unset::<i64>(count)?;
@@ -79,12 +79,17 @@ fn suppress(spec: &Spec) -> Made {
                     let sides = |index: i64| &edged[index as usize * 4..][..4];
                     let mut chosen = kept[first..].iter().map(|kept| kept[2]);
                     if chosen.all(|other| overlap(sides(other), sides(*index)) <= threshold) {
+                        if kept.len() == kept.capacity() {
+                            // What is there is copied to the larger list.
+                            let larger = kept.len().max(16) * 2;
+                            scratch.count((kept.len() + larger) * size_of::<[i64; 3]>())?;
+                            kept.reserve_exact(larger - kept.len());
+                        }
                         kept.push([item as i64, class as i64, *index]);
                     }
                 }
             }
         }
-        scratch.count(kept.capacity() * size_of::<[i64; 3]>());
         outputs.allocate::<i64>(0, &[kept.len(), 3])?.copy_from_slice(kept.as_flattened());
         Ok(())
     })

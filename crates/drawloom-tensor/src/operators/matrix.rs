@@ -58,7 +58,7 @@ impl Kernel for Product {
         }
         with_type!(numbers, a.element(), T => {
             let (left, right) = (a.values::<T>()?, b.values::<T>()?);
-            scratch.count(T::multiply_bytes(plan.size.1, plan.size.2));
+            scratch.count(T::multiply_bytes(plan.size.1, plan.size.2))?;
             plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
             Ok(())
         })
@@ -256,7 +256,7 @@ fn gemm(spec: &Spec) -> Made {
             let results = outputs.allocate::<T>(0, &[m, n])?;
             let left = if turn_a { Matrix::columns(left, m) } else { Matrix::rows(left, k) };
             let right = if turn_b { Matrix::columns(right, k) } else { Matrix::rows(right, n) };
-            scratch.count(T::multiply_bytes(k, n));
+            scratch.count(T::multiply_bytes(k, n))?;
             T::multiply(m, k, n, left, right, results);
             let scale = |factor: f32, value: T| if factor == 1.0 { value } else { T::from_f64(f64::from(factor) * value.to_f64()) };
             if alpha != 1.0 {

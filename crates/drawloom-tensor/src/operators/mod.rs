@@ -11,12 +11,14 @@
 //! | [`loss`] | losses of classifiers |
 //! | [`quantise`] | numbers as bytes |
 //! | [`control`] | graphs inside of nodes |
+//! | [`counts`] | how many inputs each of them takes |
 //! | [`simd`], [`multiply`] | all `unsafe` code: kernels on sixteen numbers at once, and calls of a library for products of matrices |
 
 pub(crate) mod binary;
 pub(crate) mod control;
 pub(crate) mod convolution;
 pub(crate) mod convolve;
+pub(crate) mod counts;
 pub(crate) mod detect;
 pub(crate) mod einsum;
 pub(crate) mod elementwise;

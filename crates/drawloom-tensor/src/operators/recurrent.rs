@@ -175,7 +175,7 @@ impl Network {
         let mut room = Room::<T>::new(sizes, width, scratch)?;
         let mut last = scratch.unset::<f64>(directions * batch * hidden)?;
         let mut memories = scratch.unset::<f64>(directions * batch * hidden)?;
-        scratch.count(T::multiply_bytes(input.max(hidden), width));
+        scratch.count(T::multiply_bytes(input.max(hidden), width))?;
         let shape =
             if self.batch_first { [batch, times, directions, hidden] } else { [times, directions, batch, hidden] };
         let all = outputs.allocate::<T>(0, &shape)?;

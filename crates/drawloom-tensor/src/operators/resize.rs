@@ -80,11 +80,16 @@ impl Settings {
         let mut outside: Vec<Vec<bool>> = Vec::new();
         for (axis, plan) in plans.iter().enumerate() {
             let from = current[axis];
-            let weights: Vec<Option<Vec<(usize, f64)>>> =
-                (0..plan.length).map(|x| self.weights(x, from, plan)).collect();
             // The lists are as long as the axis, and not counted by elements.
-            let lists: usize = weights.iter().flatten().map(|list| list.capacity() * size_of::<(usize, f64)>()).sum();
-            scratch.count(lists + weights.len() * size_of::<Option<Vec<(usize, f64)>>>());
+            let mut bytes = plan.length.saturating_mul(size_of::<Option<Vec<(usize, f64)>>>());
+            scratch.count(bytes)?;
+            let mut weights = Vec::with_capacity(plan.length);
+            for x in 0..plan.length {
+                let list = self.weights(x, from, plan);
+                bytes += list.as_ref().map_or(0, |list| list.capacity() * size_of::<(usize, f64)>());
+                scratch.count(bytes)?;
+                weights.push(list);
+            }
             outside.push(weights.iter().map(Option::is_none).collect());
             let identity = weights.len() == from
                 && weights.iter().enumerate().all(|(x, list)| list.as_ref().is_some_and(|list| list[..] == [(x, 1.0)]));

@@ -237,7 +237,7 @@ fn transform(spec: &Spec) -> Made {
         let mut result_shape = shape.to_vec();
         result_shape[axis] = kept;
         result_shape.push(2);
-        scratch.count(spectrum_bytes(wanted.max(length)));
+        scratch.count(spectrum_bytes(wanted.max(length)))?;
         with_type!(floats, input.element(), T => {
             let results = outputs.allocate::<T>(0, &result_shape)?;
             for block in 0..outer {
@@ -280,7 +280,7 @@ fn frames(spec: &Spec) -> Made {
         }
         let count = (length - frame) / hop + 1;
         let kept = if onesided { frame / 2 + 1 } else { frame };
-        scratch.count(spectrum_bytes(frame));
+        scratch.count(spectrum_bytes(frame))?;
         with_type!(floats, input.element(), T => {
             let results = outputs.allocate::<T>(0, &[batch, count, kept, 2])?;
             for item in 0..batch {

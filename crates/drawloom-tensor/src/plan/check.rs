@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use drawloom_runtime::Loom;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::Placement;
-use crate::plan::learn::{Given, sample, whole};
+use crate::plan::learn::{Given, sample};
 use crate::plan::{PiecePlan, Pieces};
 use crate::run::Settings;
 use crate::slice::Rows;
@@ -24,44 +24,67 @@ const SIZES: [u64; 2] = [1, 3];
 
 impl PiecePlan {
     /// Computes the first rows of the batch together, and in small pieces, and compares all outputs bit by bit, or up to
-    /// rounding where states are handed on, which may change the shapes of products. Says how many rows were compared.
+    /// rounding where states are handed on, which may change the shapes of products. Says how many rows were compared. All of
+    /// it takes no more memory than the plan may.
     pub fn check(&self) -> Result<u64, Error> {
         let mut rows = self.rows.min(SAMPLE);
-        let program = self.graph.clone().check(0)?;
-        let memory = self.memory.unwrap_or(usize::MAX / 2);
-        let (tensors, together) = loop {
-            if rows < 2 {
-                return Ok(rows);
-            }
-            let tensors = (self.inputs.iter())
-                .map(|given| match given.axis {
-                    Some(axis) => sample(given, axis, rows as usize, 0),
-                    None => whole(given.rows.as_ref()),
-                })
-                .collect::<Result<Vec<_>, _>>()?;
-            let names = self.inputs.iter().map(|given| self.graph.tensor_name(given.tensor));
-            let views: Vec<(&str, View<'_>)> = names.zip(tensors.iter().map(Tensor::view)).collect();
-            match program.run(&views, &Settings::new().memory(memory)) {
-                Ok(together) => break (tensors, together),
+        while rows >= 2 {
+            match self.check_rows(rows) {
+                Ok(()) => break,
                 // Fewer rows may fit where so many do not.
                 Err(error) if error.kind() == ErrorKind::Memory && rows > 2 => rows -= 1,
+                Err(error) if error.kind() == ErrorKind::Memory => {
+                    return Err(error.before("two rows, and what they give, are too large to be tried out"));
+                }
                 Err(error) => return Err(error),
             }
+        }
+        Ok(rows)
+    }
+
+    fn check_rows(&self, rows: u64) -> Result<(), Error> {
+        let mut memory = self.memory.unwrap_or(usize::MAX / 2);
+        let too_few = |bytes: usize, left: usize| {
+            Fault::of(ErrorKind::Memory, format!("{bytes} bytes are needed, and {left} are left"))
         };
+        let mut take = |bytes: usize| {
+            memory = memory.checked_sub(bytes).ok_or_else(|| too_few(bytes, memory))?;
+            Ok::<usize, Error>(memory)
+        };
+        let mut samples: Vec<Given> = Vec::new();
+        let mut tensors: Vec<Arc<Tensor>> = Vec::new();
+        for given in &self.inputs {
+            let Some(axis) = given.axis else {
+                samples.push(given.clone());
+                continue;
+            };
+            let left = take(given.bytes(axis, rows as usize))?;
+            if given.rows.memory() > left {
+                return Err(too_few(given.rows.memory(), left).into());
+            }
+            let tensor = Arc::new(sample(given, axis, rows as usize, 0)?);
+            samples.push(Given { rows: Arc::clone(&tensor) as Arc<dyn Rows>, ..given.clone() });
+            tensors.push(tensor);
+        }
+        let mut sampled = tensors.iter();
+        let views = self.inputs.iter().filter_map(|given| {
+            let fixed = || self.given.iter().find(|(id, _)| *id == given.tensor).map(|(_, tensor)| tensor.view());
+            let view = if given.axis.is_some() { sampled.next().map(|tensor| tensor.view()) } else { fixed() };
+            Some((self.graph.tensor_name(given.tensor), view?))
+        });
+        let views: Vec<(&str, View<'_>)> = views.collect();
+        let program = self.graph.clone().check(0)?;
+        let together = program.run(&views, &Settings::new().memory(take(0)?))?;
+        let left = take(together.outputs().iter().map(Tensor::bytes).sum())?;
         for size in SIZES {
-            let given = (self.inputs.iter().zip(&tensors)).map(|(given, tensor)| Given {
-                tensor: given.tensor,
-                axis: given.axis,
-                rows: Arc::new(tensor.clone()) as Arc<dyn Rows>,
-            });
             let mut pieces = Pieces::new().piece(size.min(rows - 1));
-            if let Some(memory) = self.memory {
-                pieces = pieces.memory(memory);
+            if self.memory.is_some() {
+                pieces = pieces.memory(left);
             }
             for (state, next) in &self.carries {
                 pieces = pieces.carry(self.graph.tensor_name(*state), self.graph.tensor_name(*next));
             }
-            let plan = Self::new(&self.graph, &self.graph.placements, given.collect(), &pieces)?;
+            let plan = Self::new(&self.graph, &self.graph.placements, samples.clone(), &pieces, &[])?;
             let apart = plan.run(&Loom::serial())?;
             for (((name, apart), whole), placement) in
                 apart.outputs().zip(together.outputs()).zip(&self.graph.placements)
@@ -69,7 +92,7 @@ impl PiecePlan {
                 compare(name, whole, apart, *placement, size, !self.carries.is_empty())?;
             }
         }
-        Ok(rows)
+        Ok(())
     }
 }
 

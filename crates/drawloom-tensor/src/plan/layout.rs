@@ -1,7 +1,7 @@
 //! Where everything goes that a piece computes.
 
-use super::ResultPort;
 use super::pack::{Item, pack};
+use super::results::ResultPort;
 use super::sizes::Sizes;
 use crate::graph::{Operator, TensorId};
 use crate::program::{Program, is_loop};

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use super::layout::{kept_bytes, layout};
+use super::piece_rows;
+use super::results::results;
+use super::sizes::{Growth, Sizes};
+use super::trial::{Seen, Trial};
 use crate::error::{Error, ErrorKind, Fault};
-use crate::graph::{Graph, Placement, TensorId};
+use crate::graph::{Graph, TensorId};
 use crate::operators::number::Number;
-use crate::plan::sizes::{Growth, Sizes};
-use crate::program::Program;
-use crate::run::loops::Counts;
-use crate::run::{Outcome, Record, Settings};
-use crate::slice::{Rows, place_rows};
-use crate::tensor::element::with_type;
-use crate::tensor::{Tensor, View};
+use crate::slice::Rows;
+use crate::tensor::Tensor;
+use crate::tensor::element::{ElementType, with_type};
 
 /// An input of a graph for a run in pieces.
 #[derive(Clone)]
@@ -20,6 +21,15 @@ pub(crate) struct Given {
     /// The axis that counts rows. An input without one is the same for all rows.
     pub(crate) axis: Option<usize>,
     pub(crate) rows: Arc<dyn Rows>,
+}
+
+impl Given {
+    /// How many bytes so many rows take.
+    pub(super) fn bytes(&self, axis: usize, count: usize) -> usize {
+        let lengths = self.rows.shape().iter().enumerate();
+        let lengths = lengths.map(|(place, length)| if place == axis { count } else { *length });
+        lengths.fold(self.rows.element().size(), usize::saturating_mul)
+    }
 }
 
 /// The inputs and outputs that states are handed on through.
@@ -73,21 +83,14 @@ pub(super) fn whole(rows: &dyn Rows) -> Result<Tensor, Fault> {
     Ok(tensor)
 }
 
-/// The first rows of an input. Where there are fewer, the first is repeated; where there are none, they have a value.
+/// The first rows of an input. Where there are none, they have a value.
 pub(super) fn sample(given: &Given, axis: usize, count: usize, value: u8) -> Result<Tensor, Fault> {
     let mut shape = given.rows.shape().to_vec();
     let there = shape[axis];
     shape[axis] = count;
     let mut tensor = Tensor::zeros(given.rows.element(), &shape)?;
-    if there >= count {
+    if there > 0 {
         given.rows.read(axis, 0, &mut tensor)?;
-    } else if there > 0 {
-        shape[axis] = 1;
-        let mut row = Tensor::zeros(given.rows.element(), &shape)?;
-        given.rows.read(axis, 0, &mut row)?;
-        for copy in 0..count {
-            place_rows(&mut tensor, row.view(), axis, copy)?;
-        }
     } else if value != 0 {
         with_type!(numbers, tensor.element(), T => {
             tensor.values_mut::<T>()?.fill(T::ONE);
@@ -97,12 +100,10 @@ pub(super) fn sample(given: &Given, axis: usize, count: usize, value: u8) -> Res
     Ok(tensor)
 }
 
-/// How many bytes may be used to learn what a model needs: far more than a budget, to be able to say how much it misses, and
-/// not more than there are.
+/// How many bytes may be used to learn what a model needs: no more than it may use later, and not more than there are.
 pub(super) fn trial_memory(budget: Option<usize>) -> usize {
-    const LEAST: usize = 256 << 20;
     let there = available_memory().unwrap_or(usize::MAX / 2);
-    budget.map_or(there, |budget| budget.saturating_mul(8).max(LEAST).min(there))
+    budget.map_or(there, |budget| budget.min(there))
 }
 
 /// How many bytes the machine has left, where it says so.
@@ -112,76 +113,69 @@ fn available_memory() -> Option<usize> {
     line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
 }
 
-/// Runs the graph with one row and with two, in so much memory at most.
-pub(super) fn learn(
-    graph: &Graph,
-    given: &[Given],
-    rows: u64,
-    memory: usize,
-) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
-    let program = graph.clone().check(0)?;
-    let mut records = Vec::new();
-    let mut fixed = Vec::new();
-    for count in [1, 2] {
-        let (outcome, record) = try_out(&program, given, count, rows, memory)?;
-        if count == 1 && rows == 0 {
-            let keep = |(tensor, placement): (Tensor, &Placement)| (*placement == Placement::Fixed).then_some(tensor);
-            fixed = outcome.into_outputs().into_iter().zip(&graph.placements).map(keep).collect();
-        }
-        records.push(record);
-    }
-    let growths = (given.iter())
-        .filter_map(|given| {
-            let at = |rows: usize| {
-                let mut shape = given.rows.shape().to_vec();
-                if let Some(axis) = given.axis {
-                    shape[axis] = rows;
-                }
-                shape
-            };
-            Growth::new(given.rows.element(), &at(1), &at(2)).map(|growth| (given.tensor, growth))
-        })
-        .collect();
-    Ok((Sizes::new(graph, &records[0], &records[1], growths)?, fixed))
-}
-
-/// Runs the graph with more rows.
-pub(super) fn learn_again(
-    graph: &Graph,
-    given: &[Given],
-    count: usize,
-    rows: u64,
-    memory: usize,
-) -> Result<Record, Error> {
-    let program = graph.clone().check(0)?;
-    try_out(&program, given, count, rows, memory).map(|(_, record)| record)
-}
-
-/// Runs a program with some rows. Where there are none, they are zero, or one, if zeros do not do.
-fn try_out(
-    program: &Program,
-    given: &[Given],
-    count: usize,
-    rows: u64,
-    memory: usize,
-) -> Result<(Outcome, Record), Error> {
-    let run = |value: u8| {
-        let tensors = (given.iter())
-            .map(|given| match given.axis {
-                Some(axis) => sample(given, axis, count, value),
-                None => whole(given.rows.as_ref()),
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let names = given.iter().map(|given| program.graph.tensor_name(given.tensor));
-        let inputs: Vec<(&str, View<'_>)> = names.zip(tensors.iter().map(Tensor::view)).collect();
-        program.run_recorded(&inputs, &Settings::new().memory(memory))
+/// How the inputs grow with the rows.
+pub(super) fn input_growths(given: &[Given]) -> Vec<(TensorId, Growth)> {
+    let growth = |given: &Given| {
+        let at = |rows: usize| {
+            let mut shape = given.rows.shape().to_vec();
+            if let Some(axis) = given.axis {
+                shape[axis] = rows;
+            }
+            shape
+        };
+        Growth::new(given.rows.element(), &at(1), &at(2)).map(|growth| (given.tensor, growth))
     };
-    run(0).or_else(|error| if rows == 0 { run(1) } else { Err(error) }).map_err(|error| {
-        if rows == 0 {
-            return error.before("what an empty batch gives cannot be learnt from rows that are made up");
+    given.iter().filter_map(growth).collect()
+}
+
+/// Tries the model with one row and with two, and says how large everything is. Results that are the same for all rows are
+/// kept if there are no rows.
+pub(super) fn learn(
+    trial: &Trial<'_>,
+    known: &[Option<(ElementType, Vec<usize>)>],
+    budget: Option<usize>,
+) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
+    let graph = &trial.program.graph;
+    let (one, done) = trial.run(1);
+    if let Err(error) = done {
+        let Some(budget) = budget.filter(|_| error.kind() == ErrorKind::Memory) else { return Err(error) };
+        let needed = one_row_needs(trial, one, known)?;
+        let message = format!("one row does not fit into {budget} bytes: at least {needed} are needed");
+        return Err(error.before(&message));
+    }
+    // One row needs no second one.
+    let two = if trial.rows == 1 { None } else { Some(trial.run(2)) };
+    let two = match two {
+        Some((_, Err(error))) if error.kind() == ErrorKind::Memory => None,
+        Some((seen, done)) => done.map(|()| Some(seen.record))?,
+        None => None,
+    };
+    let sizes = Sizes::new(graph, &one.record, two.as_ref(), input_growths(trial.inputs))?;
+    Ok((sizes, one.fixed))
+}
+
+/// How many bytes one row needs at least, where it was too large to be tried to its end.
+fn one_row_needs(
+    trial: &Trial<'_>,
+    mut seen: Seen,
+    known: &[Option<(ElementType, Vec<usize>)>],
+) -> Result<usize, Error> {
+    for (tensor, known) in seen.record.tensors.iter_mut().zip(known) {
+        if tensor.is_none() {
+            tensor.clone_from(known);
         }
-        let there = rows.min(count as u64);
-        let counts = Counts { current: there, total: rows, ..Counts::default() };
-        error.at("", &[counts]).in_piece(0, 0..there).with_finished(Vec::new(), rows)
-    })
+    }
+    let sizes = Sizes::new(&trial.program.graph, &seen.record, None, input_growths(trial.inputs))?;
+    // Results whose size is not known yet are left out.
+    let results = results(trial.program, &sizes).unwrap_or_default();
+    let rows = piece_rows(trial.rows);
+    let results_bytes = results.iter().map(|result| result.bytes(rows)).fold(0, usize::saturating_add);
+    let piece = layout(trial.program, (&sizes, reading(trial.inputs)), &results, 1).total();
+    let planned = kept_bytes(trial.program, &sizes).saturating_add(results_bytes).saturating_add(piece);
+    Ok(planned.max(trial.memory.saturating_add(seen.missing)))
+}
+
+/// How many bytes reading takes: rows of several inputs are read one after the other.
+pub(super) fn reading(inputs: &[Given]) -> usize {
+    inputs.iter().map(|given| given.rows.memory()).max().unwrap_or(0)
 }

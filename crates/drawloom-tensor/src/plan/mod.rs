@@ -9,35 +9,27 @@ mod choose;
 mod layout;
 mod learn;
 pub(crate) mod pack;
+mod results;
 mod settings;
 pub(crate) mod sizes;
+mod trial;
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::batch::MOST_VALUES;
 use crate::error::{Error, ErrorKind, Fault};
-use crate::graph::{Graph, Placement, Source, TensorId};
+use crate::graph::{Graph, Placement, TensorId};
 use crate::onnx::Model;
 use crate::program::{Program, is_loop};
-use crate::slice::{Cut, RowSink, Rows, Slicing};
+use crate::slice::{Cut, Rows, Slicing};
 use crate::tensor::Tensor;
+use crate::tensor::element::ElementType;
 use layout::{Layout, kept_bytes, layout};
-use learn::{Given, carries_of, learn, learn_again, rows_of, trial_memory, whole};
-use pack::rounded;
+use learn::{Given, carries_of, learn, reading, rows_of, trial_memory, whole};
+use results::{ResultPort, give_away, results};
 pub use settings::Pieces;
-use sizes::{Growth, Sizes};
-
-/// An output of a run in pieces.
-pub(crate) struct ResultPort {
-    pub(crate) tensor: TensorId,
-    pub(crate) placement: Placement,
-    pub(crate) growth: Growth,
-    /// Whether pieces compute it where it belongs, so that nothing is copied.
-    pub(crate) in_place: bool,
-    /// Where its rows go, if they are not kept.
-    pub(crate) sink: Option<Arc<dyn RowSink>>,
-}
+use trial::Trial;
 
 /// A run in pieces, planned: what it will use is known, and it can be run.
 pub struct PiecePlan {
@@ -45,7 +37,8 @@ pub struct PiecePlan {
     graph: Graph,
     inputs: Vec<Given>,
     pub(crate) program: Arc<Program>,
-    pub(crate) given: Vec<(TensorId, Tensor)>,
+    /// The inputs that have no rows.
+    pub(crate) given: Arc<[(TensorId, Tensor)]>,
     pub(crate) results: Vec<ResultPort>,
     pub(crate) layout: Layout,
     pub(crate) cut: Cut,
@@ -60,18 +53,23 @@ pub struct PiecePlan {
     memory: Option<usize>,
 }
 
+/// What is known about the inputs and outputs of a model before it is tried.
+struct BatchPorts {
+    /// The axis that counts the rows of each input.
+    axes: Vec<Option<usize>>,
+    /// Where the rows of each output are.
+    placements: Vec<Placement>,
+    /// The types and shapes of tensors with one row, as far as they are known.
+    known: Vec<Option<(ElementType, Vec<usize>)>>,
+}
+
 impl Model {
     /// Where the rows of each output will be, in the order of the outputs.
     pub fn placements(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<Vec<Placement>, Error> {
-        self.axes_and_placements(inputs, pieces).map(|(_, placements)| placements)
+        self.batch_ports(inputs, pieces).map(|ports| ports.placements)
     }
 
-    /// The axis that counts the rows of each input, and where those of each output are.
-    fn axes_and_placements(
-        &self,
-        inputs: &[(&str, Arc<dyn Rows>)],
-        pieces: &Pieces,
-    ) -> Result<(Vec<Option<usize>>, Vec<Placement>), Error> {
+    fn batch_ports(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<BatchPorts, Error> {
         let mut axes: Vec<(&str, Option<usize>)> =
             pieces.axes.iter().map(|(name, axis)| (name.as_str(), *axis)).collect();
         axes.extend(pieces.carries.iter().map(|(input, _)| (input.as_str(), None)));
@@ -80,18 +78,26 @@ impl Model {
             let small = inputs.iter().filter(|(_, rows)| rows.shape().iter().product::<usize>() <= MOST_VALUES);
             let values =
                 small.map(|(name, rows)| Ok((*name, whole(rows.as_ref())?))).collect::<Result<Vec<_>, Fault>>()?;
-            let batch = self.batch_with(&axes, &shapes, &values)?;
-            Ok((self.inputs().iter().map(|port| batch.axis(self, &port.name)).collect(), batch.outputs().to_vec()))
+            let batch = self.batch_with(&axes, &shapes, &values, pieces.memory)?;
+            Ok(BatchPorts {
+                axes: self.inputs().iter().map(|port| batch.axis(self, &port.name)).collect(),
+                placements: batch.outputs().to_vec(),
+                known: batch.with_one_row(),
+            })
         } else {
             let carried = |name: &str| pieces.carries.iter().any(|(_, output)| output == name);
             let placement = |name: &str| if carried(name) { Placement::Fixed } else { Placement::Rows { axis: 0 } };
-            Ok((self.input_axes(&axes)?, self.outputs().iter().map(|port| placement(&port.name)).collect()))
+            Ok(BatchPorts {
+                axes: self.input_axes(&axes)?,
+                placements: self.outputs().iter().map(|port| placement(&port.name)).collect(),
+                known: Vec::new(),
+            })
         }
     }
 
     /// Plans a run in pieces over a batch: an input of every name, whose rows may be anywhere.
     pub fn plan(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
-        let (axes, placements) = self.axes_and_placements(inputs, pieces)?;
+        let BatchPorts { axes, placements, known } = self.batch_ports(inputs, pieces)?;
         self.check_inputs(inputs.iter().map(|(name, rows)| (*name, rows.element(), rows.shape())))?;
         let mut given = Vec::new();
         for (name, rows) in inputs {
@@ -108,7 +114,7 @@ impl Model {
         if let Some(port) = self.inputs().iter().find(|port| inputs.iter().all(|(name, _)| *name != port.name)) {
             return Err(Error::new(ErrorKind::Input, format!("input `{}` is missing", port.name)));
         }
-        PiecePlan::new(self.program().graph(), &placements, given, pieces)
+        PiecePlan::new(self.program().graph(), &placements, given, pieces, &known)
     }
 }
 
@@ -125,12 +131,19 @@ impl Graph {
                 .ok_or_else(|| Error::new(ErrorKind::Input, format!("graph `{}` has no input `{name}`", self.name)))?;
             given.push(Given { tensor, axis: *axis, rows: Arc::clone(rows) });
         }
-        PiecePlan::new(self, &self.placements, given, pieces)
+        PiecePlan::new(self, &self.placements, given, pieces, &[])
     }
 }
 
 impl PiecePlan {
-    fn new(graph: &Graph, placements: &[Placement], given: Vec<Given>, pieces: &Pieces) -> Result<Self, Error> {
+    /// Plans it. The types and shapes that tensors have with one row are given where they are known.
+    fn new(
+        graph: &Graph,
+        placements: &[Placement],
+        given: Vec<Given>,
+        pieces: &Pieces,
+        known: &[Option<(ElementType, Vec<usize>)>],
+    ) -> Result<Self, Error> {
         if let Some(node) = graph.nodes.iter().find(|node| is_loop(&node.operator)) {
             let message = format!(
                 "graph `{}` has a loop of its own, at node `{}`: make it a node of another graph with `Graph::program`, which \
@@ -138,6 +151,15 @@ impl PiecePlan {
                 graph.name, node.name
             );
             return Err(Error::new(ErrorKind::Loop, message).at(&node.name, &[]));
+        }
+        for input in &graph.inputs {
+            let what = match given.iter().filter(|given| given.tensor == *input).count() {
+                0 => "missing",
+                1 => continue,
+                _ => "given twice",
+            };
+            let message = format!("input `{}` of graph `{}` is {what}", graph.tensor_name(*input), graph.name);
+            return Err(Error::new(ErrorKind::Input, message));
         }
         let rows = rows_of(graph, &given)?;
         let carries = carries_of(graph, &given, &pieces.carries)?;
@@ -153,18 +175,11 @@ impl PiecePlan {
         }
         let mut graph = graph.clone();
         graph.placements = placements.to_vec();
-        let most = trial_memory(pieces.memory);
-        let (mut sizes, mut fixed) = learn(&graph, &given, rows, most).map_err(|error| match pieces.memory {
-            Some(memory) if error.kind() == ErrorKind::Memory => {
-                error.before(&format!("one row does not fit into {memory} bytes"))
-            }
-            _ => error,
-        })?;
         // The loop is put in with some size first: where things are in the list does not depend on it.
         let inputs = given;
         let given = (inputs.iter().filter(|given| given.axis.is_none()))
             .map(|given| Ok((given.tensor, whole(given.rows.as_ref())?)))
-            .collect::<Result<Vec<_>, Fault>>()?;
+            .collect::<Result<Arc<[_]>, Fault>>()?;
         let with_slices = |slicing: Slicing| {
             let mut graph = graph.clone();
             let batches = inputs.iter().filter_map(|given| Some((given.tensor, given.axis?, Arc::clone(&given.rows))));
@@ -172,10 +187,13 @@ impl PiecePlan {
             graph.slice_inputs(slicing, batches.collect(), states.collect());
             graph.check(1)
         };
+        let draft = with_slices(Slicing::new(1))?;
+        let memory = trial_memory(pieces.memory);
+        let trial = Trial { program: &draft, inputs: &inputs, given: &given, rows, memory };
+        let (mut sizes, mut fixed) = learn(&trial, known, pieces.memory)?;
         if rows == 0 {
             keep_states(&graph, &inputs, &carries, &mut fixed)?;
         }
-        let draft = with_slices(Slicing::new(1))?;
         let mut results = results(&draft, &sizes)?;
         for (name, sink) in &pieces.sinks {
             give_away(&graph, &mut results, name, sink)?;
@@ -186,20 +204,34 @@ impl PiecePlan {
         let carried = carries.iter().map(|(_, next)| 2 * sizes.bytes(*next, 1));
         let kept_bytes = kept_bytes(&draft, &sizes) + carried.sum::<usize>();
         let fixed_bytes = result_bytes.saturating_add(kept_bytes);
-        // Rows of several inputs are read one after the other.
-        let reading = inputs.iter().map(|given| given.rows.memory()).max().unwrap_or(0);
-        let in_order = Pieces { in_flight: Some(1), ..pieces.clone() };
-        let pieces_in = if carries.is_empty() { pieces } else { &in_order };
+        let reading = reading(&inputs);
+        let mut limits = pieces.clone();
+        if !carries.is_empty() {
+            limits.in_flight = Some(1);
+        }
+        // More rows than these did not fit when they were tried.
+        let mut most_rows = if sizes.is_one_row() { 1 } else { usize::MAX };
         let choice = loop {
-            let need = |piece: u64| layout(&draft, (&sizes, reading), &results, piece_rows(piece)).total();
-            let choice = choose::choose(pieces_in, rows, fixed_bytes, &need)?;
-            let most_rows = piece_rows(choice.slicing.cut(rows)?.most());
+            let need = |piece: u64| {
+                let rows = piece_rows(piece);
+                let bytes = |rows: usize| layout(&draft, (&sizes, reading), &results, rows).total();
+                // It is not known how much they would take, but each row takes no more than the first.
+                if rows <= most_rows { bytes(rows) } else { bytes(1).saturating_mul(rows).max(memory + 1) }
+            };
+            if most_rows < usize::MAX {
+                limits.memory = Some(memory);
+            }
+            let choice = choose::choose(&limits, rows, fixed_bytes, &need)?;
+            let tried = piece_rows(choice.slicing.cut(rows)?.most());
             // What is taken elsewhere need not grow evenly, so it is tried with the pieces that there would be.
-            if !sizes.is_uncertain(most_rows) {
+            if !sizes.is_uncertain(tried) {
                 break choice;
             }
-            let seen = learn_again(&graph, &inputs, most_rows, rows, most)?;
-            sizes.add(most_rows, seen);
+            match trial.run(tried) {
+                (seen, Ok(())) => sizes.add(tried, seen.record),
+                (_, Err(error)) if error.kind() == ErrorKind::Memory => most_rows = (tried / 2).max(2),
+                (_, Err(error)) => return Err(error),
+            }
         };
         let cut = choice.slicing.cut(rows)?;
         let layout = layout(&draft, (&sizes, reading), &results, piece_rows(cut.most()));
@@ -280,67 +312,6 @@ impl fmt::Display for PiecePlan {
             None => Ok(()),
         }
     }
-}
-
-impl ResultPort {
-    /// How many bytes it takes at most: rows that are not along the first axis are put in their places at the end.
-    fn bytes(&self, rows: usize) -> usize {
-        if self.sink.is_some() {
-            return 0;
-        }
-        let copies = if matches!(self.placement, Placement::Rows { axis: 1.. }) { 2 } else { 1 };
-        rounded(self.growth.bytes(rows)).saturating_mul(copies)
-    }
-}
-
-fn results(program: &Program, sizes: &Sizes) -> Result<Vec<ResultPort>, Error> {
-    let graph = &program.graph;
-    let Some(output) = graph.output else { return Ok(Vec::new()) };
-    let tensors = graph.nodes[output.index()].inputs.iter().flatten();
-    let mut results = Vec::new();
-    for (tensor, placement) in tensors.zip(&graph.placements) {
-        let name = graph.tensor_name(*tensor);
-        let constant = || {
-            graph.constant_value(*tensor).and_then(|value| Growth::new(value.element(), value.shape(), value.shape()))
-        };
-        let growth = sizes.tensors[tensor.index()].clone().or_else(constant);
-        let growth =
-            growth.ok_or_else(|| Error::new(ErrorKind::Output, format!("output `{name}` was not computed")))?;
-        if let Placement::Rows { axis } = placement {
-            let apart = |rows: usize| {
-                let shape = growth.shape(rows);
-                shape.get(*axis) == Some(&rows)
-                    && (0..shape.len()).all(|a| a == *axis || shape[a] == growth.shape(1)[a])
-            };
-            if !apart(1) || !apart(2) {
-                let message = format!(
-                    "output `{name}` does not have its rows along axis {axis}: its shape is {:?} for one row, and {:?} for \
-                     two",
-                    growth.shape(1),
-                    growth.shape(2)
-                );
-                return Err(Error::new(ErrorKind::Output, message));
-            }
-        }
-        let in_loop =
-            matches!(graph.tensors[tensor.index()].source, Source::Node(node) if program.partition(node) == 1);
-        let in_place = in_loop && *placement == Placement::Rows { axis: 0 };
-        results.push(ResultPort { tensor: *tensor, placement: *placement, growth, in_place, sink: None });
-    }
-    Ok(results)
-}
-
-/// Lets the rows of an output go elsewhere.
-fn give_away(graph: &Graph, results: &mut [ResultPort], name: &str, sink: &Arc<dyn RowSink>) -> Result<(), Error> {
-    let result = results.iter_mut().find(|result| graph.tensor_name(result.tensor) == name);
-    let result = result.ok_or_else(|| Error::new(ErrorKind::Output, format!("there is no output `{name}`")))?;
-    if result.placement != (Placement::Rows { axis: 0 }) {
-        let message = format!("output `{name}` does not have rows along its first axis that could be given away");
-        return Err(Error::new(ErrorKind::Output, message));
-    }
-    result.in_place = false;
-    result.sink = Some(Arc::clone(sink));
-    Ok(())
 }
 
 /// Numbers of rows of a piece fit, or the piece does not.

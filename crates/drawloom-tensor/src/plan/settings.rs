@@ -75,7 +75,7 @@ impl Pieces {
         self
     }
 
-    /// How many bytes the run may use, its results included.
+    /// How many bytes the run may use, its results included. Planning it, and trying it out, keep to them too.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);

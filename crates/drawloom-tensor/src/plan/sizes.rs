@@ -1,13 +1,36 @@
 //! How large everything is, for any number of rows.
 //!
 //! The model is run with one row and with two. Every length is then known for all numbers of rows, because rows that are
-//! computed apart from each other make every length either stay, or grow by the same with each of them.
+//! computed apart from each other make every length either stay, or grow by the same with each of them. Where two rows do
+//! not fit into memory, pieces have one row, and more need not be known.
 
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Graph, NodeId, Operator, TensorId};
-use crate::run::Record;
+use crate::program::Program;
 use crate::run::call::Need;
+use crate::tensor::Tensor;
 use crate::tensor::element::ElementType;
+
+/// What a trial saw of every node.
+pub(crate) struct Record {
+    /// The types and shapes of tensors that were computed.
+    pub(crate) tensors: Vec<Option<(ElementType, Vec<usize>)>>,
+    /// What each node needed while it ran, beside its results.
+    pub(crate) needs: Vec<Need>,
+}
+
+impl Record {
+    pub(crate) fn new(graph: &Graph) -> Self {
+        Self { tensors: vec![None; graph.tensors.len()], needs: vec![Need::default(); graph.nodes.len()] }
+    }
+
+    pub(crate) fn node(&mut self, id: NodeId, program: &Program, results: &[Tensor], need: Need) {
+        self.needs[id.index()] = self.needs[id.index()].max(need);
+        for (output, result) in program.graph.nodes[id.index()].outputs.iter().zip(results) {
+            self.tensors[output.index()] = Some((result.element(), result.shape().to_vec()));
+        }
+    }
+}
 
 /// A tensor whose lengths grow with the rows.
 #[derive(Clone, Debug)]
@@ -45,16 +68,20 @@ pub(crate) struct Sizes {
     needs: Vec<(Need, Need)>,
     /// The same for more rows, the most last.
     seen: Vec<(usize, Vec<Need>)>,
+    /// Whether nothing is known about more than one row.
+    one_row: bool,
 }
 
 impl Sizes {
-    /// From what was seen with one row and with two. Inputs that are cut are given.
+    /// From what was seen with one row and with two, if they were tried. Inputs that are cut are given.
     pub(crate) fn new(
         graph: &Graph,
         one: &Record,
-        two: &Record,
+        two: Option<&Record>,
         inputs: Vec<(TensorId, Growth)>,
     ) -> Result<Self, Error> {
+        let one_row = two.is_none();
+        let two = two.unwrap_or(one);
         let mut tensors = Vec::with_capacity(one.tensors.len());
         for (index, pair) in one.tensors.iter().zip(&two.tensors).enumerate() {
             let growth = match pair {
@@ -77,11 +104,28 @@ impl Sizes {
             tensors,
             needs: one.needs.iter().copied().zip(two.needs.iter().copied()).collect(),
             seen: Vec::new(),
+            one_row,
         })
+    }
+
+    /// How a result grows that has its rows along an axis.
+    pub(crate) fn with_rows(&self, tensor: TensorId, axis: usize) -> Option<Growth> {
+        let growth = self.tensors[tensor.index()].clone()?;
+        if !self.one_row || growth.one.get(axis) != Some(&1) {
+            return Some(growth);
+        }
+        let mut two = growth.one.clone();
+        two[axis] = 2;
+        Growth::new(growth.element, &growth.one, &two)
     }
 
     pub(crate) fn bytes(&self, tensor: TensorId, rows: usize) -> usize {
         self.tensors[tensor.index()].as_ref().map_or(0, |growth| growth.bytes(rows))
+    }
+
+    /// Whether nothing is known about more than one row.
+    pub(crate) fn is_one_row(&self) -> bool {
+        self.one_row
     }
 
     /// Whether it is not certain what nodes need with so many rows: what they take elsewhere is the largest of several

@@ -1,10 +1,12 @@
 //! What an operator sees while it runs: its inputs, memory for its outputs, and scratch memory.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Fault};
-use crate::graph::{Node, Operator, TensorId};
-use crate::run::loops::{Counts, LoopTurn};
+use crate::graph::{Node, NodeId, Operator, TensorId};
+use crate::run::loops::{Counts, LoopStack, LoopTurn};
+use crate::run::room::Room;
 use crate::tensor::element::{Element, ElementType, zeros};
 use crate::tensor::memory::{ALIGNMENT, Arena, Buffer, Loan};
 use crate::tensor::{Tensor, View, count};
@@ -60,7 +62,6 @@ impl<'a> Inputs<'a> {
 /// One call of the operator of a node.
 pub(super) struct Call<'a> {
     pub(super) node: &'a Node,
-    pub(super) room: usize,
     pub(super) places: &'a [Place],
     pub(super) scratch: &'a mut Scratch,
 }
@@ -73,7 +74,7 @@ impl Call<'_> {
         turn: &mut LoopTurn<'_>,
     ) -> Result<Vec<Tensor>, Fault> {
         let mut results: Vec<Option<Tensor>> = vec![None; self.node.outputs.len()];
-        let mut outputs = Outputs { tensors: &mut results, room: self.room, places: self.places };
+        let mut outputs = Outputs { tensors: &mut results, room: self.scratch.room.clone(), places: self.places };
         let views: Vec<Option<View<'_>>> = self.node.inputs.iter().map(|input| input.and_then(look)).collect();
         match &self.node.operator {
             Operator::Kernel(kernel) => {
@@ -97,6 +98,19 @@ impl Call<'_> {
     }
 }
 
+/// Computes the outputs of a node that is in no loop, in memory of their own.
+pub(crate) fn run_alone<'v>(
+    node: &Node,
+    id: NodeId,
+    scratch: &mut Scratch,
+    look: &dyn Fn(TensorId) -> Option<View<'v>>,
+) -> Result<Vec<Tensor>, Fault> {
+    let mut stack = LoopStack::new(1);
+    let mut none: Box<dyn Any + Send> = Box::new(());
+    let mut turn = LoopTurn::new(&mut stack, none.as_mut(), id);
+    Call { node, places: &[], scratch }.run(look, &mut turn)
+}
+
 /// A place in an arena that was planned for something.
 #[derive(Clone)]
 pub(crate) struct Place {
@@ -109,7 +123,7 @@ pub(crate) struct Place {
 pub struct Outputs<'a> {
     pub(crate) tensors: &'a mut [Option<Tensor>],
     /// How many bytes may still be allocated.
-    pub(crate) room: usize,
+    pub(crate) room: Room,
     /// Where each output belongs, if that was planned.
     pub(crate) places: &'a [Place],
 }
@@ -117,6 +131,11 @@ pub struct Outputs<'a> {
 impl<'a> Outputs<'a> {
     /// Outputs for a kernel that is called outside of a run.
     pub fn new(tensors: &'a mut [Option<Tensor>], room: usize) -> Self {
+        Self::within(tensors, Room::new(room))
+    }
+
+    /// Outputs that share their room with something else.
+    pub(crate) fn within(tensors: &'a mut [Option<Tensor>], room: Room) -> Self {
         Self { tensors, room, places: &[] }
     }
 
@@ -194,18 +213,15 @@ impl<'a> Outputs<'a> {
     /// Refuses results that are larger than the run may hold, before there is memory for them.
     fn reserve(&mut self, element: ElementType, index: usize, shape: &[usize]) -> Result<(), Fault> {
         let bytes = count(shape)?.saturating_mul(element.size());
-        let (room, what) = match self.places.get(index) {
-            Some(place) => (place.bytes, "were planned"),
-            None => (self.room, "are left"),
-        };
-        if bytes > room {
-            let message = format!("a result of shape {shape:?} needs {bytes} bytes, and {room} {what}");
-            return Err(Fault::of(ErrorKind::Memory, message));
+        let what = || format!("a result of shape {shape:?}");
+        match self.places.get(index) {
+            None => self.room.take(bytes, what),
+            Some(place) if bytes > place.bytes => {
+                let message = format!("{} needs {bytes} bytes, and {} were planned", what(), place.bytes);
+                Err(Fault::of(ErrorKind::Memory, message))
+            }
+            Some(_) => Ok(()),
         }
-        if index >= self.places.len() {
-            self.room -= bytes;
-        }
-        Ok(())
     }
 }
 
@@ -221,6 +237,8 @@ pub struct Scratch {
     /// How many bytes of the place were given out.
     used: usize,
     need: Need,
+    /// How many bytes it may have where no place was planned, together with the results.
+    pub(crate) room: Room,
 }
 
 /// What a kernel needs while it runs, beside its results.
@@ -263,8 +281,11 @@ impl Scratch {
     /// A buffer of elements that are whatever was there before.
     pub fn unset<T: Element>(&mut self, count: usize) -> Result<Buffer<T>, Fault> {
         self.need.scratch = self.need.scratch.saturating_add(Self::bytes::<T>(count));
-        let Some(place) = &self.place else { return Ok(Buffer::Own(zeros(count)?)) };
         let bytes = count.saturating_mul(T::TYPE.size());
+        let Some(place) = &self.place else {
+            self.room.take(bytes, || "what it computes with".to_owned())?;
+            return Ok(Buffer::Own(zeros(count)?));
+        };
         let end = self.used.saturating_add(bytes);
         if end > place.bytes {
             let message = format!("it needs {end} bytes while it runs, and {} were planned", place.bytes);
@@ -282,15 +303,27 @@ impl Scratch {
         Ok(buffer)
     }
 
-    /// Says that the kernel takes so many bytes of other memory now, so that a plan counts them: what a library allocates,
-    /// or lists whose length is not known before.
-    pub fn count(&mut self, bytes: usize) {
+    /// Says that the kernel is about to take so many bytes of other memory, so that a plan counts them: what a library
+    /// allocates, or lists whose length is not known before. It is refused if there is no room for them.
+    pub fn count(&mut self, bytes: usize) -> Result<(), Fault> {
+        let more = bytes.saturating_sub(self.need.heap);
         self.need.heap = self.need.heap.max(bytes);
+        self.room.take(more, || "what it takes elsewhere".to_owned())
     }
 
-    /// Makes it ready for a node, with or without a planned place.
-    pub(crate) fn ready(&mut self, place: Option<Place>) {
-        *self = Self { place, ..Self::default() };
+    /// How many bytes of other memory there may be, those that were counted before included.
+    pub(crate) fn elsewhere(&self) -> usize {
+        self.room.left().saturating_add(self.need.heap)
+    }
+
+    /// Makes it ready for a node, with room for what has no planned place, and with or without such a place.
+    pub(crate) fn ready(&mut self, room: usize, place: Option<Place>) {
+        *self = Self { place, room: Room::new(room), ..Self::default() };
+    }
+
+    /// Gives a planned place back.
+    pub(crate) fn done(&mut self) {
+        (self.place, self.used) = (None, 0);
     }
 
     pub(crate) fn need(&self) -> Need {

@@ -4,15 +4,15 @@ pub(crate) mod call;
 pub(crate) mod loops;
 pub(crate) mod pieces;
 mod place;
+pub(crate) mod room;
 
 use std::any::Any;
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::program::Program;
-use crate::tensor::element::ElementType;
 use crate::tensor::{Tensor, View};
-use call::{Call, Need, Scratch};
+use call::{Call, Scratch};
 use loops::{LoopStack, LoopTurn};
 use place::Gathered;
 
@@ -115,22 +115,7 @@ impl Program {
     /// Runs the program with an input of every name.
     pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
         let given = self.given(inputs)?;
-        Machine::new(self, given, settings).run().map(|(outcome, _)| outcome)
-    }
-
-    /// Runs it, and writes down how large everything was.
-    pub(crate) fn run_recorded(
-        &self,
-        inputs: &[(&str, View<'_>)],
-        settings: &Settings,
-    ) -> Result<(Outcome, Record), Error> {
-        let given = self.given(inputs)?;
-        let mut machine = Machine::new(self, given, settings);
-        let (tensors, nodes) = (self.graph.tensors.len(), self.graph.nodes.len());
-        machine.record = Some(Record { tensors: vec![None; tensors], needs: vec![Need::default(); nodes] });
-        let (outcome, record) = machine.run()?;
-        let record = record.ok_or_else(|| Error::new(ErrorKind::Graph, "nothing was recorded"))?;
-        Ok((outcome, record))
+        Machine::new(self, given, settings).run()
     }
 
     fn given<'a>(&self, inputs: &[(&str, View<'a>)]) -> Result<Vec<Option<View<'a>>>, Error> {
@@ -169,24 +154,6 @@ struct Machine<'a> {
     again: Option<NodeId>,
     live: usize,
     peak: usize,
-    record: Option<Record>,
-}
-
-/// What a run saw of every node, for those who plan.
-pub(crate) struct Record {
-    /// The types and shapes of tensors that were computed.
-    pub(crate) tensors: Vec<Option<(ElementType, Vec<usize>)>>,
-    /// What each node needed while it ran, beside its results.
-    pub(crate) needs: Vec<Need>,
-}
-
-impl Record {
-    fn node(&mut self, id: NodeId, program: &Program, results: &[Tensor], need: Need) {
-        self.needs[id.index()] = self.needs[id.index()].max(need);
-        for (output, result) in program.graph.nodes[id.index()].outputs.iter().zip(results) {
-            self.tensors[output.index()] = Some((result.element(), result.shape().to_vec()));
-        }
-    }
 }
 
 /// The tensors that are there now.
@@ -225,11 +192,10 @@ impl<'a> Machine<'a> {
             again: None,
             live: 0,
             peak: 0,
-            record: None,
         }
     }
 
-    fn run(mut self) -> Result<(Outcome, Option<Record>), Error> {
+    fn run(mut self) -> Result<Outcome, Error> {
         let program = self.program;
         let mut place = 0;
         loop {
@@ -257,7 +223,7 @@ impl<'a> Machine<'a> {
             .map(|input| program.graph.tensor_name(*input).to_owned())
             .collect();
         let tensors = self.gathered.into_iter().filter_map(Gathered::finish).collect();
-        Ok((Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.peak }, self.record))
+        Ok(Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.peak })
     }
 
     /// Runs one node.
@@ -275,18 +241,15 @@ impl<'a> Machine<'a> {
             return self.gather(id);
         }
         let room = self.settings.memory.saturating_sub(self.live);
-        self.scratch.ready(None);
+        self.scratch.ready(room, None);
         // It begins, unless its end has just said that it goes on.
         let first = self.again.take() != Some(id);
         let mut turn = LoopTurn::new(&mut self.stack, self.states[id.index()].as_mut(), id);
-        let call = Call { node, room, places: &[], scratch: &mut self.scratch };
+        let call = Call { node, places: &[], scratch: &mut self.scratch };
         let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
         // What the kernel used while it ran was there beside its results.
         let beside = self.scratch.need().total() + results.iter().map(Tensor::bytes).sum::<usize>();
         self.peak = self.peak.max(self.live + beside);
-        if let Some(record) = &mut self.record {
-            record.node(id, self.program, &results, self.scratch.need());
-        }
         for (output, result) in node.outputs.iter().zip(results) {
             self.set(*output, result);
         }

@@ -10,8 +10,8 @@ use crate::graph::{Graph, LoopControl, Node, NodeId, Operator, Source, TensorId}
 use crate::run::call::{Inputs, Outputs};
 use crate::run::loops::LoopTurn;
 pub use cut::{Cut, Slicing};
+pub(crate) use rows::read_view;
 pub use rows::{RowSink, Rows};
-pub(crate) use rows::{place_rows, read_view};
 
 /// The operator of nodes that cut batches.
 pub(crate) const SLICE: &str = "SLICE";

@@ -67,21 +67,6 @@ pub(crate) fn read_view(view: View<'_>, axis: usize, first: usize, into: &mut Te
     with_type!(all, view.element(), T => copy::<T>(view, axis, first, rows, into))
 }
 
-/// Puts rows into a tensor that has more of them, from a row on.
-pub(crate) fn place_rows(into: &mut Tensor, rows: View<'_>, axis: usize, first: usize) -> Result<(), Fault> {
-    with_type!(all, rows.element(), T => {
-        let (outer, count, inner) = around(rows.shape(), axis);
-        let length = into.shape()[axis];
-        let from = rows.values::<T>()?;
-        let into = into.values_mut::<T>()?;
-        for block in 0..outer {
-            let target = (block * length + first) * inner;
-            into[target..target + count * inner].copy_from_slice(&from[block * count * inner..][..count * inner]);
-        }
-        Ok(())
-    })
-}
-
 fn copy<T: Element>(view: View<'_>, axis: usize, first: usize, rows: usize, into: &mut Tensor) -> Result<(), Fault> {
     let (outer, length, inner) = around(view.shape(), axis);
     let from = view.values::<T>()?;

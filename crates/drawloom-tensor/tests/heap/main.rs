@@ -9,59 +9,16 @@
 #[allow(dead_code)]
 mod build;
 mod cases;
+mod counting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use drawloom_runtime::Loom;
 use drawloom_tensor::onnx::Model;
 use drawloom_tensor::{Error, Pieces, Rows, Settings, Tensor, View};
 
 use cases::Case;
-
-/// The system's allocator, which counts the bytes that are in use, and the most that were.
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-fn grown(bytes: usize) {
-    let now = NOW.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    MOST.fetch_max(now, Ordering::Relaxed);
-}
-
-// SAFETY: all is done by the system's allocator, and counting asks for no memory.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        grown(layout.size());
-        // SAFETY: the caller keeps the rules of `GlobalAlloc`, which are the same here.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        grown(layout.size());
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // A block that grows may be there twice for a moment.
-        grown(size);
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static HEAP: Counting = Counting;
+use counting::most_of;
 
 /// For lists of shapes, tasks and errors.
 const ALLOWED: usize = 12 << 10;
@@ -76,10 +33,8 @@ fn measure(case: &Case) -> Result<(usize, usize), Error> {
     // Once before, so that the engine has its own lists.
     let loom = Loom::serial();
     plan.run(&loom)?;
-    let before = NOW.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
-    let outcome = plan.run(&loom)?;
-    let taken = MOST.load(Ordering::Relaxed) - before;
+    let (outcome, taken) = most_of(|| plan.run(&loom));
+    let outcome = outcome?;
     assert!(outcome.peak_bytes() <= plan.predicted_peak_bytes(), "{}", case.name);
     let given: Vec<(&str, View<'_>)> = case.inputs.iter().map(|(name, tensor)| (*name, tensor.view())).collect();
     let whole = model.run(&given, &Settings::new())?;

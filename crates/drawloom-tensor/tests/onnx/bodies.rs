@@ -138,3 +138,64 @@ fn a_scan_over_rows_is_refused_and_one_beside_them_is_not() {
     let error = of_rows(vec![first, scan(0)], &constants).batch(&[]).err().unwrap().to_string();
     assert!(error.contains("axis 0 of its input 1 is time"), "{error}");
 }
+
+/// Without an iteration, slices have the type and shape that the graph inside gives them, or says that they have.
+#[test]
+fn a_loop_without_iterations_has_empty_slices() {
+    let untyped = |name: &str| ValueInfoProto { name: Some(name.to_owned()), r#type: None };
+    let given = || vec![value("i", DataType::INT64, &[]), value("go", DataType::BOOL, &[]), untyped("state")];
+    let run = |step: GraphProto, times: i64| {
+        let repeat = with(node("Loop", &["times", "", "x"], &["last", "y"]), body("body", step));
+        let mut whole = graph(
+            vec![repeat],
+            vec![value("x", DataType::FLOAT, &[-1, 3])],
+            &[("last", DataType::FLOAT), ("y", DataType::FLOAT)],
+        );
+        whole.initializer = vec![stored("times", &Tensor::scalar(times))];
+        let model = Model::from_bytes(&model(whole), None).unwrap();
+        let x = tensor(&[2, 3], &[1.0f32; 6]);
+        model.run(&[("x", x.view())], &Settings::new()).map(|outcome| outcome.into_outputs())
+    };
+    // The shape follows from the nodes.
+    let step = |operator: &str| {
+        let nodes = vec![
+            node("Identity", &["go"], &["goes"]),
+            node("Neg", &["state"], &["next"]),
+            node(operator, &["next"], &["slice"]),
+        ];
+        GraphProto { output: vec![untyped("goes"), untyped("next"), untyped("slice")], ..graph(nodes, given(), &[]) }
+    };
+    for (operator, shape) in [("Exp", [2, 3]), ("Transpose", [3, 2])] {
+        let full = run(step(operator), 2).unwrap();
+        assert_eq!(full[1].shape(), [&[2], &shape[..]].concat());
+        let empty = run(step(operator), 0).unwrap();
+        assert_eq!((empty[1].shape(), empty[1].element()), (&[&[0], &shape[..]].concat()[..], full[1].element()));
+        assert_eq!(empty[0].values::<f32>().unwrap(), [1.0; 6]);
+    }
+    // How many elements are not zero is known only when there are some, unless it is declared.
+    let mut open = step("NonZero");
+    let error = run(open.clone(), 0).unwrap_err().to_string();
+    assert!(error.contains("node `Loop_0` (Loop): there was no iteration"), "{error}");
+    assert!(error.contains("its output 1"), "{error}");
+    open.output[2] = value("slice", DataType::INT64, &[2, 6]);
+    let empty = run(open, 0).unwrap();
+    assert_eq!((empty[1].shape(), empty[1].element()), (&[0, 2, 6][..], drawloom_tensor::ElementType::I64));
+}
+
+#[test]
+fn a_scan_over_nothing_has_empty_slices() {
+    let given = vec![value("state", DataType::FLOAT, &[3]), value("line", DataType::FLOAT, &[3])];
+    let nodes = vec![node("Add", &["state", "line"], &["next"]), node("Neg", &["next"], &["slice"])];
+    let step = graph(nodes, given, &[("next", DataType::FLOAT), ("slice", DataType::FLOAT)]);
+    let scan = with(node("Scan", &["state", "x"], &["last", "y"]), body("body", step));
+    let scan = with(with(scan, int("num_scan_inputs", 1)), crate::build::ints("scan_output_axes", &[1]));
+    let inputs = vec![value("state", DataType::FLOAT, &[3]), value("x", DataType::FLOAT, &[-1, 3])];
+    let whole = graph(vec![scan], inputs, &[("last", DataType::FLOAT), ("y", DataType::FLOAT)]);
+    let model = Model::from_bytes(&model(whole), None).unwrap();
+    let state = tensor(&[3], &[1.0f32; 3]);
+    for rows in [2, 0] {
+        let x = tensor(&[rows, 3], &vec![1.0f32; rows * 3]);
+        let outcome = model.run(&[("state", state.view()), ("x", x.view())], &Settings::new()).unwrap();
+        assert_eq!(outcome.output("y").unwrap().shape(), [3, rows]);
+    }
+}

@@ -1,7 +1,8 @@
 //! Files that are refused, and the sentence each gets; and files that are damaged at random.
 
+use drawloom_tensor::files::ArrayFile;
 use drawloom_tensor::onnx::Model;
-use drawloom_tensor::{Error, ErrorKind, Settings, Tensor};
+use drawloom_tensor::{ElementType, Error, ErrorKind, Settings, Tensor};
 use fastrand::Rng;
 use rten_onnx::onnx::{
     AttributeProto, AttributeType, DataLocation, DataType, GraphProto, ModelProto, OperatorSetIdProto,
@@ -84,19 +85,24 @@ fn tensors_that_contradict_themselves_are_named() {
     assert_eq!(graph_refused(twice), "two tensors have the name `w`");
 }
 
+/// A model with two values in another file.
+fn with_values_in(location: &str) -> Vec<u8> {
+    let entry = StringStringEntryProto { key: Some("location".to_owned()), value: Some(location.to_owned()) };
+    let tensor = TensorProto {
+        dims: vec![2],
+        data_type: Some(DataType::FLOAT),
+        name: Some("w".to_owned()),
+        data_location: Some(DataLocation::EXTERNAL),
+        external_data: vec![entry],
+        ..TensorProto::default()
+    };
+    model(GraphProto { initializer: vec![tensor], ..relu() })
+}
+
 #[test]
 fn values_in_other_files_must_be_inside_of_the_folder() {
     let external = |location: &str, folder: Option<&std::path::Path>| {
-        let entry = StringStringEntryProto { key: Some("location".to_owned()), value: Some(location.to_owned()) };
-        let tensor = TensorProto {
-            dims: vec![2],
-            data_type: Some(DataType::FLOAT),
-            name: Some("w".to_owned()),
-            data_location: Some(DataLocation::EXTERNAL),
-            external_data: vec![entry],
-            ..TensorProto::default()
-        };
-        Model::from_bytes(&model(GraphProto { initializer: vec![tensor], ..relu() }), folder).err().unwrap().to_string()
+        Model::from_bytes(&with_values_in(location), folder).err().unwrap().to_string()
     };
     let folder = std::env::temp_dir();
     for outside in ["../secret", "/etc/passwd", "a/../../b", ""] {
@@ -104,6 +110,82 @@ fn values_in_other_files_must_be_inside_of_the_folder() {
     }
     assert!(external("weights.bin", None).contains("there is no folder to look in"));
     assert!(external("drawloom-is-not-there.bin", Some(&folder)).contains("its values cannot be read from"));
+}
+
+/// A link may lead to anywhere, but not out of the folder.
+#[test]
+#[cfg(unix)]
+fn links_to_values_outside_of_the_folder_are_refused() {
+    let folder = std::env::temp_dir().join(format!("drawloom-links-{}", std::process::id()));
+    let (inside, outside) = (folder.join("model"), folder.join("elsewhere"));
+    std::fs::create_dir_all(&inside).unwrap();
+    std::fs::create_dir_all(&outside).unwrap();
+    let bytes: Vec<u8> = [1.0f32, 2.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+    std::fs::write(inside.join("weights.bin"), &bytes).unwrap();
+    std::fs::write(outside.join("secret.bin"), &bytes).unwrap();
+    std::os::unix::fs::symlink("weights.bin", inside.join("near.bin")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere/secret.bin", inside.join("far.bin")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere", inside.join("folder")).unwrap();
+    // The folder itself may be reached by a link.
+    std::os::unix::fs::symlink("model", folder.join("link")).unwrap();
+    for folder in [&inside, &folder.join("link")] {
+        for near in ["weights.bin", "near.bin"] {
+            Model::from_bytes(&with_values_in(near), Some(folder)).unwrap();
+        }
+        for far in ["far.bin", "folder/secret.bin"] {
+            let error = Model::from_bytes(&with_values_in(far), Some(folder)).err().unwrap().to_string();
+            let parts = [far, "elsewhere/secret.bin", "which is not inside of the folder of the model", "`w`"];
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What never ends is refused before it is opened.
+#[test]
+#[cfg(unix)]
+fn pipes_and_devices_are_no_files() {
+    let folder = std::env::temp_dir().join(format!("drawloom-pipes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("pipe.npy");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_path(), std::path::Path::new("/dev/zero"), folder.as_path()] {
+        let errors = [
+            ArrayFile::npy(path).err().unwrap(),
+            ArrayFile::raw(path, ElementType::F32, &[None, Some(2)]).err().unwrap(),
+            Model::read(path).err().unwrap(),
+        ];
+        for error in errors {
+            assert!(error.to_string().contains("it is no regular file"), "{error}");
+        }
+    }
+    let error = Model::from_bytes(&with_values_in("pipe.npy"), Some(&folder)).err().unwrap();
+    assert!(error.to_string().contains("it is no regular file"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn nodes_with_too_many_inputs_or_too_few_are_named() {
+    let refused = |operator: &str, inputs: &[&str]| {
+        graph_refused(GraphProto { node: vec![node(operator, inputs, &["y"])], ..relu() })
+    };
+    for (operator, inputs, why) in [
+        ("Relu", &["x", "x", "x"][..], "it takes 1 input, and has 3"),
+        ("Relu", &[], "it takes 1 input, and has 0"),
+        ("Relu", &[""], "it takes 1 input, and has 0"),
+        ("Add", &["x"], "it takes 2 inputs, and has 1"),
+        ("Add", &["", "x"], "its input 0 is missing"),
+        ("Conv", &["x"], "it takes 2 to 3 inputs, and has 1"),
+        ("Conv", &["x", "x", "x", "x"], "it takes 2 to 3 inputs, and has 4"),
+        ("Concat", &[], "it takes 1 input or more, and has 0"),
+        ("Loop", &["x"], "it takes 2 inputs or more, and has 1"),
+        ("Constant", &["x"], "it takes 0 inputs, and has 1"),
+    ] {
+        assert_eq!(refused(operator, inputs), format!("node `{operator}_0` ({operator}): {why}"));
+    }
+    // Inputs at the end that have no name are not there.
+    let padded = GraphProto { node: vec![node("Relu", &["x", "", ""], &["y"])], ..relu() };
+    Model::from_bytes(&model(padded), None).unwrap();
 }
 
 #[test]
@@ -199,7 +281,7 @@ fn operators_refuse_what_does_not_fit_without_a_panic() {
             .contains("strides [0, 1] are out of bounds")
     );
     assert!(refused(node("MatMul", &["a", "b"], &["y"]), &[x(), x()]).contains("cannot be multiplied"));
-    assert!(refused(node("Add", &["a"], &["y"]), &[x()]).contains("input 1 is missing"));
+    assert!(refused(node("Add", &["a"], &["y"]), &[x()]).contains("it takes 2 inputs, and has 1"));
     assert!(refused(node("Relu", &["x"], &["y", "z"]), &[x()]).contains("it did not compute its output 1"));
 }
 

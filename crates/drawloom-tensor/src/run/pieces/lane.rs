@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Gathered, ResultPlace, Work, count, node_error, view};
+use super::{Gathered, ResultPlace, Work, count, node_error};
 use crate::error::{ErrorKind, Fault};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::run::call::{Call, Place, Scratch};
@@ -79,7 +79,7 @@ impl Lane {
 
     pub(super) fn finish(&mut self, work: &Work) {
         self.values.iter_mut().for_each(|value| *value = None);
-        self.scratch.ready(None);
+        self.scratch.done();
         if let Some((number, _, rows)) = self.piece.take() {
             let mut state = work.state();
             state.finished[count(number)] = true;
@@ -95,19 +95,19 @@ impl Lane {
         }
         let places: Vec<Place> = node.outputs.iter().map(|output| self.place(work, *output, first, rows)).collect();
         let (offset, bytes) = plan.scratch[id.index()];
-        self.scratch.ready(Some(Place { arena: Arc::clone(&self.arena), offset, bytes }));
         let mut stack = LoopStack::at(piece_counts(work, number, first, rows));
         let mut none: Box<dyn Any + Send> = Box::new(());
         let mut turn = LoopTurn::new(&mut stack, none.as_mut(), id);
         // A graph inside of a node computes elsewhere, with as much as the node was seen to take.
         let heap = plan.heap[id.index()];
         let room = heap + places.iter().map(|place| place.bytes).sum::<usize>();
-        let call = Call { node, room, places: &places, scratch: &mut self.scratch };
-        let results = call.run(&|tensor| view(&plan.program, &work.kept, &self.values, tensor), &mut turn)?;
+        self.scratch.ready(room, Some(Place { arena: Arc::clone(&self.arena), offset, bytes }));
+        let call = Call { node, places: &places, scratch: &mut self.scratch };
+        let results = call.run(&|tensor| work.view(&self.values, tensor), &mut turn)?;
         // What reading rows takes is known, and not counted.
         let taken = if matches!(node.operator, Operator::Loop(_)) { heap } else { self.scratch.need().heap };
         self.heap.fetch_max(taken, Ordering::Relaxed);
-        self.scratch.ready(None);
+        self.scratch.done();
         if taken > heap {
             let message = format!("it took {taken} bytes beside what it asked for, and {heap} were planned");
             return Err(Fault::of(ErrorKind::Memory, message));
@@ -134,8 +134,8 @@ impl Lane {
     fn gather(&mut self, work: &Work, first: u64, rows: u64, number: u64) -> Result<(), Fault> {
         for (result, gathered) in work.plan.results.iter().zip(&work.gathered) {
             let program = &work.plan.program;
-            let view = view(program, &work.kept, &self.values, result.tensor)
-                .ok_or_else(|| Fault::new("an output was not computed"))?;
+            let view =
+                work.view(&self.values, result.tensor).ok_or_else(|| Fault::new("an output was not computed"))?;
             result.check(program, view, rows)?;
             match (gathered, result.placement) {
                 (Gathered::Rows(arena), Placement::Rows { axis }) if !result.in_place => {
@@ -152,7 +152,7 @@ impl Lane {
             }
         }
         for (_, next) in &work.plan.carries {
-            let value = view(&work.plan.program, &work.kept, &self.values, *next);
+            let value = work.view(&self.values, *next);
             self.carried.push(value.ok_or_else(|| Fault::new("a state was not computed"))?.to_tensor());
         }
         Ok(())

@@ -6,7 +6,6 @@
 
 mod lane;
 
-use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,8 +19,7 @@ use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::plan::PiecePlan;
 use crate::plan::sizes::Growth;
 use crate::program::Program;
-use crate::run::call::{Call, Scratch};
-use crate::run::loops::{LoopStack, LoopTurn};
+use crate::run::call::{Scratch, run_alone};
 use crate::run::place::{rows_first, turned_back};
 use crate::slice::RowSink;
 use crate::tensor::memory::Arena;
@@ -85,7 +83,7 @@ enum Gathered {
 /// What all lanes share.
 struct Work {
     plan: PlanParts,
-    /// What is the same for all rows: inputs, and results of nodes that run once.
+    /// Results of nodes that run once, because they are the same for all rows.
     kept: Vec<Option<Tensor>>,
     gathered: Vec<Gathered>,
     next: AtomicU64,
@@ -96,6 +94,7 @@ struct Work {
 /// The parts of a plan that tasks need.
 struct PlanParts {
     program: Arc<Program>,
+    given: Arc<[(TensorId, Tensor)]>,
     results: Vec<ResultPlace>,
     cut: crate::slice::Cut,
     rows: u64,
@@ -287,9 +286,6 @@ impl PiecePlan {
     fn run_once(&self) -> Result<(Vec<Option<Tensor>>, usize), Error> {
         let program = &self.program;
         let mut values: Vec<Option<Tensor>> = vec![None; program.graph.tensors.len()];
-        for (tensor, value) in &self.given {
-            values[tensor.index()] = Some(value.clone());
-        }
         let mut scratch = Scratch::default();
         let (mut bytes, mut most) = (0, 0);
         for (place, id) in program.order().iter().enumerate() {
@@ -297,13 +293,8 @@ impl PiecePlan {
             if program.partition(*id) > 0 || matches!(node.operator, Operator::Output) {
                 continue;
             }
-            scratch.ready(None);
-            let mut stack = LoopStack::new(1);
-            let mut none: Box<dyn Any + Send> = Box::new(());
-            let mut turn = LoopTurn::new(&mut stack, none.as_mut(), *id);
-            let call = Call { node, room: usize::MAX / 2, places: &[], scratch: &mut scratch };
-            let results = call
-                .run(&|tensor| view(program, &values, &[], tensor), &mut turn)
+            scratch.ready(usize::MAX / 2, None);
+            let results = run_alone(node, *id, &mut scratch, &|tensor| shared(program, &self.given, &values, tensor))
                 .map_err(|fault| node_error(program, *id, &fault))?;
             most = most.max(scratch.need().total());
             for (output, result) in node.outputs.iter().zip(results) {
@@ -327,6 +318,7 @@ impl PiecePlan {
         });
         PlanParts {
             program: Arc::clone(&self.program),
+            given: Arc::clone(&self.given),
             results: places.collect(),
             cut: self.cut,
             rows: self.rows,
@@ -411,6 +403,12 @@ fn submit_chain(loom: &Loom, work: &Arc<Work>, lane: &Value<Mutex<Lane>>, notice
 }
 
 impl Work {
+    /// A tensor of a piece, or one that all pieces share.
+    fn view<'v>(&'v self, values: &'v [Option<Tensor>], tensor: TensorId) -> Option<View<'v>> {
+        let own = values[tensor.index()].as_ref().map(Tensor::view);
+        own.or_else(|| shared(&self.plan.program, &self.plan.given, &self.kept, tensor))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -427,18 +425,19 @@ impl Work {
     }
 }
 
-fn view<'v>(
+/// What is the same for all pieces: computed once, given, or a constant.
+fn shared<'v>(
     program: &'v Program,
+    given: &'v [(TensorId, Tensor)],
     kept: &'v [Option<Tensor>],
-    values: &'v [Option<Tensor>],
     tensor: TensorId,
 ) -> Option<View<'v>> {
-    let computed = values.get(tensor.index()).and_then(Option::as_ref);
-    let value = computed.or_else(|| kept[tensor.index()].as_ref()).or_else(|| program.graph.constant_value(tensor));
-    value.map(Tensor::view)
+    let given = || given.iter().find(|(id, _)| *id == tensor).map(|(_, value)| value);
+    let value = kept[tensor.index()].as_ref().or_else(given);
+    value.or_else(|| program.graph.constant_value(tensor)).map(Tensor::view)
 }
 
-fn node_error(program: &Program, id: NodeId, fault: &Fault) -> Error {
+pub(crate) fn node_error(program: &Program, id: NodeId, fault: &Fault) -> Error {
     let node = &program.graph.nodes[id.index()];
     Error::new(fault.kind(), format!("node `{}` ({}): {fault}", node.name, node.operator_name)).at(&node.name, &[])
 }
