@@ -5,10 +5,10 @@ use std::arch::x86_64::{
     _mm512_test_epi8_mask,
 };
 
-use super::SLACK;
 use super::lanes::Lanes;
 use super::level::Kernel;
 use super::portable::{self, Place, WORD, is_number, sweep};
+use super::reserve;
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn call<K: Kernel>(kernel: K) -> K::Output {
@@ -26,7 +26,7 @@ where
     if !is_number::<O>(4) && !is_number::<O>(8) {
         return portable::select(items, to, words, code);
     }
-    to.reserve(items.count() + SLACK);
+    reserve(to, items.count());
     let mut place = Place::of(to);
     sweep(
         items,
@@ -56,8 +56,8 @@ where
         return portable::split(items, to, words, code);
     }
     let (accepted, rejected) = to;
-    accepted.reserve(items.count() + SLACK);
-    rejected.reserve(items.count() + SLACK);
+    reserve(accepted, items.count());
+    reserve(rejected, items.count());
     let (mut yes, mut no) = (Place::of(accepted), Place::of(rejected));
     sweep(
         items,
@@ -92,7 +92,7 @@ fn word(flags: &[bool; WORD]) -> u64 {
 /// Appends the values whose flags are set, a register at a time.
 ///
 /// # Safety
-/// The values are numbers of four or eight bytes. There is space for all whose flag is set, and [`SLACK`] more.
+/// The values are numbers of four or eight bytes. There is space for all whose flag is set, and [`SLACK`](super::SLACK) more.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 unsafe fn compress<O>(values: &[O; WORD], flags: u64, place: &mut Place<O>) {

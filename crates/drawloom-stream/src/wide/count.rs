@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::ops::Range;
 
-use super::SLACK;
+use super::{SLACK, reserve};
 
 /// Numbers that can be counted up.
 pub(crate) trait Number: Copy + PartialEq + 'static {
@@ -46,7 +46,7 @@ impl Number for u64 {
 /// Appends the numbers of a range to a vector. Short ranges cost no branch that depends on their length.
 #[inline(always)]
 fn append_range<N: Number>(first: N, count: usize, to: &mut Vec<N>) {
-    to.reserve(count + SLACK);
+    reserve(to, count);
     // SAFETY: there is space behind the last number for as many as are appended.
     let start = unsafe { to.as_mut_ptr().add(to.len()) };
     let write = |at: usize| {
@@ -112,15 +112,15 @@ where
             (first, length) = (*start, 0);
         }
         let more = start.until(*stop);
-        let behind = before + length + more;
-        *end = behind as u64;
-        if behind > room {
-            let part = room - before - length;
+        // There may be more numbers than can be added up, so it is looked at what room is left for them.
+        let part = room - before - length;
+        if more > part {
             append_range(first, length + part, to);
             *start = start.plus(part);
             return Some((begun, Some(iterator)));
         }
         length += more;
+        *end = (before + length) as u64;
     }
     append_range(first, length, to);
     Some((begun, None))
@@ -180,5 +180,19 @@ mod tests {
         let none: Option<(usize, Option<Range<u64>>)> =
             count_all::<u32, _, 4>(std::iter::once(0_u64..3), 10, &mut Vec::new(), &mut [0; 4]);
         assert_eq!(none, None, "these are other numbers");
+    }
+
+    #[test]
+    fn ranges_may_be_as_long_as_numbers_go() {
+        // What is in front of the long one, and how much room there is: more, as much, none left for it.
+        for (front, room) in [(vec![2..2, 0..5], 50), (vec![0..5, 5..9], 50), (vec![7..9, 0..5], 7), (vec![], 0)] {
+            let ranges: Vec<Range<u64>> = front.iter().cloned().chain([0..u64::MAX, 3..u64::MAX]).collect();
+            let (mut numbers, mut ends) = (Vec::new(), [0; 16]);
+            let (begun, rest) =
+                count_all::<u64, Range<u64>, 16>(ranges.into_iter(), room, &mut numbers, &mut ends).unwrap();
+            let poured = room - front.iter().cloned().flatten().count();
+            assert_eq!((begun, rest), (front.len() + 1, Some(poured as u64..u64::MAX)));
+            assert!(numbers.into_iter().eq(front.into_iter().flatten().chain(0..poured as u64)));
+        }
     }
 }

@@ -29,6 +29,15 @@ pub(crate) use self::level::{Kernel, Level, call};
 /// A vector is given so much more space than its items need: whole registers are written.
 pub(crate) const SLACK: usize = 32;
 
+/// Makes space behind the last item of a vector, for so many and [`SLACK`] more.
+///
+/// # Panics
+/// When no vector can have so many. There may be as many items of no size as there are numbers.
+#[inline(always)]
+fn reserve<T>(to: &mut Vec<T>, count: usize) {
+    to.reserve(count.checked_add(SLACK).expect("there is no memory for so many items"));
+}
+
 /// Computes a value and a flag for each item, with the widest instructions that the processor has, and appends the values
 /// whose flag is set. This is what [`NodeBuilder::select`](crate::NodeBuilder::select) runs, for loops that are written by
 /// hand.
@@ -133,6 +142,20 @@ mod tests {
                     assert!(words.iter().copied().eq(flags.clone()), "{level:?}, {length} items, {share}%");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn more_items_than_any_vector_can_have_are_no_way_to_write_beyond_one() {
+        let items = [(); usize::MAX];
+        for level in Level::all() {
+            let values = || select_at(level, &items[..], &mut Vec::new(), &mut |_| (), &|()| (1_u32, true));
+            assert!(std::panic::catch_unwind(values).is_err(), "{level:?}");
+            let both = || {
+                let both = (&mut Vec::new(), &mut Vec::new());
+                split_at(level, &items[..], both, &mut |_| (), &|()| (1_u64, true));
+            };
+            assert!(std::panic::catch_unwind(both).is_err(), "{level:?}");
         }
     }
 

@@ -18,7 +18,10 @@
 //! | buffers that cannot be copied, offsets scaled twice | sources and sinks are the slices and vectors of the language |
 //! | sinks, queues and pushes beyond their bounds corrupt memory | `wrong`, `waits` |
 
-use drawloom_stream::{ErrorKind, Stream, source};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use drawloom_stream::{ErrorKind, Settings, Stream, source};
 
 use crate::{loom, munge};
 
@@ -126,6 +129,33 @@ fn a_parent_may_have_more_elements_than_there_is_memory_for() {
     assert_eq!(counts.take(), [1_000_000, 2_000_000]);
     let held: usize = report.edges.iter().map(|edge| edge.capacity * size_of::<u64>()).sum();
     assert!(held <= 64 << 10, "{held}");
+}
+
+#[test]
+fn a_parent_without_end_behind_others_runs_until_it_is_cancelled() {
+    for fused in [true, false] {
+        let far = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&far);
+        let mut stream = Stream::new("endless").fuse(fused);
+        let items = stream.source("parents", source::range(0..9));
+        let (_, elements) = stream.enumerate("elements", items, |n| if *n == 0 { 0..5 } else { 0..u64::MAX });
+        let some = stream.node("some", elements).filter(move |n| {
+            if *n == 100_000 {
+                seen.store(true, Ordering::Relaxed);
+            }
+            n % 2 == 0
+        });
+        let counts = stream.node("count", some).aggregate(|| 0_u64, |count, _| *count += 1, |count| count);
+        let _counts = stream.collect("counts", counts);
+        let loom = loom(1);
+        let running = stream.plan().unwrap().start(&loom, &Settings::new()).unwrap();
+        while !far.load(Ordering::Relaxed) && !running.is_complete() {
+            std::thread::yield_now();
+        }
+        running.cancel();
+        let error = running.wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    }
 }
 
 #[test]
