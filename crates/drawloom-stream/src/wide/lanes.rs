@@ -1,7 +1,29 @@
 //! Items that lie side by side, in one slice or in several.
 
 /// The items of a slice, or of two or three slices side by side: the shortest says how many there are.
-pub trait Lanes: Copy {
+///
+/// There are no others: the loops in wide instructions write without looking at the end of a vector, and rely on the number.
+///
+/// ```compile_fail,E0277
+/// use drawloom_stream::Lanes;
+///
+/// #[derive(Clone, Copy)]
+/// struct Own;
+///
+/// impl Lanes for Own {
+///     type Lane = u32;
+///     fn count(self) -> usize {
+///         1
+///     }
+///     fn part(self, _: usize, _: usize) -> Self {
+///         self
+///     }
+///     fn lanes(self) -> impl Iterator<Item = u32> {
+///         std::iter::repeat(7)
+///     }
+/// }
+/// ```
+pub trait Lanes: Copy + sealed::Sealed {
     /// An item, or one of each slice.
     type Lane: Copy;
     /// How many there are.
@@ -11,6 +33,15 @@ pub trait Lanes: Copy {
     fn part(self, from: usize, count: usize) -> Self;
     /// One after the other.
     fn lanes(self) -> impl Iterator<Item = Self::Lane>;
+}
+
+mod sealed {
+    /// Nobody else can say what lanes are.
+    pub trait Sealed {}
+
+    impl<A> Sealed for &[A] {}
+    impl<A, B> Sealed for (&[A], &[B]) {}
+    impl<A, B, C> Sealed for (&[A], &[B], &[C]) {}
 }
 
 impl<A: Copy> Lanes for &[A] {
