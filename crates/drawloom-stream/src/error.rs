@@ -30,7 +30,7 @@ pub enum ErrorKind {
     Panic,
     /// A source could not deliver its items.
     Source,
-    /// A sink could not take an item.
+    /// A sink could not take an item, or could not write out those it had taken.
     Sink,
     /// The run was cancelled.
     Cancelled,

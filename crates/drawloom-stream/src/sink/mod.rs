@@ -150,13 +150,17 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
 /// Calls a function with up to a vector of items at a time, from any worker.
 pub fn callback<T: 'static>(call: impl Fn(&[T]) + Send + Sync + 'static) -> Sink<T> {
     let call = Arc::new(call);
-    fallible(move || {
-        let call = Arc::clone(&call);
-        move |items: &[T]| {
-            call(items);
-            Ok::<(), String>(())
-        }
-    })
+    let open = move |_: &Chunk| Box::new(Function(Arc::clone(&call))) as Box<dyn Take<T>>;
+    Sink { open: Arc::new(open), settle: None, around: None, seamless: false }
+}
+
+struct Function<F>(Arc<F>);
+
+impl<T, F: Fn(&[T])> Take<T> for Function<F> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
+        (self.0)(items);
+        Ok(Taken::All)
+    }
 }
 
 /// Folds the items of each worker's copy, and hands the result in at the end of the run.
@@ -223,38 +227,30 @@ impl<T: Clone> Take<T> for Sending<T> {
     }
 }
 
-/// Writes each item as a line of text.
+/// Writes each item as a line of text. The writer is flushed at the end of each run.
 pub fn lines<T: std::fmt::Display + 'static>(to: impl Write + Send + 'static) -> Sink<T> {
     let to = Arc::new(Mutex::new(to));
-    fallible(move || {
-        let to = Arc::clone(&to);
-        let mut text = Vec::new();
-        move |items: &[T]| {
-            text.clear();
-            for item in items {
-                writeln!(text, "{item}")?;
-            }
-            lock(&to).write_all(&text)
-        }
-    })
-}
-
-/// A function for each copy of the stream, which takes items, and may fail.
-fn fallible<T, F, E>(make: impl Fn() -> F + Send + Sync + 'static) -> Sink<T>
-where
-    T: 'static,
-    F: FnMut(&[T]) -> Result<(), E> + 'static,
-    E: std::fmt::Display,
-{
-    let open = move |_: &Chunk| Box::new(Function(make())) as Box<dyn Take<T>>;
+    let open = move |_: &Chunk| Box::new(Lines { to: Arc::clone(&to), text: Vec::new() }) as Box<dyn Take<T>>;
     Sink { open: Arc::new(open), settle: None, around: None, seamless: false }
 }
 
-struct Function<F>(F);
+struct Lines<W> {
+    to: Arc<Mutex<W>>,
+    /// Space for the lines of some items, which are written at once.
+    text: Vec<u8>,
+}
 
-impl<T, E: std::fmt::Display, F: FnMut(&[T]) -> Result<(), E>> Take<T> for Function<F> {
+impl<T: std::fmt::Display, W: Write> Take<T> for Lines<W> {
     fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
-        (self.0)(items).map(|()| Taken::All).map_err(|error| error.to_string())
+        self.text.clear();
+        let lines = items.iter().try_for_each(|item| writeln!(self.text, "{item}"));
+        let written = lines.and_then(|()| lock(&self.to).write_all(&self.text));
+        written.map(|()| Taken::All).map_err(|error| error.to_string())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        // Each copy does it, so whoever is the last one has nothing left behind.
+        lock(&self.to).flush().map_err(|error| error.to_string())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What goes wrong in a run is said, with names, and all workers stop.
 
+use std::io::{BufWriter, Write};
+
 use drawloom_stream::{ErrorKind, Stream, sink, source};
 
 use crate::loom;
@@ -105,13 +107,47 @@ fn an_empty_source_is_no_error_and_state_is_made_and_cleaned_up() {
 }
 
 #[test]
-fn lines_are_written_one_for_each_item() {
+fn lines_are_written_one_for_each_item_by_the_end_of_each_run() {
     let path = std::env::temp_dir().join(format!("drawloom-stream-lines-{}", std::process::id()));
-    let mut stream = Stream::new("lines");
-    let items = stream.source("numbers", source::range(0..300));
-    stream.sink("file", items, sink::lines(std::fs::File::create(&path).unwrap()));
-    stream.run(&loom(1)).unwrap();
-    let text = std::fs::read_to_string(&path).unwrap();
+    for workers in [1, 2] {
+        let mut stream = Stream::new("lines");
+        let items = stream.source("numbers", source::range(0..300));
+        let file = BufWriter::with_capacity(1 << 20, std::fs::File::create(&path).unwrap());
+        stream.sink("file", items, sink::lines(file));
+        // The plan has the writer, and lives for longer.
+        let plan = stream.plan().unwrap();
+        for runs in 1..3 {
+            plan.run(&loom(workers)).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut numbers: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
+            numbers.sort_unstable();
+            assert!(numbers.into_iter().eq((0..300 * runs).map(|n| n / runs)), "{workers} workers, {runs} runs");
+        }
+    }
     std::fs::remove_file(&path).unwrap();
-    assert!(text.lines().map(|line| line.parse::<u64>().unwrap()).eq(0..300));
+}
+
+/// A writer that cannot keep what it buffers.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Err(std::io::Error::other("no space left"))
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_written_are_an_error_of_the_sink() {
+    for workers in [1, 2] {
+        let mut stream = Stream::new("full");
+        let items = stream.source("numbers", source::range(0..100));
+        stream.sink("file", items, sink::lines(Full));
+        let error = stream.run(&loom(workers)).unwrap_err();
+        assert_eq!((error.kind(), error.node()), (ErrorKind::Sink, Some("file")), "{error}");
+        assert!(error.to_string().contains("no space left"), "{error}");
+    }
 }
