@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires, quietly};
 use crate::bell::Bell;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Marks;
@@ -66,12 +66,14 @@ pub(crate) struct SinkEnd<T> {
     take: Box<dyn Take<T>>,
     seamless: bool,
     bell: Arc<Bell>,
+    /// Whether it was told that there are no more items.
+    finished: bool,
 }
 
 impl<T: 'static> SinkEnd<T> {
     pub(crate) fn make(take: Box<dyn Take<T>>, seamless: bool, wires: &Wires<'_>) -> Box<dyn Body> {
         let inputs = wires.inputs.iter().map(typed).collect();
-        Box::new(Self { inputs, take, seamless, bell: Arc::clone(&wires.bell) })
+        Box::new(Self { inputs, take, seamless, bell: Arc::clone(&wires.bell), finished: false })
     }
 }
 
@@ -102,6 +104,16 @@ impl<T: 'static> Body for SinkEnd<T> {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
+        self.finished = true;
         self.take.finish().map_err(Fault::Sink)
+    }
+}
+
+impl<T> Drop for SinkEnd<T> {
+    fn drop(&mut self) {
+        // The run did not come to its end: what was taken stays, and the error is known already.
+        if !self.finished {
+            quietly(|| drop(self.take.finish()));
+        }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) mod whole;
 use std::any::Any;
 use std::cell::{Cell, Ref};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -97,9 +98,18 @@ pub(crate) trait Body {
         false
     }
 
-    /// The run is over.
+    /// The run came to its end. A run that fails or is cancelled does not, and whoever has something to hand in or to clean up
+    /// does so when it is dropped.
     fn finish(&mut self) -> Result<(), Fault> {
         Ok(())
+    }
+}
+
+/// Runs code of the user after a run that did not come to its end: what goes wrong in it does not hide why.
+fn quietly(code: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(code)) {
+        // To drop it might panic again.
+        std::mem::forget(panic);
     }
 }
 

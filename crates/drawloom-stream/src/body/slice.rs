@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::channels::{Bounds, Channels};
-use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Stop, Wires, quietly};
 use crate::build::handle::Region;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
@@ -199,10 +199,23 @@ where
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
+        self.clean_up();
+        Ok(())
+    }
+}
+
+impl<I, S, C: Channels, F> Slice<I, S, C, F> {
+    fn clean_up(&mut self) {
         if let (Some(state), Some(cleanup)) = (self.state.take(), &self.hooks.cleanup) {
             cleanup(state);
         }
-        Ok(())
+    }
+}
+
+impl<I, S, C: Channels, F> Drop for Slice<I, S, C, F> {
+    fn drop(&mut self) {
+        // There is a state only if the run did not come to its end.
+        quietly(|| self.clean_up());
     }
 }
 

@@ -4,6 +4,10 @@
 //! |---|---|
 //! | this one | sinks that take everything, or fail |
 //! | [`buffer`](self::buffer()) | a sink of fixed size, which waits for room |
+//!
+//! What a sink has taken stays taken, however a run ends: collections and folds hand it in and lines are flushed also when the run
+//! fails or is cancelled. What is still in the queues of the stream then is lost. If handing in or flushing fails too, the error of
+//! the run is the first one.
 
 mod buffer;
 
@@ -126,7 +130,8 @@ impl<T> Clone for Collected<T> {
     }
 }
 
-/// A sink that keeps everything in memory, and where to find it.
+/// A sink that keeps everything in memory, and where to find it. What it has taken stays, also when the run fails or is cancelled;
+/// of a stream that is ordered, what other workers had not brought to the sink is missing in between then.
 pub fn collect<T: Clone + Send + 'static>() -> (Sink<T>, Collected<T>) {
     collection(usize::MAX)
 }
@@ -163,33 +168,40 @@ impl<T, F: Fn(&[T])> Take<T> for Function<F> {
     }
 }
 
-/// Folds the items of each worker's copy, and hands the result in at the end of the run.
+/// Folds the items of each worker's copy, and hands the result in at the end of the run, also of one that fails or is cancelled.
+/// A copy in which `fold` itself panics hands nothing in.
 pub fn fold<T: 'static, A: 'static>(
     first: impl Fn() -> A + Send + Sync + 'static,
     fold: impl Fn(&mut A, &[T]) + Send + Sync + 'static,
     done: impl Fn(A) + Send + Sync + 'static,
 ) -> Sink<T> {
     let code = Arc::new((fold, done));
-    let open = move |_: &Chunk| Box::new(Folded { value: Some(first()), code: Arc::clone(&code) }) as Box<dyn Take<T>>;
+    let open = move |_: &Chunk| {
+        Box::new(Folded { value: Some(first()), whole: true, code: Arc::clone(&code) }) as Box<dyn Take<T>>
+    };
     // There is no order in what is folded.
     Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())), around: None, seamless: true }
 }
 
 struct Folded<A, F, D> {
     value: Option<A>,
+    /// Whether no call of the user's function on it has panicked.
+    whole: bool,
     code: Arc<(F, D)>,
 }
 
 impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
     fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
         if let Some(value) = &mut self.value {
+            self.whole = false;
             wide::call(|| (self.code.0)(value, items));
+            self.whole = true;
         }
         Ok(Taken::All)
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        self.value.take().into_iter().for_each(&self.code.1);
+        self.value.take().into_iter().filter(|_| self.whole).for_each(&self.code.1);
         Ok(())
     }
 }
@@ -227,7 +239,7 @@ impl<T: Clone> Take<T> for Sending<T> {
     }
 }
 
-/// Writes each item as a line of text. The writer is flushed at the end of each run.
+/// Writes each item as a line of text. The writer is flushed at the end of each run, also of one that fails or is cancelled.
 pub fn lines<T: std::fmt::Display + 'static>(to: impl Write + Send + 'static) -> Sink<T> {
     let to = Arc::new(Mutex::new(to));
     let open = move |_: &Chunk| Box::new(Lines { to: Arc::clone(&to), text: Vec::new() }) as Box<dyn Take<T>>;
@@ -268,6 +280,8 @@ impl<T> Collector<T> {
     fn hand_in(&mut self) -> Result<(), String> {
         let mut collection = lock(&self.collected.0);
         if self.items.len() > self.capacity.saturating_sub(collection.len()) {
+            // They are not taken, and must not come back later.
+            self.items.clear();
             return Err(format!("it has room for {} items, and there are more", self.capacity));
         }
         if !self.items.is_empty() {

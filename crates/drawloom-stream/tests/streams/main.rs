@@ -3,6 +3,7 @@
 mod allocations;
 mod counts;
 mod defects;
+mod ends;
 mod fused;
 mod handlers;
 mod joins;
