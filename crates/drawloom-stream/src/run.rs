@@ -60,12 +60,15 @@ struct Done {
 }
 
 /// A stream that runs.
-#[must_use = "how the run ended is known only to who waits for it"]
+///
+/// When it is dropped, the run is cancelled: nobody could tell it to stop any more. [`Running::detach`] lets it go on.
+#[must_use = "a run that nobody waits for is cancelled"]
 pub struct Running {
     crew: Arc<Crew>,
-    future: Future<()>,
+    /// It is there until somebody waits, or lets the run go on alone.
+    future: Option<Future<()>>,
     /// The last handle of an engine waits for its tasks: who can cancel this one must have a handle longer than that.
-    loom: Loom,
+    _loom: Loom,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -130,7 +133,7 @@ impl Plan {
             task = task.in_context(context);
         }
         let future = task.team(size).run(move |member| theirs.work(member.rank(), &Given::new()));
-        Ok(Running { crew, future, loom: loom.clone() })
+        Ok(Running { crew, future: Some(future), _loom: loom.clone() })
     }
 
     /// What a run needs before its workers begin.
@@ -176,19 +179,33 @@ impl Running {
 
     /// Whether the run is over.
     pub fn is_complete(&self) -> bool {
-        self.future.is_complete()
+        self.future.as_ref().is_none_or(Future::is_complete)
     }
 
     /// Waits for the end.
     ///
     /// # Errors
     /// When a node, source or sink failed, the run was cancelled, or the engine could not run it.
-    pub fn wait(self) -> Result<Report> {
-        let Self { crew, future, loom } = self;
+    pub fn wait(mut self) -> Result<Report> {
         let engine = |error| Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"));
-        future.wait().map_err(engine)?;
-        drop(loom);
-        crew.end()
+        if let Some(future) = self.future.take() {
+            future.wait().map_err(engine)?;
+        }
+        self.crew.end()
+    }
+
+    /// Lets the run go on though nobody waits for it. How it ends is not known then. The last handle of an engine still waits
+    /// for it.
+    pub fn detach(mut self) {
+        self.future = None;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.future.is_some() {
+            self.cancel();
+        }
     }
 }
 

@@ -1,0 +1,61 @@
+//! What is dropped without an end lets nobody wait for ever.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use drawloom_stream::{Plan, Settings, Stream, sink, source};
+
+use crate::{in_time, loom};
+
+/// So long that no test comes to its end by it.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// A stream from a buffer to a buffer.
+fn live() -> (source::Giver<u64>, Plan, sink::Drain<u64>) {
+    let (giver, numbers) = source::buffer(1, NEVER);
+    let (to, drain) = sink::buffer(1);
+    let mut stream = Stream::new("live");
+    let numbers = stream.source("numbers", numbers);
+    stream.sink("to", numbers, to);
+    (giver, stream.plan().unwrap(), drain)
+}
+
+#[test]
+fn a_run_that_is_dropped_is_cancelled() {
+    in_time(|| {
+        let (giver, plan, mut drain) = live();
+        drop(plan.start(&loom(2), &Settings::new()).unwrap());
+        assert_eq!(drain.next(), None);
+        assert_eq!(giver.give(1), Err(1));
+    });
+}
+
+#[test]
+fn a_panic_while_a_stream_runs_is_not_held_up_by_it() {
+    in_time(|| {
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let (giver, plan, mut drain) = live();
+            let running = plan.start(&loom(1), &Settings::new()).unwrap();
+            giver.give(1).unwrap();
+            running.flush();
+            assert_eq!(drain.len(), 77, "a mistake of the user's");
+            drop(giver);
+            assert_eq!(drain.next(), None);
+            running.wait().unwrap();
+        }));
+        assert!(panicked.is_err());
+    });
+}
+
+#[test]
+fn a_run_that_is_detached_goes_on() {
+    in_time(|| {
+        let (giver, plan, drain) = live();
+        let loom = loom(1);
+        plan.start(&loom, &Settings::new()).unwrap().detach();
+        let taker = std::thread::spawn(move || drain.sum::<u64>());
+        (0..10).try_for_each(|n| giver.give(n)).unwrap();
+        drop(giver);
+        assert_eq!(taker.join().unwrap(), 45);
+    });
+}
