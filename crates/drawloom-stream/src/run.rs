@@ -25,7 +25,8 @@ use crate::settings::Settings;
 use crate::source::Opening;
 use crate::trace::Firings;
 
-/// A stream that was checked. It can be run many times, and by several engines at once.
+/// A stream that was checked. It can be run many times, and by several engines at once. Runs at the same time share the buffers of
+/// the stream: those who take from them, or give to them, are told of the end when the last of these runs is over.
 #[derive(Clone)]
 pub struct Plan(Arc<Checked>);
 
@@ -142,13 +143,15 @@ impl Plan {
         let parameters = settings.parameters(name, *id, description)?;
         let opening = Opening { workers, one_by_one: *ordered && workers > 1, given };
         let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
+        let shared = description.nodes.iter().map(open).collect();
+        // Nothing may fail from here on: a crew ends what was begun.
         for around in description.nodes.iter().filter_map(|node| node.around.as_ref()) {
             (around.begin)();
         }
         Ok(Crew {
             plan: self.clone(),
             layout: Arc::clone(&lock(&self.0.layout)),
-            shared: description.nodes.iter().map(open).collect(),
+            shared,
             parameters,
             outside: Outside::new(workers, settings),
             done: Mutex::default(),

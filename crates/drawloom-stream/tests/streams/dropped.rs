@@ -59,3 +59,38 @@ fn a_run_that_is_detached_goes_on() {
         assert_eq!(taker.join().unwrap(), 45);
     });
 }
+
+#[test]
+fn runs_of_one_plan_at_once_share_its_buffers_until_the_last_is_over() {
+    in_time(|| {
+        // One run gets all items, of which the other one is told the end only.
+        let (to, mut drain) = sink::buffer(1);
+        let mut stream = Stream::new("twice");
+        let limit = stream.parameter("limit", 0_u64);
+        let numbers = stream.source("numbers", source::range(0..100));
+        let node = stream.node("keep", numbers).channel::<u64>("out", 1).run(move |run, out| {
+            let limit = *run.parameter(limit);
+            run.items().iter().filter(|n| **n < limit).for_each(|n| out.push(*n));
+        });
+        stream.sink("to", node, to);
+        let plan = stream.plan().unwrap();
+        let (one, two) = (loom(1), loom(1));
+        let long = plan.start(&one, &Settings::new().set(limit, 100)).unwrap();
+        assert_eq!(drain.next(), Some(0));
+        plan.run(&two).unwrap();
+        assert!(drain.by_ref().eq(1..100), "the first run goes on");
+        long.wait().unwrap();
+
+        // The same on the other side: who gives is told when nobody takes any more.
+        let (giver, plan, drain) = live();
+        let taker = std::thread::spawn(move || drain.count());
+        let long = plan.start(&one, &Settings::new()).unwrap();
+        let short = plan.start(&two, &Settings::new()).unwrap();
+        short.cancel();
+        short.wait().unwrap_err();
+        (0..10).try_for_each(|n| giver.give(n)).unwrap();
+        drop(giver);
+        long.wait().unwrap();
+        assert!(taker.join().unwrap() <= 10);
+    });
+}
