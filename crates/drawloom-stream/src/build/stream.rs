@@ -149,10 +149,10 @@ impl Stream {
 
     /// A node that items come from.
     pub fn source<T: 'static>(&mut self, name: impl Into<String>, source: Source<T>) -> Output<T> {
-        let kind = Kind::Source { in_chunks: source.in_chunks };
-        let around = source.around.clone();
+        let Source { open, in_chunks, around } = source;
+        let kind = Kind::Source { in_chunks };
         let open: OpenSource =
-            Arc::new(move |opening: &Opening<'_>| Arc::new((source.open)(opening)) as Arc<dyn Any + Send + Sync>);
+            Arc::new(move |opening: &Opening<'_>| Arc::new(open(opening)) as Arc<dyn Any + Send + Sync>);
         let factory: Factory = Arc::new(|wires| {
             let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<Arc<dyn Shared<T>>>());
             let shared = shared.expect("a source is opened before it is copied");

@@ -94,3 +94,36 @@ fn runs_of_one_plan_at_once_share_its_buffers_until_the_last_is_over() {
         assert!(taker.join().unwrap() <= 10);
     });
 }
+
+/// What waits for something that will never run: somebody who gives, and somebody who takes.
+fn waits_in_vain(giver: source::Giver<u64>, drain: sink::Drain<u64>, drop_it: impl FnOnce() + Send + 'static) {
+    in_time(move || {
+        let gives = std::thread::spawn(move || (0..).find_map(|n| giver.give(n).err()));
+        let takes = std::thread::spawn(move || drain.count());
+        std::thread::sleep(Duration::from_millis(20));
+        drop_it();
+        assert!(gives.join().unwrap().is_some());
+        assert_eq!(takes.join().unwrap(), 0);
+    });
+}
+
+#[test]
+fn who_gives_and_takes_is_told_that_nothing_will_run() {
+    // A source and a sink that are in no stream.
+    let ((giver, numbers), (to, drain)) = (source::buffer::<u64>(1, NEVER), sink::buffer::<u64>(1));
+    waits_in_vain(giver, drain, move || drop((numbers, to)));
+    // A stream, and a plan.
+    let ((giver, numbers), (to, drain)) = (source::buffer::<u64>(1, NEVER), sink::buffer::<u64>(1));
+    let mut stream = Stream::new("dropped");
+    let numbers = stream.source("numbers", numbers);
+    stream.sink("to", numbers, to);
+    waits_in_vain(giver, drain, move || drop(stream));
+    let (giver, plan, drain) = live();
+    waits_in_vain(giver, drain, move || drop(plan));
+    // A stream that is refused.
+    let ((giver, numbers), (to, drain)) = (source::buffer::<u64>(1, NEVER), sink::buffer::<u64>(1));
+    let mut stream = Stream::new("refused").width(0);
+    let numbers = stream.source("numbers", numbers);
+    stream.sink("to", numbers, to);
+    waits_in_vain(giver, drain, move || drop(stream.plan().unwrap_err()));
+}
