@@ -77,6 +77,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn engine(error: drawloom_runtime::Error) -> Error {
+    Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"))
+}
+
 impl std::fmt::Debug for Plan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Plan({}, {} nodes)", self.0.name, self.0.description.nodes.len())
@@ -110,6 +114,7 @@ impl Plan {
     ///
     /// # Errors
     /// When the run fails.
+    #[track_caller]
     pub fn run(&self, loom: &Loom) -> Result<Report> {
         self.start(loom, &Settings::new())?.wait()
     }
@@ -118,13 +123,18 @@ impl Plan {
     ///
     /// # Errors
     /// When there are no workers for it, or a setting is of another stream.
+    #[track_caller]
     pub fn start(&self, loom: &Loom, settings: &Settings) -> Result<Running> {
-        let workers = settings.workers.unwrap_or_else(|| loom.workers().max(1));
+        let (whose, available) = match &settings.context {
+            Some(context) => (format!("context `{}`", context.name()), context.workers().map_err(engine)?.len()),
+            None => ("the engine".to_owned(), loom.workers()),
+        };
+        // An engine without workers runs it on this thread.
+        let available = available.max(1);
+        let workers = settings.workers.unwrap_or(available);
         let size = u32::try_from(workers).ok().filter(|size| *size > 0);
-        let available = loom.workers().max(1);
         let Some(size) = size.filter(|_| workers <= available) else {
-            let message =
-                format!("{workers} workers were asked for stream `{}`; the engine has {available}", self.0.name);
+            let message = format!("{workers} workers were asked for stream `{}`; {whose} has {available}", self.0.name);
             return Err(Error::new(ErrorKind::Engine, message));
         };
         let crew = Arc::new(self.crew(settings, workers, &Given::new())?);
@@ -190,7 +200,6 @@ impl Running {
     /// # Errors
     /// When a node, source or sink failed, the run was cancelled, or the engine could not run it.
     pub fn wait(mut self) -> Result<Report> {
-        let engine = |error| Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"));
         if let Some(future) = self.future.take() {
             future.wait().map_err(engine)?;
         }

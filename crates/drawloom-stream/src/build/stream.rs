@@ -290,6 +290,7 @@ impl Stream {
     ///
     /// # Errors
     /// When there are mistakes, and when the run fails.
+    #[track_caller]
     pub fn run(self, loom: &Loom) -> Result<Report> {
         self.plan()?.run(loom)
     }
