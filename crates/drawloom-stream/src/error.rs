@@ -75,7 +75,7 @@ pub enum Code {
     Loop,
     /// The queues need more memory than the stream may use.
     Memory,
-    /// The stream cannot be run as it was asked for.
+    /// The stream cannot be run as it was asked for, or something is said of a node that means nothing.
     Setting,
 }
 

@@ -303,6 +303,12 @@ impl Stream {
         stream != self.id
     }
 
+    /// Something was said of a node that means nothing.
+    pub(super) fn means_nothing(&mut self, node: u32, what: &str) {
+        let message = format!("node `{}` {what}", self.description.nodes[node as usize].name);
+        self.mistakes.push(Diagnostic::new(Code::Setting, message));
+    }
+
     fn add_node<T>(&mut self, name: String, kind: Kind, from: Vec<Output<T>>) -> u32 {
         let node = self.description.nodes.len() as u32;
         self.description.nodes.push(Node {
@@ -313,6 +319,7 @@ impl Stream {
             inputs: Vec::new(),
             channels: Vec::new(),
             signals: (2, 1),
+            at_signal: 1,
             factory: None,
             open: None,
             settle: None,
@@ -346,7 +353,7 @@ impl Stream {
             name,
             node,
             most,
-            at_signal: 1,
+            at_signal: self.description.nodes[node as usize].at_signal,
             aggregates,
             edge: None,
             item_bytes: size_of::<T>(),

@@ -52,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) channels: Vec<u32>,
     /// How many signals it raises at most in a run, and for a signal.
     pub(crate) signals: (usize, usize),
+    /// At most so many items at a signal, for each channel.
+    pub(crate) at_signal: usize,
     pub(crate) factory: Option<Factory>,
     pub(crate) open: Option<OpenSource>,
     pub(crate) settle: Option<Settle>,

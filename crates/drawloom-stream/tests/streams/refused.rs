@@ -211,3 +211,20 @@ fn regions_without_places_are_refused_and_so_are_teams_without_workers() {
         assert_eq!(error.kind(), ErrorKind::Engine, "{error}");
     }
 }
+
+#[test]
+fn a_cleanup_that_would_never_be_called_is_refused() {
+    let mut stream = Stream::new("cleanup");
+    let items = stream.source("numbers", source::range(0..9));
+    let items = stream.node("map", items).cleanup(|()| unreachable!()).map(|n| *n);
+    let items = stream.node("select", items).cleanup(|()| unreachable!()).select(|n| (n, true));
+    let node = stream.node("before", items).cleanup(|()| unreachable!()).state(|| 1).channel::<u64>("out", 1);
+    let items = node.each(|n, out| out.push(*n));
+    let node = stream.node("twice", items).state(|| 1).cleanup(|_| unreachable!()).cleanup(|_| {});
+    node.run(|_, ()| {});
+    let found = refused(stream);
+    assert_eq!(found.len(), 4, "{found:?}");
+    for ((code, message), name) in found.iter().zip(["`map`", "`select`", "`before`", "`twice`"]) {
+        assert!(*code == Code::Setting && message.contains(name), "{message}");
+    }
+}
