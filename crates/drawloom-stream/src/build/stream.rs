@@ -132,8 +132,8 @@ impl Stream {
     /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
     /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`] and, as the last of them,
     /// [`NodeBuilder::split`], [`NodeBuilder::aggregate`], [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of
-    /// one width, outside of loops. A region that is such a chain runs as one with the node that enumerates. They do, unless it is
-    /// said, or vectors are to end at boundaries.
+    /// one width, outside of loops, and up to 64 of them. A region that is such a chain runs as one with the node that enumerates.
+    /// They do, unless it is said, or vectors are to end at boundaries.
     ///
     /// [`Plan::fused`] says which nodes run as one. Of those, a report has runs only for the first.
     #[must_use]
