@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Cancelled,
     /// A setting of the run does not belong to the stream.
     Setting,
-    /// The engine could not run the stream: no workers, or no threads.
+    /// The engine could not run the stream: no workers, no threads, or no memory.
     Engine,
     /// An invariant of this crate is broken: items are left, or nodes wait for ever. Please report it.
     Internal,

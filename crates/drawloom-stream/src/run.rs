@@ -266,7 +266,7 @@ impl Crew {
     fn run_copy(&self, rank: usize, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
         let Checked { id, description, .. } = &*self.plan.0;
         let shared = (&self.shared[..], &self.parameters);
-        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, rank));
+        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, rank))?;
         machine.firings.begun = nanoseconds(self.outside.began.elapsed());
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();

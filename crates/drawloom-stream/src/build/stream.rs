@@ -233,7 +233,7 @@ impl Stream {
     {
         let region = self.description.regions.len() as u32;
         let node = self.add_node(name.into(), Kind::Enumerate(region), from.into_inputs());
-        let store = |places, ends| Rc::new(Parents::<P>::new(places, ends)) as _;
+        let store = |places, ends| Some(Rc::new(Parents::<P>::new(places, ends)?) as _);
         self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
         let code = Arc::new(elements);
         let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
@@ -357,7 +357,7 @@ impl Stream {
             aggregates,
             edge: None,
             item_bytes: size_of::<T>(),
-            pipe: |items, signals| Rc::new(Pipe::<T>::new(items, signals)),
+            pipe: |items, signals| Some(Rc::new(Pipe::<T>::new(items, signals)?)),
         });
         self.description.nodes[node as usize].channels.push(channel);
         channel

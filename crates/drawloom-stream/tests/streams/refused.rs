@@ -143,7 +143,10 @@ fn queues_that_do_not_fit_are_refused() {
     let items = stream.source("numbers", source::range(0..9));
     let many = stream.node("many", items).channel::<u64>("out", 1000).each(|_, _| {});
     stream.discard("sink", many);
-    assert_eq!(only(stream).0, Code::Memory);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Memory);
+    let largest = message.split(" for ").nth(1).unwrap();
+    assert!(largest.starts_with("the edge from channel `out` of node `many` to node `sink`,"), "{message}");
 
     let mut stream = Stream::new("uncountable");
     let items = stream.source("numbers", source::range(0..9));
@@ -227,4 +230,30 @@ fn a_cleanup_that_would_never_be_called_is_refused() {
     for ((code, message), name) in found.iter().zip(["`map`", "`select`", "`before`", "`twice`"]) {
         assert!(*code == Code::Setting && message.contains(name), "{message}");
     }
+}
+
+#[test]
+fn queues_that_no_memory_has_room_for_are_an_error_and_not_the_end() {
+    let wide = 10_000_000_000_000;
+    let many = |stream: Stream, most| {
+        let mut stream = stream;
+        let items = stream.source("numbers", source::range(0..9));
+        let many = stream.node("many", items).channel::<u64>("out", most).each(|n, out| out.push(*n));
+        stream.discard("sink", many);
+        stream.run(&loom(2)).unwrap_err()
+    };
+    let error = many(Stream::new("channel").memory(usize::MAX), wide);
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("many")), "{error}");
+    assert!(error.to_string().contains("the edge from channel `out` of node `many` to node `sink`"), "{error}");
+    let error = many(Stream::new("width").memory(usize::MAX).width(1 << 50), 1);
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("numbers")), "{error}");
+    let error = many(Stream::new("scale").memory(usize::MAX).queue_scale(usize::MAX), 1);
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("numbers")), "{error}");
+
+    let mut stream = Stream::new("parents").memory(usize::MAX);
+    let items = stream.source("numbers", source::slice(vec![[0_u64; 8192]]));
+    let (_, elements) = stream.enumerate_with("elements", items, u32::MAX as usize, |_| 0..1);
+    stream.discard("sink", elements);
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("elements")), "{error}");
 }
