@@ -13,7 +13,7 @@ use crate::{loom, munge};
 fn random_streams_give_the_same_items_on_several_workers() {
     let loom = loom(3);
     // These are larger than those for one worker, so there are fewer.
-    for seed in 0..cases(2000) / 10 {
+    for seed in 0..cases(4000) / 20 {
         let mut rng = Rng::with_seed(seed);
         let (numbers, nodes) = (rng.u64(0..8000), rng.usize(1..6));
         let mut case = case(&mut rng, numbers, nodes, false);
