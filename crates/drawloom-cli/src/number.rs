@@ -11,6 +11,14 @@ pub(crate) fn workers(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads a length that is not zero.
+pub(crate) fn length(text: &str) -> Result<u64, String> {
+    match integer(text)? {
+        0 => Err("a length is at least one".to_owned()),
+        length => Ok(length),
+    }
+}
+
 /// As many workers as this process may use processors.
 pub(crate) fn all_workers() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

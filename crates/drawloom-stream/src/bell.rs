@@ -68,11 +68,18 @@ impl Callers {
     }
 }
 
-/// What is done around each run, on behalf of those outside: before any worker begins, and after all are done.
-#[derive(Clone)]
+/// What is done around each run, on behalf of those outside: before any worker begins, and after all are done. It belongs to a
+/// source or sink, and then to the stream and its plan. When that is dropped no run can begin any more, which those outside are
+/// told as an end: they wait in vain.
 pub(crate) struct Around {
     pub(crate) begin: Arc<dyn Fn() + Send + Sync>,
     pub(crate) end: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Drop for Around {
+    fn drop(&mut self) {
+        (self.end)();
+    }
 }
 
 /// The first of two points in time, where there may be none.

@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Cancelled,
     /// A setting of the run does not belong to the stream.
     Setting,
-    /// The engine could not run the stream: no workers, or no threads.
+    /// The engine could not run the stream: no workers, no threads, or no memory.
     Engine,
     /// An invariant of this crate is broken: items are left, or nodes wait for ever. Please report it.
     Internal,
@@ -75,7 +75,7 @@ pub enum Code {
     Loop,
     /// The queues need more memory than the stream may use.
     Memory,
-    /// The stream cannot be run as it was asked for.
+    /// The stream cannot be run as it was asked for, or something is said of a node that means nothing.
     Setting,
 }
 

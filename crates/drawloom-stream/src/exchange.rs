@@ -18,9 +18,11 @@ pub(crate) struct Exchange<T> {
 
 struct State<T> {
     items: VecDeque<T>,
-    /// Nobody puts items in any more.
+    /// How many runs put items in, and whether nobody does any more.
+    putting: usize,
     ended: bool,
-    /// Nobody takes items out any more.
+    /// How many runs take items out, and whether nobody does any more.
+    taking: usize,
     abandoned: bool,
     /// Streams that wait for items, or for room.
     callers: Callers,
@@ -38,7 +40,8 @@ pub(crate) enum Found {
 
 impl<T> Exchange<T> {
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
-        let state = State { items: VecDeque::new(), ended: false, abandoned: false, callers: Callers::default() };
+        let (items, callers) = (VecDeque::new(), Callers::default());
+        let state = State { items, putting: 0, ended: false, taking: 0, abandoned: false, callers };
         Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), capacity: capacity.max(1) })
     }
 
@@ -112,34 +115,46 @@ impl<T> Exchange<T> {
         items
     }
 
-    /// Items will be put in.
+    /// One more run puts items in.
     pub(crate) fn begin(&self) {
-        self.lock().ended = false;
+        let mut state = self.lock();
+        state.putting += 1;
+        state.ended = false;
     }
 
-    /// No more items are put in. Those that are there can be taken.
+    /// A run puts no more items in, or whoever could begin one is gone. Items that are there can be taken.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
-        state.ended = true;
-        state.callers.call();
-        self.changed.notify_all();
+        state.putting = state.putting.saturating_sub(1);
+        state.ended = state.putting == 0;
+        state.tell(&self.changed);
     }
 
-    /// Items will be taken.
+    /// One more run takes items.
     pub(crate) fn adopt(&self) {
-        self.lock().abandoned = false;
+        let mut state = self.lock();
+        state.taking += 1;
+        state.abandoned = false;
     }
 
-    /// No more items are taken.
+    /// A run takes no more items, or whoever could begin one is gone.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
-        state.abandoned = true;
-        state.callers.call();
-        self.changed.notify_all();
+        state.taking = state.taking.saturating_sub(1);
+        state.abandoned = state.taking == 0;
+        state.tell(&self.changed);
     }
 
     /// How many items are there.
     pub(crate) fn len(&self) -> usize {
         self.lock().items.len()
+    }
+}
+
+impl<T> State<T> {
+    /// Calls all who wait.
+    fn tell(&mut self, changed: &Condvar) {
+        self.callers.call();
+        changed.notify_all();
     }
 }

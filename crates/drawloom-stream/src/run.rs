@@ -25,7 +25,8 @@ use crate::settings::Settings;
 use crate::source::Opening;
 use crate::trace::Firings;
 
-/// A stream that was checked. It can be run many times, and by several engines at once.
+/// A stream that was checked. It can be run many times, and by several engines at once. Runs at the same time share the buffers of
+/// the stream: those who take from them, or give to them, are told of the end when the last of these runs is over.
 #[derive(Clone)]
 pub struct Plan(Arc<Checked>);
 
@@ -60,17 +61,24 @@ struct Done {
 }
 
 /// A stream that runs.
-#[must_use = "how the run ended is known only to who waits for it"]
+///
+/// When it is dropped, the run is cancelled: nobody could tell it to stop any more. [`Running::detach`] lets it go on.
+#[must_use = "a run that nobody waits for is cancelled"]
 pub struct Running {
     crew: Arc<Crew>,
-    future: Future<()>,
+    /// It is there until somebody waits, or lets the run go on alone.
+    future: Option<Future<()>>,
     /// The last handle of an engine waits for its tasks: who can cancel this one must have a handle longer than that.
-    loom: Loom,
+    _loom: Loom,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is locked here is whole whenever a panic could happen.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn engine(error: drawloom_runtime::Error) -> Error {
+    Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"))
 }
 
 impl std::fmt::Debug for Plan {
@@ -106,6 +114,7 @@ impl Plan {
     ///
     /// # Errors
     /// When the run fails.
+    #[track_caller]
     pub fn run(&self, loom: &Loom) -> Result<Report> {
         self.start(loom, &Settings::new())?.wait()
     }
@@ -114,13 +123,18 @@ impl Plan {
     ///
     /// # Errors
     /// When there are no workers for it, or a setting is of another stream.
+    #[track_caller]
     pub fn start(&self, loom: &Loom, settings: &Settings) -> Result<Running> {
-        let workers = settings.workers.unwrap_or_else(|| loom.workers().max(1));
+        let (whose, available) = match &settings.context {
+            Some(context) => (format!("context `{}`", context.name()), context.workers().map_err(engine)?.len()),
+            None => ("the engine".to_owned(), loom.workers()),
+        };
+        // An engine without workers runs it on this thread.
+        let available = available.max(1);
+        let workers = settings.workers.unwrap_or(available);
         let size = u32::try_from(workers).ok().filter(|size| *size > 0);
-        let available = loom.workers().max(1);
         let Some(size) = size.filter(|_| workers <= available) else {
-            let message =
-                format!("{workers} workers were asked for stream `{}`; the engine has {available}", self.0.name);
+            let message = format!("{workers} workers were asked for stream `{}`; {whose} has {available}", self.0.name);
             return Err(Error::new(ErrorKind::Engine, message));
         };
         let crew = Arc::new(self.crew(settings, workers, &Given::new())?);
@@ -130,7 +144,7 @@ impl Plan {
             task = task.in_context(context);
         }
         let future = task.team(size).run(move |member| theirs.work(member.rank(), &Given::new()));
-        Ok(Running { crew, future, loom: loom.clone() })
+        Ok(Running { crew, future: Some(future), _loom: loom.clone() })
     }
 
     /// What a run needs before its workers begin.
@@ -139,13 +153,15 @@ impl Plan {
         let parameters = settings.parameters(name, *id, description)?;
         let opening = Opening { workers, one_by_one: *ordered && workers > 1, given };
         let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
+        let shared = description.nodes.iter().map(open).collect();
+        // Nothing may fail from here on: a crew ends what was begun.
         for around in description.nodes.iter().filter_map(|node| node.around.as_ref()) {
             (around.begin)();
         }
         Ok(Crew {
             plan: self.clone(),
             layout: Arc::clone(&lock(&self.0.layout)),
-            shared: description.nodes.iter().map(open).collect(),
+            shared,
             parameters,
             outside: Outside::new(workers, settings),
             done: Mutex::default(),
@@ -176,19 +192,32 @@ impl Running {
 
     /// Whether the run is over.
     pub fn is_complete(&self) -> bool {
-        self.future.is_complete()
+        self.future.as_ref().is_none_or(Future::is_complete)
     }
 
     /// Waits for the end.
     ///
     /// # Errors
     /// When a node, source or sink failed, the run was cancelled, or the engine could not run it.
-    pub fn wait(self) -> Result<Report> {
-        let Self { crew, future, loom } = self;
-        let engine = |error| Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"));
-        future.wait().map_err(engine)?;
-        drop(loom);
-        crew.end()
+    pub fn wait(mut self) -> Result<Report> {
+        if let Some(future) = self.future.take() {
+            future.wait().map_err(engine)?;
+        }
+        self.crew.end()
+    }
+
+    /// Lets the run go on though nobody waits for it. How it ends is not known then. The last handle of an engine still waits
+    /// for it.
+    pub fn detach(mut self) {
+        self.future = None;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.future.is_some() {
+            self.cancel();
+        }
     }
 }
 
@@ -237,7 +266,7 @@ impl Crew {
     fn run_copy(&self, rank: usize, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
         let Checked { id, description, .. } = &*self.plan.0;
         let shared = (&self.shared[..], &self.parameters);
-        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, rank));
+        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, rank))?;
         machine.firings.begun = nanoseconds(self.outside.began.elapsed());
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();

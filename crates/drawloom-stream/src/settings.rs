@@ -33,14 +33,14 @@ impl Settings {
         Self::default()
     }
 
-    /// So many workers.
+    /// So many workers; without this, all of the context, or of the engine.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// The workers of a context.
+    /// The workers of a context: all that it has when the run begins, unless it is said how many.
     #[must_use]
     pub fn in_context(mut self, context: &Context) -> Self {
         self.context = Some(context.clone());

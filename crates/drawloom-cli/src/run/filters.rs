@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::bar::Bar;
 use crate::exit::Exit;
-use crate::number::{all_workers, integer, workers};
+use crate::number::{all_workers, integer, length, workers};
 use crate::output::{self, Output};
 
 /// How often the bar is looked at.
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = workers, value_name = "K")]
     workers: Option<usize>,
     /// How long the segments of regionsum are on average
-    #[arg(long, default_value = "128", value_parser = integer, value_name = "L")]
+    #[arg(long, default_value = "128", value_parser = length, value_name = "L")]
     mean_length: u64,
     /// Rounds of work for each item of synthgain and sametypepipe
     #[arg(long, default_value = "10", value_parser = integer, value_name = "ITERS")]

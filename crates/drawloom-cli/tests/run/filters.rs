@@ -28,6 +28,12 @@ fn filters_give_their_known_numbers_and_print_every_key_last() {
 }
 
 #[test]
+fn segments_are_not_empty_on_average() {
+    let ran = drawloom(&["run", "filters", "--app", "regionsum", "--mean-length", "0"]).exits(2);
+    assert!(ran.err.contains("--mean-length") && ran.err.contains("a length is at least one"), "{}", ran.err);
+}
+
+#[test]
 fn queens_and_a_search_have_their_known_numbers() {
     let filters = |more: &[&str]| {
         let arguments = ["run", "filters", "--json"].into_iter().chain(more.iter().copied());

@@ -69,8 +69,8 @@ pub(crate) type Init<S> = Arc<dyn Fn(&Parameters) -> S + Send + Sync>;
 pub(crate) struct Hooks<I, S, C: Channels> {
     pub(crate) init: Init<S>,
     pub(crate) cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
-    pub(crate) begin: Option<Arc<Code<I, S, C>>>,
-    pub(crate) end: Option<Arc<Code<I, S, C>>>,
+    pub(crate) begin: Vec<Arc<Code<I, S, C>>>,
+    pub(crate) end: Vec<Arc<Code<I, S, C>>>,
     pub(crate) handlers: Handlers<I, S, C>,
     /// What the node does at boundaries of any region around it: of which region, and whether the parent begins.
     pub(crate) boundaries: Boundaries<I, S, C>,
@@ -147,19 +147,19 @@ where
         let hooks = Arc::clone(&self.hooks);
         let bounds = Bounds { inputs: None, signals: self.signals.1, depth: chain.depth() };
         let (region, begins, hook) = match signal {
-            Signal::Begin { region, .. } => (*region, true, hooks.begin.as_ref()),
-            Signal::End { region, .. } => (*region, false, hooks.end.as_ref()),
+            Signal::Begin { region, .. } => (*region, true, &hooks.begin),
+            Signal::End { region, .. } => (*region, false, &hooks.end),
             Signal::User { tag, value } => {
-                let Some((_, handler)) = hooks.handlers.iter().find(|(own, _)| own == tag) else { return Ok(false) };
-                let Some(value) = value.get() else { return Ok(false) };
-                self.call(&[], &bounds, chain, |run, push| handler(run, push, value))?;
+                let mut handlers = hooks.handlers.iter().filter(|(own, _)| own == tag).peekable();
+                let Some(value) = value.get().filter(|_| handlers.peek().is_some()) else { return Ok(false) };
+                self.call(&[], &bounds, chain, |run, push| handlers.for_each(|(_, code)| code(run, push, value)))?;
                 C::settle(&self.ends);
                 return Ok(true);
             }
         };
         let own = chain.regions.last().is_some_and(|(own, _)| *own == region);
         let any = hooks.boundaries.iter().filter(|(of, begin, _)| (*of, *begin) == (region, begins));
-        let called = hook.filter(|_| own).into_iter().chain(any.map(|(_, _, code)| code));
+        let called = hook.iter().filter(|_| own).chain(any.map(|(_, _, code)| code));
         let mut codes = called.peekable();
         if codes.peek().is_none() {
             return Ok(false);
@@ -177,7 +177,7 @@ where
     fn can_span(&self) -> bool {
         // What it does at boundaries, and the signals it raises, would have to be told apart from those that pass.
         let Hooks { begin, end, boundaries, .. } = &*self.hooks;
-        self.signals.0 == 0 && begin.is_none() && end.is_none() && boundaries.is_empty()
+        self.signals.0 == 0 && begin.is_empty() && end.is_empty() && boundaries.is_empty()
     }
 
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {

@@ -39,6 +39,15 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         Self { stream, node, init: Arc::new(|_| ()), cleanup: None, types: PhantomData }
     }
 
+    /// The node has no state: its functions are of one item, or fold those of a parent.
+    fn stateless(self) -> (&'s mut Stream, u32) {
+        if self.cleanup.is_some() {
+            let what = "says what becomes of its state, but has none: only nodes with `run` or `each` have a state";
+            self.stream.means_nothing(self.node, what);
+        }
+        (self.stream, self.node)
+    }
+
     /// Maps every item.
     pub fn map<O: 'static>(self, code: impl Fn(&I) -> O + Send + Sync + 'static) -> Output<O> {
         self.filter_map(move |item| Some(code(item)))
@@ -56,7 +65,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
     pub fn filter_map<O: 'static>(self, code: impl Fn(&I) -> Option<O> + Send + Sync + 'static) -> Output<O> {
         let code = Arc::new(code);
         let each = Arc::clone(&code);
-        let Self { stream, node, .. } = self;
+        let (stream, node) = self.stateless();
         let output = NodeBuilder::new(stream, node).channel::<O>("out", 1).each(move |item, out| {
             if let Some(item) = each(item) {
                 out.push(item);
@@ -82,10 +91,11 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         O: Copy + Default + 'static,
     {
         let code = Arc::new(code);
-        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
-        self.stream.picks(self.node);
-        self.stream.finish(self.node, Arc::new(move |wires| Select::make(&code, wires)));
-        Output::new(self.stream.id, channel)
+        let (stream, node) = self.stateless();
+        let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), false);
+        stream.picks(node);
+        stream.finish(node, Arc::new(move |wires| Select::make(&code, wires)));
+        Output::new(stream.id, channel)
     }
 
     /// Maps plain items, and sends each to one of two channels: to `accept` if its flag is set, and to `reject` if it is not.
@@ -96,11 +106,12 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         O: Copy + Default + 'static,
     {
         let code = Arc::new(code);
+        let (stream, node) = self.stateless();
         let [accept, reject] =
-            ["accept", "reject"].map(|name| self.stream.add_channel::<O>(self.node, name.to_owned(), Some(1), false));
-        self.stream.picks(self.node);
-        self.stream.finish(self.node, Arc::new(move |wires| Split::make(&code, wires)));
-        (Output::new(self.stream.id, accept), Output::new(self.stream.id, reject))
+            ["accept", "reject"].map(|name| stream.add_channel::<O>(node, name.to_owned(), Some(1), false));
+        stream.picks(node);
+        stream.finish(node, Arc::new(move |wires| Split::make(&code, wires)));
+        (Output::new(stream.id, accept), Output::new(stream.id, reject))
     }
 
     /// As [`NodeBuilder::select`], with code that is made with the parameters of the run, once for each copy of the stream.
@@ -110,11 +121,12 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         O: Copy + Default + 'static,
         F: Fn(I) -> (O, bool) + 'static,
     {
-        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), false);
-        self.stream.picks(self.node);
+        let (stream, node) = self.stateless();
+        let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), false);
+        stream.picks(node);
         let factory: Factory = Arc::new(move |wires| Select::make(&Arc::new(make(&wires.parameters)), wires));
-        self.stream.finish(self.node, factory);
-        Output::new(self.stream.id, channel)
+        stream.finish(node, factory);
+        Output::new(stream.id, channel)
     }
 
     /// Makes any number of items of each. The iterator is asked for more as there is room, so there is no bound.
@@ -125,10 +137,11 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         It::Item: 'static,
     {
         let code = Arc::new(code);
-        let channel = self.stream.add_channel::<It::Item>(self.node, "out".to_owned(), None, false);
-        self.stream.description.nodes[self.node as usize].kind = Kind::Expand;
-        self.stream.finish(self.node, Arc::new(move |wires| Expand::make(&code, wires)));
-        Output::new(self.stream.id, channel)
+        let (stream, node) = self.stateless();
+        let channel = stream.add_channel::<It::Item>(node, "out".to_owned(), None, false);
+        stream.description.nodes[node as usize].kind = Kind::Expand;
+        stream.finish(node, Arc::new(move |wires| Expand::make(&code, wires)));
+        Output::new(stream.id, channel)
     }
 
     /// Folds the elements of each parent to one item, which leaves the region: one for each parent, those without elements
@@ -144,10 +157,11 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         O: 'static,
     {
         let code = Arc::new(Folding { first, fold, finish });
-        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), true);
-        self.stream.finish(self.node, Arc::new(move |wires| Fold::make(&code, wires)));
-        self.stream.description.nodes[self.node as usize].role = Role::Folds;
-        Output::new(self.stream.id, channel)
+        let (stream, node) = self.stateless();
+        let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
+        stream.finish(node, Arc::new(move |wires| Fold::make(&code, wires)));
+        stream.description.nodes[node as usize].role = Role::Folds;
+        Output::new(stream.id, channel)
     }
 
     /// Adds up a number of each element of each parent, and makes an item of how many elements there were and of the sum,
@@ -159,10 +173,11 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         finish: impl Fn(u64, u64) -> O + Send + Sync + 'static,
     ) -> Output<O> {
         let code = Arc::new(Adding { value, finish });
-        let channel = self.stream.add_channel::<O>(self.node, "out".to_owned(), Some(1), true);
-        self.stream.finish(self.node, Arc::new(move |wires| Sum::make(&code, wires)));
-        self.stream.description.nodes[self.node as usize].role = Role::Folds;
-        Output::new(self.stream.id, channel)
+        let (stream, node) = self.stateless();
+        let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
+        stream.finish(node, Arc::new(move |wires| Sum::make(&code, wires)));
+        stream.description.nodes[node as usize].role = Role::Folds;
+        Output::new(stream.id, channel)
     }
 }
 
@@ -177,6 +192,9 @@ impl<'s, I: 'static, C: Channels> NodeBuilder<'s, I, C> {
         self,
         init: impl Fn(&Parameters) -> S + Send + Sync + 'static,
     ) -> NodeBuilder<'s, I, C, S> {
+        if self.cleanup.is_some() {
+            self.stream.means_nothing(self.node, "says what becomes of its state before it says what the state is");
+        }
         NodeBuilder { stream: self.stream, node: self.node, init: Arc::new(init), cleanup: None, types: PhantomData }
     }
 }
@@ -203,8 +221,12 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         self
     }
 
-    /// What becomes of the state at the end of a run.
+    /// What becomes of the state at the end of a run, also of one that fails or is cancelled. Only nodes that say with [`NodeBuilder::run`] or [`NodeBuilder::each`] what
+    /// they do have one.
     pub fn cleanup(mut self, cleanup: impl Fn(S) + Send + Sync + 'static) -> Self {
+        if self.cleanup.is_some() {
+            self.stream.means_nothing(self.node, "says twice what becomes of its state");
+        }
         self.cleanup = Some(Arc::new(cleanup));
         self
     }
@@ -236,7 +258,9 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
 
     /// How many items are pushed to any channel at most at the begin or end of a parent, or for a signal: one without this.
     pub fn at_signals(self, most: usize) -> Self {
-        for channel in &self.stream.description.nodes[self.node as usize].channels {
+        let node = &mut self.stream.description.nodes[self.node as usize];
+        node.at_signal = most;
+        for channel in &node.channels {
             self.stream.description.channels[*channel as usize].at_signal = most;
         }
         self
@@ -244,11 +268,13 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
 
     fn handling(self) -> HandlingNode<'s, I, C, S> {
         let Self { stream, node, init, cleanup, types: _ } = self;
-        let hooks = Hooks { init, cleanup, begin: None, end: None, handlers: Vec::new(), boundaries: Vec::new() };
+        let hooks =
+            Hooks { init, cleanup, begin: Vec::new(), end: Vec::new(), handlers: Vec::new(), boundaries: Vec::new() };
         HandlingNode { stream, node, hooks }
     }
 
-    /// What the node does at the begin of each parent of its region. What it pushes belongs to the parent.
+    /// What the node does at the begin of each parent of its region. What it pushes belongs to the parent. Where this is said
+    /// several times, all of it is done, in that order; the same holds for all that is done at signals.
     pub fn begin<F>(self, code: F) -> HandlingNode<'s, I, C, S>
     where
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
@@ -318,7 +344,7 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
     where
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
-        self.hooks.begin = Some(Arc::new(code));
+        self.hooks.begin.push(Arc::new(code));
         self
     }
 
@@ -327,7 +353,7 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
     where
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
-        self.hooks.end = Some(Arc::new(code));
+        self.hooks.end.push(Arc::new(code));
         self
     }
 

@@ -132,8 +132,8 @@ impl Stream {
     /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
     /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`] and, as the last of them,
     /// [`NodeBuilder::split`], [`NodeBuilder::aggregate`], [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of
-    /// one width, outside of loops. A region that is such a chain runs as one with the node that enumerates. They do, unless it is
-    /// said, or vectors are to end at boundaries.
+    /// one width, outside of loops, and up to 64 of them. A region that is such a chain runs as one with the node that enumerates.
+    /// They do, unless it is said, or vectors are to end at boundaries.
     ///
     /// [`Plan::fused`] says which nodes run as one. Of those, a report has runs only for the first.
     #[must_use]
@@ -149,10 +149,10 @@ impl Stream {
 
     /// A node that items come from.
     pub fn source<T: 'static>(&mut self, name: impl Into<String>, source: Source<T>) -> Output<T> {
-        let kind = Kind::Source { in_chunks: source.in_chunks };
-        let around = source.around.clone();
+        let Source { open, in_chunks, around } = source;
+        let kind = Kind::Source { in_chunks };
         let open: OpenSource =
-            Arc::new(move |opening: &Opening<'_>| Arc::new((source.open)(opening)) as Arc<dyn Any + Send + Sync>);
+            Arc::new(move |opening: &Opening<'_>| Arc::new(open(opening)) as Arc<dyn Any + Send + Sync>);
         let factory: Factory = Arc::new(|wires| {
             let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<Arc<dyn Shared<T>>>());
             let shared = shared.expect("a source is opened before it is copied");
@@ -233,7 +233,7 @@ impl Stream {
     {
         let region = self.description.regions.len() as u32;
         let node = self.add_node(name.into(), Kind::Enumerate(region), from.into_inputs());
-        let store = |places, ends| Rc::new(Parents::<P>::new(places, ends)) as _;
+        let store = |places, ends| Some(Rc::new(Parents::<P>::new(places, ends)?) as _);
         self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
         let code = Arc::new(elements);
         let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
@@ -290,6 +290,7 @@ impl Stream {
     ///
     /// # Errors
     /// When there are mistakes, and when the run fails.
+    #[track_caller]
     pub fn run(self, loom: &Loom) -> Result<Report> {
         self.plan()?.run(loom)
     }
@@ -302,6 +303,12 @@ impl Stream {
         stream != self.id
     }
 
+    /// Something was said of a node that means nothing.
+    pub(super) fn means_nothing(&mut self, node: u32, what: &str) {
+        let message = format!("node `{}` {what}", self.description.nodes[node as usize].name);
+        self.mistakes.push(Diagnostic::new(Code::Setting, message));
+    }
+
     fn add_node<T>(&mut self, name: String, kind: Kind, from: Vec<Output<T>>) -> u32 {
         let node = self.description.nodes.len() as u32;
         self.description.nodes.push(Node {
@@ -312,6 +319,7 @@ impl Stream {
             inputs: Vec::new(),
             channels: Vec::new(),
             signals: (2, 1),
+            at_signal: 1,
             factory: None,
             open: None,
             settle: None,
@@ -345,11 +353,11 @@ impl Stream {
             name,
             node,
             most,
-            at_signal: 1,
+            at_signal: self.description.nodes[node as usize].at_signal,
             aggregates,
             edge: None,
             item_bytes: size_of::<T>(),
-            pipe: |items, signals| Rc::new(Pipe::<T>::new(items, signals)),
+            pipe: |items, signals| Some(Rc::new(Pipe::<T>::new(items, signals)?)),
         });
         self.description.nodes[node as usize].channels.push(channel);
         channel

@@ -47,6 +47,7 @@ use crate::body::expand::GROUP;
 use crate::body::fused::{Elsewhere, Fused, Part};
 use crate::body::whole::Whole;
 use crate::body::{Body, Chain, Wire, Wires};
+use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
@@ -217,7 +218,7 @@ impl<'p> Machine<'p> {
         given.store(given.load(Ordering::Relaxed).wrapping_add(items), Ordering::Relaxed);
     }
 
-    /// Makes a copy. `shared` is what all copies share, for each node. The node at hand is noted: its user's code may panic.
+    /// Makes a copy, if there is memory for its queues. `shared` is what all copies share, for each node. The node at hand is noted: its user's code may panic.
     pub(crate) fn new(
         description: &'p Description,
         stream: u64,
@@ -226,10 +227,18 @@ impl<'p> Machine<'p> {
         given: &'p Given<'p>,
         current: &Rc<Cell<u32>>,
         (outside, rank): (&'p Outside, usize),
-    ) -> Self {
-        let mut edges = edges(description, plan);
-        let store = |(head, ends): (&crate::plan::RegionHead, &u32)| (head.store)(head.parents, *ends);
-        let parents: Rc<[Rc<dyn AnyParents>]> = description.regions.iter().zip(&plan.places.ends).map(store).collect();
+    ) -> Result<Self> {
+        let mut edges = edges(description, plan)?;
+        let store = |(head, ends): (&crate::plan::RegionHead, &u32)| {
+            let no_memory = || {
+                let name = &description.nodes[head.node as usize].name;
+                let message = format!("there is no memory for the {} parents of node `{name}`", head.parents);
+                Error::new(ErrorKind::Engine, message).at_node(name)
+            };
+            (head.store)(head.parents, *ends).ok_or_else(no_memory)
+        };
+        let parents = description.regions.iter().zip(&plan.places.ends).map(store);
+        let parents: Rc<[Rc<dyn AnyParents>]> = parents.collect::<Result<_>>()?;
         let (chunk, values) = (Rc::new(Cell::new(0)), Rc::<Values>::default());
         let mut nodes = Vec::with_capacity(description.nodes.len());
         for (number, node) in (0_u32..).zip(&description.nodes) {
@@ -311,7 +320,7 @@ impl<'p> Machine<'p> {
         let regions = regions.collect();
         let cycles = plan.loops.iter().map(|one| Cycle::new(description, plan, one)).collect();
         let (fireable, current) = (Vec::with_capacity(nodes.len()), Rc::clone(current));
-        Self {
+        Ok(Self {
             description,
             nodes,
             edges,
@@ -331,7 +340,7 @@ impl<'p> Machine<'p> {
             values,
             upstream: Vec::with_capacity(description.edges.len()),
             seen: Vec::new(),
-        }
+        })
     }
 }
 
@@ -374,20 +383,29 @@ fn inputs_from_source(description: &Description, node: u32) -> Option<u32> {
     from.into_iter().find(|from| matches!(description.nodes[*from as usize].kind, Kind::Source { .. }))
 }
 
-fn edges(description: &Description, plan: &Layout) -> Vec<Edge> {
-    let make = |((edge, of), size): ((u32, &crate::plan::Edge), &crate::plan::size::Size)| Edge {
-        from: description.from(edge),
-        to: of.to,
-        pipe: (description.channels[of.channel as usize].pipe)(size.capacity, size.signals),
-        need: size.need,
-        signals_need: size.signals_need,
-        back: of.growth.is_some(),
-        regions: plan.places.of_edge[edge as usize].clone(),
-        flush: NO_FLUSH,
-        counted: false,
-        starved: false,
-        since: None,
-        blocked: 0,
+fn edges(description: &Description, plan: &Layout) -> Result<Vec<Edge>> {
+    let make = |((edge, of), size): ((u32, &crate::plan::Edge), &crate::plan::size::Size)| {
+        let from = description.from(edge);
+        let no_memory = || {
+            let (items, signals, name) = (size.capacity, size.signals, description.edge_name(edge));
+            let message = format!("there is no memory for {items} items and {signals} signals of {name}");
+            Error::new(ErrorKind::Engine, message).at_node(&description.nodes[from as usize].name)
+        };
+        let pipe = (description.channels[of.channel as usize].pipe)(size.capacity, size.signals);
+        Ok(Edge {
+            from,
+            to: of.to,
+            pipe: pipe.ok_or_else(no_memory)?,
+            need: size.need,
+            signals_need: size.signals_need,
+            back: of.growth.is_some(),
+            regions: plan.places.of_edge[edge as usize].clone(),
+            flush: NO_FLUSH,
+            counted: false,
+            starved: false,
+            since: None,
+            blocked: 0,
+        })
     };
     (0_u32..).zip(&description.edges).zip(&plan.sizes).map(make).collect()
 }

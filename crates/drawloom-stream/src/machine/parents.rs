@@ -58,10 +58,11 @@ impl<P> Storage<P> {
 }
 
 impl<P> Parents<P> {
-    /// Places for so many parents, of a region that ends at so many nodes.
-    pub(crate) fn new(capacity: usize, ends: u32) -> Self {
-        let (kept, ended) = (VecDeque::with_capacity(capacity), vec![0; ends as usize]);
-        Self(RefCell::new(Storage { kept, capacity, oldest: 0, ended }))
+    /// Places for so many parents, of a region that ends at so many nodes. None when there is no memory for them.
+    pub(crate) fn new(capacity: usize, ends: u32) -> Option<Self> {
+        let (mut kept, ended) = (VecDeque::new(), vec![0; ends as usize]);
+        kept.try_reserve_exact(capacity).ok()?;
+        Some(Self(RefCell::new(Storage { kept, capacity, oldest: 0, ended })))
     }
 
     /// The places, to keep parents in.
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_parent_is_kept_until_all_nodes_have_seen_its_end() {
-        let parents = Parents::new(4, 2);
+        let parents = Parents::new(4, 2).unwrap();
         let first = parents.storage().keep(&["a", "b", "c"]);
         let get = |number: u32| parents.get(first.wrapping_add(number)).map(|parent| *parent);
         parents.release(0, 2);
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn numbers_wrap_around() {
-        let parents = Parents::new(1, 1);
+        let parents = Parents::new(1, 1).unwrap();
         parents.storage().oldest = u32::MAX;
         for parent in 7..10 {
             let number = parents.storage().keep(&[parent]);

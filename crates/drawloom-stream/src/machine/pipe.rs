@@ -29,10 +29,11 @@ pub(crate) struct Buffer<T> {
 }
 
 impl<T> Buffer<T> {
-    fn new(capacity: usize) -> Self {
+    fn new(capacity: usize) -> Option<Self> {
+        let mut items = Vec::new();
         // What writes whole registers writes beyond what it pushes.
-        let items = Vec::with_capacity(capacity + SLACK);
-        Self { items, consumed: 0, lender: None, lent: 0..0, capacity, high_water: 0 }
+        items.try_reserve_exact(capacity.checked_add(SLACK)?).ok()?;
+        Some(Self { items, consumed: 0, lender: None, lent: 0..0, capacity, high_water: 0 })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -122,8 +123,10 @@ pub(crate) struct Pipe<T> {
 }
 
 impl<T> Pipe<T> {
-    pub(crate) fn new(capacity: usize, signals: usize) -> Self {
-        Self { buffer: RefCell::new(Buffer::new(capacity)), signals: RefCell::new(Signals::new(signals)) }
+    /// None when there is no memory for it.
+    pub(crate) fn new(capacity: usize, signals: usize) -> Option<Self> {
+        let (buffer, signals) = (Buffer::new(capacity)?, Signals::new(signals)?);
+        Some(Self { buffer: RefCell::new(buffer), signals: RefCell::new(signals) })
     }
 
     /// The first items that wait.
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn items_stay_side_by_side_and_the_queue_never_grows() {
-        let pipe: Pipe<u32> = Pipe::new(10, 1);
+        let pipe: Pipe<u32> = Pipe::new(10, 1).unwrap();
         let mut rng = fastrand::Rng::with_seed(1);
         let mut next = 0;
         let mut expected = 0;
@@ -214,7 +217,7 @@ mod tests {
     #[test]
     fn what_is_lent_waits_in_order_whatever_follows_what() {
         let from: Arc<[u32]> = (0..1000).collect();
-        let pipe: Pipe<u32> = Pipe::new(50, 1);
+        let pipe: Pipe<u32> = Pipe::new(50, 1).unwrap();
         let mut rng = fastrand::Rng::with_seed(2);
         let (mut expected, mut next, mut copied) = (VecDeque::new(), 0, 0);
         for _ in 0..5000 {

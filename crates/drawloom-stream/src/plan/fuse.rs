@@ -11,9 +11,13 @@ use super::regions::Places;
 use super::{Description, Kind, Role};
 use crate::machine::span::Spans;
 
+/// So many nodes run as one at most: each of them is called by the one before it, so a chain needs space on the stack.
+const MOST: usize = 64;
+
 /// For each node that runs together with others and is not the first of them: that first one.
 pub(crate) fn heads(of: &Description, places: &Places, loops: &[Loop], spans: &[Spans]) -> Vec<Option<u32>> {
     let mut heads: Vec<Option<u32>> = vec![None; of.nodes.len()];
+    let mut lengths = vec![1; of.nodes.len()];
     let whole: Vec<bool> = (0_u32..).zip(spans).map(|(region, spans)| is_whole(of, places, region, *spans)).collect();
     let turns = |node: u32| loops.iter().any(|one| one.nodes.contains(&node));
     // Inputs come from nodes before, so the head of a chain is known when its next node is looked at.
@@ -25,7 +29,7 @@ pub(crate) fn heads(of: &Description, places: &Places, loops: &[Loop], spans: &[
         let inside = |node: u32| places.of_node[node as usize].last();
         // Whoever wants vectors to end at boundaries wants to see what that does to each node.
         let torn = [from, node].into_iter().filter_map(inside).any(|region| spans[*region as usize] == Spans::Never);
-        if torn || turns(node) || turns(from) || before.width != this.width {
+        if torn || turns(node) || turns(from) || before.width != this.width || lengths[head as usize] == MOST {
             continue;
         }
         let fits = match (before.kind, before.role) {
@@ -53,16 +57,17 @@ pub(crate) fn heads(of: &Description, places: &Places, loops: &[Loop], spans: &[
         };
         if fits {
             heads[node as usize] = Some(head);
+            lengths[head as usize] += 1;
         }
     }
     heads
 }
 
-/// Whether a region is one chain, the last node of which folds, and vectors may reach over its boundaries.
+/// Whether a region is one chain, the last node of which folds, and vectors may reach over its boundaries. It is not too long.
 fn is_whole(of: &Description, places: &Places, region: u32, spans: Spans) -> bool {
     let head = of.regions[region as usize].node;
     let mut node = head;
-    loop {
+    for _ in 1..MOST {
         let [channel] = of.nodes[node as usize].channels[..] else { return false };
         let Some(edge) = of.channels[channel as usize].edge else { return false };
         node = of.edges[edge as usize].to;
@@ -77,4 +82,5 @@ fn is_whole(of: &Description, places: &Places, region: u32, spans: Spans) -> boo
             Role::Other | Role::Takes => return false,
         }
     }
+    false
 }

@@ -52,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) channels: Vec<u32>,
     /// How many signals it raises at most in a run, and for a signal.
     pub(crate) signals: (usize, usize),
+    /// At most so many items at a signal, for each channel.
+    pub(crate) at_signal: usize,
     pub(crate) factory: Option<Factory>,
     pub(crate) open: Option<OpenSource>,
     pub(crate) settle: Option<Settle>,
@@ -104,8 +106,8 @@ pub(crate) struct Channel {
     pub(crate) aggregates: bool,
     pub(crate) edge: Option<u32>,
     pub(crate) item_bytes: usize,
-    /// Makes a queue for so many items and signals.
-    pub(crate) pipe: fn(usize, usize) -> Rc<dyn AnyPipe>,
+    /// Makes a queue for so many items and signals, if there is memory for it.
+    pub(crate) pipe: fn(usize, usize) -> Option<Rc<dyn AnyPipe>>,
 }
 
 /// An edge from a channel to a node.
@@ -124,8 +126,8 @@ pub(crate) struct RegionHead {
     pub(crate) parent_bytes: usize,
     /// Whether vectors reach over its boundaries, if that was said.
     pub(crate) spans: Option<bool>,
-    /// Makes the storage, for so many parents that are each released so many times.
-    pub(crate) store: fn(usize, u32) -> Rc<dyn AnyParents>,
+    /// Makes the storage, for so many parents that are each released so many times, if there is memory for it.
+    pub(crate) store: fn(usize, u32) -> Option<Rc<dyn AnyParents>>,
 }
 
 impl Description {

@@ -6,9 +6,9 @@
 //! come of an item, and often far more than does. So when a stream has run, its queues get room for some runs as they were, and
 //! what is left of the memory goes where the items are.
 
-use super::Description;
 use super::loops::Loop;
 use super::regions::Places;
+use super::{Description, RegionHead};
 use crate::error::{Code, Diagnostic};
 use crate::machine::signal::SIGNAL_BYTES;
 
@@ -48,8 +48,7 @@ pub(crate) fn sizes(
     let mut wrong = Vec::new();
     let mut least_bytes = 0_usize;
     for region in &of.regions {
-        // Beside the parent there are a few numbers for each place.
-        let bytes = region.parents.saturating_mul(region.parent_bytes.saturating_add(32));
+        let bytes = parent_bytes(region);
         least_bytes = least_bytes.saturating_add(bytes);
         if bytes > memory || u32::try_from(region.parents).is_err() {
             let name = &of.nodes[region.node as usize].name;
@@ -105,7 +104,8 @@ pub(crate) fn sizes(
     }
     if wrong.is_empty() && least_bytes > memory {
         let what = if of.regions.is_empty() { "the queues need" } else { "the queues and parents need" };
-        let message = format!("{what} at least {least_bytes} bytes in each copy, and may use {memory}");
+        let largest = largest(of, &sizes);
+        let message = format!("{what} at least {least_bytes} bytes in each copy, and may use {memory}: {largest}");
         wrong.push(Diagnostic::new(Code::Memory, message));
     }
     if !wrong.is_empty() {
@@ -128,6 +128,29 @@ pub(crate) fn sizes(
         Size { capacity: size.capacity + items.min(share / item_bytes(edge)), signals, ..size }
     };
     Ok(sizes.into_iter().enumerate().map(with_more).collect())
+}
+
+/// What needs most of the memory, for a message.
+fn largest(of: &Description, sizes: &[(Size, (usize, usize))]) -> String {
+    let edges = (0_u32..).zip(sizes).map(|(edge, (size, _))| {
+        let item = of.channels[of.edges[edge as usize].channel as usize].item_bytes.max(1);
+        let bytes = size.capacity.saturating_mul(item).saturating_add(size.signals.saturating_mul(SIGNAL_BYTES));
+        (bytes, of.edge_name(edge))
+    });
+    let regions = of.regions.iter().map(|region| {
+        let name = format!("the parents of node `{}`", of.nodes[region.node as usize].name);
+        (parent_bytes(region), name)
+    });
+    let mut all: Vec<(usize, String)> = edges.chain(regions).collect();
+    // Those that need the same stay in their order.
+    all.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    let named: Vec<String> = all.iter().take(3).map(|(bytes, name)| format!("{bytes} for {name}")).collect();
+    named.join(", ")
+}
+
+/// What the parents of a region need: beside each there are a few numbers.
+fn parent_bytes(region: &RegionHead) -> usize {
+    region.parents.saturating_mul(region.parent_bytes.saturating_add(32))
 }
 
 /// How many items a run of its producer pushes to an edge, as it was measured.

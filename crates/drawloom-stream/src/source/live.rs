@@ -48,7 +48,7 @@ impl<T> Giver<T> {
     /// Gives an item, and waits while there is no room.
     ///
     /// # Errors
-    /// When the run has ended: the item comes back.
+    /// When the run has ended, or the source, its stream and its plan are gone: the item comes back.
     pub fn give(&self, item: T) -> Result<(), T> {
         self.0.0.put(item)
     }

@@ -251,3 +251,34 @@ fn runs_over_many_vectors_lose_nothing() {
         assert!(result.take().into_iter().eq(expected), "width {width}");
     }
 }
+
+#[test]
+fn long_chains_are_several_nodes_and_need_little_of_the_stack() {
+    let mut stream = Stream::new("long").width(8);
+    let mut items = stream.source("numbers", source::range(0..100));
+    for n in 0..20_000 {
+        items = stream.node(format!("n{n}"), items).map(|n| n + 1);
+    }
+    let result = stream.collect("result", items);
+    let plan = stream.plan().unwrap();
+    assert!(plan.fused().iter().all(|chain| chain.len() <= 64));
+    plan.run(&loom(1)).unwrap();
+    assert!(result.take().into_iter().eq(20_000..20_100));
+}
+
+#[test]
+fn a_region_that_is_too_long_a_chain_has_boundaries() {
+    for length in [10, 61, 62, 63, 64, 65, 200] {
+        let mut stream = Stream::new("region").width(8);
+        let parents = stream.source("parents", source::range(0..100));
+        let (_, mut items) = stream.enumerate("elements", parents, |n| 0..n % 10);
+        for n in 0..length {
+            items = stream.node(format!("n{n}"), items).map(|n| n + 1);
+        }
+        let sums = stream.node("sums", items).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+        let sums = stream.collect("result", sums);
+        stream.run(&loom(1)).unwrap();
+        let sum = |n: u64| (0..n % 10).map(|n| n + length).sum::<u64>();
+        assert!(sums.take().into_iter().eq((0..100).map(sum)), "{length}");
+    }
+}

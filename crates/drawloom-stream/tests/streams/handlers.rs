@@ -116,3 +116,27 @@ fn a_signal_is_raised_on_one_channel_or_on_all_and_may_become_another_one() {
         assert!(odd.take().into_iter().eq(odds), "width {width}");
     }
 }
+
+#[test]
+fn all_that_is_said_to_be_done_at_signals_is_done() {
+    let mut stream = Stream::new("twice");
+    let mark = stream.signal::<u64>();
+    let items = stream.source("numbers", source::range(0..3));
+    let (_, elements) = stream.enumerate("elements", items, |n| 0..*n);
+    let marked = stream.node("mark", elements).channel::<u64>("out", 1).at_signals(1).run(move |run, out| {
+        let items = run.items();
+        items.iter().for_each(|n| out.push(*n));
+        out.raise(mark, 7);
+    });
+    // The bound is said before the channel that it is for.
+    let node = stream.node("handles", marked).at_signals(3).signals(0, 1).channel::<u64>("out", 1);
+    let node = node.begin(|_, out| out.push(100)).begin(|_, out| (101..103).for_each(|n| out.push(n)));
+    let node = node.end(|_, out| out.push(200)).end(|_, out| out.push(201));
+    let node = node.on(mark, |_, out, value| out.push(*value)).on(mark, |_, out, value| out.push(value + 1));
+    let all = node.run(|run, out| run.items().iter().for_each(|n| out.push(*n)));
+    let all = stream.collect("all", all);
+    stream.run(&loom(1)).unwrap();
+    let (begin, end) = ([100, 101, 102], [200, 201]);
+    let expected = [&begin[..], &end, &begin, &[0, 7, 8], &end, &begin, &[0, 1, 7, 8], &end].concat();
+    assert_eq!(all.take(), expected);
+}

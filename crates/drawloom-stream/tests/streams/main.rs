@@ -3,6 +3,7 @@
 mod allocations;
 mod counts;
 mod defects;
+mod dropped;
 mod ends;
 mod fused;
 mod handlers;
@@ -18,6 +19,9 @@ mod waits;
 mod workers;
 mod wrong;
 
+use std::sync::mpsc;
+use std::time::Duration;
+
 use drawloom_runtime::Loom;
 
 /// So that a test can count what its thread asks for.
@@ -27,6 +31,21 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 /// An engine with so many workers.
 fn loom(workers: usize) -> Loom {
     Loom::builder().workers(workers).build().unwrap()
+}
+
+/// Does something that must not wait for ever.
+fn in_time<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, is_done) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let done = done;
+        let value = what();
+        _ = done.send(value);
+    });
+    match is_done.recv_timeout(Duration::from_secs(20)) {
+        Ok(value) => value,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("it waits for ever"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => std::panic::resume_unwind(thread.join().err().unwrap()),
+    }
 }
 
 /// A hash that mixes all bits.

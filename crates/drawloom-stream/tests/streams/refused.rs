@@ -143,7 +143,10 @@ fn queues_that_do_not_fit_are_refused() {
     let items = stream.source("numbers", source::range(0..9));
     let many = stream.node("many", items).channel::<u64>("out", 1000).each(|_, _| {});
     stream.discard("sink", many);
-    assert_eq!(only(stream).0, Code::Memory);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Memory);
+    let largest = message.split(" for ").nth(1).unwrap();
+    assert!(largest.starts_with("the edge from channel `out` of node `many` to node `sink`,"), "{message}");
 
     let mut stream = Stream::new("uncountable");
     let items = stream.source("numbers", source::range(0..9));
@@ -210,4 +213,47 @@ fn regions_without_places_are_refused_and_so_are_teams_without_workers() {
         let error = plan.start(&loom(1), &Settings::new().workers(workers)).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Engine, "{error}");
     }
+}
+
+#[test]
+fn a_cleanup_that_would_never_be_called_is_refused() {
+    let mut stream = Stream::new("cleanup");
+    let items = stream.source("numbers", source::range(0..9));
+    let items = stream.node("map", items).cleanup(|()| unreachable!()).map(|n| *n);
+    let items = stream.node("select", items).cleanup(|()| unreachable!()).select(|n| (n, true));
+    let node = stream.node("before", items).cleanup(|()| unreachable!()).state(|| 1).channel::<u64>("out", 1);
+    let items = node.each(|n, out| out.push(*n));
+    let node = stream.node("twice", items).state(|| 1).cleanup(|_| unreachable!()).cleanup(|_| {});
+    node.run(|_, ()| {});
+    let found = refused(stream);
+    assert_eq!(found.len(), 4, "{found:?}");
+    for ((code, message), name) in found.iter().zip(["`map`", "`select`", "`before`", "`twice`"]) {
+        assert!(*code == Code::Setting && message.contains(name), "{message}");
+    }
+}
+
+#[test]
+fn queues_that_no_memory_has_room_for_are_an_error_and_not_the_end() {
+    let wide = 10_000_000_000_000;
+    let many = |stream: Stream, most| {
+        let mut stream = stream;
+        let items = stream.source("numbers", source::range(0..9));
+        let many = stream.node("many", items).channel::<u64>("out", most).each(|n, out| out.push(*n));
+        stream.discard("sink", many);
+        stream.run(&loom(2)).unwrap_err()
+    };
+    let error = many(Stream::new("channel").memory(usize::MAX), wide);
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("many")), "{error}");
+    assert!(error.to_string().contains("the edge from channel `out` of node `many` to node `sink`"), "{error}");
+    let error = many(Stream::new("width").memory(usize::MAX).width(1 << 50), 1);
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("numbers")), "{error}");
+    let error = many(Stream::new("scale").memory(usize::MAX).queue_scale(usize::MAX), 1);
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("numbers")), "{error}");
+
+    let mut stream = Stream::new("parents").memory(usize::MAX);
+    let items = stream.source("numbers", source::slice(vec![[0_u64; 8192]]));
+    let (_, elements) = stream.enumerate_with("elements", items, u32::MAX as usize, |_| 0..1);
+    stream.discard("sink", elements);
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Engine, Some("elements")), "{error}");
 }

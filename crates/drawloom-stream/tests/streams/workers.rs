@@ -3,16 +3,17 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Settings, Stream, source};
+use drawloom_stream::{ErrorKind, Running, Settings, Stream, source};
 use fastrand::Rng;
 
 use crate::random::{case, cases, run};
 use crate::{loom, munge};
 
 #[test]
-fn several_workers_give_the_same_items() {
+fn random_streams_give_the_same_items_on_several_workers() {
     let loom = loom(3);
-    for seed in 0..cases(200) {
+    // These are larger than those for one worker, so there are fewer.
+    for seed in 0..cases(4000) / 20 {
         let mut rng = Rng::with_seed(seed);
         let (numbers, nodes) = (rng.u64(0..8000), rng.usize(1..6));
         let mut case = case(&mut rng, numbers, nodes, false);
@@ -69,6 +70,29 @@ fn two_streams_run_at_once_in_their_own_contexts() {
         running.wait().unwrap();
         assert!(result.take().into_iter().eq(0..10_000));
     }
+}
+
+#[test]
+fn a_run_in_a_context_has_all_workers_of_the_context() {
+    let loom = loom(2);
+    let one = loom.context("one").workers([loom.worker(1).unwrap()]).create().unwrap();
+    let mut stream = Stream::new("stream");
+    let items = stream.source("numbers", source::range(0..100));
+    let result = stream.collect("all", items);
+    let plan = stream.plan().unwrap();
+    let settings = Settings::new().in_context(&one);
+    let report = plan.start(&loom, &settings).unwrap().wait().unwrap();
+    assert_eq!((report.workers, result.take().len()), (1, 100));
+    let error = plan.start(&loom, &settings.clone().workers(2)).err().unwrap();
+    assert_eq!(error.to_string(), "2 workers were asked for stream `stream`; context `one` has 1");
+
+    // What the engine refuses is refused where the user asked for it.
+    one.resize([]).unwrap();
+    let error = plan.start(&loom, &settings).and_then(Running::wait).unwrap_err();
+    assert!(error.kind() == ErrorKind::Engine && error.to_string().contains("workers.rs"), "{error}");
+    one.delete().unwrap();
+    let error = plan.start(&loom, &settings).err().unwrap();
+    assert!(error.kind() == ErrorKind::Engine && error.to_string().contains("`one` was deleted"), "{error}");
 }
 
 #[test]

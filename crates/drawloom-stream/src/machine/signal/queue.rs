@@ -26,10 +26,13 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            // Twice the space, so that what waits is moved to the front less often than once for each signal.
-            places: Vec::with_capacity(capacity.saturating_mul(2)),
+    /// None when there is no memory for it.
+    pub(crate) fn new(capacity: usize) -> Option<Self> {
+        let mut places = Vec::new();
+        // Twice the space, so that what waits is moved to the front less often than once for each signal.
+        places.try_reserve_exact(capacity.checked_mul(2)?).ok()?;
+        Some(Self {
+            places,
             first: 0,
             turns: Turns { region: USER, parent: 0, ends: false, begins: false },
             mixed: VecDeque::new(),
@@ -37,7 +40,7 @@ impl Signals {
             consumed: 0,
             capacity,
             high_water: 0,
-        }
+        })
     }
 
     #[inline]
@@ -278,7 +281,7 @@ mod tests {
 
     #[test]
     fn each_signal_waits_for_the_items_between_it_and_the_one_before() {
-        let mut signals = Signals::new(3);
+        let mut signals = Signals::new(3).unwrap();
         assert!(signals.push(4, end(0)));
         assert!(signals.push(6, end(1)));
         assert!(signals.push(6, end(2)));
@@ -300,7 +303,7 @@ mod tests {
 
     #[test]
     fn where_one_parent_ends_and_the_next_begins_there_is_one_boundary_and_two_signals() {
-        let mut signals = Signals::new(2);
+        let mut signals = Signals::new(2).unwrap();
         assert!(signals.push(0, begin(0)));
         assert!(signals.push(3, end(0)));
         assert!(signals.push(3, begin(1)), "it needs no room");
@@ -322,7 +325,7 @@ mod tests {
         let (mut rng, values) = (fastrand::Rng::with_seed(11), Values::default());
         let mut mixed = 0;
         for _ in 0..300 {
-            let mut signals = Signals::new(40);
+            let mut signals = Signals::new(40).unwrap();
             let (mut expected, mut taken) = (std::collections::VecDeque::new(), 0_u32);
             // The parent that is under way in each of two regions, and what was pushed and consumed of items.
             let (mut parents, mut items) = ([(u32::MAX - 3, false); 2], 0_usize);
@@ -397,7 +400,7 @@ mod tests {
 
     #[test]
     fn all_signals_are_within_as_many_items_as_can_be_counted() {
-        let mut signals = Signals::new(2);
+        let mut signals = Signals::new(2).unwrap();
         signals.spend(7);
         assert!(signals.push(0, begin(0)));
         assert!(signals.push(3, end(0)));
@@ -406,7 +409,7 @@ mod tests {
 
     #[test]
     fn places_come_back_and_the_queue_never_grows() {
-        let mut signals = Signals::new(5);
+        let mut signals = Signals::new(5).unwrap();
         let before = signals.places.capacity();
         for parent in 0..100 {
             assert!(signals.push(0, end(parent)));
