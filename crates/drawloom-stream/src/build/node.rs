@@ -221,8 +221,8 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         self
     }
 
-    /// What becomes of the state at the end of a run, also of one that fails or is cancelled. Only nodes that say with [`NodeBuilder::run`] or [`NodeBuilder::each`] what
-    /// they do have one.
+    /// What becomes of the state at the end of a run, also of one that fails or is cancelled. Only nodes that say with
+    /// [`NodeBuilder::run`] or [`NodeBuilder::each`] what they do have one.
     pub fn cleanup(mut self, cleanup: impl Fn(S) + Send + Sync + 'static) -> Self {
         if self.cleanup.is_some() {
             self.stream.means_nothing(self.node, "says twice what becomes of its state");
