@@ -251,8 +251,8 @@ impl Drop for Owner {
         if !self.core.is_inside() {
             finish();
         } else if self.core.workers.count > 0 {
-            // The last handle was dropped by a task, or by a worker with a plan, which cannot wait for itself. If no thread can be had, the closure is
-            // dropped: the workers stay, and finish what there is.
+            // The last handle was dropped by a task, or by a worker with a plan, which cannot wait for itself. If no thread
+            // can be had, the closure is dropped: the workers stay, and finish what there is.
             self.core.closed.store(true, Ordering::SeqCst);
             let _ = thread::Builder::new().name("drawloom-end".to_owned()).spawn(finish);
         }

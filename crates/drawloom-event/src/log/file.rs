@@ -13,8 +13,8 @@
 //!
 //! `n` numbers events. `message` is the number of the event in which the message was sent, `edge` the number of the edge it
 //! came over; a send over one edge of an indexed pin has its `index`. `hash` is the FNV-1a hash of the message's bytes,
-//! which a send has too, and `after` that of the state after the event, if states were asked for. `exit` in the last line is the exit code, if there
-//! is one.
+//! which a send has too, and `after` that of the state after the event, if states were asked for. `exit` in the last line is
+//! the exit code, if there is one.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};

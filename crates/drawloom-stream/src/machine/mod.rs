@@ -218,7 +218,8 @@ impl<'p> Machine<'p> {
         given.store(given.load(Ordering::Relaxed).wrapping_add(items), Ordering::Relaxed);
     }
 
-    /// Makes a copy, if there is memory for its queues. `shared` is what all copies share, for each node. The node at hand is noted: its user's code may panic.
+    /// Makes a copy, if there is memory for its queues. `shared` is what all copies share, for each node. The node at hand is
+    /// noted: its user's code may panic.
     pub(crate) fn new(
         description: &'p Description,
         stream: u64,
