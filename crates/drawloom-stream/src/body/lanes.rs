@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use crate::error::Failure;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Marks;
 use crate::wide::{self, Kernel, Level};
@@ -126,7 +127,7 @@ impl<I, O, F> Pick<I, O, F>
 where
     I: 'static,
     O: 'static,
-    F: Fn(&I) -> Option<O> + 'static,
+    F: Fn(&I) -> Result<Option<O>, Failure> + 'static,
 {
     pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
         Box::new(Self {
@@ -141,12 +142,12 @@ impl<I, O, F> Body for Pick<I, O, F>
 where
     I: 'static,
     O: 'static,
-    F: Fn(&I) -> Option<O> + 'static,
+    F: Fn(&I) -> Result<Option<O>, Failure> + 'static,
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        wide::call(Picking { items: &items, code: &*self.code, space: buffer.space(count) });
+        wide::call(Picking { items: &items, code: &*self.code, space: buffer.space(count) }).map_err(Fault::Node)?;
         buffer.measure();
         Ok(Ran { done: count, stop: Stop::Done })
     }
@@ -166,29 +167,35 @@ where
         let space = buffer.space(count);
         let (mut at, before) = (0, space.len());
         for (place, _) in marks.places() {
-            wide::call(Picking { items: &items[at..place], code: &*self.code, space });
+            wide::call(Picking { items: &items[at..place], code: &*self.code, space }).map_err(Fault::Node)?;
             marks.pushed[0].push((space.len() - before) as u64);
             at = place;
         }
-        wide::call(Picking { items: &items[at..], code: &*self.code, space });
+        wide::call(Picking { items: &items[at..], code: &*self.code, space }).map_err(Fault::Node)?;
         buffer.measure();
         Ok(Ran { done: count, stop: Stop::Done })
     }
 }
 
-/// Makes at most one item of each.
+/// Makes at most one item of each, until one fails.
 struct Picking<'a, I, O, F> {
     items: &'a [I],
     code: &'a F,
     space: &'a mut Vec<O>,
 }
 
-impl<I, O, F: Fn(&I) -> Option<O>> Kernel for Picking<'_, I, O, F> {
-    type Output = ();
+impl<I, O, F: Fn(&I) -> Result<Option<O>, Failure>> Kernel for Picking<'_, I, O, F> {
+    type Output = Result<(), Failure>;
 
     #[inline(always)]
-    fn run(self) {
-        self.space.extend(self.items.iter().filter_map(self.code));
+    fn run(self) -> Result<(), Failure> {
+        // Code that cannot fail was wrapped, and becomes the plain loop again when it is inlined here.
+        for item in self.items {
+            if let Some(item) = (self.code)(item)? {
+                self.space.push(item);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -36,6 +36,7 @@ use std::time::Instant;
 use self::expand::GROUP;
 use crate::bell::Bell;
 use crate::build::handle::Region;
+use crate::error::Failure;
 use crate::given::Given;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
@@ -138,7 +139,7 @@ pub(crate) enum Stop {
 }
 
 /// What the user's code did wrong. The machine adds names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Fault {
     /// More items were pushed to a channel than may be.
     Items { channel: usize, most: usize },
@@ -146,10 +147,12 @@ pub(crate) enum Fault {
     Orphan { channel: usize },
     /// More signals were raised on a channel than may be.
     Signals { channel: usize, most: usize },
+    /// The node failed.
+    Node(Failure),
     /// The source failed.
     Source(String),
     /// The sink failed.
-    Sink(String),
+    Sink(Failure),
 }
 
 /// Makes the body of a node, for each copy of a stream.

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::channels::{Bounds, Channels};
 use super::{Body, Chain, Fault, Ran, Stop, Wires, quietly};
 use crate::build::handle::Region;
+use crate::error::Failure;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
 use crate::machine::time::since;
@@ -23,6 +24,7 @@ pub struct Run<'a, I, S = ()> {
     state: &'a mut S,
     chain: &'a Chain,
     parameters: &'a Parameters,
+    failed: &'a mut Option<Failure>,
 }
 
 impl<'a, I, S> Run<'a, I, S> {
@@ -50,6 +52,13 @@ impl<'a, I, S> Run<'a, I, S> {
     /// When the node is not inside of the region. The run of the stream fails then, with the name of the node.
     pub fn parent<P: 'static>(&self, region: Region<P>) -> Ref<'a, P> {
         self.chain.parent(region).expect("a node can see the parents of regions that it is in, and of no others")
+    }
+
+    /// The node fails: when its function returns, the run of the stream ends with an error that names the node, and whose source
+    /// is this one. The first error counts. [`NodeBuilder::try_run`](crate::NodeBuilder::try_run) and its like are for functions
+    /// that return errors; handlers of signals call this.
+    pub fn fail(&mut self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) {
+        self.failed.get_or_insert_with(|| error.into());
     }
 }
 
@@ -119,12 +128,14 @@ where
         let start = clock();
         let mut push = C::open(&self.ends, bounds);
         let opened = since(start);
-        let mut run = Run { items, state, chain, parameters: &self.parameters };
+        let mut failed = None;
+        let mut run = Run { items, state, chain, parameters: &self.parameters, failed: &mut failed };
         wide::call(|| code(&mut run, &mut push));
         let start = clock();
         let closed = C::close(&self.ends, push, bounds);
         chain.pushing.set(chain.pushing.get() + opened + since(start));
-        closed
+        // What it returns is closer to the cause than what it pushed too much.
+        failed.map_or(closed, |why| Err(Fault::Node(why)))
     }
 }
 
@@ -243,7 +254,7 @@ where
         let Self { items, state, code, mut push, ends, marks, chain, parameters } = self;
         let (mut before, mut waiting) = ([0; 2], [0; 2]);
         C::look(&push, &mut before);
-        let (mut at, mut calls) = (0, 0);
+        let (mut at, mut calls, mut failed) = (0, 0, None);
         // Behind the last boundary there may be items too.
         let all = marks.parents().map(|(place, region, parent)| (place, Some((region, parent))));
         for (place, next) in all.chain([(items.len(), None)]) {
@@ -252,7 +263,11 @@ where
             if !part.is_empty() {
                 calls += 1;
                 C::renew(ends, &mut push, &bounds);
-                code(&mut Run { items: part, state: &mut *state, chain, parameters }, &mut push);
+                let failed = &mut failed;
+                code(&mut Run { items: part, state: &mut *state, chain, parameters, failed }, &mut push);
+            }
+            if let Some(why) = failed.take() {
+                return Err(Fault::Node(why));
             }
             if C::look(&push, &mut waiting) {
                 return C::close(ends, push, &bounds).map(|()| calls);

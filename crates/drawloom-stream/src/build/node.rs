@@ -13,6 +13,7 @@ use crate::body::fold::{Fold, Folding};
 use crate::body::lanes::{Pick, Select, Split};
 use crate::body::slice::{Code, Hooks, Init, Run, Slice};
 use crate::body::sum::{Adding, Sum};
+use crate::error::Failure;
 use crate::parameter::Parameters;
 use crate::plan::{Kind, Role};
 
@@ -53,6 +54,16 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         self.filter_map(move |item| Some(code(item)))
     }
 
+    /// As [`NodeBuilder::map`], with a function that may fail: the run ends with an error that names the node, and whose source is
+    /// the function's.
+    pub fn try_map<O, E>(self, code: impl Fn(&I) -> Result<O, E> + Send + Sync + 'static) -> Output<O>
+    where
+        O: 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.try_filter_map(move |item| code(item).map(Some))
+    }
+
     /// Keeps some of the items.
     pub fn filter(self, keep: impl Fn(&I) -> bool + Send + Sync + 'static) -> Output<I>
     where
@@ -63,13 +74,23 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
 
     /// Maps items, and keeps some of them.
     pub fn filter_map<O: 'static>(self, code: impl Fn(&I) -> Option<O> + Send + Sync + 'static) -> Output<O> {
-        let code = Arc::new(code);
+        self.try_filter_map(move |item| Ok::<Option<O>, Failure>(code(item)))
+    }
+
+    /// As [`NodeBuilder::filter_map`], with a function that may fail: see [`NodeBuilder::try_map`].
+    pub fn try_filter_map<O, E>(self, code: impl Fn(&I) -> Result<Option<O>, E> + Send + Sync + 'static) -> Output<O>
+    where
+        O: 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        let code = Arc::new(move |item: &I| code(item).map_err(Into::into));
         let each = Arc::clone(&code);
         let (stream, node) = self.stateless();
-        let output = NodeBuilder::new(stream, node).channel::<O>("out", 1).each(move |item, out| {
-            if let Some(item) = each(item) {
+        let output = NodeBuilder::new(stream, node).channel::<O>("out", 1).try_each(move |item, out| {
+            if let Some(item) = each(item)? {
                 out.push(item);
             }
+            Ok::<(), Failure>(())
         });
         // A node that pushes over a back edge must look how much room there is; others need not.
         if let Some(each) = stream.description.nodes[node as usize].factory.take() {
@@ -325,6 +346,29 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         self.handling().run(code)
     }
 
+    /// As [`NodeBuilder::run`], with a function that may fail: the run ends with an error that names the node, and whose source is
+    /// the function's.
+    ///
+    /// ```
+    /// use drawloom_runtime::Loom;
+    /// use drawloom_stream::{ErrorKind, Stream, source};
+    ///
+    /// let mut stream = Stream::new("numbers");
+    /// let words = stream.source("words", source::slice(vec!["1", "2", "three"]));
+    /// let numbers = stream.node("parse", words).try_map(|word| word.parse::<u64>());
+    /// stream.discard("numbers", numbers);
+    /// let error = stream.run(&Loom::builder().workers(1).build().unwrap()).unwrap_err();
+    /// assert_eq!((error.kind(), error.node()), (ErrorKind::Failed, Some("parse")));
+    /// assert!(std::error::Error::source(&error).unwrap().is::<std::num::ParseIntError>());
+    /// ```
+    pub fn try_run<F, E>(self, code: F) -> C::Outputs
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.handling().try_run(code)
+    }
+
     /// What the node does with each item.
     pub fn each<F>(self, code: F) -> C::Outputs
     where
@@ -335,6 +379,16 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
                 code(item, push);
             }
         })
+    }
+
+    /// As [`NodeBuilder::each`], with a function that may fail: see [`NodeBuilder::try_run`]. It is not called for the items behind
+    /// one that failed.
+    pub fn try_each<F, E>(self, code: F) -> C::Outputs
+    where
+        F: for<'b> Fn(&I, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.try_run(move |run, push| run.items().iter().try_for_each(|item| code(item, push)))
     }
 }
 
@@ -405,6 +459,19 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
         let (hooks, code) = (Arc::new(hooks), Arc::new(code));
         stream.finish(node, Arc::new(move |wires| Slice::make(&hooks, &code, wires)));
         C::outputs(stream.id, &stream.description.nodes[node as usize].channels)
+    }
+
+    /// See [`NodeBuilder::try_run`].
+    pub fn try_run<F, E>(self, code: F) -> C::Outputs
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.run(move |run, push| {
+            if let Err(error) = code(run, push) {
+                run.fail(error);
+            }
+        })
     }
 }
 

@@ -397,7 +397,10 @@ impl Machine<'_> {
                 format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
             ),
             Fault::Source(why) => Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)),
-            Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)),
+            Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)).because(why),
+            Fault::Node(why) => {
+                Error::new(ErrorKind::Failed, format!("node `{}` failed: {why}", this.name)).because(why)
+            }
         };
         error.at_node(&this.name)
     }

@@ -5,6 +5,7 @@ mod counts;
 mod defects;
 mod dropped;
 mod ends;
+mod failing;
 mod fused;
 mod handlers;
 mod joins;
