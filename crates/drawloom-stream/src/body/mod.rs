@@ -43,6 +43,7 @@ use crate::machine::pipe::AnyPipe;
 use crate::machine::signal::{Marks, Signal, Values};
 use crate::parameter::Parameters;
 use crate::sink::Chunk;
+use crate::sink::order::Turn;
 
 /// A node in one copy of a stream: its code, its state, and its ends of edges.
 pub(crate) trait Body {
@@ -99,6 +100,9 @@ pub(crate) trait Body {
         false
     }
 
+    /// All that came of the chunk that a source gave is where it belongs.
+    fn complete(&mut self) {}
+
     /// The run came to its end. A run that fails or is cancelled does not, and whoever has something to hand in or to clean up
     /// does so when it is dropped.
     fn finish(&mut self) -> Result<(), Fault> {
@@ -134,6 +138,8 @@ pub(crate) enum Stop {
     Exhausted,
     /// The source has no items now, and wants those that it gave to be seen to.
     Idle,
+    /// The source has given a whole chunk, and gives no more until all that comes of it is where it belongs.
+    Whole,
     /// Somebody outside of the stream has to do something first. The bell rings then; or it is to be tried again at a time.
     Outside(Option<Instant>),
 }
@@ -167,6 +173,8 @@ pub(crate) struct Wires<'g> {
     pub(crate) signals: (usize, usize),
     /// The number of the chunk of the source that is worked on.
     pub(crate) chunk: Chunk,
+    /// Whose turn it is to deliver, where several workers keep an order.
+    pub(crate) turn: Option<Arc<Turn>>,
     /// What rings when somebody outside of the stream has done something for it.
     pub(crate) bell: Arc<Bell>,
     /// What all copies of this node share in one run.

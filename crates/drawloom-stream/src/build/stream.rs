@@ -1,6 +1,5 @@
 //! A stream that is being described, or run.
 
-use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +20,9 @@ use crate::plan::size::Budget;
 use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead, Role};
 use crate::report::Report;
 use crate::run::Plan;
+use crate::sink::order::InTurn;
 use crate::sink::{self, Collected, Sink};
+use crate::source::order::{Numbered, Taken};
 use crate::source::{Opening, Shared, Source};
 
 /// How many items a node sees at once, unless it is said.
@@ -104,7 +105,13 @@ impl Stream {
     /// Every sink gets its items in the order of the source's items, for any number of workers.
     ///
     /// Several workers take the source in chunks then, and bring each to an end before the next: each chunk costs a vector
-    /// that is not full, at every node.
+    /// that is not full, at every node. Sinks that take items as they come, such as [`sink::callback`](crate::sink::callback), get
+    /// them when it is their turn: until then they wait in queues, and a worker whose queues are full waits too.
+    ///
+    /// Where edges join, the order is that of the items at the node where they part, and for each of these that of the edges, as
+    /// they were given. That node handles one item at a time, and so does a loop: what leaves it is in the order of what entered.
+    /// Loops with more than one way around, ways that meet before they join, and joins of several sources have no order, and are
+    /// refused.
     #[must_use]
     pub fn ordered(mut self) -> Self {
         self.ordered = true;
@@ -151,12 +158,15 @@ impl Stream {
     pub fn source<T: 'static>(&mut self, name: impl Into<String>, source: Source<T>) -> Output<T> {
         let Source { open, in_chunks, around } = source;
         let kind = Kind::Source { in_chunks };
-        let open: OpenSource =
-            Arc::new(move |opening: &Opening<'_>| Arc::new(open(opening)) as Arc<dyn Any + Send + Sync>);
-        let factory: Factory = Arc::new(|wires| {
-            let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<Arc<dyn Shared<T>>>());
-            let shared = shared.expect("a source is opened before it is copied");
-            SourceEnd::make(Arc::clone(shared).feed(wires.given), wires)
+        let open: OpenSource = Arc::new(move |opening: &Opening<'_>| Arc::new((open(opening), Taken::default())) as _);
+        let factory: Factory = Arc::new(move |wires| {
+            let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<(Arc<dyn Shared<T>>, Taken)>());
+            let (shared, taken) = shared.expect("a source is opened before it is copied");
+            let feed = Arc::clone(shared).feed(wires.given);
+            match wires.turn.is_some() && !in_chunks {
+                true => SourceEnd::make(Box::new(Numbered::new(feed, taken)), wires),
+                false => SourceEnd::make(feed, wires),
+            }
         });
         let node = self.add_node(name.into(), kind, Vec::<Output<T>>::new());
         let node_of = &mut self.description.nodes[node as usize];
@@ -173,8 +183,15 @@ impl Stream {
         if sink.seamless {
             node_of.role = Role::Takes;
         }
-        let (open, seamless) = (sink.open, sink.seamless);
-        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(&wires.chunk), seamless, wires)));
+        let (open, seamless, in_turn) = (sink.open, sink.seamless, node_of.settle.is_none());
+        node_of.factory = Some(Arc::new(move |wires| {
+            let (take, chunk) = (open(&wires.chunk), Rc::clone(&wires.chunk));
+            let take = match &wires.turn {
+                Some(turn) if in_turn => Box::new(InTurn { take, turn: Arc::clone(turn), chunk, of: None }),
+                _ => take,
+            };
+            SinkEnd::make(take, seamless, wires)
+        }));
     }
 
     /// A sink that keeps everything in memory.
@@ -275,7 +292,7 @@ impl Stream {
     /// When there are mistakes: all of them.
     pub fn plan(self) -> Result<Plan> {
         let wanted = Wanted {
-            budget: Budget { memory: self.memory, scale: self.scale },
+            budget: Budget { memory: self.memory, scale: self.scale, ordered: self.ordered },
             ordered: self.ordered,
             spans: self.spans,
             fuses: self.fuses,

@@ -7,6 +7,7 @@
 //! too, with those behind it. In loops queues hold what comes around, so there nodes stay apart.
 
 use super::loops::Loop;
+use super::order::Order;
 use super::regions::Places;
 use super::{Description, Kind, Role};
 use crate::machine::span::Spans;
@@ -15,10 +16,18 @@ use crate::machine::span::Spans;
 const MOST: usize = 64;
 
 /// For each node that runs together with others and is not the first of them: that first one.
-pub(crate) fn heads(of: &Description, places: &Places, loops: &[Loop], spans: &[Spans]) -> Vec<Option<u32>> {
+pub(crate) fn heads(
+    of: &Description,
+    places: &Places,
+    loops: &[Loop],
+    spans: &[Spans],
+    order: Option<&Order>,
+) -> Vec<Option<u32>> {
     let mut heads: Vec<Option<u32>> = vec![None; of.nodes.len()];
     let mut lengths = vec![1; of.nodes.len()];
     let whole: Vec<bool> = (0_u32..).zip(spans).map(|(region, spans)| is_whole(of, places, region, *spans)).collect();
+    // It handles one item at a time, so it cannot run as part of one that does not.
+    let is_tied = |node: u32| order.is_some_and(|order| order.knots.iter().any(|knot| knot.head == node));
     let turns = |node: u32| loops.iter().any(|one| one.nodes.contains(&node));
     // Inputs come from nodes before, so the head of a chain is known when its next node is looked at.
     for node in 0..of.nodes.len() as u32 {
@@ -29,7 +38,13 @@ pub(crate) fn heads(of: &Description, places: &Places, loops: &[Loop], spans: &[
         let inside = |node: u32| places.of_node[node as usize].last();
         // Whoever wants vectors to end at boundaries wants to see what that does to each node.
         let torn = [from, node].into_iter().filter_map(inside).any(|region| spans[*region as usize] == Spans::Never);
-        if torn || turns(node) || turns(from) || before.width != this.width || lengths[head as usize] == MOST {
+        if torn
+            || is_tied(node)
+            || turns(node)
+            || turns(from)
+            || before.width != this.width
+            || lengths[head as usize] == MOST
+        {
             continue;
         }
         let fits = match (before.kind, before.role) {

@@ -6,6 +6,7 @@
 //! | [`check`] | everything that can be wrong with a description |
 //! | [`regions`] | which node is in which region, and the numbers of regions |
 //! | [`loops`] | which nodes a back edge makes a loop of |
+//! | [`order`] | what keeps the order where edges join, and in loops |
 //! | [`fuse`] | which nodes run as one |
 //! | [`size`] | how large the queues are |
 //!
@@ -15,6 +16,7 @@
 pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod loops;
+pub(crate) mod order;
 pub(crate) mod regions;
 pub(crate) mod size;
 

@@ -10,6 +10,7 @@ mod fused;
 mod handlers;
 mod joins;
 mod loops;
+mod order;
 mod parameters;
 mod random;
 mod refused;
