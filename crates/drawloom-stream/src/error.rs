@@ -75,7 +75,8 @@ pub enum Code {
     Zero,
     /// A channel aggregates, and its node is not inside of a region.
     Aggregate,
-    /// A node handles boundaries of a region that is not around it.
+    /// A node handles boundaries of a region that is not around it, or of its region and is in none; or it looks at
+    /// parents of one that is not around it.
     Handler,
     /// The edges into a node come from different regions.
     Join,

@@ -300,6 +300,7 @@ impl Crew {
         report.nodes.extend(description.nodes.iter().zip(&layout.heads).map(|(node, runs_in)| NodeReport {
             name: node.name.clone(),
             fused_into: head(runs_in),
+            fuses: node.fuses,
             width: node.width,
             is_source: matches!(node.kind, Kind::Source { .. }),
             ..NodeReport::default()

@@ -10,6 +10,7 @@
 //! | [`fold`] | the elements of a parent become one item |
 //! | [`sum`] | numbers of the elements of a parent are added up |
 //! | [`expand`] | one item becomes any number of items, or the elements of a region |
+//! | [`handled`] | nodes whose loop is ours, with handlers of the user's |
 //! | [`fused`] | two nodes that run as one |
 //! | [`whole`] | all nodes of a region run as one |
 //! | [`ends`] | sources and sinks |
@@ -19,6 +20,7 @@ pub(crate) mod ends;
 pub(crate) mod expand;
 pub(crate) mod fold;
 pub(crate) mod fused;
+pub(crate) mod handled;
 pub(crate) mod lanes;
 pub(crate) mod push;
 pub(crate) mod slice;

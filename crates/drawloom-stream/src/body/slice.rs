@@ -85,6 +85,13 @@ pub(crate) struct Hooks<I, S, C: Channels> {
     pub(crate) boundaries: Boundaries<I, S, C>,
 }
 
+impl<I, S, C: Channels> Hooks<I, S, C> {
+    /// Whether something is done at boundaries.
+    pub(crate) fn at_boundaries(&self) -> bool {
+        !(self.begin.is_empty() && self.end.is_empty() && self.boundaries.is_empty())
+    }
+}
+
 /// A node with a function over a slice.
 pub(crate) struct Slice<I, S, C: Channels, F> {
     inputs: Vec<Rc<Pipe<I>>>,
@@ -187,8 +194,7 @@ where
 
     fn can_span(&self) -> bool {
         // What it does at boundaries, and the signals it raises, would have to be told apart from those that pass.
-        let Hooks { begin, end, boundaries, .. } = &*self.hooks;
-        self.signals.0 == 0 && begin.is_empty() && end.is_empty() && boundaries.is_empty()
+        self.signals.0 == 0 && !self.hooks.at_boundaries()
     }
 
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {

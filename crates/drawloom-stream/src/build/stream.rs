@@ -28,7 +28,7 @@ use crate::source::{Opening, Shared, Source};
 /// How many items a node sees at once, unless it is said.
 const WIDTH: usize = 128;
 /// How many parents of a region may be under way, unless it is said.
-const PARENTS: usize = 1024;
+pub(super) const PARENTS: usize = 1024;
 /// What the queues of a copy may use, unless it is said.
 const MEMORY: usize = 64 << 20;
 
@@ -137,12 +137,17 @@ impl Stream {
     }
 
     /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
-    /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`] and, as the last of them,
-    /// [`NodeBuilder::split`], [`NodeBuilder::aggregate`], [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of
-    /// one width, outside of loops, and up to 64 of them. A region that is such a chain runs as one with the node that enumerates.
-    /// They do, unless it is said, or vectors are to end at boundaries.
+    /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`], by [`NodeBuilder::each`] with one channel and
+    /// no signals in a run (`signals(0, _)`) and, as the last of them, [`NodeBuilder::split`], [`NodeBuilder::aggregate`],
+    /// [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of one width, outside of loops, and up to 64 of them. A
+    /// region that is such a chain, without `each`, runs as one with the node that enumerates. They do, unless it is said, or
+    /// vectors are to end at boundaries.
     ///
-    /// [`Plan::fused`] says which nodes run as one. Of those, a report has runs only for the first.
+    /// A node made by `each` that declares more than one item for each runs as one with an aggregation or sink behind it if what
+    /// a vector may become fits into 32 KiB: so it is consumed while it is in the nearest cache. What may become more has a queue.
+    ///
+    /// [`NodeBuilder::fuse`] says it for one node, and [`Plan::fused`] which nodes run as one. Of those, a report has runs only for
+    /// the first.
     #[must_use]
     pub fn fuse(mut self, fuses: bool) -> Self {
         self.fuses = fuses;
@@ -178,8 +183,12 @@ impl Stream {
     /// A node that items go to.
     pub fn sink<T: 'static>(&mut self, name: impl Into<String>, from: impl IntoInputs<T>, sink: Sink<T>) {
         let node = self.add_node(name.into(), Kind::Sink, from.into_inputs());
+        self.becomes_sink(node, sink);
+    }
+
+    pub(super) fn becomes_sink<T: 'static>(&mut self, node: u32, sink: Sink<T>) {
         let node_of = &mut self.description.nodes[node as usize];
-        (node_of.settle, node_of.around) = (sink.settle, sink.around);
+        (node_of.kind, node_of.settle, node_of.around) = (Kind::Sink, sink.settle, sink.around);
         if sink.seamless {
             node_of.role = Role::Takes;
         }
@@ -248,8 +257,24 @@ impl Stream {
         It: Iterator + 'static,
         It::Item: 'static,
     {
+        let node = self.add_node(name.into(), Kind::Run, from.into_inputs());
+        self.becomes_head(node, parents, elements)
+    }
+
+    /// A node becomes the head of a region.
+    pub(super) fn becomes_head<P, It>(
+        &mut self,
+        node: u32,
+        parents: usize,
+        elements: impl Fn(&P) -> It + Send + Sync + 'static,
+    ) -> (Region<P>, Output<It::Item>)
+    where
+        P: Clone + 'static,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
         let region = self.description.regions.len() as u32;
-        let node = self.add_node(name.into(), Kind::Enumerate(region), from.into_inputs());
+        self.description.nodes[node as usize].kind = Kind::Enumerate(region);
         let store = |places, ends| Some(Rc::new(Parents::<P>::new(places, ends)?) as _);
         self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
         let code = Arc::new(elements);
@@ -342,6 +367,10 @@ impl Stream {
             settle: None,
             around: None,
             handles: Vec::new(),
+            at_parents: false,
+            sees: Vec::new(),
+            fuses: true,
+            is_handled: false,
         });
         for output in from {
             if !self.is_foreign(output.stream, "a channel") {

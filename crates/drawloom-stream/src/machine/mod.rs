@@ -53,6 +53,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
+use crate::plan::fuse::gain;
 use crate::plan::order::Knot;
 use crate::plan::{Description, Kind, Role};
 use crate::report::Counts;
@@ -398,7 +399,8 @@ fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: 
             (_, role) => {
                 // Of the elements of parents there may be many, and each of them becomes one item: those fit.
                 let inside = role != Role::Folds;
-                before.most_items = if inside { before.most_items.min(room) } else { before.most_items };
+                before.most_items =
+                    if inside { before.most_items.min(room / gain(of, edge)) } else { before.most_items };
                 Box::new(Fused { first, second: part, inside, pushed: Default::default() })
             }
         };

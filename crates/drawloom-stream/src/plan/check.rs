@@ -144,6 +144,20 @@ fn regions(of: &Description, places: &Places, found: &mut Vec<Diagnostic>) {
         }
     }
     for (node, around) in of.nodes.iter().zip(&places.of_node) {
+        if node.at_parents && around.is_empty() {
+            let message = format!(
+                "node `{}` does something at the begin or end of parents, but is inside of no region",
+                node.name
+            );
+            found.push(Diagnostic::new(Code::Handler, message));
+        }
+        for region in node.sees.iter().filter(|region| !around.contains(region)) {
+            let message = format!(
+                "node `{}` looks at parents of the region of node `{}`, which is not around it",
+                node.name, of.nodes[of.regions[*region as usize].node as usize].name
+            );
+            found.push(Diagnostic::new(Code::Handler, message));
+        }
         for region in node.handles.iter().filter(|region| !around.contains(region)) {
             let message = format!(
                 "node `{}` handles boundaries of the region of node `{}`, which is not around it",

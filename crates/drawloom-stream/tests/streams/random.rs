@@ -252,7 +252,36 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
     let (a, width) = (rng.u64(1..6), if rng.u32(..3) > 0 { case.width } else { rng.usize(1..20) });
     let stream = &mut case.stream;
     let mut name = |what: &str| format!("{what} {number}");
-    match rng.usize(..15) {
+    match rng.usize(..17) {
+        15 => {
+            // A function of one item that raises no signals, so that it may run as one with others.
+            let node = stream.node(name("makes"), output).width(width).signals(0, 1).channel::<u64>("out", a as usize);
+            let output = node.each(move |n, out| (0..n % (a + 1)).for_each(|i| out.push(n + i)));
+            let events = each(events, |n, to| to.extend((0..n % (a + 1)).map(|i| Item(n + i))));
+            open.push(one.behind(number, output, events));
+        }
+        16 if !regions.is_empty() => {
+            let at = rng.usize(..regions.len());
+            let node = stream.node(name("select in"), output).width(width);
+            let output = node.select_in(regions[at], move |n, parent| (n + parent % 10, n % 3 < parent % 4));
+            let mut parents = Vec::new();
+            let events = drive(events, |event, to| match event {
+                Item(n) => {
+                    let parent: u64 = parents[at];
+                    to.extend((n % 3 < parent % 4).then_some(Item(n + parent % 10)));
+                }
+                Begin(parent) => {
+                    parents.push(parent);
+                    to.push(event);
+                }
+                End => {
+                    parents.pop();
+                    to.push(event);
+                }
+                Mark(_) => to.push(event),
+            });
+            open.push(one.behind(number, output, events));
+        }
         11 | 12 => {
             let node = stream.node(name("select"), output).width(width);
             let output = node.select(move |n: u64| (n + a, n % 5 < a));
@@ -268,7 +297,11 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
             }
         }
         0 => {
-            let output = stream.node(name("filter"), output).width(width).filter(move |n| n % (a + 1) != 0);
+            let output = stream
+                .node(name("filter"), output)
+                .width(width)
+                .fuse(rng.usize(..6) > 0)
+                .filter(move |n| n % (a + 1) != 0);
             let events = each(events, |n, to| to.extend((n % (a + 1) != 0).then_some(Item(n))));
             open.push(one.behind(number, output, events));
         }
