@@ -141,8 +141,11 @@ fn all_that_is_said_to_be_done_at_signals_is_done() {
     assert_eq!(all.take(), expected);
 }
 
-/// All ways to make a node that has no channels of its own.
-const WAYS: [(&str, fn(HandlingNode<'_, u64, (), ()>) -> Vec<Output<u64>>); 11] = [
+/// Makes a node of one that has handlers.
+type Finish = fn(HandlingNode<'_, u64, (), ()>) -> Vec<Output<u64>>;
+
+/// All ways to make a node whose channels follow from what it does.
+const WAYS: [(&str, Finish); 11] = [
     ("map", |node| vec![node.map(|n| *n)]),
     ("try_map", |node| vec![node.try_map(|n| Ok::<u64, String>(*n))]),
     ("filter", |node| vec![node.filter(|n| n % 2 == 0)]),

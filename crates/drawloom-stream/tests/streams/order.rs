@@ -133,7 +133,7 @@ fn joins_behind_an_expansion_and_around_a_region_keep_the_order() {
     // Of one number of the source more comes than any queue holds, so the order is that of what the expansion makes.
     let result = run(3, |stream, items| {
         let many = stream.node("many", items).expand(|n| 20_000 * n..20_000 * (n + 1));
-        let (even, odd) = stream.node("part", many).split(|n: u64| (n, n % 2 == 0));
+        let (even, odd) = stream.node("part", many).split(|n: u64| (n, n.is_multiple_of(2)));
         stream.node("join", [odd, even]).map(|n| *n)
     });
     assert!(result.into_iter().eq(0..60_000));
