@@ -103,6 +103,7 @@ impl Machine<'_> {
                     self.flush_children(node, WHOLE);
                 }
                 Stop::Whole => {
+                    self.nodes[node as usize].counts.flushes += 1;
                     self.flush_children(node, WHOLE);
                     self.block(node, Wait::Chunk);
                     return Ok(());

@@ -68,9 +68,10 @@ pub(crate) fn heads(
                 matches!(of.nodes[head as usize].kind, Kind::Enumerate(_))
                     && matches!(this.role, Role::Picks | Role::Takes)
             }
-            // Where some items go another way, boundaries would have to go both ways.
+            // What comes behind has queues for as many items as go into this one.
             (_, Role::Makes) if !matches!(this.role, Role::Folds | Role::Takes) && gain(of, edge) > 1 => false,
             (_, Role::Makes) if is_far(of, edge) => false,
+            // Where some items go another way, boundaries would have to go both ways.
             (_, Role::Picks | Role::Makes) => match this.role {
                 Role::Other => false,
                 Role::Takes => before.channels.len() == 1 || inside(node).is_none(),
