@@ -44,7 +44,7 @@ pub enum ErrorKind {
     Sink,
     /// The run was cancelled.
     Cancelled,
-    /// A setting of the run does not belong to the stream.
+    /// A setting of the run does not belong to the stream, or a stream that is ordered cannot be run by so many workers.
     Setting,
     /// The engine could not run the stream: no workers, no threads, or no memory.
     Engine,

@@ -154,7 +154,7 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
     (Sink { open: Arc::new(open), settle: Some(settle), around: None, seamless: true }, collected)
 }
 
-/// Calls a function with up to a vector of items at a time, from any worker.
+/// Calls a function with up to a vector of items at a time, from any worker; in a stream that is ordered, from one at a time.
 pub fn callback<T: 'static>(call: impl Fn(&[T]) + Send + Sync + 'static) -> Sink<T> {
     try_callback(move |items: &[T]| {
         call(items);
