@@ -95,6 +95,12 @@ impl Cursor {
 
     /// The next chunk; none when there is none left.
     fn take(&self) -> Option<Range<u64>> {
+        // Where chunks keep an order, those behind what was given back may wait for it: it comes before anything new.
+        if self.one_by_one
+            && let Some(range) = self.take_returned()
+        {
+            return Some(range);
+        }
         // Relaxed: the position alone is shared, nothing is published with it.
         if self.next.load(Ordering::Relaxed) >= self.len {
             return self.take_returned();
