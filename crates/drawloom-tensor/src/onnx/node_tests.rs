@@ -157,3 +157,55 @@ fn first_difference<T: Number>(found: &Tensor, expected: &Tensor) -> Result<Opti
         !(near || found == expected || found.is_nan() && expected.is_nan())
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Outcome;
+    use crate::run::room::Room;
+
+    fn views<'a>(model: &'a Model, tensors: &'a [Tensor]) -> Vec<(&'a str, View<'a>)> {
+        model.inputs().iter().map(|port| port.name.as_str()).zip(tensors.iter().map(Tensor::view)).collect()
+    }
+
+    fn sizes(outcome: &Outcome) -> (usize, Vec<(ElementType, Vec<usize>)>) {
+        let shapes = outcome.outputs().iter().map(|output| (output.element(), output.shape().to_vec()));
+        (outcome.peak_bytes(), shapes.collect())
+    }
+
+    /// What a run needs is the same with elements and without, or depends on them: whether the inputs are absent, or those
+    /// that are not integers, or only all memory. `ONNX_NODE_TESTS` may name a directory with more tests.
+    #[test]
+    fn a_run_without_memory_counts_what_a_run_takes() {
+        let vendored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/onnx");
+        let directory = std::env::var_os("ONNX_NODE_TESTS").map_or(vendored, PathBuf::from);
+        let [mut same, mut unknown] = [0, 0];
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let test = entry.unwrap().path();
+            let Ok(model) = Model::read(&test.join("model.onnx")) else { continue };
+            let Ok(inputs) = tensors(&test.join("test_data_set_0"), "input") else { continue };
+            let Ok(real) = model.program().run(&views(&model, &inputs), &Settings::new()) else { continue };
+            let absent: [fn(ElementType) -> bool; 3] = [|_| true, ElementType::is_float, |_| false];
+            for is_absent in absent {
+                let without = |input: &Tensor| match is_absent(input.element()) {
+                    true => Tensor::absent(input.element(), input.shape()).unwrap(),
+                    false => input.clone(),
+                };
+                let inputs: Vec<Tensor> = inputs.iter().map(without).collect();
+                let settings = Settings::inside(&Room::counting(0), 0);
+                match model.program().run(&views(&model, &inputs), &settings) {
+                    Ok(counted) => {
+                        assert_eq!(sizes(&counted), sizes(&real), "{}", test.display());
+                        same += 1;
+                    }
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Absent, "{}: {error}", test.display());
+                        unknown += 1;
+                    }
+                }
+            }
+        }
+        assert!(same > 5 * unknown, "{same} are the same, and {unknown} are not known");
+        println!("{same} are the same, and {unknown} are not known");
+    }
+}

@@ -89,7 +89,7 @@ fn wrong(given: &Given, loom: &Loom) -> Result<Vec<String>, Error> {
             wrong.push(format!("{}: {error}", given.name));
         }
         let enough = needed(&error.to_string());
-        if enough.is_none_or(|bytes| bytes <= budget || bytes > need) {
+        if enough.is_none_or(|bytes| bytes != need) {
             wrong.push(format!("{}: it needs {need} bytes, and said was {enough:?}: {error}", given.name));
         }
         if taken > budget + allowed {
