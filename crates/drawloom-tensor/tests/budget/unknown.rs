@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use drawloom_tensor::onnx::Model;
-use drawloom_tensor::{ErrorKind, Fault, Graph, Inputs, Kernel, Outputs, Pieces, Placement, Rows, Scratch, Tensor};
+use drawloom_tensor::{
+    ErrorKind, Fault, Graph, Inputs, Kernel, Outputs, Pieces, Placement, Rows, Scratch, Slicing, Tensor,
+};
 use rten_onnx::onnx::{DataType, GraphProto};
 
 use crate::build::{constants, int, model, node, tensor, value, with};
+use crate::counting::most_of;
 use crate::{ONE_AT_A_TIME, needed};
 
 /// A length that is the largest of many numbers, which do not fit.
@@ -72,4 +75,31 @@ fn kernels_of_users_get_all_or_nothing() {
         assert!(needed(&text).is_some_and(|bytes| bytes > memory && bytes <= need), "{need}: {text}");
     }
     assert!(plan(Pieces::new().memory(need)).is_ok());
+}
+
+/// A program with a loop over pieces inside of a node: it takes no more than the budget, and says no more than it needs.
+#[test]
+fn a_program_inside_stays_within_the_budget() {
+    let _alone = ONE_AT_A_TIME.lock();
+    let mut inner = Graph::new("inner");
+    inner.input("lines").unwrap();
+    inner.slice("cut", Slicing::new(2), &[("lines", 0, "piece")]).unwrap();
+    inner.kernel("inside", "Eager", Eager, &["piece"], &["part"]).unwrap();
+    inner.output("gather", &[("part", Placement::Rows { axis: 0 })]).unwrap();
+    let mut graph = Graph::new("outer");
+    graph.input("x").unwrap();
+    graph.program("loop", inner.check(1).unwrap(), &[("x", "lines")], &["y"]).unwrap();
+    graph.output("out", &[("y", Placement::Rows { axis: 1 })]).unwrap();
+    let rows: Arc<dyn Rows> = Arc::new(Tensor::new(&[8, 5, 1024], vec![0.5f32; 40960]).unwrap());
+    let plan = |pieces: Pieces| graph.plan(&[("x", Some(1), Arc::clone(&rows))], &pieces);
+    let one = plan(Pieces::new().piece(1)).unwrap();
+    let (need, allowed) = (one.predicted_peak_bytes(), crate::allowed(&one));
+    drop(one);
+    for memory in [1, 10_000, 35_000, 40_000, 60_000, 70_000, 90_000, need - 1] {
+        let (error, taken) = most_of(|| plan(Pieces::new().memory(memory)).err());
+        let error = error.unwrap();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        assert!(needed(&error.to_string()).is_some_and(|bytes| bytes > memory && bytes <= need), "{need}: {error}");
+        assert!(taken <= memory + allowed, "{taken} bytes were taken of {memory}");
+    }
 }
