@@ -57,6 +57,10 @@ pub enum ErrorKind {
     Batch,
     /// The run was ended from outside.
     Cancelled,
+    /// A result depends on elements that were not computed. It is said while a plan counts what does not fit into memory,
+    /// and to nobody else.
+    #[doc(hidden)]
+    Absent,
 }
 
 /// What an operator says is wrong, without the names of nodes: whoever called it adds them.
@@ -79,6 +83,11 @@ impl Fault {
 
     pub(crate) fn of(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
+    }
+
+    /// Elements were asked for that are not there.
+    pub(crate) fn absent() -> Self {
+        Self::of(ErrorKind::Absent, "it depends on values that are not known before there is memory for them")
     }
 
     /// What kind of error it will be.

@@ -8,7 +8,7 @@ use crate::batch::rules::Refusal;
 use crate::batch::{Fact, follow};
 use crate::graph::Source;
 use crate::onnx::Dimension;
-use crate::operators::control::Body;
+use crate::operators::body::Body;
 use crate::operators::spec::Spec;
 use crate::run::room::Room;
 use crate::tensor::Tensor;

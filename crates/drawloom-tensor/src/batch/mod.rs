@@ -63,6 +63,7 @@ pub(crate) enum Number {
 impl Fact {
     pub(crate) fn of_view(view: View<'_>) -> Self {
         let values = match view.slice() {
+            _ if view.is_absent() => None,
             Slice::I64(values) if values.len() <= MOST_VALUES => Some(values.to_vec()),
             Slice::I32(values) if values.len() <= MOST_VALUES => {
                 Some(values.iter().map(|value| i64::from(*value)).collect())
@@ -73,6 +74,7 @@ impl Fact {
             _ => None,
         };
         let floats = match view.slice() {
+            _ if view.is_absent() => None,
             Slice::F32(values) if values.len() <= MOST_VALUES => {
                 Some(values.iter().map(|value| value.to_bits()).collect())
             }
@@ -346,7 +348,7 @@ fn follow(program: &Program, facts: &mut [Fact], known: Vec<(TensorId, Tensor)>,
 fn fold(kernel: &dyn Kernel, views: &[Option<View<'_>>], outputs: usize, room: &Room) -> Option<Vec<Tensor>> {
     let mut results = vec![None; outputs];
     let mut scratch = Scratch::default();
-    scratch.ready(room.left().min(MOST_FOLDED), None);
+    scratch.ready(Room::new(room.left().min(MOST_FOLDED)), None);
     let mut into = Outputs::within(&mut results, scratch.room.clone());
     kernel.run(&Inputs::new(views), &mut into, &mut scratch).ok()?;
     let results = results.into_iter().collect::<Option<Vec<_>>>()?;

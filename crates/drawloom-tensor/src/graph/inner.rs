@@ -11,7 +11,7 @@ use crate::graph::{Graph, Kernel, NodeId, wrong};
 use crate::program::Program;
 use crate::run::Settings;
 use crate::run::call::{Inputs, Outputs, Scratch};
-use crate::tensor::View;
+use crate::tensor::{Tensor, View};
 
 /// A program inside of a node.
 struct Inner {
@@ -20,16 +20,22 @@ struct Inner {
 }
 
 impl Kernel for Inner {
+    fn asks_first(&self) -> bool {
+        true
+    }
+
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let given = (self.names.iter().enumerate())
             .map(|(index, name)| Ok((name.as_str(), inputs.get(index)?)))
             .collect::<Result<Vec<(&str, View<'_>)>, Fault>>()?;
-        let settings = Settings::new().memory(outputs.room.left());
+        let settings = Settings::inside(&scratch.room, scratch.room.left());
         let outcome = self.program.run(&given, &settings).map_err(|error: Error| {
             // The loops inside are said here, because those of the graph around it are not known yet.
             Fault::of(error.kind(), format!("inside of it, {error}"))
         })?;
-        scratch.count(outcome.peak_bytes())?;
+        let there = outcome.outputs().iter().filter(|output| !output.is_absent()).map(Tensor::bytes).sum();
+        let there = if scratch.room.counts() { there } else { outcome.peak_bytes() };
+        scratch.hold(outcome.peak_bytes(), there)?;
         for (index, tensor) in outcome.into_outputs().into_iter().enumerate().take(outputs.len()) {
             outputs.put(index, tensor)?;
         }

@@ -17,6 +17,13 @@ pub trait Kernel: Send + Sync {
 
     /// Computes the outputs.
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault>;
+
+    /// Whether it asks for all memory it needs, scratch memory first, before it reads or writes an element that the sizes do
+    /// not depend on. What it needs can then be learnt without the memory.
+    #[doc(hidden)]
+    fn asks_first(&self) -> bool {
+        false
+    }
 }
 
 impl<F> Kernel for F

@@ -12,7 +12,7 @@ use crate::onnx::registry::Operators;
 use crate::onnx::value;
 use crate::onnx::{Dimension, Port};
 use crate::operators;
-use crate::operators::control::Body;
+use crate::operators::body::Body;
 use crate::operators::spec::{Attribute, Spec};
 
 /// What all graphs of a file have in common.

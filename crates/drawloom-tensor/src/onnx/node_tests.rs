@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Fault};
 use crate::onnx::{Model, value};
 use crate::operators::number::Number;
-use crate::run::Settings;
+use crate::run::room::Room;
+use crate::run::{Outcome, Settings};
 use crate::tensor::element::{ElementType, with_type};
 use crate::tensor::{Tensor, View};
 
@@ -123,7 +124,39 @@ fn data_set(model: &Model, set: &Path) -> Result<Option<String>, Error> {
             return Ok(Some(format!("output `{}`: {difference}", port.name)));
         }
     }
+    let absent: [fn(ElementType) -> bool; 3] = [|_| true, ElementType::is_float, |_| false];
+    for is_absent in absent {
+        if let Some(difference) = difference_without_memory(model, &inputs, is_absent, &outcome)? {
+            return Ok(Some(difference));
+        }
+    }
     Ok(None)
+}
+
+/// What a plan would count wrongly: a run without memory, in which some inputs are absent, needs as many bytes as one with
+/// all that it takes, and gives the same types and shapes, or it does not know.
+fn difference_without_memory(
+    model: &Model,
+    inputs: &[Tensor],
+    is_absent: fn(ElementType) -> bool,
+    outcome: &Outcome,
+) -> Result<Option<String>, Error> {
+    let given = |input: &Tensor| match is_absent(input.element()) {
+        true => Tensor::absent(input.element(), input.shape()),
+        false => Ok(input.clone()),
+    };
+    let given = inputs.iter().map(given).collect::<Result<Vec<_>, _>>()?;
+    let named: Vec<(&str, View<'_>)> =
+        model.inputs().iter().map(|port| port.name.as_str()).zip(given.iter().map(Tensor::view)).collect();
+    let counted = match model.program().run(&named, &Settings::inside(&Room::counting(0), 0)) {
+        Err(error) if error.kind() == ErrorKind::Absent => return Ok(None),
+        counted => counted?,
+    };
+    let (bytes, taken) = (counted.peak_bytes(), outcome.peak_bytes());
+    let same = |(one, other): (&Tensor, &Tensor)| one.element() == other.element() && one.shape() == other.shape();
+    let same = counted.outputs().iter().zip(outcome.outputs()).all(same);
+    let wrong = !same || bytes != taken;
+    Ok(wrong.then(|| format!("it takes {taken} bytes, and a plan would count {bytes}, or other shapes")))
 }
 
 /// The first difference of more than a thousandth, or of the type or shape.

@@ -20,8 +20,8 @@ pub(crate) fn zip<A: Element, B: Element, R: Element>(
 ) -> Result<(), Fault> {
     let shape = broadcast(&[a.shape(), b.shape()])?;
     let steps = [broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?];
-    let (left, right) = (a.values::<A>()?, b.values::<B>()?);
     let results = outputs.allocate_unset::<R>(0, &shape)?;
+    let (left, right) = (a.values::<A>()?, b.values::<B>()?);
     lines(&shape, steps, (left, right), results, apply);
     Ok(())
 }
@@ -35,8 +35,8 @@ pub(crate) fn zip_f32(
 ) -> Result<(), Fault> {
     let shape = broadcast(&[a.shape(), b.shape()])?;
     let steps = [broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?];
-    let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
     let results = outputs.allocate_unset::<f32>(0, &shape)?;
+    let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
     wide(|| lines(&shape, steps, (left, right), results, apply));
     Ok(())
 }
@@ -180,6 +180,10 @@ struct Aligned {
 }
 
 impl Kernel for Aligned {
+    fn asks_first(&self) -> bool {
+        true
+    }
+
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let (left, right) = (inputs.get(0)?, inputs.get(1)?);
         if !self.broadcast && left.shape() != right.shape() {
@@ -223,6 +227,10 @@ struct Slopes {
 }
 
 impl Kernel for Slopes {
+    fn asks_first(&self) -> bool {
+        true
+    }
+
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let (input, slope) = (inputs.get(0)?, inputs.get(1)?);
         let mut shape = slope.shape().to_vec();
@@ -301,8 +309,8 @@ fn pairwise(spec: &Spec) -> Option<Made> {
                             None if given.is_finite() => Ok(T::from_f64(f64::from(given))),
                             None => Ok(none),
                         };
-                        let (low, high) = (bound(1, low, T::LOWEST)?, bound(2, high, T::HIGHEST)?);
                         let results = outputs.allocate_unset::<T>(0, input.shape())?;
+                        let (low, high) = (bound(1, low, T::LOWEST)?, bound(2, high, T::HIGHEST)?);
                         for (result, x) in results.iter_mut().zip(input.values::<T>()?) {
                             *result = x.larger(low).smaller(high);
                         }
@@ -340,10 +348,9 @@ fn select(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
         broadcast_steps(yes.shape(), &shape)?,
         broadcast_steps(no.shape(), &shape)?,
     ];
-    let truth = condition.values::<bool>()?;
     with_type!(all, yes.element(), T => {
-        let (yes, no) = (yes.values::<T>()?, no.values::<T>()?);
         let results = outputs.allocate::<T>(0, &shape)?;
+        let (truth, yes, no) = (condition.values::<bool>()?, yes.values::<T>()?, no.values::<T>()?);
         for (result, [c, y, n]) in results.iter_mut().zip(Walk::new(&shape, steps)) {
             *result = if truth[c] { yes[y] } else { no[n] };
         }

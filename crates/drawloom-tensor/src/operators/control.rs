@@ -1,85 +1,18 @@
-//! Graphs inside of nodes: branches, and loops with values that are carried from one iteration to the next.
+//! Branches, and loops with values that are carried from one iteration to the next.
 
-use std::sync::Arc;
-
-use crate::batch::{Fact, inside};
-use crate::error::{Error, ErrorKind, Fault};
-use crate::onnx::{Dimension, Port};
+use crate::batch::Fact;
+use crate::error::{ErrorKind, Fault};
+use crate::operators::body::{Body, Held};
 use crate::operators::movement::concatenate;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, around, axis_of, kernel_with};
-use crate::program::Program;
-use crate::run::Settings;
-use crate::run::call::{Inputs, Outputs, Scratch};
+use crate::operators::support::{Made, axis_of, kernel_with};
+use crate::run::call::{Inputs, Outputs, Scratch, without_elements};
 use crate::run::room::Room;
-use crate::tensor::element::{ElementType, with_type};
+use crate::tensor::element::ElementType;
 use crate::tensor::{Tensor, View};
-
-/// A graph inside of a node.
-#[derive(Clone)]
-pub(crate) struct Body {
-    pub(crate) program: Arc<Program>,
-    /// The names of what it is given, in order.
-    pub(crate) inputs: Vec<String>,
-    /// The names that it takes from outside, and at which input of the node each is.
-    pub(crate) captures: Vec<(String, usize)>,
-    /// What is said about its outputs.
-    pub(crate) outputs: Vec<Port>,
-}
-
-/// Constants inside of a graph that does not run may take so many bytes to learn the shapes of its results.
-const MOST_FOLDED: usize = 1 << 12;
 
 /// More iterations than this are taken for a loop that never ends.
 const MOST_ITERATIONS: i64 = 1 << 24;
-
-impl Body {
-    /// Runs the graph. What it takes while it runs is counted beside what is held already.
-    fn run(
-        &self,
-        given: &[View<'_>],
-        inputs: &Inputs<'_>,
-        held: usize,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<Tensor>, Fault> {
-        scratch.count(held)?;
-        let room = scratch.elsewhere() - held;
-        if given.len() != self.inputs.len() {
-            return Err(Fault::new(format!(
-                "the graph inside takes {} inputs, and there are {}",
-                self.inputs.len(),
-                given.len()
-            )));
-        }
-        let mut named: Vec<(&str, View<'_>)> =
-            self.inputs.iter().map(String::as_str).zip(given.iter().copied()).collect();
-        for (name, index) in &self.captures {
-            named.push((name, inputs.get(*index)?));
-        }
-        let outcome = self
-            .program
-            .run(&named, &Settings::new().memory(room))
-            .map_err(|error: Error| Fault::of(error.kind(), format!("inside of it, {error}")))?;
-        scratch.count(held + outcome.peak_bytes())?;
-        Ok(outcome.into_outputs())
-    }
-
-    /// The types and shapes of the outputs, as far as they follow from what is given, or are declared.
-    fn described(&self, given: &[Fact], inputs: &Inputs<'_>) -> Vec<Option<(ElementType, Vec<usize>)>> {
-        let outside: Vec<Option<Fact>> = inputs.views.iter().map(|view| view.map(Fact::of_view)).collect();
-        let outside: Vec<Option<&Fact>> = outside.iter().map(Option::as_ref).collect();
-        let facts = inside(self, given, &outside, &Room::new(MOST_FOLDED)).unwrap_or_default();
-        let known = |(index, port): (usize, &Port)| {
-            let fact = facts.get(index);
-            let element = fact.and_then(|fact| fact.element).or(port.element)?;
-            let shapes = [fact.and_then(|fact| fact.shape.as_ref()), port.shape.as_ref()];
-            let known = |length: &Dimension| if let Dimension::Known(length) = length { Some(*length) } else { None };
-            let shape = shapes.into_iter().flatten().find_map(|shape| shape.iter().map(known).collect())?;
-            Some((element, shape))
-        };
-        self.outputs.iter().enumerate().map(known).collect()
-    }
-}
 
 pub(crate) fn make(spec: &Spec, declared: usize) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -98,12 +31,33 @@ fn branch(spec: &Spec) -> Made {
         return Err(Fault::new(format!("both branches must have no inputs, and the {count} outputs of the node")));
     }
     kernel_with(move |inputs, outputs, scratch| {
-        let body = if inputs.get(0)?.only::<bool>()? { &yes } else { &no };
-        for (index, tensor) in body.run(&[], inputs, 0, scratch)?.into_iter().enumerate() {
+        let condition = inputs.get(0)?;
+        let results = if condition.is_absent() {
+            either(&yes, &no, inputs, scratch)?
+        } else {
+            let body = if condition.only::<bool>()? { &yes } else { &no };
+            body.run(&[], inputs, Held::default(), scratch)?
+        };
+        for (index, tensor) in results.into_iter().enumerate() {
             outputs.put(index, tensor)?;
         }
         Ok(())
     })
+}
+
+/// What both branches give, where it is not known which of them it will be: how large it is, if that is the same.
+fn either(yes: &Body, no: &Body, inputs: &Inputs<'_>, scratch: &mut Scratch) -> Result<Vec<Tensor>, Fault> {
+    let (yes, no) = (yes.run(&[], inputs, Held::default(), scratch)?, no.run(&[], inputs, Held::default(), scratch)?);
+    let absent = |(yes, no): (Tensor, Tensor)| {
+        if yes.element() != no.element() || yes.shape() != no.shape() {
+            return Err(Fault::of(
+                ErrorKind::Absent,
+                "which branch it takes, and so the shape of its results, depends on values",
+            ));
+        }
+        Tensor::absent(yes.element(), yes.shape())
+    };
+    yes.into_iter().zip(no).map(absent).collect()
 }
 
 /// Slices of iterations, which become one tensor.
@@ -137,7 +91,8 @@ impl Stacked {
         let views: Vec<View<'_>> = slices.iter().map(Tensor::view).collect();
         let mut result = [None];
         let mut one = Outputs::within(&mut result, outputs.room.clone());
-        concatenate(&views, axis as i64, &mut one)?;
+        let done = concatenate(&views, axis as i64, &mut one);
+        without_elements(done, &mut result)?;
         if let [Some(tensor)] = result {
             outputs.put(index, tensor)?;
         }
@@ -162,10 +117,10 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
     kernel_with(move |inputs, outputs, scratch| {
         let most = inputs.optional(0).map(|most| most.only::<i64>()).transpose()?;
         let mut goes_on = inputs.optional(1).map_or(Ok(true), |goes_on| goes_on.only::<bool>())?;
-        let first = (0..carried).map(|index| Ok(inputs.get(index + 2)?.bytes()));
-        scratch.count(first.sum::<Result<usize, Fault>>()?)?;
-        let mut values =
-            (0..carried).map(|index| Ok(inputs.get(index + 2)?.to_tensor())).collect::<Result<Vec<_>, Fault>>()?;
+        let mut first = Held::default();
+        let mut values = (0..carried)
+            .map(|index| first.copy(inputs.get(index + 2)?, None, scratch))
+            .collect::<Result<Vec<_>, Fault>>()?;
         let mut stacked: Vec<Stacked> = (carried + 1..body.outputs.len()).map(|_| Stacked::default()).collect();
         let mut iteration = 0i64;
         while goes_on && most.is_none_or(|most| iteration < most) {
@@ -178,7 +133,7 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             let (number, truth) = (Tensor::scalar(iteration), Tensor::scalar(goes_on));
             let mut given = vec![number.view(), truth.view()];
             given.extend(values.iter().map(Tensor::view));
-            let mut results = body.run(&given, inputs, bytes(&values, &stacked), scratch)?.into_iter();
+            let mut results = body.run(&given, inputs, held(&values, &stacked), scratch)?.into_iter();
             goes_on = results.next().map_or(Ok(false), |goes_on| goes_on.view().only::<bool>())?;
             values = results.by_ref().take(carried).collect();
             stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
@@ -191,8 +146,7 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
             let slices = body.described(&given, inputs).into_iter().skip(carried + 1);
             stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
         }
-        // Slices are there twice while they are put together.
-        scratch.count(2 * bytes(&values, &stacked))?;
+        hold_twice(held(&values, &stacked), Held::default(), outputs, scratch)?;
         for (index, value) in values.into_iter().enumerate() {
             outputs.put(index, value)?;
         }
@@ -204,20 +158,17 @@ fn repeat(spec: &Spec, declared: usize) -> Made {
 }
 
 /// What carried values and slices take.
-fn bytes(values: &[Tensor], stacked: &[Stacked]) -> usize {
-    values.iter().chain(stacked.iter().flat_map(|stack| &stack.slices)).map(Tensor::bytes).sum()
+fn held(values: &[Tensor], stacked: &[Stacked]) -> Held {
+    Held::of(values.iter().chain(stacked.iter().flat_map(|stack| &stack.slices)))
 }
 
-/// One slice of a tensor, without the axis along which it was cut.
-fn cut(view: View<'_>, axis: usize, at: usize) -> Result<Tensor, Fault> {
-    let (outer, length, inner) = around(view.shape(), axis);
-    let mut shape = view.shape().to_vec();
-    shape.remove(axis);
-    with_type!(all, view.element(), T => {
-        let values = view.values::<T>()?;
-        let slice = (0..outer).flat_map(|block| values[(block * length + at) * inner..][..inner].iter().copied());
-        Tensor::new(&shape, slice.collect::<Vec<T>>())
-    })
+/// Counts slices that are there twice while they are put together.
+fn hold_twice(slices: Held, beside: Held, outputs: &Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+    let all = beside.plus(slices).plus(slices);
+    if !scratch.hold(all.bytes, all.there)? {
+        outputs.room.lack();
+    }
+    Ok(())
 }
 
 /// What a scan says about its axes.
@@ -257,7 +208,7 @@ fn scan(spec: &Spec, declared: usize) -> Made {
     };
     kernel_with(move |inputs, outputs, scratch| {
         let given = (0..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
-        Scan { body: &body, states, axes: &axes, inputs, beside: 0 }.run(&given, outputs, scratch)
+        Scan { body: &body, states, axes: &axes, inputs, beside: Held::default() }.run(&given, outputs, scratch)
     })
 }
 
@@ -268,8 +219,8 @@ struct Scan<'a> {
     axes: &'a ScanAxes,
     /// What the node is given: the body may take some of it.
     inputs: &'a Inputs<'a>,
-    /// How many bytes are held by whoever scans.
-    beside: usize,
+    /// What is held by whoever scans.
+    beside: Held,
 }
 
 impl Scan<'_> {
@@ -284,9 +235,9 @@ impl Scan<'_> {
         if sequences.iter().zip(&cut_axes).any(|(view, axis)| view.shape()[*axis] != length) {
             return Err(Fault::new("the sequences have different lengths"));
         }
-        scratch.count(beside + given[..states].iter().map(View::bytes).sum::<usize>())?;
-        let mut values: Vec<Tensor> = given[..states].iter().map(View::to_tensor).collect();
-        let slice_bytes: usize = sequences.iter().map(|view| view.bytes() / length.max(1)).sum();
+        let mut first = beside;
+        let mut values =
+            (given[..states].iter()).map(|view| first.copy(*view, None, scratch)).collect::<Result<Vec<_>, _>>()?;
         let mut stacked: Vec<Stacked> = (states..body.outputs.len()).map(|_| Stacked::default()).collect();
         if length == 0 {
             let sequence = |(view, axis): (&View<'_>, &usize)| {
@@ -301,11 +252,11 @@ impl Scan<'_> {
             stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
         }
         for step in 0..length {
-            let held = beside + bytes(&values, &stacked) + slice_bytes;
-            scratch.count(held)?;
+            let mut held = beside.plus(held(&values, &stacked));
             let slices = (sequences.iter().zip(&cut_axes).enumerate())
                 .map(|(index, (view, axis))| {
-                    cut(*view, *axis, if at(&axes.input_reverse, index) == 1 { length - 1 - step } else { step })
+                    let at = if at(&axes.input_reverse, index) == 1 { length - 1 - step } else { step };
+                    held.copy(*view, Some((*axis, at)), scratch)
                 })
                 .collect::<Result<Vec<_>, _>>()?;
             let views: Vec<View<'_>> = values.iter().chain(&slices).map(Tensor::view).collect();
@@ -313,7 +264,7 @@ impl Scan<'_> {
             values = results.by_ref().take(states).collect();
             stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
         }
-        scratch.count(beside + 2 * bytes(&values, &stacked))?;
+        hold_twice(held(&values, &stacked), beside, outputs, scratch)?;
         for (index, value) in values.into_iter().enumerate() {
             outputs.put(index, value)?;
         }
@@ -340,24 +291,24 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
         let given = (1..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
         let batches = given.first().and_then(|view| view.shape().first()).copied().unwrap_or(0);
         let mut stacked: Vec<Stacked> = (0..outputs.len()).map(|_| Stacked::default()).collect();
-        let batch_bytes: usize = given.iter().map(|view| view.bytes() / batches.max(1)).sum();
         for batch in 0..batches {
             let wrong = || Fault::new("the inputs have different batches");
-            let beside = bytes(&[], &stacked) + batch_bytes;
-            scratch.count(beside)?;
-            let one = given
-                .iter()
-                .map(|view| if view.shape().first() == Some(&batches) { cut(*view, 0, batch) } else { Err(wrong()) })
+            let mut beside = held(&[], &stacked);
+            let one = (given.iter())
+                .map(|view| match view.shape().first() {
+                    Some(first) if *first == batches => beside.copy(*view, Some((0, batch)), scratch),
+                    _ => Err(wrong()),
+                })
                 .collect::<Result<Vec<_>, _>>()?;
             let views: Vec<View<'_>> = one.iter().map(Tensor::view).collect();
             let mut results = vec![None; outputs.len()];
             let scan = Scan { body: &body, states, axes: &axes, inputs, beside };
             // What it gives is counted with the slices here, and no result of the node yet.
-            scan.run(&views, &mut Outputs::within(&mut results, Room::default()), scratch)?;
+            let room = if scratch.room.counts() { scratch.room.rest() } else { Room::default() };
+            scan.run(&views, &mut Outputs::within(&mut results, room), scratch)?;
             stacked.iter_mut().zip(results.into_iter().flatten()).for_each(|(stack, slice)| stack.slices.push(slice));
         }
-        // Slices are there twice while they are put together.
-        scratch.count(2 * bytes(&[], &stacked))?;
+        hold_twice(held(&[], &stacked), Held::default(), outputs, scratch)?;
         for (index, stack) in stacked.into_iter().enumerate() {
             stack.finish(0, false, index, outputs)?;
         }

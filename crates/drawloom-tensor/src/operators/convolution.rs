@@ -238,32 +238,41 @@ impl Convolution {
         outputs: &mut Outputs<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), Fault> {
-        let (values, weights) = (inputs.get(0)?.values::<f32>()?, inputs.get(1)?.values::<f32>()?);
-        let bias = inputs.optional(2).map(|bias| bias.values::<f32>()).transpose()?;
+        let read = || -> Result<_, Fault> {
+            let bias = inputs.optional(2).map(|bias| bias.values::<f32>()).transpose()?;
+            Ok((inputs.get(0)?.values::<f32>()?, inputs.get(1)?.values::<f32>()?, bias))
+        };
         let mut buffer = scratch.unset::<f32>(convolve.scratch())?;
         let shape = self.squeezed(&shapes.shape)?;
         let add = if self.following.add { Some(inputs.get(ADDED)?) } else { None };
         if let Some(add) = add.filter(|add| add.shape() != shape) {
             // It is broadcast, or the sums are: then they cannot be added in place.
             let mut sums = scratch.unset::<f32>(count(&shape)?)?;
-            let follow = Follow { bias, add: None, activation: Activation::None };
-            convolve.run(values, weights, &mut sums, &mut buffer, follow)?;
             let full = broadcast(&[&shape, add.shape()])?;
             let steps = [broadcast_steps(&shape, &full)?, broadcast_steps(add.shape(), &full)?];
             let (results, add) = (outputs.allocate_unset::<f32>(0, &full)?, add.values::<f32>()?);
+            let (values, weights, bias) = read()?;
+            let follow = Follow { bias, add: None, activation: Activation::None };
+            convolve.run(values, weights, &mut sums, &mut buffer, follow)?;
             for (result, [sum, other]) in results.iter_mut().zip(Walk::new(&full, steps)) {
                 *result = sums[sum] + add[other];
             }
             self.following.activation.apply(results);
             return Ok(());
         }
+        let results = outputs.allocate_unset::<f32>(0, &shape)?;
+        let (values, weights, bias) = read()?;
         let add = add.map(|add| add.values::<f32>()).transpose()?;
         let follow = Follow { bias, add, activation: self.following.activation };
-        convolve.run(values, weights, outputs.allocate_unset::<f32>(0, &shape)?, &mut buffer, follow)
+        convolve.run(values, weights, results, &mut buffer, follow)
     }
 }
 
 impl Kernel for Convolution {
+    fn asks_first(&self) -> bool {
+        true
+    }
+
     fn scratch(&self, shapes: &[Option<&[usize]>]) -> usize {
         let (Some(Some(input)), Some(Some(weight))) = (shapes.first(), shapes.get(1)) else { return 0 };
         let Ok(shapes) = self.shapes(input, weight) else { return 0 };
@@ -282,11 +291,11 @@ impl Kernel for Convolution {
             return Err(Fault::new(format!("expected elements of type f32, found {}", input.element())));
         }
         with_type!(floats, input.element(), T => {
-            let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
-            let results = outputs.allocate::<T>(0, &shapes.shape)?;
             // Other types and more than two axes are rare, and not fast.
             let mut columns = scratch.unset::<T>(shapes.columns()?)?;
             scratch.count(T::multiply_bytes(shapes.depth(), shapes.places()))?;
+            let results = outputs.allocate::<T>(0, &shapes.shape)?;
+            let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
             shapes.run::<T>(values, weights, results, &mut columns);
             if let Some(bias) = inputs.optional(2) {
                 add_bias::<T>(results, bias, &shapes.shape)?;
@@ -343,6 +352,8 @@ fn convolution_quantized(spec: &Spec) -> Made {
         let weights = widened(weight, Some(inputs.get(5)?), 0, scratch)?;
         let mut columns = scratch.unset::<i32>(shapes.columns()?)?;
         let mut sums = scratch.zeros::<i32>(count(&shapes.shape)?)?;
+        outputs.announce(inputs.get(7)?.element(), 0, &shapes.shape)?;
+        scratch.all_there()?;
         shapes.run(&values, &weights, &mut sums, &mut columns);
         if let Some(bias) = inputs.optional(8) {
             add_bias::<i32>(&mut sums, bias, &shapes.shape)?;

@@ -48,14 +48,15 @@ fn suppress(spec: &Spec) -> Made {
                 scores.shape()
             )));
         }
+        let mut edged = scratch.unset::<f32>(count * 4)?;
+        let mut order = scratch.unset::<i64>(count)?;
+        scratch.all_there()?;
         let most = inputs.optional(2).map_or(Ok(0), |most| most.only::<i64>())?.max(0) as usize;
         let threshold = inputs.optional(3).map_or(Ok(0.0), |threshold| threshold.only::<f32>())?;
         let least = inputs.optional(4).map(|least| least.only::<f32>()).transpose()?;
         let (sides, scores) = (boxes.values::<f32>()?, scores.values::<f32>()?);
         // How many are kept is not known before, so they are counted as they come.
         let mut kept: Vec<[i64; 3]> = Vec::new();
-        let mut edged = scratch.unset::<f32>(count * 4)?;
-        let mut order = scratch.unset::<i64>(count)?;
         for item in 0..batch {
             let sides = sides[item * count * 4..][..count * 4].chunks_exact(4);
             edged.chunks_exact_mut(4).zip(sides).for_each(|(into, values)| {
@@ -83,6 +84,7 @@ fn suppress(spec: &Spec) -> Made {
                             // What is there is copied to the larger list.
                             let larger = kept.len().max(16) * 2;
                             scratch.count((kept.len() + larger) * size_of::<[i64; 3]>())?;
+                            scratch.all_there()?;
                             kept.reserve_exact(larger - kept.len());
                         }
                         kept.push([item as i64, class as i64, *index]);

@@ -106,8 +106,8 @@ fn einsum(spec: &Spec) -> Made {
         let shape: Vec<usize> = kept.iter().map(|label| lengths[label]).collect();
         let inner: usize = full[kept.len()..].iter().product();
         with_type!(numbers, views[0].element(), T => {
-            let values = views.iter().map(|view| view.values::<T>()).collect::<Result<Vec<_>, _>>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = views.iter().map(|view| view.values::<T>()).collect::<Result<Vec<_>, _>>()?;
             let mut index = vec![0; full.len()];
             for result in results.iter_mut() {
                 for _ in 0..inner {

@@ -15,8 +15,8 @@ macro_rules! map {
         kernel(move |inputs, outputs| {
             let input = inputs.get(0)?;
             with_type!($group, input.element(), $T => {
-                let values = input.values::<$T>()?;
                 let results = outputs.allocate_unset::<$T>(0, input.shape())?;
+                let values = input.values::<$T>()?;
                 for (result, $x) in results.iter_mut().zip(values.iter().copied()) {
                     *result = $body;
                 }
@@ -32,8 +32,8 @@ macro_rules! ask {
         kernel(move |inputs, outputs| {
             let input = inputs.get(0)?;
             with_type!(floats, input.element(), $T => {
-                let values = input.values::<$T>()?;
                 let results = outputs.allocate_unset::<bool>(0, input.shape())?;
+                let values = input.values::<$T>()?;
                 for (result, $x) in results.iter_mut().zip(values.iter().copied()) {
                     *result = $body;
                 }
@@ -50,13 +50,17 @@ struct Function {
 }
 
 impl Kernel for Function {
+    fn asks_first(&self) -> bool {
+        true
+    }
+
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let input = inputs.get(0)?;
         match &self.other {
             Some(other) if input.element() != ElementType::F32 => other.run(inputs, outputs, scratch),
             _ => {
-                let values = input.values::<f32>()?;
-                self.activation.map(values, outputs.allocate_unset::<f32>(0, input.shape())?);
+                let results = outputs.allocate_unset::<f32>(0, input.shape())?;
+                self.activation.map(input.values::<f32>()?, results);
                 Ok(())
             }
         }

@@ -9,7 +9,7 @@ use crate::operators::spec::Spec;
 use crate::operators::support::{Made, around, axis_of, expect_rank, index_of, indices, kernel, kernel_with, steps};
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
-use crate::tensor::element::{Element, with_type};
+use crate::tensor::element::{Element, ElementType, with_type};
 use crate::tensor::memory::Buffer;
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
@@ -35,15 +35,15 @@ fn gather(spec: &Spec) -> Made {
         let axis = axis_of(axis, input.rank())?;
         let (outer, length, inner) = around(input.shape(), axis);
         let mut places = indices(chosen, scratch)?;
-        for place in places.iter_mut() {
-            *place = index_of(*place, length)? as i64;
-        }
         let mut shape = input.shape()[..axis].to_vec();
         shape.extend(chosen.shape());
         shape.extend(&input.shape()[axis + 1..]);
         with_type!(all, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            for place in places.iter_mut() {
+                *place = index_of(*place, length)? as i64;
+            }
+            let values = input.values::<T>()?;
             if inner > 0 && !places.is_empty() {
                 let pairs = (0..outer).flat_map(|block| places.iter().map(move |place| (block, *place as usize)));
                 for (result, (block, place)) in results.chunks_exact_mut(inner).zip(pairs) {
@@ -65,6 +65,9 @@ fn element_offsets(data: &[usize], chosen: View<'_>, axis: usize, scratch: &mut 
     let own = steps(data);
     let mut at = vec![0; data.len()];
     let mut offsets = indices(chosen, scratch)?;
+    if !scratch.is_there() {
+        return Ok(offsets);
+    }
     for offset in offsets.iter_mut() {
         let place = index_of(*offset, data[axis])?;
         let others: usize =
@@ -81,8 +84,8 @@ fn gather_elements(spec: &Spec) -> Made {
         let (input, indices) = (inputs.get(0)?, inputs.get(1)?);
         let offsets = element_offsets(input.shape(), indices, axis_of(axis, input.rank())?, scratch)?;
         with_type!(all, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, indices.shape())?;
+            let values = input.values::<T>()?;
             results.iter_mut().zip(offsets.iter()).for_each(|(result, offset)| *result = values[*offset as usize]);
             Ok(())
         })
@@ -163,6 +166,9 @@ fn tuple_offsets(
     let stride: usize = data[batch..].iter().product();
     let numbers = indices(chosen, scratch)?;
     let mut offsets = scratch.unset::<i64>(tuples)?;
+    if !scratch.is_there() {
+        return Ok((offsets, run, depth));
+    }
     for (tuple, into) in offsets.iter_mut().enumerate() {
         let mut offset = tuple / each * stride;
         for step in 0..depth {
@@ -183,8 +189,8 @@ fn gather_nd(spec: &Spec) -> Made {
         let mut shape = indices.shape()[..indices.rank() - 1].to_vec();
         shape.extend(&input.shape()[batch + depth..]);
         with_type!(all, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             if run > 0 {
                 for (result, offset) in results.chunks_exact_mut(run).zip(offsets.iter()) {
                     result.copy_from_slice(&values[*offset as usize..][..run]);
@@ -200,7 +206,8 @@ fn scatter_nd(spec: &Spec) -> Made {
     kernel_with(move |inputs, outputs, scratch| {
         let (input, indices, updates) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
         let (offsets, run, _) = tuple_offsets(input.shape(), indices, 0, scratch)?;
-        if updates.len() != offsets.len() * run {
+        let tuples: usize = indices.shape()[..indices.rank() - 1].iter().product();
+        if updates.len() != tuples * run {
             return Err(Fault::new(format!("{:?} updates do not fit {:?} indices", updates.shape(), indices.shape())));
         }
         scatter(input, &offsets, updates, run, &how, outputs)
@@ -212,7 +219,7 @@ fn one_hot(spec: &Spec) -> Made {
     kernel_with(move |inputs, outputs, scratch| {
         let (indices, depth, values) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
         let places = with_type!(numbers, indices.element(), T => {
-            scratch.filled(indices.values::<T>()?.iter().map(|value| value.to_i64()))
+            scratch.converted(indices, |value: T| value.to_i64())
         })?;
         let depth: i64 =
             with_type!(numbers, depth.element(), T => Ok(depth.values::<T>()?.first().map_or(0, |d| d.to_i64())))?;
@@ -221,8 +228,8 @@ fn one_hot(spec: &Spec) -> Made {
         shape.insert(axis, usize::try_from(depth).map_err(|_| Fault::new(format!("the depth {depth} is negative")))?);
         let (outer, length, inner) = around(&shape, axis);
         with_type!(all, values.element(), T => {
-            let &[off, on] = values.values::<T>()? else { return Err(Fault::new("there must be two values, off and on")) };
             let results = outputs.allocate::<T>(0, &shape)?;
+            let &[off, on] = values.values::<T>()? else { return Err(Fault::new("there must be two values, off and on")) };
             results.fill(off);
             for block in 0..outer {
                 for at in 0..inner {
@@ -269,8 +276,8 @@ fn compress(spec: &Spec) -> Made {
         let mut shape = input.shape().to_vec();
         shape[axis] = kept.clone().count();
         with_type!(all, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             let mut results = results.iter_mut();
             for block in 0..outer {
                 for at in kept.clone() {
@@ -307,9 +314,12 @@ fn top(spec: &Spec) -> Made {
         let mut shape = input.shape().to_vec();
         shape[axis] = k;
         with_type!(numbers, input.element(), T => {
-            let values = input.values::<T>()?;
             let mut best = scratch.unset::<i64>(outer * k * inner)?;
             let mut order = scratch.unset::<i64>(length)?;
+            outputs.announce(T::TYPE, 0, &shape)?;
+            outputs.announce(ElementType::I64, 1, &shape)?;
+            scratch.all_there()?;
+            let values = input.values::<T>()?;
             for block in 0..outer {
                 for place in 0..inner {
                     let at = |index: i64| values[(block * length + index as usize) * inner + place];
@@ -349,15 +359,16 @@ fn unique(spec: &Spec) -> Made {
         expect_rank(view, 1, "a list")?;
         let (outer, length, inner) = around(view.shape(), axis);
         with_type!(all, view.element(), T => {
+            let mut order = scratch.filled((0..length).map(|index| index as i64))?;
+            let mut begins = scratch.unset::<i64>(length)?;
+            scratch.all_there()?;
             let values = view.values::<T>()?;
             let slice = |index: usize| (0..outer).flat_map(move |block| values[(block * length + index) * inner..][..inner].iter());
             let compare = |a: usize, b: usize| {
                 slice(a).zip(slice(b)).map(|(a, b)| total_order(a, b)).find(|order| *order != Ordering::Equal).unwrap_or(Ordering::Equal)
             };
-            let mut order = scratch.filled((0..length).map(|index| index as i64))?;
             order.sort_unstable_by(|a, b| compare(*a as usize, *b as usize).then(a.cmp(b)));
             // Where each group of equal slices begins in that order; the first of a group is the first of its slices.
-            let mut begins = scratch.unset::<i64>(length)?;
             let mut count = 0;
             for (at, index) in order.iter().enumerate() {
                 if at == 0 || compare(order[at - 1] as usize, *index as usize) != Ordering::Equal {

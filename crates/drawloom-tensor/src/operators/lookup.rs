@@ -3,13 +3,14 @@
 use crate::error::Fault;
 use crate::graph::Kernel;
 use crate::operators::number::Number;
-use crate::run::call::{Inputs, Outputs};
+use crate::operators::support::WithScratch;
+use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::element::with_type;
 
 /// A kernel that writes a row of its second input for each number of its first one, whose last axis has the length 1. The
 /// last row of the table is for numbers that it has no row for.
 pub(crate) fn lookup() -> Box<dyn Kernel> {
-    Box::new(|inputs: &Inputs<'_>, outputs: &mut Outputs<'_>| -> Result<(), Fault> {
+    Box::new(WithScratch(|inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, _: &mut Scratch| -> Result<(), Fault> {
         let (numbers, table) = (inputs.get(0)?, inputs.get(1)?);
         let (Some((1, head)), &[rows, columns]) = (numbers.shape().split_last(), table.shape()) else {
             return Err(Fault::new(format!(
@@ -20,15 +21,14 @@ pub(crate) fn lookup() -> Box<dyn Kernel> {
         };
         let last = rows.checked_sub(1).ok_or_else(|| Fault::new("a table has no rows"))?;
         let shape: Vec<usize> = head.iter().copied().chain([columns]).collect();
-        let values = table.values::<f32>()?;
         with_type!(integers, numbers.element(), T => {
-            let numbers = numbers.values::<T>()?;
             let results = outputs.allocate_unset::<f32>(0, &shape)?;
+            let (numbers, values) = (numbers.values::<T>()?, table.values::<f32>()?);
             for (result, number) in results.chunks_exact_mut(columns.max(1)).zip(numbers) {
                 let row = usize::try_from(number.to_i64()).map_or(last, |number| number.min(last));
                 result.copy_from_slice(&values[row * columns..][..columns]);
             }
             Ok(())
         })
-    })
+    }))
 }

@@ -4,9 +4,7 @@ use crate::error::{ErrorKind, Fault};
 use crate::operators::number::Number;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, around, doubles, expect_rank, index_of, indices, kernel, kernel_with};
-use crate::run::call::{Inputs, Outputs, Scratch};
-use crate::tensor::View;
-use crate::tensor::element::with_type;
+use crate::tensor::element::{Element, ElementType, with_type};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -42,12 +40,35 @@ fn loss(spec: &Spec) -> Made {
     kernel_with(move |inputs, outputs, scratch| {
         let (scores, labels) = (inputs.get(0)?, inputs.get(1)?);
         expect_rank(scores, 2, "scores")?;
+        let mut shape = scores.shape().to_vec();
+        shape.remove(1);
+        if labels.shape() != shape {
+            return Err(Fault::new(format!(
+                "labels of shape {:?} do not fit scores of shape {:?}",
+                labels.shape(),
+                scores.shape()
+            )));
+        }
         with_type!(floats, scores.element(), T => {
             let mut logs = doubles(scores, scratch)?;
+            let labels = indices(labels, scratch)?;
+            let mut losses = scratch.zeros::<f64>(shape.iter().product())?;
+            outputs.announce(T::TYPE, 0, if how == How::None { &shape } else { &[] })?;
+            outputs.announce(T::TYPE, 1, scores.shape())?;
+            scratch.all_there()?;
             if softmax {
                 log_softmax(&mut logs, scores.shape());
             }
-            write_loss::<T>(&logs, (scores, labels), inputs, (how, ignored), outputs, scratch)?;
+            let weights = inputs.optional(2).map(|weights| weights.values::<T>()).transpose()?;
+            let (sum, total) = fill_losses::<T>(&logs, scores.shape(), &labels, (weights, ignored), &mut losses)?;
+            match how {
+                How::None => {
+                    let results = outputs.allocate::<T>(0, &shape)?;
+                    results.iter_mut().zip(losses.iter()).for_each(|(result, loss)| *result = T::from_f64(*loss));
+                }
+                How::Sum => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum),
+                How::Mean => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum / total),
+            }
             if softmax && outputs.wanted(1) {
                 let results = outputs.allocate::<T>(1, scores.shape())?;
                 results.iter_mut().zip(logs.iter()).for_each(|(result, log)| *result = T::from_f64(*log));
@@ -69,53 +90,30 @@ fn log_softmax(values: &mut [f64], shape: &[usize]) {
     }
 }
 
-fn write_loss<T: Number>(
+/// Writes the loss of each item, and says their sum and that of their weights.
+fn fill_losses<T: Number>(
     logs: &[f64],
-    (scores, labels): (View<'_>, View<'_>),
-    inputs: &Inputs<'_>,
-    (how, ignored): (How, Option<i64>),
-    outputs: &mut Outputs<'_>,
-    scratch: &mut Scratch,
-) -> Result<(), Fault> {
-    let (items, classes, inner) = around(scores.shape(), 1);
-    let mut shape = scores.shape().to_vec();
-    shape.remove(1);
-    if labels.shape() != shape {
-        return Err(Fault::new(format!(
-            "labels of shape {:?} do not fit scores of shape {:?}",
-            labels.shape(),
-            scores.shape()
-        )));
-    }
-    let weights = inputs.optional(2).map(|weights| weights.values::<T>()).transpose()?;
+    shape: &[usize],
+    labels: &[i64],
+    (weights, ignored): (Option<&[T]>, Option<i64>),
+    losses: &mut [f64],
+) -> Result<(f64, f64), Fault> {
+    let (_, classes, inner) = around(shape, 1);
     if weights.is_some_and(|weights| weights.len() != classes) {
         return Err(Fault::new(format!("the weights do not fit {classes} classes")));
     }
-    let labels = indices(labels, scratch)?;
     let (mut sum, mut total) = (0.0, 0.0);
-    let mut losses = scratch.zeros::<f64>(items * inner)?;
-    for item in 0..items {
-        for place in 0..inner {
-            let at = item * inner + place;
-            if ignored == Some(labels[at]) {
-                continue;
-            }
-            let class = index_of(labels[at], classes)?;
-            let weight = weights.map_or(1.0, |weights| weights[class].to_f64());
-            losses[at] = -weight * logs[(item * classes + class) * inner + place];
-            sum += losses[at];
-            total += weight;
+    for (at, (loss, label)) in losses.iter_mut().zip(labels).enumerate() {
+        if ignored == Some(*label) {
+            continue;
         }
+        let class = index_of(*label, classes)?;
+        let weight = weights.map_or(1.0, |weights| weights[class].to_f64());
+        *loss = -weight * logs[(at / inner * classes + class) * inner + at % inner];
+        sum += *loss;
+        total += weight;
     }
-    match how {
-        How::None => {
-            let results = outputs.allocate::<T>(0, &shape)?;
-            results.iter_mut().zip(losses.iter()).for_each(|(result, loss)| *result = T::from_f64(*loss));
-        }
-        How::Sum => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum),
-        How::Mean => outputs.allocate::<T>(0, &[])?[0] = T::from_f64(sum / total),
-    }
-    Ok(())
+    Ok((sum, total))
 }
 
 fn dropout(spec: &Spec) -> Made {
@@ -123,6 +121,8 @@ fn dropout(spec: &Spec) -> Made {
     let truth = spec.opset >= 10;
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
+        outputs.announce(input.element(), 0, input.shape())?;
+        outputs.announce(if truth { ElementType::Bool } else { input.element() }, 1, input.shape())?;
         let training = inputs.optional(2).map_or(Ok(false), |training| training.only::<bool>())?;
         let ratio = match inputs.optional(1) {
             None => 0.5,

@@ -35,6 +35,10 @@ pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
 }
 
 impl Kernel for Product {
+    fn asks_first(&self) -> bool {
+        true
+    }
+
     fn scratch(&self, _shapes: &[Option<&[usize]>]) -> usize {
         Scratch::bytes::<f32>(BUFFER)
     }
@@ -43,23 +47,24 @@ impl Kernel for Product {
         let (a, b) = (inputs.get(0)?, inputs.get(1)?);
         let plan = Batched::new(a.shape(), b.shape())?;
         if a.element() == ElementType::F32 {
+            let mut buffer = scratch.unset::<f32>(BUFFER)?;
+            let results = outputs.allocate_unset::<f32>(0, &plan.shape)?;
             let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
             let bias = match inputs.optional(2) {
                 None => Bias::None,
                 Some(bias) => Bias::Columns(plan.bias(bias)?),
             };
             let finish = Finish { bias, add: None, activation: self.activation };
-            let results = outputs.allocate_unset::<f32>(0, &plan.shape)?;
-            plan.multiply_f32(left, right, &mut scratch.unset::<f32>(BUFFER)?, results, &finish);
+            plan.multiply_f32(left, right, &mut buffer, results, &finish);
             return Ok(());
         }
         if self.activation != Activation::None || inputs.optional(2).is_some() {
             return Err(Fault::new(format!("expected elements of type f32, found {}", a.element())));
         }
         with_type!(numbers, a.element(), T => {
-            let (left, right) = (a.values::<T>()?, b.values::<T>()?);
             scratch.count(T::multiply_bytes(plan.size.1, plan.size.2))?;
-            plan.multiply(left, right, outputs.allocate::<T>(0, &plan.shape)?);
+            let results = outputs.allocate::<T>(0, &plan.shape)?;
+            plan.multiply(a.values::<T>()?, b.values::<T>()?, results);
             Ok(())
         })
     }
@@ -152,17 +157,20 @@ pub(crate) fn widened(
     scratch: &mut Scratch,
 ) -> Result<Buffer<i32>, Fault> {
     let mut bytes = |view: View<'_>| match view.element() {
-        ElementType::U8 => scratch.filled(view.values::<u8>()?.iter().map(|value| i32::from(*value))),
-        ElementType::I8 => scratch.filled(view.values::<i8>()?.iter().map(|value| i32::from(*value))),
+        ElementType::U8 => scratch.converted(view, |value: u8| i32::from(value)),
+        ElementType::I8 => scratch.converted(view, |value: i8| i32::from(value)),
         other => Err(Fault::unsupported(format!("expected bytes, found {other}"))),
     };
     let mut values = bytes(view)?;
     let zeros = zero.map(bytes).transpose()?;
-    let zeros = zeros.as_deref().unwrap_or(&[0]);
     let along = if view.rank() == 0 { 1 } else { view.shape()[axis] };
-    if zeros.len() != 1 && zeros.len() != along {
-        return Err(Fault::new(format!("{} zero points do not fit the shape {:?}", zeros.len(), view.shape())));
+    if let Some(count) = zero.map(|zero| zero.len()).filter(|count| *count != 1 && *count != along) {
+        return Err(Fault::new(format!("{count} zero points do not fit the shape {:?}", view.shape())));
     }
+    if !scratch.is_there() {
+        return Ok(values);
+    }
+    let zeros = zeros.as_deref().unwrap_or(&[0]);
     let inner: usize = view.shape().get(axis + 1..).map_or(1, |rest| rest.iter().product());
     for (index, value) in values.iter_mut().enumerate() {
         *value -= zeros[if zeros.len() == 1 { 0 } else { index / inner.max(1) % along }];
@@ -185,6 +193,8 @@ fn matmul_quantized(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mu
     let left = widened(a, Some(inputs.get(2)?), a.rank().saturating_sub(2), scratch)?;
     let right = widened(b, Some(inputs.get(5)?), b.rank().saturating_sub(1), scratch)?;
     let mut sums = scratch.zeros::<i32>(count(&plan.shape)?)?;
+    outputs.announce(inputs.get(7)?.element(), 0, &plan.shape)?;
+    scratch.all_there()?;
     plan.multiply(&left, &right, &mut sums);
     let scale = |index: usize| inputs.get(index)?.only::<f32>().map(f64::from);
     let scale = scale(1)? * scale(4)? / scale(6)?;
@@ -252,11 +262,11 @@ fn gemm(spec: &Spec) -> Made {
             )));
         }
         with_type!(numbers, a.element(), T => {
-            let (left, right) = (a.values::<T>()?, b.values::<T>()?);
+            scratch.count(T::multiply_bytes(k, n))?;
             let results = outputs.allocate::<T>(0, &[m, n])?;
+            let (left, right) = (a.values::<T>()?, b.values::<T>()?);
             let left = if turn_a { Matrix::columns(left, m) } else { Matrix::rows(left, k) };
             let right = if turn_b { Matrix::columns(right, k) } else { Matrix::rows(right, n) };
-            scratch.count(T::multiply_bytes(k, n))?;
             T::multiply(m, k, n, left, right, results);
             let scale = |factor: f32, value: T| if factor == 1.0 { value } else { T::from_f64(f64::from(factor) * value.to_f64()) };
             if alpha != 1.0 {
@@ -282,9 +292,9 @@ fn determinant(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scr
         return Err(Fault::new(format!("{:?} is not a square", input.shape())));
     };
     with_type!(floats, input.element(), T => {
-        let values = input.values::<T>()?;
-        let results = outputs.allocate::<T>(0, stack)?;
         let mut rows = scratch.unset::<f64>(size * size)?;
+        let results = outputs.allocate::<T>(0, stack)?;
+        let values = input.values::<T>()?;
         for (number, result) in results.iter_mut().enumerate() {
             let from = &values[number * size * size..][..size * size];
             rows.iter_mut().zip(from).for_each(|(into, value)| *into = value.to_f64());

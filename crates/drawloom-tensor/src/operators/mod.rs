@@ -10,11 +10,12 @@
 //! | [`resize`], [`sample`], [`signal`], [`detect`] | images, signals, and things in them |
 //! | [`loss`] | losses of classifiers |
 //! | [`quantise`] | numbers as bytes |
-//! | [`control`] | graphs inside of nodes |
+//! | [`control`], [`body`] | graphs inside of nodes |
 //! | [`counts`] | how many inputs each of them takes |
 //! | [`simd`], [`multiply`] | all `unsafe` code: kernels on sixteen numbers at once, and calls of a library for products of matrices |
 
 pub(crate) mod binary;
+pub(crate) mod body;
 pub(crate) mod control;
 pub(crate) mod convolution;
 pub(crate) mod convolve;

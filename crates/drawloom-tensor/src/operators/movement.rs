@@ -122,13 +122,19 @@ fn split(spec: &Spec) -> Made {
         {
             return Err(Fault::new(format!("axis {axis} of length {length} cannot be split into {sizes:?}")));
         }
-        let mut before = 0;
-        for (index, size) in sizes.iter().copied().enumerate() {
+        let part = |size: usize| {
             let mut shape = input.shape().to_vec();
             shape[axis] = size;
+            shape
+        };
+        for (index, size) in sizes.iter().copied().enumerate() {
+            outputs.announce(input.element(), index, &part(size))?;
+        }
+        let mut before = 0;
+        for (index, size) in sizes.iter().copied().enumerate() {
             with_type!(all, input.element(), T => {
+                let results = outputs.allocate::<T>(index, &part(size))?;
                 let values = input.values::<T>()?;
-                let results = outputs.allocate::<T>(index, &shape)?;
                 if size * inner > 0 {
                     for (block, result) in results.chunks_exact_mut(size * inner).enumerate().take(outer) {
                         result.copy_from_slice(&values[(block * length + before) * inner..][..size * inner]);
@@ -233,12 +239,12 @@ fn pad(spec: &Spec) -> Made {
                 .try_fold(0, |offset, (axis, place)| Some(offset + sources(axis, *place)? * own[axis] as usize))
         };
         with_type!(all, input.element(), T => {
+            let results = outputs.allocate::<T>(0, &shape)?;
             let values = input.values::<T>()?;
             let none = match inputs.optional(2) {
                 Some(value) => value.only::<T>()?,
                 None => fill_value::<T>(fill),
             };
-            let results = outputs.allocate::<T>(0, &shape)?;
             let mut index = vec![0; rank];
             for result in results.iter_mut() {
                 *result = pick(&index).map_or(none, |offset| values[offset]);
@@ -305,8 +311,8 @@ fn tile(input: View<'_>, repeats: &[usize], outputs: &mut Outputs<'_>) -> Result
         input.shape().iter().zip(repeats).map(|(length, times)| length.saturating_mul(*times)).collect();
     let own = steps(input.shape());
     with_type!(all, input.element(), T => {
-        let values = input.values::<T>()?;
         let results = outputs.allocate::<T>(0, &shape)?;
+        let values = input.values::<T>()?;
         let mut index = vec![0; shape.len()];
         for result in results.iter_mut() {
             let offset: usize = index.iter().enumerate().map(|(axis, at)| at % input.shape()[axis] * own[axis] as usize).sum();
@@ -329,8 +335,8 @@ fn regroup(
     let shape: Vec<usize> = order.iter().map(|axis| split[*axis]).collect();
     let from = permuted_steps(split, order);
     with_type!(all, split_view.element(), T => {
-        let values = split_view.values::<T>()?;
         let results = outputs.allocate::<T>(0, joined)?;
+        let values = split_view.values::<T>()?;
         for (result, [offset]) in results.iter_mut().zip(Walk::new(&shape, [from])) {
             *result = values[offset];
         }
@@ -382,11 +388,11 @@ fn triangle(spec: &Spec) -> Made {
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
         expect_rank(input, 2, "a triangle")?;
-        let k = inputs.optional(1).map_or(Ok(0), |k| k.only::<i64>())?;
         let (rows, columns) = (input.shape()[input.rank() - 2], input.shape()[input.rank() - 1]);
         with_type!(all, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, input.shape())?;
+            let values = input.values::<T>()?;
+            let k = inputs.optional(1).map_or(Ok(0), |k| k.only::<i64>())?;
             for (index, (result, value)) in results.iter_mut().zip(values).enumerate() {
                 let (row, column) = ((index / columns % rows) as i64, (index % columns) as i64);
                 let edge = row.saturating_add(k);
@@ -408,6 +414,7 @@ fn reverse_sequence(spec: &Spec) -> Made {
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
         expect_rank(input, 2, "a sequence")?;
+        outputs.announce(input.element(), 0, input.shape())?;
         let ends = lengths(&inputs.get(1)?.integers()?)?;
         let (first, second) = (input.shape()[0], input.shape()[1]);
         let (times, batches) = if time == 0 { (first, second) } else { (second, first) };
@@ -416,8 +423,8 @@ fn reverse_sequence(spec: &Spec) -> Made {
         }
         let inner: usize = input.shape()[2..].iter().product();
         with_type!(all, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, input.shape())?;
+            let values = input.values::<T>()?;
             for at in 0..times {
                 for (row, end) in ends.iter().enumerate() {
                     let from = if at < *end { end - 1 - at } else { at };
@@ -451,8 +458,8 @@ fn center(spec: &Spec) -> Made {
         }
         let own = steps(input.shape());
         with_type!(numbers, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             let mut index = vec![0; shape.len()];
             for result in results.iter_mut() {
                 let offset = index.iter().enumerate().try_fold(0usize, |offset, (axis, at)| {

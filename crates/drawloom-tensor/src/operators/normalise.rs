@@ -9,7 +9,7 @@ use crate::operators::support::{
 };
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::tensor::View;
-use crate::tensor::element::with_type;
+use crate::tensor::element::{Element, ElementType, with_type};
 use crate::tensor::memory::Buffer;
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
@@ -55,11 +55,16 @@ fn batch(spec: &Spec) -> Made {
         expect_rank(input, 2, "a batch")?;
         let (items, count, inner) = around(input.shape(), 1);
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
             let mut list = |index: usize, what: &str| channels(inputs.get(index)?, count, what, scratch);
             let (scale, bias) = (list(1, "scale")?, list(2, "bias")?);
             let (mut mean, mut variance) = (list(3, "mean")?, list(4, "variance")?);
             let old = if training { Some([list(3, "mean")?, list(4, "variance")?]) } else { None };
+            outputs.announce(T::TYPE, 0, input.shape())?;
+            for index in 1..outputs.len().min(3) {
+                outputs.announce(inputs.get(index + 2)?.element(), index, &[count])?;
+            }
+            scratch.all_there()?;
+            let values = input.values::<T>()?;
             if training {
                 for channel in 0..count {
                     let elements = (0..items).flat_map(|item| values[(item * count + channel) * inner..][..inner].iter().copied());
@@ -104,6 +109,13 @@ fn layer(spec: &Spec) -> Made {
         let mut kept = head.to_vec();
         kept.resize(input.rank(), 1);
         with_type!(floats, input.element(), T => {
+            // For each row the mean, and the factor.
+            let mut found = scratch.unset::<f64>(2 * input.len().div_ceil(size.max(1)))?;
+            outputs.announce(T::TYPE, 0, input.shape())?;
+            for index in 1..outputs.len().min(3) {
+                outputs.announce(ElementType::F32, index, &kept)?;
+            }
+            scratch.all_there()?;
             let values = input.values::<T>()?;
             let scales = scale.values::<T>()?;
             let scale_steps = broadcast_steps(scale.shape(), input.shape())?;
@@ -111,10 +123,7 @@ fn layer(spec: &Spec) -> Made {
                 Some(bias) => (bias.values::<T>()?, broadcast_steps(bias.shape(), input.shape())?),
                 None => (&[T::ZERO][..], vec![0; input.rank()]),
             };
-            // For each row the mean, and the factor.
-            let rows = values.chunks(size.max(1));
-            let mut found = scratch.unset::<f64>(2 * rows.len())?;
-            for (found, row) in found.chunks_exact_mut(2).zip(rows) {
+            for (found, row) in found.chunks_exact_mut(2).zip(values.chunks(size.max(1))) {
                 let (mean, variance) = moments(row.iter().copied());
                 found.copy_from_slice(&[mean, 1.0 / (variance + epsilon).sqrt()]);
             }
@@ -155,13 +164,17 @@ fn by_groups(
             // An older form has one number for each group.
             if view.len() == groups {
                 let each = channels(view, groups, what, scratch)?;
-                return scratch.filled((0..count).map(|channel| each[channel / (count / groups)]));
+                let mut all = scratch.unset(count)?;
+                if scratch.is_there() {
+                    all.iter_mut().enumerate().for_each(|(channel, into)| *into = each[channel / (count / groups)]);
+                }
+                return Ok(all);
             }
             channels(view, count, what, scratch)
         };
         let (scale, bias) = (numbers(1, "scale")?, numbers(2, "bias")?);
-        let values = input.values::<T>()?;
         let results = outputs.allocate::<T>(0, input.shape())?;
+        let values = input.values::<T>()?;
         for (number, (result, row)) in results.chunks_mut(size.max(1)).zip(values.chunks(size.max(1))).enumerate() {
             let (mean, variance) = moments(row.iter().copied());
             let factor = 1.0 / (variance + epsilon).sqrt();
@@ -199,10 +212,12 @@ fn mean_variance(spec: &Spec) -> Made {
         let reduction = Reduction::new(input.shape(), &axes, true);
         with_type!(floats, input.element(), T => {
             let size = reduction.count as f64;
-            let mean = reduction.fold::<T, f64>(input, 0.0, scratch, |sum, value| sum + value.to_f64() / size)?;
-            let variance = reduction.fold_with::<T>(input, &mean, scratch, |sum, value, mean| sum + (value.to_f64() - mean).powi(2) / size)?;
-            let walk = Walk::new(input.shape(), [broadcast_steps(&reduction.shape, input.shape())?]);
+            let mut mean = scratch.unset::<f64>(reduction.places())?;
+            let mut variance = scratch.unset::<f64>(reduction.places())?;
             let results = outputs.allocate::<T>(0, input.shape())?;
+            reduction.fold::<T, f64>(input, 0.0, &mut mean, |sum, value| sum + value.to_f64() / size)?;
+            reduction.fold_with::<T>(input, &mean, &mut variance, |sum, value, mean| sum + (value.to_f64() - mean).powi(2) / size)?;
+            let walk = Walk::new(input.shape(), [broadcast_steps(&reduction.shape, input.shape())?]);
             for ((result, value), [at]) in results.iter_mut().zip(input.values::<T>()?).zip(walk) {
                 *result = T::from_f64((value.to_f64() - mean[at]) / (variance[at].sqrt() + 1e-9));
             }
@@ -227,8 +242,8 @@ fn response(spec: &Spec) -> Made {
         expect_rank(input, 2, "channels")?;
         let (items, count, inner) = around(input.shape(), 1);
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, input.shape())?;
+            let values = input.values::<T>()?;
             for item in 0..items {
                 for channel in 0..count {
                     let (first, last) = (channel.saturating_sub((size - 1) / 2), (channel + size / 2).min(count - 1));
@@ -253,12 +268,13 @@ fn by_norm(spec: &Spec) -> Made {
         let axis = axis_of(axis, input.rank())?;
         let reduction = Reduction::new(input.shape(), &[axis], true);
         with_type!(floats, input.element(), T => {
-            let sums = reduction.fold::<T, f64>(input, 0.0, scratch, |sum, value| {
+            let mut sums = scratch.unset::<f64>(reduction.places())?;
+            let results = outputs.allocate::<T>(0, input.shape())?;
+            reduction.fold::<T, f64>(input, 0.0, &mut sums, |sum, value| {
                 let value = value.to_f64();
                 sum + if p == 1 { value.abs() } else { value * value }
             })?;
             let walk = Walk::new(input.shape(), [broadcast_steps(&reduction.shape, input.shape())?]);
-            let results = outputs.allocate::<T>(0, input.shape())?;
             for ((result, value), [at]) in results.iter_mut().zip(input.values::<T>()?).zip(walk) {
                 let norm = if p == 1 { sums[at] } else { sums[at].sqrt() };
                 *result = T::from_f64(if norm == 0.0 { 0.0 } else { value.to_f64() / norm });
@@ -283,8 +299,8 @@ fn softmax(spec: &Spec) -> Made {
             around(input.shape(), axis)
         };
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, input.shape())?;
+            let values = input.values::<T>()?;
             for block in 0..outer {
                 for place in 0..inner {
                     let at = |index: usize| (block * length + index) * inner + place;

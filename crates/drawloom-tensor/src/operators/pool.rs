@@ -103,9 +103,10 @@ fn largest(spec: &Spec) -> Made {
         let channel: usize = windows.input.iter().product();
         let own = steps(&windows.input);
         with_type!(numbers, input.element(), T => {
-            let values = input.values::<T>()?;
             let mut indices = scratch.unset::<i64>(count(&shape)?)?;
+            outputs.announce(ElementType::I64, 1, &shape)?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             each_window(&windows, channels, |place, elements| {
                 let best = elements.reduce(|best, element| if values[element] > values[best] { element } else { best });
                 results[place] = best.map_or(T::LOWEST, |best| values[best]);
@@ -139,14 +140,14 @@ fn average(spec: &Spec) -> Made {
         let (windows, shape, channels) = plan(&spec, input)?;
         let size: usize = windows.kernel.iter().product();
         if input.element() == ElementType::F32 && windows.input.len() <= 2 {
-            let (values, results) = (input.values::<f32>()?, outputs.allocate::<f32>(0, &shape)?);
+            let (results, values) = (outputs.allocate::<f32>(0, &shape)?, input.values::<f32>()?);
             wide(|| lines(&windows, channels, values, results, |sum, value| *sum += value));
             means(&windows, if count_pads { Some(size) } else { None }, results);
             return Ok(());
         }
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             each_window(&windows, channels, |place, elements| {
                 let (sum, number) = elements.fold((0.0, 0usize), |(sum, number), element| (sum + values[element].to_f64(), number + 1));
                 // With pads, every element of the window counts, also those behind the pads that the last one may have.
@@ -181,8 +182,8 @@ fn norm(spec: &Spec) -> Made {
         let input = inputs.get(0)?;
         let (windows, shape, channels) = plan(&spec, input)?;
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             each_window(&windows, channels, |place, elements| {
                 let sum: f64 = elements.map(|element| values[element].to_f64().abs().powf(p)).sum();
                 results[place] = T::from_f64(sum.powf(1.0 / p));
@@ -232,7 +233,7 @@ fn global(spec: &Spec) -> Made {
             return Err(Fault::new(format!("there is nothing to pool in the shape {:?}", input.shape())));
         }
         if input.element() == ElementType::F32 && operator != "GlobalLpPool" {
-            let (values, results) = (input.values::<f32>()?, outputs.allocate_unset::<f32>(0, &shape)?);
+            let (results, values) = (outputs.allocate_unset::<f32>(0, &shape)?, input.values::<f32>()?);
             let largest = operator == "GlobalMaxPool";
             wide(|| {
                 for (result, channel) in results.iter_mut().zip(values.chunks_exact(size)) {
@@ -242,8 +243,8 @@ fn global(spec: &Spec) -> Made {
             return Ok(());
         }
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             for (result, channel) in results.iter_mut().zip(values.chunks_exact(size)) {
                 *result = match operator.as_str() {
                     "GlobalMaxPool" => channel.iter().fold(T::LOWEST, |best, value| best.larger(*value)),
@@ -276,11 +277,10 @@ fn unpool(spec: &Spec) -> Made {
             if wanted.len() != shape.len() {
                 return Err(Fault::new(format!("the shape {wanted:?} does not have {} axes", shape.len())));
             }
-            let numbers = indices.values::<i64>()?;
             let (from, into) = (steps(&shape), steps(&wanted));
             with_type!(floats, input.element(), T => {
-                let values = input.values::<T>()?;
                 let results = outputs.allocate::<T>(0, &wanted)?;
+                let (values, numbers) = (input.values::<T>()?, indices.values::<i64>()?);
                 for (value, index) in values.iter().zip(numbers) {
                     let index = usize::try_from(*index).ok().filter(|index| *index < own);
                     let index = index.ok_or_else(|| Fault::new("an index is not within the result"))?;
@@ -290,10 +290,9 @@ fn unpool(spec: &Spec) -> Made {
                 Ok(())
             })
         } else {
-            let numbers = indices.values::<i64>()?;
             with_type!(floats, input.element(), T => {
-                let values = input.values::<T>()?;
                 let results = outputs.allocate::<T>(0, &shape)?;
+                let (values, numbers) = (input.values::<T>()?, indices.values::<i64>()?);
                 for (value, index) in values.iter().zip(numbers) {
                     let place = usize::try_from(*index).ok().and_then(|index| results.get_mut(index));
                     *place.ok_or_else(|| Fault::new("an index is not within the result"))? = *value;

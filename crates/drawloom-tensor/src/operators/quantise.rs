@@ -55,24 +55,25 @@ fn scale_index(input: &[usize], scale: &[usize], axis: i64, block: i64) -> Resul
 }
 
 fn floats(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<f64>, Fault> {
-    with_type!(floats, view.element(), T => scratch.filled(view.values::<T>()?.iter().map(|value| value.to_f64())))
+    with_type!(floats, view.element(), T => scratch.converted(view, |value: T| value.to_f64()))
 }
 
 fn whole(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<f64>, Fault> {
-    with_type!(integers, view.element(), T => scratch.filled(view.values::<T>()?.iter().map(|value| value.to_f64())))
+    with_type!(integers, view.element(), T => scratch.converted(view, |value: T| value.to_f64()))
 }
 
 /// The scales, and a zero point for each of them.
 fn scales(inputs: &Inputs<'_>, scratch: &mut Scratch) -> Result<(Buffer<f64>, Buffer<f64>), Fault> {
-    let scales = floats(inputs.get(1)?, scratch)?;
-    let zeros = match inputs.optional(2) {
+    let (scales, zeros) = (inputs.get(1)?, inputs.optional(2));
+    if let Some(zeros) = zeros.filter(|zeros| zeros.len() != scales.len()) {
+        return Err(Fault::new(format!("{} zero points do not fit {} scales", zeros.len(), scales.len())));
+    }
+    let values = floats(scales, scratch)?;
+    let zeros = match zeros {
         Some(zeros) => whole(zeros, scratch)?,
         None => scratch.zeros(scales.len())?,
     };
-    if zeros.len() != scales.len() {
-        return Err(Fault::new(format!("{} zero points do not fit {} scales", zeros.len(), scales.len())));
-    }
-    Ok((scales, zeros))
+    Ok((values, zeros))
 }
 
 fn quantize(spec: &Spec) -> Made {
@@ -121,6 +122,9 @@ fn dequantize(spec: &Spec) -> Made {
 
 fn dynamic(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
     let input = inputs.get(0)?;
+    outputs.announce(ElementType::U8, 0, input.shape())?;
+    outputs.announce(ElementType::F32, 1, &[])?;
+    outputs.announce(ElementType::U8, 2, &[])?;
     let values = input.values::<f32>()?;
     let (low, high) = values.iter().fold((0.0f32, 0.0f32), |(low, high), value| (low.min(*value), high.max(*value)));
     let scale = if high == low { 1.0 } else { (high - low) / 255.0 };

@@ -152,17 +152,12 @@ impl Network {
             if view.len() != directions * size {
                 return Err(Fault::new(format!("{what} of shape {:?} does not fit", view.shape())));
             }
-            view.values::<T>()?;
+            if view.element() != T::TYPE {
+                return Err(Fault::new(format!("{what} has elements of type {}, not {}", view.element(), T::TYPE)));
+            }
             doubles(view, scratch).map(Some)
         };
         let bias = list(3, 2 * gates * hidden, "the bias")?;
-        let ends = match inputs.optional(4) {
-            Some(ends) => lengths(&ends.integers()?)?,
-            None => vec![times; batch],
-        };
-        if ends.len() != batch || ends.iter().any(|end| *end > times) {
-            return Err(Fault::new("the lengths of the sequences do not fit"));
-        }
         let first_hidden = list(5, batch * hidden, "the first state")?;
         let (first_memory, peepholes) = if self.cell == Cell::Memory {
             (list(6, batch * hidden, "the first memory")?, list(7, 3 * hidden, "the peepholes")?)
@@ -178,7 +173,17 @@ impl Network {
         scratch.count(T::multiply_bytes(input.max(hidden), width))?;
         let shape =
             if self.batch_first { [batch, times, directions, hidden] } else { [times, directions, batch, hidden] };
+        let last_shape = if self.batch_first { [batch, directions, hidden] } else { [directions, batch, hidden] };
+        outputs.announce(T::TYPE, 1, &last_shape)?;
+        outputs.announce(T::TYPE, 2, &last_shape)?;
         let all = outputs.allocate::<T>(0, &shape)?;
+        let ends = match inputs.optional(4) {
+            Some(ends) => lengths(&ends.integers()?)?,
+            None => vec![times; batch],
+        };
+        if ends.len() != batch || ends.iter().any(|end| *end > times) {
+            return Err(Fault::new("the lengths of the sequences do not fit"));
+        }
         for direction in 0..directions {
             self.first_state(first_hidden.as_deref(), direction, sizes, &mut room.state);
             self.first_state(first_memory.as_deref(), direction, sizes, &mut room.memory);
@@ -229,8 +234,7 @@ impl Network {
             if !outputs.wanted(number + 1) {
                 continue;
             }
-            let shape = if self.batch_first { [batch, directions, hidden] } else { [directions, batch, hidden] };
-            let results = outputs.allocate::<T>(number + 1, &shape)?;
+            let results = outputs.allocate::<T>(number + 1, &last_shape)?;
             for (index, value) in values.iter().enumerate() {
                 let (unit, row, direction) = (index % hidden, index / hidden % batch, index / hidden / batch);
                 results[if self.batch_first { (row * directions + direction) * hidden + unit } else { index }] =

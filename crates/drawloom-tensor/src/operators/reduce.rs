@@ -6,10 +6,9 @@ use crate::operators::number::Number;
 use crate::operators::simd::wide;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, around, axes_of, axis_of, kernel, kernel_with, steps};
-use crate::run::call::Scratch;
+use crate::run::call::{Outputs, Scratch};
 use crate::tensor::View;
 use crate::tensor::element::{Element, ElementType, with_type};
-use crate::tensor::memory::Buffer;
 
 /// What is reduced to what: the shape of the result, and the steps of a walk over the input in the result.
 pub(crate) struct Reduction {
@@ -40,16 +39,20 @@ impl Reduction {
         Self { shape: result.collect(), into, count, block }
     }
 
+    /// How many elements there are in the end.
+    pub(crate) fn places(&self) -> usize {
+        self.shape.iter().product()
+    }
+
     /// Folds every element into its place.
     pub(crate) fn fold<T: Element, A: Element>(
         &self,
         input: View<'_>,
         first: A,
-        scratch: &mut Scratch,
+        results: &mut [A],
         mut fold: impl FnMut(A, T) -> A,
-    ) -> Result<Buffer<A>, Fault> {
+    ) -> Result<(), Fault> {
         let values = input.values::<T>()?;
-        let mut results = scratch.unset::<A>(self.shape.iter().product())?;
         results.fill(first);
         if let Some((outer, along, inner)) = self.block.filter(|(_, along, inner)| along * inner > 0) {
             // The same order for each place, without a walk.
@@ -59,12 +62,12 @@ impl Reduction {
                     results.iter_mut().zip(row).for_each(|(result, value)| *result = fold(*result, *value));
                 }
             }
-            return Ok(results);
+            return Ok(());
         }
         for (value, [place]) in values.iter().zip(Walk::new(input.shape(), [self.into.clone()])) {
             results[place] = fold(results[place], *value);
         }
-        Ok(results)
+        Ok(())
     }
 
     /// The same, with something known for each place already.
@@ -72,15 +75,15 @@ impl Reduction {
         &self,
         input: View<'_>,
         known: &[f64],
-        scratch: &mut Scratch,
+        results: &mut [f64],
         mut fold: impl FnMut(f64, T, f64) -> f64,
-    ) -> Result<Buffer<f64>, Fault> {
+    ) -> Result<(), Fault> {
         let values = input.values::<T>()?;
-        let mut results = scratch.zeros::<f64>(known.len())?;
+        results.fill(0.0);
         for (value, [place]) in values.iter().zip(Walk::new(input.shape(), [self.into.clone()])) {
             results[place] = fold(results[place], *value, known[place]);
         }
-        Ok(results)
+        Ok(())
     }
 }
 
@@ -116,15 +119,10 @@ fn reduce(spec: &Spec) -> Made {
             if !all && operator != "ReduceMax" {
                 return Err(Fault::unsupported("truth values cannot be added"));
             }
-            let results =
-                reduction.fold::<bool, bool>(input, all, scratch, |a, b| if all { a && b } else { a || b })?;
-            outputs.allocate::<bool>(0, &reduction.shape)?.copy_from_slice(&results);
-            return Ok(());
+            let results = outputs.allocate_unset::<bool>(0, &reduction.shape)?;
+            return reduction.fold::<bool, bool>(input, all, results, |a, b| if all { a && b } else { a || b });
         }
-        with_type!(numbers, input.element(), T => {
-            let results = outputs.allocate_unset::<T>(0, &reduction.shape)?;
-            reduce_numbers::<T>(&operator, &reduction, input, results, scratch)
-        })
+        with_type!(numbers, input.element(), T => reduce_numbers::<T>(&operator, &reduction, input, outputs, scratch))
     })
 }
 
@@ -132,9 +130,10 @@ fn reduce_numbers<T: Number>(
     operator: &str,
     reduction: &Reduction,
     input: View<'_>,
-    results: &mut [T],
+    outputs: &mut Outputs<'_>,
     scratch: &mut Scratch,
 ) -> Result<(), Fault> {
+    let (shape, places) = (&reduction.shape, reduction.places());
     // Integers are added as such; numbers with a point in double precision.
     if !T::TYPE.is_float() {
         type Whole = fn(i64, i64) -> i64;
@@ -146,19 +145,22 @@ fn reduce_numbers<T: Number>(
             _ => None,
         };
         if let Some((first, fold)) = whole {
-            let sums = reduction.fold::<T, i64>(input, first, scratch, |a, b| fold(a, b.to_i64()))?;
+            let mut sums = scratch.unset::<i64>(places)?;
+            let results = outputs.allocate_unset::<T>(0, shape)?;
+            reduction.fold::<T, i64>(input, first, &mut sums, |a, b| fold(a, b.to_i64()))?;
             results.iter_mut().zip(sums.iter()).for_each(|(result, sum)| *result = T::from_i64(*sum));
             return Ok(());
         }
     }
     let mut sum = |first: f64, fold: Fold, finish: &dyn Fn(f64) -> f64| -> Result<(), Fault> {
-        let sums = match fold {
-            Fold::Sum => wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a + b.to_f64())),
-            Fold::Sizes => wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a + b.to_f64().abs())),
-            Fold::Squares => {
-                wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a + b.to_f64() * b.to_f64()))
-            }
-            Fold::Product => wide(|| reduction.fold::<T, f64>(input, first, scratch, |a, b| a * b.to_f64())),
+        let mut sums = scratch.unset::<f64>(places)?;
+        let results = outputs.allocate_unset::<T>(0, shape)?;
+        let into = &mut sums[..];
+        match fold {
+            Fold::Sum => wide(|| reduction.fold::<T, f64>(input, first, into, |a, b| a + b.to_f64())),
+            Fold::Sizes => wide(|| reduction.fold::<T, f64>(input, first, into, |a, b| a + b.to_f64().abs())),
+            Fold::Squares => wide(|| reduction.fold::<T, f64>(input, first, into, |a, b| a + b.to_f64() * b.to_f64())),
+            Fold::Product => wide(|| reduction.fold::<T, f64>(input, first, into, |a, b| a * b.to_f64())),
         }?;
         results.iter_mut().zip(sums.iter()).for_each(|(result, sum)| *result = T::from_f64(finish(*sum)));
         Ok(())
@@ -172,19 +174,21 @@ fn reduce_numbers<T: Number>(
         "ReduceLogSum" => sum(0.0, Fold::Sum, &f64::ln),
         "ReduceProd" => sum(1.0, Fold::Product, &|value| value),
         "ReduceMax" => {
-            results.copy_from_slice(&reduction.fold::<T, T>(input, T::LOWEST, scratch, |a, b| a.larger(b))?);
-            Ok(())
+            let results = outputs.allocate_unset::<T>(0, shape)?;
+            reduction.fold::<T, T>(input, T::LOWEST, results, |a, b| a.larger(b))
         }
         "ReduceMin" => {
-            results.copy_from_slice(&reduction.fold::<T, T>(input, T::HIGHEST, scratch, |a, b| a.smaller(b))?);
-            Ok(())
+            let results = outputs.allocate_unset::<T>(0, shape)?;
+            reduction.fold::<T, T>(input, T::HIGHEST, results, |a, b| a.smaller(b))
         }
         _ => {
+            let (mut base, mut sums) = (scratch.unset::<f64>(places)?, scratch.unset::<f64>(places)?);
+            let results = outputs.allocate_unset::<T>(0, shape)?;
             let largest = |a: f64, b: T| a.larger(b.to_f64());
-            let mut base = reduction.fold::<T, f64>(input, f64::NEG_INFINITY, scratch, largest)?;
+            reduction.fold::<T, f64>(input, f64::NEG_INFINITY, &mut base, largest)?;
             // An infinite largest value would make a difference that is not a number.
             base.iter_mut().for_each(|value| *value = if value.is_finite() { *value } else { 0.0 });
-            let sums = reduction.fold_with::<T>(input, &base, scratch, |a, b, base| a + (b.to_f64() - base).exp())?;
+            reduction.fold_with::<T>(input, &base, &mut sums, |a, b, base| a + (b.to_f64() - base).exp())?;
             for (result, (sum, base)) in results.iter_mut().zip(sums.iter().zip(base.iter())) {
                 *result = T::from_f64(sum.ln() + base);
             }
@@ -219,8 +223,8 @@ fn extreme(spec: &Spec) -> Made {
         }
         let shape = Reduction::new(input.shape(), &[axis], keep).shape;
         with_type!(numbers, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<i64>(0, &shape)?;
+            let values = input.values::<T>()?;
             for block in 0..outer {
                 for place in 0..inner {
                     let at = |index: usize| values[(block * length + index) * inner + place];
@@ -244,13 +248,14 @@ fn running(spec: &Spec) -> Made {
         with(spec.flag("reverse", false), move |reverse| {
             kernel(move |inputs, outputs| {
                 let input = inputs.get(0)?;
+                outputs.announce(input.element(), 0, input.shape())?;
                 let [axis] = inputs.get(1)?.integers()?[..] else {
                     return Err(Fault::new("the axis must be one number"));
                 };
                 let (outer, length, inner) = around(input.shape(), axis_of(axis, input.rank())?);
                 with_type!(numbers, input.element(), T => {
-                    let values = input.values::<T>()?;
                     let results = outputs.allocate::<T>(0, input.shape())?;
+                    let values = input.values::<T>()?;
                     for block in 0..outer {
                         for place in 0..inner {
                             let mut sum = T::ZERO;

@@ -77,28 +77,26 @@ impl Settings {
         count(&shape)?;
         let mut values = doubles(input, scratch)?;
         let mut current = input.shape().to_vec();
-        let mut outside: Vec<Vec<bool>> = Vec::new();
+        // What is computed along each axis that changes.
+        let mut along = Vec::new();
         for (axis, plan) in plans.iter().enumerate() {
-            let from = current[axis];
-            // The lists are as long as the axis, and not counted by elements.
-            let mut bytes = plan.length.saturating_mul(size_of::<Option<Vec<(usize, f64)>>>());
+            let (bytes, identity) = self.lists(input.shape()[axis], plan);
             scratch.count(bytes)?;
-            let mut weights = Vec::with_capacity(plan.length);
-            for x in 0..plan.length {
-                let list = self.weights(x, from, plan);
-                bytes += list.as_ref().map_or(0, |list| list.capacity() * size_of::<(usize, f64)>());
-                scratch.count(bytes)?;
-                weights.push(list);
+            if !identity {
+                current[axis] = plan.length;
+                along.push((axis, scratch.zeros::<f64>(count(&current)?)?));
             }
-            outside.push(weights.iter().map(Option::is_none).collect());
-            let identity = weights.len() == from
-                && weights.iter().enumerate().all(|(x, list)| list.as_ref().is_some_and(|list| list[..] == [(x, 1.0)]));
-            if identity {
-                continue;
-            }
+        }
+        outputs.announce(input.element(), 0, &shape)?;
+        scratch.all_there()?;
+        current.copy_from_slice(input.shape());
+        let mut outside: Vec<Vec<bool>> = shape.iter().map(|length| vec![false; *length]).collect();
+        for (axis, mut next) in along {
+            let (plan, from) = (&plans[axis], current[axis]);
+            let weights: Vec<_> = (0..plan.length).map(|x| self.weights(x, from, plan)).collect();
+            outside[axis].iter_mut().zip(&weights).for_each(|(outside, list)| *outside = list.is_none());
             let (outer, _, inner) = around(&current, axis);
             current[axis] = plan.length;
-            let mut next = scratch.zeros::<f64>(count(&current)?)?;
             for block in 0..outer {
                 for (x, list) in weights.iter().enumerate() {
                     let Some(list) = list else { continue };
@@ -122,6 +120,19 @@ impl Settings {
             }
             Ok(())
         })
+    }
+
+    /// How many bytes the weights of all elements along an axis take, and whether they change nothing. They are as many as
+    /// the axis is long, so they are not kept while they are counted.
+    fn lists(&self, from: usize, plan: &AxisPlan) -> (usize, bool) {
+        let mut bytes = plan.length.saturating_mul(size_of::<Option<Vec<(usize, f64)>>>());
+        let mut identity = plan.length == from;
+        for x in 0..plan.length {
+            let list = self.weights(x, from, plan);
+            bytes += list.as_ref().map_or(0, |list| list.capacity() * size_of::<(usize, f64)>());
+            identity &= list.is_some_and(|list| list[..] == [(x, 1.0)]);
+        }
+        (bytes, identity)
     }
 
     fn plan(&self, inputs: &Inputs<'_>, input: View<'_>) -> Result<Vec<AxisPlan>, Fault> {

@@ -132,10 +132,10 @@ fn grid_sample(spec: &Spec) -> Made {
             return Err(Fault::new("there is nothing to sample"));
         }
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
             let points = doubles(grid, scratch)?;
             let mut sums = scratch.unset::<f64>(x[1])?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             for item in 0..x[0] {
                 for place in 0..places {
                     let point = &points[(item * places + place) * axes..][..axes];
@@ -190,8 +190,8 @@ fn affine_grid(spec: &Spec) -> Made {
             }
         };
         with_type!(floats, theta.element(), T => {
-            let matrices = theta.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let matrices = theta.values::<T>()?;
             for item in 0..size[0] {
                 let matrix = &matrices[item * axes * (axes + 1)..][..axes * (axes + 1)];
                 let mut at = vec![0; axes];
@@ -226,22 +226,19 @@ fn regions(spec: &Spec) -> Made {
     let ratio = small(spec.int("sampling_ratio", 0)?, "sampling_ratio")?;
     let scale = f64::from(spec.float("spatial_scale", 1.0)?);
     kernel_with(move |inputs, outputs, scratch| {
-        let (input, regions, items) = (inputs.get(0)?, inputs.get(1)?, indices(inputs.get(2)?, scratch)?);
+        let (input, regions, chosen) = (inputs.get(0)?, inputs.get(1)?, inputs.get(2)?);
+        let count = chosen.len();
         let &[batch, channels, height, width] = input.shape() else {
             return Err(Fault::new("expected an image with four axes"));
         };
-        if regions.shape() != [items.len(), 4] || height == 0 || width == 0 {
-            return Err(Fault::new(format!(
-                "regions of shape {:?} do not fit {} indices",
-                regions.shape(),
-                items.len()
-            )));
+        if regions.shape() != [count, 4] || height == 0 || width == 0 {
+            return Err(Fault::new(format!("regions of shape {:?} do not fit {count} indices", regions.shape())));
         }
+        let items = indices(chosen, scratch)?;
         with_type!(floats, input.element(), T => {
-            let values = input.values::<T>()?;
-            let boxes = regions.values::<T>()?;
             let mut sums = scratch.unset::<f64>(channels)?;
-            let results = outputs.allocate::<T>(0, &[items.len(), channels, rows, columns])?;
+            let results = outputs.allocate::<T>(0, &[count, channels, rows, columns])?;
+            let (values, boxes) = (input.values::<T>()?, regions.values::<T>()?);
             for (number, item) in items.iter().enumerate() {
                 let item = index_of(*item, batch)?;
                 let offset = if half_pixel { 0.5 } else { 0.0 };
@@ -324,8 +321,8 @@ fn fold(spec: &Spec) -> Made {
         shape.extend(&image);
         let plane = count(&image)?;
         with_type!(numbers, input.element(), T => {
-            let values = input.values::<T>()?;
             let results = outputs.allocate::<T>(0, &shape)?;
+            let values = input.values::<T>()?;
             for number in 0..batch * channels {
                 let mut k = vec![0; block.len()];
                 for step in 0..size {

@@ -104,8 +104,8 @@ pub(crate) fn gather_from(
     // Axes that are walked as one become one; two last axes are walked in tiles, as one of them may jump far.
     let (merged, [from]) = merged(shape, [from]);
     with_type!(all, input.element(), T => {
-        let values = input.values::<T>()?;
         let results = outputs.allocate_unset::<T>(0, shape)?;
+        let values = input.values::<T>()?;
         match (&merged[..], &from[..]) {
             (&[ref outer @ .., rows, columns], &[ref head @ .., row, column]) if row >= 0 && column >= 0 => {
                 let (row, column) = (row as usize, column as usize);

@@ -267,13 +267,14 @@ fn frames(spec: &Spec) -> Made {
             return Err(Fault::new(format!("a signal has three axes, not {:?}", input.shape())));
         };
         let hop = size(inputs.get(1)?)?;
-        let weights = inputs.optional(2).map(|window| doubles(window, scratch)).transpose()?;
-        let frame = match (inputs.optional(3), &weights) {
+        let window = inputs.optional(2);
+        let weights = window.map(|window| doubles(window, scratch)).transpose()?;
+        let frame = match (inputs.optional(3), window) {
             (Some(frame), _) => size(frame)?,
-            (None, Some(weights)) => weights.len(),
+            (None, Some(window)) => window.len(),
             (None, None) => return Err(Fault::new("neither a window nor a frame length is there")),
         };
-        if hop == 0 || frame == 0 || frame > length || weights.as_ref().is_some_and(|weights| weights.len() != frame) {
+        if hop == 0 || frame == 0 || frame > length || window.is_some_and(|window| window.len() != frame) {
             return Err(Fault::new(format!(
                 "frames of {frame} elements, {hop} apart, do not fit a signal of {length}"
             )));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::batch::Fact;
 use crate::error::Fault;
 use crate::onnx::RowRule;
-use crate::operators::control::Body;
+use crate::operators::body::Body;
 use crate::tensor::Tensor;
 
 /// The value of an attribute.

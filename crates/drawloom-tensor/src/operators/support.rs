@@ -16,7 +16,7 @@ pub(crate) fn kernel<F>(run: F) -> Made
 where
     F: Fn(&Inputs<'_>, &mut Outputs<'_>) -> Result<(), Fault> + Send + Sync + 'static,
 {
-    Ok(Box::new(run))
+    kernel_with(move |inputs, outputs, _| run(inputs, outputs))
 }
 
 /// A kernel from a function that needs memory while it runs.
@@ -27,7 +27,8 @@ where
     Ok(Box::new(WithScratch(run)))
 }
 
-struct WithScratch<F>(F);
+/// A built-in kernel: it asks for all its memory first.
+pub(crate) struct WithScratch<F>(pub(crate) F);
 
 impl<F> Kernel for WithScratch<F>
 where
@@ -36,18 +37,22 @@ where
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         self.0(inputs, outputs, scratch)
     }
+
+    fn asks_first(&self) -> bool {
+        true
+    }
 }
 
 /// The elements of a tensor of numbers in double precision.
 pub(crate) fn doubles(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<f64>, Fault> {
-    with_type!(numbers, view.element(), T => scratch.filled(view.values::<T>()?.iter().map(|value| value.to_f64())))
+    with_type!(numbers, view.element(), T => scratch.converted(view, |value: T| value.to_f64()))
 }
 
 /// The elements of a tensor of indices.
 pub(crate) fn indices(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<i64>, Fault> {
     match view.element() {
-        ElementType::I64 => scratch.filled(view.values::<i64>()?.iter().copied()),
-        ElementType::I32 => scratch.filled(view.values::<i32>()?.iter().map(|value| i64::from(*value))),
+        ElementType::I64 => scratch.converted(view, |value: i64| value),
+        ElementType::I32 => scratch.converted(view, |value: i32| i64::from(value)),
         other => Err(Fault::new(format!("expected integers, found {other}"))),
     }
 }

@@ -34,8 +34,8 @@ pub(crate) fn transposed(spec: &Spec) -> Made {
         let (from_places, kernel_size): (usize, usize) = (x[2..].iter().product(), w[2..].iter().product());
         let places: usize = plan.output.iter().product();
         with_type!(floats, input.element(), T => {
-            let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
             let results = outputs.allocate::<T>(0, &shape)?;
+            let (values, weights) = (input.values::<T>()?, weight.values::<T>()?);
             for item in 0..x[0] {
                 for channel in 0..x[1] {
                     let group = channel / ins;

@@ -6,9 +6,10 @@ use drawloom_runtime::Loom;
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::Placement;
-use crate::plan::learn::{Given, sample};
+use crate::plan::learn::{Given, reading, sample};
 use crate::plan::{PiecePlan, Pieces};
-use crate::run::Settings;
+use crate::run::room::Room;
+use crate::run::{Outcome, Settings};
 use crate::slice::Rows;
 use crate::tensor::element::{Slice, with_type};
 use crate::tensor::{Tensor, View};
@@ -34,7 +35,9 @@ impl PiecePlan {
                 // Fewer rows may fit where so many do not.
                 Err(error) if error.kind() == ErrorKind::Memory && rows > 2 => rows -= 1,
                 Err(error) if error.kind() == ErrorKind::Memory => {
-                    return Err(error.before("two rows, and what they give, are too large to be tried out"));
+                    let needed = self.check_needs(rows as usize).map(|bytes| format!(": {bytes} bytes would do"));
+                    let what = "two rows, and what they give, are too large to be tried out";
+                    return Err(error.before(&format!("{what}{}", needed.unwrap_or_default())));
                 }
                 Err(error) => return Err(error),
             }
@@ -66,15 +69,8 @@ impl PiecePlan {
             samples.push(Given { rows: Arc::clone(&tensor) as Arc<dyn Rows>, ..given.clone() });
             tensors.push(tensor);
         }
-        let mut sampled = tensors.iter();
-        let views = self.inputs.iter().filter_map(|given| {
-            let fixed = || self.given.iter().find(|(id, _)| *id == given.tensor).map(|(_, tensor)| tensor.view());
-            let view = if given.axis.is_some() { sampled.next().map(|tensor| tensor.view()) } else { fixed() };
-            Some((self.graph.tensor_name(given.tensor), view?))
-        });
-        let views: Vec<(&str, View<'_>)> = views.collect();
-        let program = self.graph.clone().check(0)?;
-        let together = program.run(&views, &Settings::new().memory(take(0)?))?;
+        let together =
+            self.run_together(tensors.iter().map(|tensor| tensor.view()), &Settings::new().memory(take(0)?))?;
         let left = take(together.outputs().iter().map(Tensor::bytes).sum())?;
         for size in SIZES {
             let mut pieces = Pieces::new().piece(size.min(rows - 1));
@@ -93,6 +89,40 @@ impl PiecePlan {
             }
         }
         Ok(())
+    }
+
+    /// Computes rows of all inputs that have some all at once.
+    fn run_together<'v>(
+        &'v self,
+        mut rows: impl Iterator<Item = View<'v>>,
+        settings: &Settings,
+    ) -> Result<Outcome, Error> {
+        let views = self.inputs.iter().filter_map(|given| {
+            let fixed = || self.given.iter().find(|(id, _)| *id == given.tensor).map(|(_, tensor)| tensor.view());
+            let view = if given.axis.is_some() { rows.next() } else { fixed() };
+            Some((self.graph.tensor_name(given.tensor), view?))
+        });
+        let views: Vec<(&str, View<'_>)> = views.collect();
+        self.graph.clone().check(0)?.run(&views, settings)
+    }
+
+    /// How many bytes are enough to compare so many rows, if that does not depend on values.
+    fn check_needs(&self, rows: usize) -> Option<usize> {
+        let absent = |(given, axis): (&Given, usize)| {
+            let mut shape = given.rows.shape().to_vec();
+            shape[axis] = rows;
+            Tensor::absent(given.rows.element(), &shape).ok()
+        };
+        let cut = self.inputs.iter().filter_map(|given| Some((given, given.axis?)));
+        let samples = cut.map(absent).collect::<Option<Vec<Tensor>>>()?;
+        let bytes = |tensors: &[Tensor]| tensors.iter().map(Tensor::bytes).sum::<usize>();
+        let counting = Settings::inside(&Room::counting(0), 0);
+        let together = self.run_together(samples.iter().map(Tensor::view), &counting).ok()?;
+        // Pieces of one row take no more than those of the plan.
+        let results = self.results.iter().map(|result| result.bytes_if_kept(rows)).sum::<usize>();
+        let apart = results + self.kept_bytes + self.layout.total();
+        let most = together.peak_bytes().max(bytes(together.outputs()) + apart).max(reading(&self.inputs));
+        Some(bytes(&samples) + most)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::graph::{Graph, TensorId};
 use crate::operators::number::Number;
 use crate::slice::Rows;
 use crate::tensor::Tensor;
-use crate::tensor::element::{ElementType, with_type};
+use crate::tensor::element::with_type;
 
 /// An input of a graph for a run in pieces.
 #[derive(Clone)]
@@ -128,39 +128,39 @@ pub(super) fn input_growths(given: &[Given]) -> Vec<(TensorId, Growth)> {
     given.iter().filter_map(growth).collect()
 }
 
-/// Tries the model with one row and with two, and says how large everything is. Results that are the same for all rows are
-/// kept if there are no rows.
-pub(super) fn learn(
-    trial: &Trial<'_>,
-    known: &[Option<(ElementType, Vec<usize>)>],
-    budget: Option<usize>,
-) -> Result<(Sizes, Vec<Option<Tensor>>), Error> {
-    let graph = &trial.program.graph;
-    let (one, done) = trial.run(1);
-    if let Err(error) = done {
-        let Some(budget) = budget.filter(|_| error.kind() == ErrorKind::Memory) else { return Err(error) };
-        let needed = one_row_needs(trial, one, known)?;
-        let message = format!("one row does not fit into {budget} bytes: at least {needed} are needed");
-        return Err(error.before(&message));
-    }
-    // One row needs no second one.
-    let two = if trial.rows == 1 { None } else { Some(trial.run(2)) };
-    let two = match two {
-        Some((_, Err(error))) if error.kind() == ErrorKind::Memory => None,
-        Some((seen, done)) => done.map(|()| Some(seen.record))?,
-        None => None,
-    };
-    let sizes = Sizes::new(graph, &one.record, two.as_ref(), input_growths(trial.inputs))?;
-    Ok((sizes, one.fixed))
+/// What was learnt about a model.
+pub(super) struct Learnt {
+    pub(super) sizes: Sizes,
+    /// Results that are the same for all rows, if there are no rows.
+    pub(super) fixed: Vec<Option<Tensor>>,
+    /// What did not fit when one row was tried.
+    pub(super) refused: Option<Error>,
 }
 
-/// How many bytes one row needs at least, where it was too large to be tried to its end.
-fn one_row_needs(
-    trial: &Trial<'_>,
-    mut seen: Seen,
-    known: &[Option<(ElementType, Vec<usize>)>],
-) -> Result<usize, Error> {
-    for (tensor, known) in seen.record.tensors.iter_mut().zip(known) {
+/// Tries the model with one row and with two, and says how large everything is.
+pub(super) fn learn(trial: &Trial<'_>, budget: Option<usize>) -> Result<Learnt, Error> {
+    let (mut one, done) = trial.run(1);
+    done?;
+    let refused = one.refused.take();
+    if let (Some(refused), None) = (&refused, budget) {
+        return Err(refused.clone());
+    }
+    if let Some(unknown) = one.unknown.take() {
+        let needed = one_row_needs(trial, one)?;
+        let message = format!("one row does not fit into {} bytes: at least {needed} are needed", trial.memory);
+        let node = unknown.node().unwrap_or_default();
+        return Err(Error::new(ErrorKind::Memory, unknown.to_string()).before(&message).at(node, &[]));
+    }
+    // One row needs no second one.
+    let two = if trial.rows == 1 || refused.is_some() { None } else { Some(trial.run(2)) };
+    let two = two.map(|(seen, done)| done.map(|()| seen.record_if_known())).transpose()?.flatten();
+    let sizes = Sizes::new(&trial.program.graph, &one.record, two.as_ref(), input_growths(trial.inputs))?;
+    Ok(Learnt { sizes, fixed: one.fixed, refused })
+}
+
+/// How many bytes one row needs at least, where not all is known about it.
+fn one_row_needs(trial: &Trial<'_>, mut seen: Seen) -> Result<usize, Error> {
+    for (tensor, known) in seen.record.tensors.iter_mut().zip(trial.known) {
         if tensor.is_none() {
             tensor.clone_from(known);
         }
@@ -172,7 +172,7 @@ fn one_row_needs(
     let results_bytes = results.iter().map(|result| result.bytes(rows)).fold(0, usize::saturating_add);
     let piece = layout(trial.program, (&sizes, reading(trial.inputs)), &results, 1).total();
     let planned = kept_bytes(trial.program, &sizes).saturating_add(results_bytes).saturating_add(piece);
-    Ok(planned.max(trial.memory.saturating_add(seen.missing)))
+    Ok(planned.max(trial.memory.saturating_add(1)))
 }
 
 /// How many bytes reading takes: rows of several inputs are read one after the other.

@@ -26,7 +26,7 @@ use crate::slice::{Cut, Rows, Slicing};
 use crate::tensor::Tensor;
 use crate::tensor::element::ElementType;
 use layout::{Layout, kept_bytes, layout};
-use learn::{Given, carries_of, learn, reading, rows_of, trial_memory, whole};
+use learn::{Given, Learnt, carries_of, learn, reading, rows_of, trial_memory, whole};
 use results::{ResultPort, give_away, results};
 pub use settings::Pieces;
 use trial::Trial;
@@ -189,8 +189,8 @@ impl PiecePlan {
         };
         let draft = with_slices(Slicing::new(1))?;
         let memory = trial_memory(pieces.memory);
-        let trial = Trial { program: &draft, inputs: &inputs, given: &given, rows, memory };
-        let (mut sizes, mut fixed) = learn(&trial, known, pieces.memory)?;
+        let trial = Trial { program: &draft, inputs: &inputs, given: &given, rows, memory, known };
+        let Learnt { mut sizes, mut fixed, refused } = learn(&trial, pieces.memory)?;
         if rows == 0 {
             keep_states(&graph, &inputs, &carries, &mut fixed)?;
         }
@@ -221,18 +221,26 @@ impl PiecePlan {
             if most_rows < usize::MAX {
                 limits.memory = Some(memory);
             }
-            let choice = choose::choose(&limits, rows, fixed_bytes, &need)?;
+            let choice = choose::choose(&limits, rows, fixed_bytes, &need).map_err(|error| match &refused {
+                Some(refused) => refused.clone().before(&error.to_string()),
+                None => error,
+            })?;
             let tried = piece_rows(choice.slicing.cut(rows)?.most());
             // What is taken elsewhere need not grow evenly, so it is tried with the pieces that there would be.
             if !sizes.is_uncertain(tried) {
                 break choice;
             }
-            match trial.run(tried) {
-                (seen, Ok(())) => sizes.add(tried, seen.record),
-                (_, Err(error)) if error.kind() == ErrorKind::Memory => most_rows = (tried / 2).max(2),
-                (_, Err(error)) => return Err(error),
+            let (seen, done) = trial.run(tried);
+            done?;
+            match seen.record_if_known() {
+                Some(record) => sizes.add(tried, record),
+                None => most_rows = (tried / 2).max(2),
             }
         };
+        if let Some(refused) = refused {
+            // A piece needs no less than its trial, so this is not reached.
+            return Err(refused);
+        }
         let cut = choice.slicing.cut(rows)?;
         let layout = layout(&draft, (&sizes, reading), &results, piece_rows(cut.most()));
         let program = Arc::new(with_slices(choice.slicing)?);

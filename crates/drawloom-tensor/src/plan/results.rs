@@ -23,9 +23,11 @@ pub(crate) struct ResultPort {
 impl ResultPort {
     /// How many bytes it takes at most: rows that are not along the first axis are put in their places at the end.
     pub(super) fn bytes(&self, rows: usize) -> usize {
-        if self.sink.is_some() {
-            return 0;
-        }
+        if self.sink.is_some() { 0 } else { self.bytes_if_kept(rows) }
+    }
+
+    /// The same, if its rows do not go elsewhere.
+    pub(super) fn bytes_if_kept(&self, rows: usize) -> usize {
         let copies = if matches!(self.placement, Placement::Rows { axis: 1.. }) { 2 } else { 1 };
         rounded(self.growth.bytes(rows)).saturating_mul(copies)
     }

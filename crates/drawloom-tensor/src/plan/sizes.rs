@@ -7,7 +7,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::graph::{Graph, NodeId, Operator, TensorId};
 use crate::program::Program;
-use crate::run::call::Need;
+use crate::run::scratch::Need;
 use crate::tensor::Tensor;
 use crate::tensor::element::ElementType;
 

@@ -7,8 +7,9 @@ use crate::error::{ErrorKind, Fault};
 use crate::graph::{Node, NodeId, Operator, TensorId};
 use crate::run::loops::{Counts, LoopStack, LoopTurn};
 use crate::run::room::Room;
-use crate::tensor::element::{Element, ElementType, zeros};
-use crate::tensor::memory::{ALIGNMENT, Arena, Buffer, Loan};
+pub use crate::run::scratch::Scratch;
+use crate::tensor::element::{Element, ElementType};
+use crate::tensor::memory::Arena;
 use crate::tensor::{Tensor, View, count};
 
 /// The inputs of a node, and where its loop is.
@@ -74,12 +75,22 @@ impl Call<'_> {
         turn: &mut LoopTurn<'_>,
     ) -> Result<Vec<Tensor>, Fault> {
         let mut results: Vec<Option<Tensor>> = vec![None; self.node.outputs.len()];
-        let mut outputs = Outputs { tensors: &mut results, room: self.scratch.room.clone(), places: self.places };
         let views: Vec<Option<View<'_>>> = self.node.inputs.iter().map(|input| input.and_then(look)).collect();
+        let asks_first = matches!(&self.node.operator, Operator::Kernel(kernel) if kernel.asks_first());
+        if self.scratch.room.counts() && !asks_first {
+            // Others may read elements before they ask for memory, and use memory that is only counted.
+            if views.iter().flatten().any(View::is_absent) {
+                return Err(Fault::absent());
+            }
+            self.scratch.room = Room::new(self.scratch.room.left());
+        }
+        self.scratch.asks_first = asks_first;
+        let mut outputs = Outputs { tensors: &mut results, room: self.scratch.room.clone(), places: self.places };
         match &self.node.operator {
             Operator::Kernel(kernel) => {
                 let inputs = Inputs { views: &views, counts: Counts::default() };
-                kernel.run(&inputs, &mut outputs, self.scratch)?;
+                let done = kernel.run(&inputs, &mut outputs, self.scratch);
+                without_elements(done, &mut results)?;
             }
             Operator::Loop(control) => {
                 let inputs = Inputs { views: &views, counts: turn.stack.top() };
@@ -95,6 +106,19 @@ impl Call<'_> {
         }
         let missing = |index: usize| Fault::new(format!("it did not compute its output {index}"));
         results.into_iter().enumerate().map(|(index, result)| result.ok_or_else(|| missing(index))).collect()
+    }
+}
+
+/// A kernel that missed elements has asked for all of its results before: they are known, and absent.
+pub(crate) fn without_elements(done: Result<(), Fault>, results: &mut [Option<Tensor>]) -> Result<(), Fault> {
+    match done {
+        Err(fault) if fault.kind() == ErrorKind::Absent && results.iter().all(Option::is_some) => {
+            for result in results.iter_mut().flatten() {
+                *result = Tensor::absent(result.element(), result.shape())?;
+            }
+            Ok(())
+        }
+        done => done,
     }
 }
 
@@ -166,12 +190,22 @@ impl<'a> Outputs<'a> {
         index: usize,
         shape: &[usize],
     ) -> Result<&mut Tensor, Fault> {
-        self.reserve(element, index, shape)?;
+        let there = self.reserve(element, index, shape)?;
         let tensor = match self.places.get(index) {
             Some(place) => Tensor::in_arena(element, shape, &place.arena, place.offset)?,
-            None => Tensor::zeros(element, shape)?,
+            None if there => Tensor::zeros(element, shape)?,
+            None => Tensor::absent(element, shape)?,
         };
-        self.slot(index).map(|slot| slot.insert(tensor))
+        let slot = self.slot(index)?.insert(tensor);
+        if there { Ok(slot) } else { Err(Fault::absent()) }
+    }
+
+    /// Says which shape an output will have. A kernel with several outputs says so of all before it computes one.
+    pub(crate) fn announce(&mut self, element: ElementType, index: usize, shape: &[usize]) -> Result<(), Fault> {
+        if self.room.counts() && self.wanted(index) {
+            *self.slot(index)? = Some(Tensor::absent(element, shape)?);
+        }
+        Ok(())
     }
 
     /// A copy of a view.
@@ -210,123 +244,18 @@ impl<'a> Outputs<'a> {
         self.tensors.get_mut(index).ok_or_else(missing)
     }
 
-    /// Refuses results that are larger than the run may hold, before there is memory for them.
-    fn reserve(&mut self, element: ElementType, index: usize, shape: &[usize]) -> Result<(), Fault> {
+    /// Refuses results that are larger than the run may hold, before there is memory for them. Whether they can be computed.
+    fn reserve(&mut self, element: ElementType, index: usize, shape: &[usize]) -> Result<bool, Fault> {
         let bytes = count(shape)?.saturating_mul(element.size());
         let what = || format!("a result of shape {shape:?}");
+        self.room.begin_results();
         match self.places.get(index) {
-            None => self.room.take(bytes, what),
+            None => Ok(self.room.take(bytes, what)? && !self.room.lacks()),
             Some(place) if bytes > place.bytes => {
                 let message = format!("{} needs {bytes} bytes, and {} were planned", what(), place.bytes);
                 Err(Fault::of(ErrorKind::Memory, message))
             }
-            Some(_) => Ok(()),
+            Some(_) => Ok(true),
         }
-    }
-}
-
-/// Temporary memory for a kernel while it runs. It is part of what a plan predicts, so a kernel must take every buffer here
-/// that grows with its inputs.
-///
-/// A kernel asks for buffers, and drops them when it ends. Buffers are laid out one behind the other, and none of them is
-/// used again for another before the kernel ends: one that is needed in a loop should be asked for outside of it.
-#[derive(Default)]
-pub struct Scratch {
-    /// Where it is, if that was planned.
-    place: Option<Place>,
-    /// How many bytes of the place were given out.
-    used: usize,
-    need: Need,
-    /// How many bytes it may have where no place was planned, together with the results.
-    pub(crate) room: Room,
-}
-
-/// What a kernel needs while it runs, beside its results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Need {
-    /// How many bytes it asked for, with the most that aligning them can take.
-    pub(crate) scratch: usize,
-    /// The most bytes that it took elsewhere.
-    pub(crate) heap: usize,
-}
-
-impl Need {
-    pub(crate) fn total(self) -> usize {
-        self.scratch.saturating_add(self.heap)
-    }
-
-    /// The larger of both, each by itself.
-    pub(crate) fn max(self, other: Self) -> Self {
-        Self { scratch: self.scratch.max(other.scratch), heap: self.heap.max(other.heap) }
-    }
-}
-
-impl Scratch {
-    /// What a buffer of so many elements takes at most.
-    pub fn bytes<T: Element>(count: usize) -> usize {
-        // Aligning is counted as a constant, so that the whole grows by the same with each row.
-        count.saturating_mul(T::TYPE.size()).saturating_add(ALIGNMENT)
-    }
-
-    /// A buffer of elements that are zero.
-    pub fn zeros<T: Element>(&mut self, count: usize) -> Result<Buffer<T>, Fault> {
-        let planned = self.place.is_some();
-        let mut buffer = self.unset(count)?;
-        if planned {
-            buffer.fill(T::default());
-        }
-        Ok(buffer)
-    }
-
-    /// A buffer of elements that are whatever was there before.
-    pub fn unset<T: Element>(&mut self, count: usize) -> Result<Buffer<T>, Fault> {
-        self.need.scratch = self.need.scratch.saturating_add(Self::bytes::<T>(count));
-        let bytes = count.saturating_mul(T::TYPE.size());
-        let Some(place) = &self.place else {
-            self.room.take(bytes, || "what it computes with".to_owned())?;
-            return Ok(Buffer::Own(zeros(count)?));
-        };
-        let end = self.used.saturating_add(bytes);
-        if end > place.bytes {
-            let message = format!("it needs {end} bytes while it runs, and {} were planned", place.bytes);
-            return Err(Fault::of(ErrorKind::Memory, message));
-        }
-        let loan = Loan::new(&place.arena, place.offset + self.used, count)?;
-        self.used = end.next_multiple_of(ALIGNMENT);
-        Ok(Buffer::Lent(loan))
-    }
-
-    /// A buffer with the elements of an iterator that says how many there are.
-    pub fn filled<T: Element>(&mut self, values: impl ExactSizeIterator<Item = T>) -> Result<Buffer<T>, Fault> {
-        let mut buffer = self.unset(values.len())?;
-        buffer.iter_mut().zip(values).for_each(|(into, value)| *into = value);
-        Ok(buffer)
-    }
-
-    /// Says that the kernel is about to take so many bytes of other memory, so that a plan counts them: what a library
-    /// allocates, or lists whose length is not known before. It is refused if there is no room for them.
-    pub fn count(&mut self, bytes: usize) -> Result<(), Fault> {
-        let more = bytes.saturating_sub(self.need.heap);
-        self.need.heap = self.need.heap.max(bytes);
-        self.room.take(more, || "what it takes elsewhere".to_owned())
-    }
-
-    /// How many bytes of other memory there may be, those that were counted before included.
-    pub(crate) fn elsewhere(&self) -> usize {
-        self.room.left().saturating_add(self.need.heap)
-    }
-
-    /// Makes it ready for a node, with room for what has no planned place, and with or without such a place.
-    pub(crate) fn ready(&mut self, room: usize, place: Option<Place>) {
-        *self = Self { place, room: Room::new(room), ..Self::default() };
-    }
-
-    /// Gives a planned place back.
-    pub(crate) fn done(&mut self) {
-        (self.place, self.used) = (None, 0);
-    }
-
-    pub(crate) fn need(&self) -> Need {
-        self.need
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod loops;
 pub(crate) mod pieces;
 mod place;
 pub(crate) mod room;
+pub(crate) mod scratch;
 
 use std::any::Any;
 
@@ -23,6 +24,8 @@ pub struct Settings {
     memory: usize,
     rows: u64,
     empty_iterations: u64,
+    /// Whether what does not fit is counted, and not refused.
+    counts: bool,
 }
 
 impl Default for Settings {
@@ -34,7 +37,7 @@ impl Default for Settings {
 impl Settings {
     /// Up to 4 GiB of tensors, and 1000 iterations without rows in a row.
     pub fn new() -> Self {
-        Self { memory: 4 << 30, rows: u64::MAX, empty_iterations: 1000 }
+        Self { memory: 4 << 30, rows: u64::MAX, empty_iterations: 1000, counts: false }
     }
 
     /// How many bytes the tensors of the run may take at once, its results included.
@@ -42,6 +45,11 @@ impl Settings {
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
+    }
+
+    /// For a run inside of a node: what may be used is a part of a room, and is counted where that counts.
+    pub(crate) fn inside(room: &Room, bytes: usize) -> Self {
+        Self { counts: room.counts(), ..Self::new().memory(bytes) }
     }
 
     /// How many rows each output may have.
@@ -190,7 +198,7 @@ impl<'a> Machine<'a> {
             runs: vec![0; graph.nodes.len()],
             scratch: Scratch::default(),
             again: None,
-            room: Room::new(settings.memory),
+            room: if settings.counts { Room::counting(settings.memory) } else { Room::new(settings.memory) },
         }
     }
 
@@ -244,17 +252,14 @@ impl<'a> Machine<'a> {
         if matches!(node.operator, Operator::Output) {
             return self.gather(id);
         }
-        self.scratch.ready(self.room.left(), None);
+        self.scratch.ready(self.room.rest(), None);
         // It begins, unless its end has just said that it goes on.
         let first = self.again.take() != Some(id);
         let mut turn = LoopTurn::new(&mut self.stack, self.states[id.index()].as_mut(), id);
         let call = Call { node, places: &[], scratch: &mut self.scratch };
         let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
         // What the kernel used while it ran was there beside its results.
-        let needed = self.scratch.need().total();
-        let bytes = needed + results.iter().map(Tensor::bytes).sum::<usize>();
-        self.room.take(bytes, || "what it computed, and computed with,".to_owned())?;
-        self.room.give(needed);
+        self.room.hold(&results, self.scratch.need().total())?;
         for (output, result) in node.outputs.iter().zip(results) {
             self.set(*output, result);
         }
@@ -275,8 +280,7 @@ impl<'a> Machine<'a> {
                 .values
                 .view(from)
                 .ok_or_else(|| Fault::new(format!("`{}` was not computed", self.program.graph.tensor_name(from))))?;
-            self.room.take(view.bytes(), || "what it carries".to_owned())?;
-            values.push((carry.state, view.to_tensor()));
+            values.push((carry.state, self.room.copy(view, || "what it carries".to_owned())?));
         }
         for (state, value) in values {
             self.set(state, value);
@@ -311,7 +315,7 @@ impl<'a> Machine<'a> {
 
     fn release(&mut self, tensor: TensorId) {
         if let Some(tensor) = self.values.computed[tensor.index()].take() {
-            self.room.give(tensor.bytes());
+            self.room.release(&tensor);
         }
     }
 

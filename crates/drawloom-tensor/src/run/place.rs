@@ -93,7 +93,9 @@ impl Gathered {
         }
         let expected = usize::try_from(place.expected).unwrap_or(0);
         self.reserve(&shape, view.element(), expected, room)?;
-        if let Some(tensor) = &mut self.tensor {
+        if let Some(tensor) = &mut self.tensor
+            && !tensor.is_absent()
+        {
             with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, first as usize))?;
         }
         self.rows = self.rows.max(Some(end));
@@ -109,15 +111,17 @@ impl Gathered {
             return Ok(());
         }
         let row_bytes = count(&shape[1..])?.saturating_mul(element.size());
-        let fits = |rows: &usize| *rows > end && row_bytes.saturating_mul(*rows) <= room.left();
+        let fits = |rows: &usize| *rows > end && room.fits(row_bytes.saturating_mul(*rows));
         let more = there.and_then(|there| [expected, there.saturating_mul(2)].into_iter().find(fits));
         let mut shape = shape.to_vec();
         shape[0] = more.unwrap_or(end);
-        room.take(row_bytes.saturating_mul(shape[0]), || format!("what holds its {end} rows"))?;
-        let mut tensor = Tensor::zeros(element, &shape)?;
+        let there = room.take(row_bytes.saturating_mul(shape[0]), || format!("what holds its {end} rows"))?;
+        let mut tensor = if there { Tensor::zeros(element, &shape)? } else { Tensor::absent(element, &shape)? };
         if let Some(old) = self.tensor.take() {
-            tensor.fill_front(old.view())?;
-            room.give(old.bytes());
+            if there {
+                tensor.fill_front(old.view())?;
+            }
+            room.release(&old);
         }
         self.tensor = Some(tensor);
         Ok(())
@@ -125,10 +129,9 @@ impl Gathered {
 
     fn set(&mut self, view: View<'_>, room: &Room) -> Result<(), Fault> {
         if let Some(old) = self.tensor.take() {
-            room.give(old.bytes());
+            room.release(&old);
         }
-        room.take(view.bytes(), || "it".to_owned())?;
-        self.tensor = Some(view.to_tensor());
+        self.tensor = Some(room.copy(view, || "it".to_owned())?);
         Ok(())
     }
 
@@ -140,7 +143,10 @@ impl Gathered {
         }
         match self.placement {
             Placement::Rows { axis } if self.turned => {
-                room.take(tensor.bytes(), || format!("turning its rows to axis {axis}"))?;
+                let there = room.take(tensor.bytes(), || format!("turning its rows to axis {axis}"))?;
+                if !there {
+                    tensor = Tensor::absent(tensor.element(), tensor.shape())?;
+                }
                 turned_back(&tensor, axis).map(Some)
             }
             _ => Ok(Some(tensor)),
@@ -189,6 +195,9 @@ pub(super) fn turned_back(tensor: &Tensor, axis: usize) -> Result<Tensor, Fault>
     let mut shape = tensor.shape().to_vec();
     let rows = shape.remove(0);
     shape.insert(axis, rows);
+    if tensor.is_absent() {
+        return Tensor::absent(tensor.element(), &shape);
+    }
     let mut turned = Tensor::zeros(tensor.element(), &shape)?;
     with_type!(all, tensor.element(), T => turn_back::<T>(&mut turned, tensor, axis))?;
     Ok(turned)

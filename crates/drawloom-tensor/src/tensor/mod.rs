@@ -13,6 +13,9 @@ use element::{Data, Element, ElementType, Slice, with_type};
 use memory::{Arena, Loan};
 
 /// A tensor that owns its elements.
+///
+/// While a plan counts what does not fit into memory, there are tensors that are absent: they have a type and a shape, and no
+/// elements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     shape: Vec<usize>,
@@ -59,6 +62,17 @@ impl Tensor {
         Ok(Self { shape: shape.to_vec(), data: Data::zeros(element, count(shape)?)? })
     }
 
+    /// A tensor without its elements.
+    pub(crate) fn absent(element: ElementType, shape: &[usize]) -> Result<Self, Fault> {
+        count(shape)?;
+        Ok(Self { shape: shape.to_vec(), data: Data::zeros(element, 0)? })
+    }
+
+    /// Whether its elements are not there.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.view().is_absent()
+    }
+
     /// A tensor at a place of an arena, with whatever is in it.
     pub(crate) fn in_arena(
         element: ElementType,
@@ -99,6 +113,9 @@ impl Tensor {
     /// Its elements in order, to change.
     pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], Fault> {
         let found = self.element();
+        if self.is_absent() {
+            return Err(Fault::absent());
+        }
         T::data_mut(&mut self.data).ok_or_else(|| wrong_type(T::TYPE, found))
     }
 
@@ -124,7 +141,7 @@ impl Tensor {
 
     /// Another shape for the same elements.
     pub fn reshaped(mut self, shape: &[usize]) -> Result<Self, Fault> {
-        if count(shape)? != self.data.slice().len() {
+        if count(shape)? != self.view().len() {
             return Err(Fault::new(format!("the elements of shape {:?} do not fill the shape {shape:?}", self.shape)));
         }
         self.shape = shape.to_vec();
@@ -176,21 +193,29 @@ impl<'a> View<'a> {
 
     /// How many elements there are.
     pub fn len(&self) -> usize {
-        self.data.len()
+        self.shape.iter().product()
     }
 
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.data.len() == 0
+        self.len() == 0
     }
 
     /// How many bytes its elements take.
     pub fn bytes(&self) -> usize {
-        self.data.len() * self.element().size()
+        self.len() * self.element().size()
+    }
+
+    /// Whether its elements are not there.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.data.len() != self.len()
     }
 
     /// Its elements in order.
     pub fn values<T: Element>(&self) -> Result<&'a [T], Fault> {
+        if self.is_absent() {
+            return Err(Fault::absent());
+        }
         T::slice(&self.data).ok_or_else(|| wrong_type(T::TYPE, self.element()))
     }
 
@@ -226,6 +251,7 @@ impl<'a> View<'a> {
     /// The elements as integers, from either integer type that shapes and axes are written in.
     pub fn integers(&self) -> Result<Vec<i64>, Fault> {
         match self.data {
+            _ if self.is_absent() => Err(Fault::absent()),
             Slice::I64(values) => Ok(values.to_vec()),
             Slice::I32(values) => Ok(values.iter().map(|value| i64::from(*value)).collect()),
             _ => Err(Fault::new(format!("expected integers, found {}", self.element()))),

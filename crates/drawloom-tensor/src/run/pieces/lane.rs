@@ -12,6 +12,7 @@ use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::run::call::{Call, Place, Scratch};
 use crate::run::loops::{Counts, LoopStack, LoopTurn};
 use crate::run::place::rows_first;
+use crate::run::room::Room;
 use crate::tensor::Tensor;
 use crate::tensor::memory::Arena;
 
@@ -101,7 +102,7 @@ impl Lane {
         // A graph inside of a node computes elsewhere, with as much as the node was seen to take.
         let heap = plan.heap[id.index()];
         let room = heap + places.iter().map(|place| place.bytes).sum::<usize>();
-        self.scratch.ready(room, Some(Place { arena: Arc::clone(&self.arena), offset, bytes }));
+        self.scratch.ready(Room::new(room), Some(Place { arena: Arc::clone(&self.arena), offset, bytes }));
         let call = Call { node, places: &places, scratch: &mut self.scratch };
         let results = call.run(&|tensor| work.view(&self.values, tensor), &mut turn)?;
         // What reading rows takes is known, and not counted.

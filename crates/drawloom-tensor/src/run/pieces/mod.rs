@@ -21,6 +21,7 @@ use crate::plan::sizes::Growth;
 use crate::program::Program;
 use crate::run::call::{Scratch, run_alone};
 use crate::run::place::{rows_first, turned_back};
+use crate::run::room::Room;
 use crate::slice::RowSink;
 use crate::tensor::memory::Arena;
 use crate::tensor::{Tensor, View};
@@ -293,7 +294,7 @@ impl PiecePlan {
             if program.partition(*id) > 0 || matches!(node.operator, Operator::Output) {
                 continue;
             }
-            scratch.ready(usize::MAX / 2, None);
+            scratch.ready(Room::new(usize::MAX / 2), None);
             let results = run_alone(node, *id, &mut scratch, &|tensor| shared(program, &self.given, &values, tensor))
                 .map_err(|fault| node_error(program, *id, &fault))?;
             most = most.max(scratch.need().total());
