@@ -15,8 +15,10 @@ use crate::given::{Given, Lent, Place};
 use crate::machine::pipe::Buffer;
 use crate::wide;
 
-/// The smallest and the largest chunk.
+/// The smallest and the largest chunk, as long as there is much left.
 const CHUNK: (u64, u64) = (1024, 1 << 20);
+/// Whoever has so many positions for itself need not know how many others have given back.
+const MANY: u64 = 1 << 14;
 
 /// The numbers of a range, in order.
 pub fn range(range: Range<u64>) -> Source<u64> {
@@ -69,6 +71,7 @@ struct Cursor {
     next: AtomicU64,
     len: u64,
     chunk: u64,
+    workers: u64,
     one_by_one: bool,
     /// What copies took and gave back.
     returned: Mutex<Vec<Range<u64>>>,
@@ -80,7 +83,8 @@ impl Cursor {
             1 if !opening.one_by_one => len.max(1),
             workers => (len / (workers as u64 * 64)).clamp(CHUNK.0, CHUNK.1),
         };
-        Self { next: AtomicU64::new(0), len, chunk, one_by_one: opening.one_by_one, returned: Mutex::default() }
+        let (workers, one_by_one) = (opening.workers as u64, opening.one_by_one);
+        Self { next: AtomicU64::new(0), len, chunk, workers, one_by_one, returned: Mutex::default() }
     }
 
     fn returned(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
@@ -88,14 +92,23 @@ impl Cursor {
         self.returned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next chunk; none when there is none left.
-    fn take(&self) -> Option<Range<u64>> {
+    /// How many positions nobody has taken yet.
+    fn left(&self) -> u64 {
         // Relaxed: the position alone is shared, nothing is published with it.
-        if self.next.load(Ordering::Relaxed) >= self.len {
+        self.len.saturating_sub(self.next.load(Ordering::Relaxed))
+    }
+
+    /// The next chunk; none when there is none left. When little is left chunks become smaller, as long as they are what is
+    /// asked for.
+    fn take(&self, most: u64) -> Option<Range<u64>> {
+        let left = self.left();
+        if left == 0 {
             return self.returned().pop();
         }
-        let start = self.next.fetch_add(self.chunk, Ordering::Relaxed).min(self.len);
-        let range = start..start.saturating_add(self.chunk).min(self.len);
+        let chunk = if self.workers == 1 { self.chunk } else { (left / (2 * self.workers)).max(most).min(self.chunk) };
+        // Relaxed: as above. It goes beyond the end at most once for each copy.
+        let start = self.next.fetch_add(chunk, Ordering::Relaxed).min(self.len);
+        let range = start..start.saturating_add(chunk).min(self.len);
         if range.is_empty() { self.returned().pop() } else { Some(range) }
     }
 }
@@ -121,7 +134,7 @@ impl Position {
     /// Up to `most` positions of one chunk; none when there are no more.
     fn next(&mut self, most: usize) -> Option<(Range<u64>, Fed)> {
         if self.mine.is_empty() {
-            self.mine = self.cursor.take()?;
+            self.mine = self.cursor.take(most as u64)?;
             if self.cursor.one_by_one {
                 self.chunk = self.mine.start;
             }
@@ -136,6 +149,15 @@ impl Position {
         }
         let whole = self.mine.is_empty() && self.cursor.one_by_one;
         Some((range, if whole { Fed::Idle } else { Fed::More }))
+    }
+
+    /// How many positions there are for all copies, as far as this one can see.
+    fn left(&self) -> u64 {
+        let (mine, left) = (self.mine.end - self.mine.start, self.cursor.left());
+        if left > 0 || mine > MANY {
+            return left + mine;
+        }
+        mine + self.cursor.returned().iter().map(|range| range.end - range.start).sum::<u64>()
     }
 
     /// Only so many of what was given are not consumed yet.
@@ -217,6 +239,10 @@ impl<T, F: Fn(Range<u64>, &mut Buffer<T>)> Feed<T> for ChunkFeed<F> {
         Some(count)
     }
 
+    fn left(&self) -> Option<u64> {
+        Some(self.position.left())
+    }
+
     fn has_returned(&self) -> bool {
         !self.position.cursor.returned().is_empty()
     }
@@ -264,6 +290,10 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
         let count = self.position.give_back(count)?;
         from.take_back(count);
         Some(count)
+    }
+
+    fn left(&self) -> Option<u64> {
+        Some(self.position.left())
     }
 
     fn has_returned(&self) -> bool {

@@ -1,11 +1,13 @@
 //! Sources whose items arrive while the stream runs.
 //!
 //! Nobody knows when the next item comes, so a vector may wait for it in vain. What a live source gives therefore has a *patience*:
-//! when an item has been under way for longer, the source flushes, and the vectors that are not full are run as they are.
+//! when an item has been under way for longer, the source flushes, and the vectors that are not full are run as they are. What
+//! others could do as well is given back before that, and is flushed by whoever takes it.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use super::returned::Returned;
 use super::{Fed, Feed, Shared, Source};
 use crate::bell::{Around, Asking, Bell, sooner};
 use crate::exchange::{Exchange, Found};
@@ -18,7 +20,7 @@ use crate::machine::pipe::Buffer;
 /// A channel of the standard library cannot call back when it has items, so it is asked again after a moment; [`buffer`] is
 /// called.
 pub fn receiver<T: Send + 'static>(items: mpsc::Receiver<T>, patience: Duration) -> Source<T> {
-    let shared = Arc::new(Received { items: Mutex::new(items), patience });
+    let shared = Arc::new(Received { items: Mutex::new(items), returned: Returned::default(), patience });
     Source { open: Arc::new(move |_| Arc::clone(&shared) as Arc<dyn Shared<T>>), in_chunks: false, around: None }
 }
 
@@ -33,7 +35,7 @@ pub fn buffer<T: Send + 'static>(capacity: usize, patience: Duration) -> (Giver<
     let (begun, ended) = (Arc::clone(&exchange), Arc::clone(&exchange));
     let around = Around { begin: Arc::new(move || begun.adopt()), end: Arc::new(move || ended.abandon()) };
     let giver = Giver(Arc::new(Gone(Arc::clone(&exchange))));
-    let shared = Arc::new(Buffered { exchange, patience });
+    let shared = Arc::new(Buffered { exchange, returned: Returned::default(), patience });
     let open = move |_: &super::Opening<'_>| Arc::clone(&shared) as Arc<dyn Shared<T>>;
     (giver, Source { open: Arc::new(open), in_chunks: false, around: Some(around) })
 }
@@ -114,6 +116,7 @@ impl Patience {
 /// The receiving end of a channel.
 struct Received<T> {
     items: Mutex<mpsc::Receiver<T>>,
+    returned: Returned<T>,
     patience: Duration,
 }
 
@@ -133,6 +136,9 @@ impl<T: Send + 'static> Shared<T> for Received<T> {
 impl<T> Feed<T> for ReceivedFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
         let items = to.space(most);
+        if self.shared.returned.take(most, items) {
+            return Ok(Fed::Idle);
+        }
         // Nothing panics while it is locked.
         let receiver = self.shared.items.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(match receiver.try_recv() {
@@ -146,32 +152,61 @@ impl<T> Feed<T> for ReceivedFeed<T> {
             Err(mpsc::TryRecvError::Empty) => self.patience.none(Some(self.asking.again())),
         })
     }
+
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
+        self.shared.returned.put(from.items(), count)
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.shared.returned.left()
+    }
+
+    fn has_returned(&self) -> bool {
+        self.left().is_some()
+    }
 }
 
 /// A buffer that the program fills.
 struct Buffered<T> {
     exchange: Arc<Exchange<T>>,
+    returned: Returned<T>,
     patience: Duration,
 }
 
 struct BufferedFeed<T> {
-    exchange: Arc<Exchange<T>>,
+    shared: Arc<Buffered<T>>,
     patience: Patience,
 }
 
 impl<T: Send + 'static> Shared<T> for Buffered<T> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
         let patience = Patience::new(self.patience);
-        Box::new(BufferedFeed { exchange: Arc::clone(&self.exchange), patience })
+        Box::new(BufferedFeed { shared: self, patience })
     }
 }
 
 impl<T> Feed<T> for BufferedFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
-        Ok(match self.exchange.take_some(most, to.space(most), bell) {
+        let items = to.space(most);
+        if self.shared.returned.take(most, items) {
+            return Ok(Fed::Idle);
+        }
+        Ok(match self.shared.exchange.take_some(most, items, bell) {
             Found::Items => self.patience.gave(),
             Found::NoneNow => self.patience.none(None),
             Found::End => Fed::Exhausted,
         })
+    }
+
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
+        self.shared.returned.put(from.items(), count)
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.shared.returned.left()
+    }
+
+    fn has_returned(&self) -> bool {
+        self.left().is_some()
     }
 }

@@ -8,16 +8,18 @@
 //! | this one | what a source is, and those that are iterators |
 //! | [`chunks`] | sources whose items have positions |
 //! | [`live`] | sources whose items arrive while the stream runs |
+//! | [`returned`] | what copies gave back |
 
 mod chunks;
 mod live;
+mod returned;
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 pub use self::chunks::{given, indexed, range, slice};
 pub use self::live::{Giver, buffer, receiver};
+use self::returned::Returned;
 use crate::bell::{Around, Bell};
 use crate::given::Given;
 use crate::machine::pipe::Buffer;
@@ -70,6 +72,11 @@ pub(crate) trait Feed<T> {
         None
     }
 
+    /// How many items there are for all copies besides those that it gave, if that is known.
+    fn left(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether something that was given back can be had.
     fn has_returned(&self) -> bool {
         false
@@ -100,17 +107,14 @@ where
     T: Send + 'static,
     E: std::fmt::Display + 'static,
 {
-    let shared = Arc::new(Pulled(Mutex::new(Pulling { items: Some(items), returned: VecDeque::new() })));
+    let shared = Arc::new(Pulled { items: Mutex::new(Some(items)), returned: Returned::default() });
     Source { open: Arc::new(move |_| Arc::clone(&shared) as Arc<dyn Shared<T>>), in_chunks: false, around: None }
 }
 
 /// An iterator that copies take items from in turn.
-struct Pulled<I, T>(Mutex<Pulling<I, T>>);
-
-struct Pulling<I, T> {
-    items: Option<I>,
-    /// What copies took and gave back.
-    returned: VecDeque<T>,
+struct Pulled<I, T> {
+    items: Mutex<Option<I>>,
+    returned: Returned<T>,
 }
 
 impl<T, E, I> Shared<T> for Pulled<I, T>
@@ -129,21 +133,20 @@ struct PulledFeed<I, T>(Arc<Pulled<I, T>>);
 impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for PulledFeed<I, T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
         let items = to.space(most);
+        if self.0.returned.take(most, items) {
+            return Ok(Fed::Idle);
+        }
         // An iterator that panicked is not asked again: the run has failed.
-        let mut shared = self.0.0.lock().map_err(|_| "the iterator panicked".to_owned())?;
+        let mut shared = self.0.items.lock().map_err(|_| "the iterator panicked".to_owned())?;
         for _ in 0..most {
-            if let Some(item) = shared.returned.pop_front() {
-                items.push(item);
-                continue;
-            }
-            match shared.items.as_mut().and_then(Iterator::next) {
+            match shared.as_mut().and_then(Iterator::next) {
                 Some(Ok(item)) => items.push(item),
                 Some(Err(error)) => {
-                    shared.items = None;
+                    *shared = None;
                     return Err(error.to_string());
                 }
                 None => {
-                    shared.items = None;
+                    *shared = None;
                     return Ok(Fed::Exhausted);
                 }
             }
@@ -152,14 +155,14 @@ impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for Pull
     }
 
     fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        let mut shared = self.0.0.lock().ok().filter(|_| count > 0)?;
-        let items = from.items();
-        let keep = items.len() - count;
-        shared.returned.extend(items.drain(keep..));
-        Some(count)
+        self.0.returned.put(from.items(), count)
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.0.returned.left()
     }
 
     fn has_returned(&self) -> bool {
-        self.0.0.lock().is_ok_and(|shared| !shared.returned.is_empty())
+        self.left().is_some()
     }
 }

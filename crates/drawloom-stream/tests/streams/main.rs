@@ -7,6 +7,7 @@ mod dropped;
 mod ends;
 mod fused;
 mod handlers;
+mod heavy;
 mod joins;
 mod loops;
 mod parameters;
