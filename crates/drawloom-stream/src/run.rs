@@ -151,7 +151,7 @@ impl Plan {
     pub(crate) fn crew(&self, settings: &Settings, workers: usize, given: &Given<'_>) -> Result<Crew> {
         let Checked { name, id, description, ordered, .. } = &*self.0;
         let parameters = settings.parameters(name, *id, description)?;
-        let opening = Opening { workers, one_by_one: *ordered && workers > 1, given };
+        let opening = Opening { workers, one_by_one: *ordered && workers > 1, patience: None, given };
         let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
         let shared = description.nodes.iter().map(open).collect();
         // Nothing may fail from here on: a crew ends what was begun.

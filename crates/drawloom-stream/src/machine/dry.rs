@@ -36,6 +36,8 @@ impl Machine<'_> {
         if let Some(source) = self.nodes[node as usize].source
             && self.outside.dry.hungry.load(Ordering::Relaxed) > 0
         {
+            // Whoever waits should not wait for a whole queue of items that became heavy.
+            self.nodes[node as usize].pace.measure_next();
             // What was given back before has not been taken yet: those who were called are on their way.
             if !self.nodes[source as usize].body.has_returned() {
                 let output = self.nodes[source as usize].outputs[0];

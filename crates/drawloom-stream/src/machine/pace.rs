@@ -18,7 +18,7 @@ const QUICK: Duration = Duration::from_micros(20);
 /// A portion that takes less is too small: others have to be called for the rest.
 const PORTION: Duration = Duration::from_micros(50);
 /// After so many steps that were not cut short, one is measured.
-const SELDOM: u32 = 32;
+const SELDOM: u32 = 256;
 
 /// How much a node may do at once.
 pub(crate) struct Pace {
@@ -48,6 +48,11 @@ impl Pace {
             return None;
         }
         Some(Instant::now())
+    }
+
+    /// The next step is measured.
+    pub(crate) fn measure_next(&mut self) {
+        self.unmeasured = 0;
     }
 
     /// A step has done so much.

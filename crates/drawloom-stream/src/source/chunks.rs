@@ -317,7 +317,7 @@ mod tests {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..10_000);
             let given = Given::new();
-            let opening = Opening { workers: 3, one_by_one: rng.bool(), given: &given };
+            let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None, given: &given };
             let cursor = Arc::new(Cursor::new(len, &opening));
             let mut copies: Vec<(Position, Vec<u64>)> = (0..3).map(|_| (Position::new(&cursor), Vec::new())).collect();
             let mut consumed = Vec::new();

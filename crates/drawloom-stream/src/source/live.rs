@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use super::returned::Returned;
-use super::{Fed, Feed, Shared, Source};
+use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::{Around, Asking, Bell, sooner};
 use crate::exchange::{Exchange, Found};
 use crate::given::Given;
@@ -20,8 +20,8 @@ use crate::machine::pipe::Buffer;
 /// A channel of the standard library cannot call back when it has items, so it is asked again after a moment; [`buffer`] is
 /// called.
 pub fn receiver<T: Send + 'static>(items: mpsc::Receiver<T>, patience: Duration) -> Source<T> {
-    let shared = Arc::new(Received { items: Mutex::new(items), returned: Returned::default(), patience });
-    Source { open: Arc::new(move |_| Arc::clone(&shared) as Arc<dyn Shared<T>>), in_chunks: false, around: None }
+    let shared = Arc::new(Received { items: Mutex::new(items), returned: Returned::default() });
+    live(shared, patience, None)
 }
 
 /// A buffer of fixed size that the program gives items to while the stream runs, and the source of those items. The source
@@ -35,9 +35,27 @@ pub fn buffer<T: Send + 'static>(capacity: usize, patience: Duration) -> (Giver<
     let (begun, ended) = (Arc::clone(&exchange), Arc::clone(&exchange));
     let around = Around { begin: Arc::new(move || begun.adopt()), end: Arc::new(move || ended.abandon()) };
     let giver = Giver(Arc::new(Gone(Arc::clone(&exchange))));
-    let shared = Arc::new(Buffered { exchange, returned: Returned::default(), patience });
-    let open = move |_: &super::Opening<'_>| Arc::clone(&shared) as Arc<dyn Shared<T>>;
-    (giver, Source { open: Arc::new(open), in_chunks: false, around: Some(around) })
+    let shared = Arc::new(Buffered { exchange, returned: Returned::default() });
+    (giver, live(shared, patience, Some(around)))
+}
+
+/// A source of items that arrive, with a patience unless somebody says another.
+fn live<T, S>(shared: Arc<S>, patience: Duration, around: Option<Around>) -> Source<T>
+where
+    S: Send + Sync + 'static,
+    Live<S>: Shared<T>,
+{
+    let open = move |opening: &Opening<'_>| {
+        let patience = opening.patience.unwrap_or(patience);
+        Arc::new(Live { shared: Arc::clone(&shared), patience }) as Arc<dyn Shared<T>>
+    };
+    Source { open: Arc::new(open), in_chunks: false, around }
+}
+
+/// Where items arrive, in one run.
+struct Live<S> {
+    shared: Arc<S>,
+    patience: Duration,
 }
 
 /// Gives items to a stream that runs: see [`buffer`].
@@ -117,7 +135,6 @@ impl Patience {
 struct Received<T> {
     items: Mutex<mpsc::Receiver<T>>,
     returned: Returned<T>,
-    patience: Duration,
 }
 
 struct ReceivedFeed<T> {
@@ -126,10 +143,10 @@ struct ReceivedFeed<T> {
     asking: Asking,
 }
 
-impl<T: Send + 'static> Shared<T> for Received<T> {
+impl<T: Send + 'static> Shared<T> for Live<Received<T>> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        let patience = Patience::new(self.patience);
-        Box::new(ReceivedFeed { shared: self, patience, asking: Asking::default() })
+        let (shared, patience) = (Arc::clone(&self.shared), Patience::new(self.patience));
+        Box::new(ReceivedFeed { shared, patience, asking: Asking::default() })
     }
 }
 
@@ -170,7 +187,6 @@ impl<T> Feed<T> for ReceivedFeed<T> {
 struct Buffered<T> {
     exchange: Arc<Exchange<T>>,
     returned: Returned<T>,
-    patience: Duration,
 }
 
 struct BufferedFeed<T> {
@@ -178,10 +194,10 @@ struct BufferedFeed<T> {
     patience: Patience,
 }
 
-impl<T: Send + 'static> Shared<T> for Buffered<T> {
+impl<T: Send + 'static> Shared<T> for Live<Buffered<T>> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        let patience = Patience::new(self.patience);
-        Box::new(BufferedFeed { shared: self, patience })
+        let (shared, patience) = (Arc::clone(&self.shared), Patience::new(self.patience));
+        Box::new(BufferedFeed { shared, patience })
     }
 }
 

@@ -11,6 +11,7 @@ mod heavy;
 mod joins;
 mod loops;
 mod parameters;
+mod pulled;
 mod random;
 mod refused;
 mod regions;
