@@ -36,14 +36,19 @@ impl Machine<'_> {
         if let Some(source) = self.nodes[node as usize].source
             && self.outside.dry.hungry.load(Ordering::Relaxed) > 0
         {
-            // Whoever waits should not wait for a whole queue of items that became heavy.
-            self.nodes[node as usize].pace.measure_next();
-            // What was given back before has not been taken yet: those who were called are on their way.
-            if !self.nodes[source as usize].body.has_returned() {
-                let output = self.nodes[source as usize].outputs[0];
-                let more = self.edges[output as usize].pipe.len().saturating_sub(self.nodes[node as usize].width);
-                self.give_back(source, more.div_ceil(2));
-            }
+            self.share_now(node, source);
+        }
+    }
+
+    #[cold]
+    fn share_now(&mut self, node: u32, source: u32) {
+        // Whoever waits should not wait for a whole queue of items that became heavy.
+        self.nodes[node as usize].pace.measure_next();
+        // What was given back before has not been taken yet: those who were called are on their way.
+        if !self.nodes[source as usize].body.has_returned() {
+            let output = self.nodes[source as usize].outputs[0];
+            let more = self.edges[output as usize].pipe.len().saturating_sub(self.nodes[node as usize].width);
+            self.give_back(source, more.div_ceil(2));
         }
     }
 

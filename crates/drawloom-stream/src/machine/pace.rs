@@ -63,6 +63,7 @@ impl Pace {
         }
     }
 
+    #[cold]
     fn adapt(&mut self, took: Duration, done: usize) {
         if took > QUICK {
             self.most = in_time(QUICK, took, done);
@@ -133,29 +134,34 @@ pub(super) struct Asked {
 
 impl Machine<'_> {
     /// How many items a source is asked for, whose queue has so much room.
+    #[inline]
     pub(super) fn ask(&mut self, node: u32, room: usize) -> Asked {
         let copies = self.outside.dry.copies;
         let source = &mut self.nodes[node as usize];
         source.portions.end();
         let left = if copies < 2 { None } else { source.body.left() };
-        let portion = left.map(|left| source.portions.of(left, copies));
+        // Most of the time there is much left, and that is known without a division.
+        let much = (room as u64).saturating_mul(2 * copies as u64);
+        let portion = left.map(|left| if left >= much { usize::MAX } else { source.portions.of(left, copies) });
         let room = room.min(portion.unwrap_or(usize::MAX));
         Asked { most: room.min(source.pace.most()), room, portion, begun: source.pace.begin() }
     }
 
     /// A source was asked for items, and gave some. Says whether it is to be flushed for the sake of other copies.
+    #[inline]
     pub(super) fn answered(&mut self, node: u32, asked: &Asked, done: usize) -> bool {
         let source = &mut self.nodes[node as usize];
         source.pace.end(asked.begun, done);
         // What is cut short for the sake of the pace goes on with the same run.
         let cut = done == asked.most && done < asked.room;
         source.counts.runs += u64::from(!std::mem::replace(&mut source.cut, cut));
+        let Some(portion) = asked.portion.filter(|portion| *portion < usize::MAX && done > 0) else { return false };
         let to = self.edges[source.outputs[0] as usize].to;
-        if done == 0 || asked.portion.is_none_or(|portion| portion >= self.nodes[to as usize].width) {
-            return false;
+        let small = portion < self.nodes[to as usize].width;
+        if small {
+            self.nodes[node as usize].portions.begin(done);
         }
-        self.nodes[node as usize].portions.begin(done);
-        true
+        small
     }
 
     /// There is no more in a source. What it gave is divided once. True if it has more to give then.
