@@ -6,7 +6,6 @@
 //!
 //! One copy asks it at a time. Others wait a moment, and then do what they can do without it: they are called.
 
-use std::ops::DerefMut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -167,7 +166,7 @@ impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for Pull
         }
         let Some(mut asking) = pulled.ask(bell)? else { return Ok(self.wait()) };
         self.since = None;
-        let Some(from) = asking.items.as_mut().map(DerefMut::deref_mut) else { return Ok(Fed::Exhausted) };
+        let Some(from) = asking.items.as_deref_mut() else { return Ok(Fed::Exhausted) };
         let (mut left, mut now) = (most, Instant::now());
         while left > 0 {
             let count = self.at_once.min(left);
