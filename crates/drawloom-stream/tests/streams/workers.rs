@@ -77,6 +77,8 @@ fn runs_of_an_ordered_stream_at_once_stay_apart_and_are_collected_when_they_are_
     let workers = |from: usize| [from, from + 1].map(|n| loom.worker(n).unwrap());
     let contexts = [0, 2].map(|n| loom.context(format!("c{n}")).workers(workers(n)).create().unwrap());
     let first = plan.start(&loom, &Settings::new().in_context(&contexts[0])).unwrap();
+    // When something is wrong it is dropped first, and the run goes on.
+    let go_on = go_on;
     is_held.recv().unwrap();
     assert!(result.is_empty() && result.take().is_empty(), "nothing comes of a run that is under way");
     plan.start(&loom, &Settings::new().in_context(&contexts[1])).unwrap().wait().unwrap();
