@@ -17,7 +17,8 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
             Kind::Sink => "sink".to_owned(),
             _ => format!("width {}", node.width),
         };
-        let _ = write!(rows, "<tr><td>{what}</td></tr>");
+        let apart = if node.fuses { "" } else { ", apart" };
+        let _ = write!(rows, "<tr><td>{what}{apart}</td></tr>");
         if let Some(figures) = report.and_then(|report| report.nodes.get(number)) {
             let _ = write!(rows, "<tr><td>{} items</td></tr><tr><td>", figures.inputs);
             let _ = match &figures.fused_into {

@@ -2,20 +2,28 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 /// What this crate's functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What the user's code returns when it fails.
+pub(crate) type Failure = Box<dyn StdError + Send + Sync>;
+
 /// Why a stream cannot be run, or did not end well.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Two errors are equal when they say the same.
+#[derive(Clone, Debug)]
 pub struct Error(Box<Inner>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Inner {
     kind: ErrorKind,
     message: String,
     node: Option<String>,
     diagnostics: Vec<Diagnostic>,
+    /// What the user's code returned.
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// The kinds of [`Error`].
@@ -28,13 +36,15 @@ pub enum ErrorKind {
     Exceeded,
     /// The code of a node panicked. The error names the node.
     Panic,
+    /// The code of a node returned an error, which is the source of this one. The error names the node.
+    Failed,
     /// A source could not deliver its items.
     Source,
     /// A sink could not take an item, or could not write out those it had taken.
     Sink,
     /// The run was cancelled.
     Cancelled,
-    /// A setting of the run does not belong to the stream.
+    /// A setting of the run does not belong to the stream, or a stream that is ordered cannot be run by so many workers.
     Setting,
     /// The engine could not run the stream: no workers, no threads, or no memory.
     Engine,
@@ -65,7 +75,8 @@ pub enum Code {
     Zero,
     /// A channel aggregates, and its node is not inside of a region.
     Aggregate,
-    /// A node handles boundaries of a region that is not around it.
+    /// A node handles boundaries of a region that is not around it, or of its region and is in none; or it looks at
+    /// parents of one that is not around it.
     Handler,
     /// The edges into a node come from different regions.
     Join,
@@ -103,11 +114,17 @@ impl fmt::Display for Diagnostic {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), node: None, diagnostics: Vec::new() }))
+        Self(Box::new(Inner { kind, message: message.into(), node: None, diagnostics: Vec::new(), source: None }))
     }
 
     pub(crate) fn at_node(mut self, name: &str) -> Self {
         self.0.node.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    /// The same, because of what the user's code returned.
+    pub(crate) fn because(mut self, failure: Failure) -> Self {
+        self.0.source = Some(failure.into());
         self
     }
 
@@ -120,7 +137,7 @@ impl Error {
             message.push_str("\n  ");
             message.push_str(&diagnostic.message);
         }
-        Self(Box::new(Inner { kind: ErrorKind::Refused, message, node: None, diagnostics }))
+        Self(Box::new(Inner { kind: ErrorKind::Refused, message, node: None, diagnostics, source: None }))
     }
 
     /// What kind of error it is.
@@ -145,4 +162,17 @@ impl fmt::Display for Error {
     }
 }
 
-impl StdError for Error {}
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&*self.0, &*other.0);
+        (a.kind, &a.message, &a.node, &a.diagnostics) == (b.kind, &b.message, &b.node, &b.diagnostics)
+    }
+}
+
+impl Eq for Error {}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}

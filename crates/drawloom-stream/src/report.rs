@@ -61,6 +61,8 @@ pub struct NodeReport {
     /// The node as part of which it ran, if it did: see [`Stream::fuse`](crate::Stream::fuse). Only that one's runs, time and
     /// signals are known then.
     pub fused_into: Option<String>,
+    /// Whether it may run as one with others: see [`NodeBuilder::fuse`](crate::NodeBuilder::fuse).
+    pub fuses: bool,
     /// How often it ran.
     pub runs: u64,
     /// How often it ran with as many items as it may see at once.
@@ -130,7 +132,8 @@ impl Report {
         for node in &self.nodes {
             let lanes = if node.is_source { String::new() } else { format!("{:.1}", node.mean_lanes()) };
             let full = if node.is_source { String::new() } else { node.full_runs.to_string() };
-            let mut row = vec![node.name.clone(), node.inputs.to_string()];
+            let apart = if node.fuses { "" } else { " (apart)" };
+            let mut row = vec![format!("{}{apart}", node.name), node.inputs.to_string()];
             if let Some(head) = &node.fused_into {
                 row.push(format!("in {head}"));
                 nodes.row(row);
@@ -164,6 +167,9 @@ impl Report {
                 "{comma}{{\"name\":{},\"is_source\":{is_source},\"width\":{width},\"inputs\":{inputs}",
                 quoted(&node.name)
             );
+            if !node.fuses {
+                text.push_str(",\"fuses\":false");
+            }
             if let Some(head) = &node.fused_into {
                 let _ = write!(text, ",\"fused_into\":{}}}", quoted(head));
                 continue;

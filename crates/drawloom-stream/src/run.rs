@@ -152,7 +152,15 @@ impl Plan {
     pub(crate) fn crew(&self, settings: &Settings, workers: usize, given: &Given<'_>) -> Result<Crew> {
         let Checked { name, id, description, ordered, .. } = &*self.0;
         let parameters = settings.parameters(name, *id, description)?;
-        let opening = Opening { workers, one_by_one: *ordered && workers > 1, patience: None, given };
+        let in_turn = *ordered && workers > 1;
+        let sources = description.nodes.iter().filter(|node| matches!(node.kind, Kind::Source { .. }));
+        if in_turn && sources.count() > 1 {
+            let message = format!(
+                "stream `{name}` is ordered and has several sources, between which there is no order: one worker can run it"
+            );
+            return Err(Error::new(ErrorKind::Setting, message));
+        }
+        let opening = Opening { workers, one_by_one: in_turn, patience: None, given };
         let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
         let shared = description.nodes.iter().map(open).collect();
         // Nothing may fail from here on: a crew ends what was begun.
@@ -164,7 +172,7 @@ impl Plan {
             layout: Arc::clone(&lock(&self.0.layout)),
             shared,
             parameters,
-            outside: Outside::new(workers, settings),
+            outside: Outside::new(workers, settings, in_turn),
             done: Mutex::default(),
             workers,
             over: AtomicBool::new(false),
@@ -293,6 +301,7 @@ impl Crew {
         report.nodes.extend(description.nodes.iter().zip(&layout.heads).map(|(node, runs_in)| NodeReport {
             name: node.name.clone(),
             fused_into: head(runs_in),
+            fuses: node.fuses,
             width: node.width,
             is_source: matches!(node.kind, Kind::Source { .. }),
             ..NodeReport::default()

@@ -8,8 +8,9 @@ mod renumber;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use drawloom_mesh::Error;
+use drawloom_mesh::files::{self, vtu};
 use drawloom_mesh::raw::RawMesh;
-use drawloom_mesh::{Error, files};
 
 use crate::exit::Exit;
 use crate::output::{Output, complain};
@@ -63,6 +64,23 @@ pub(crate) type Reason = Box<dyn std::error::Error>;
 /// The mesh that an argument means.
 pub(crate) fn read(argument: &Path) -> Result<RawMesh, Error> {
     files::read(argument)
+}
+
+/// Writes a mesh, and says what a file of this kind has no place for.
+fn write(path: &Path, mesh: &RawMesh) -> Result<(), Reason> {
+    files::write(path, mesh)?;
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vtu"))
+        && let Some(without) = without(mesh)?
+    {
+        complain(format_args!("{} is {without}", path.display()));
+    }
+    Ok(())
+}
+
+/// What a VTK file of a mesh is without, in words, if that is anything.
+pub(crate) fn without(mesh: &RawMesh) -> Result<Option<String>, Error> {
+    let names: Vec<String> = vtu::left_out(mesh)?.iter().map(|set| format!("`{set}`")).collect();
+    Ok((!names.is_empty()).then(|| format!("without {}: VTK has points and cells", names.join(", "))))
 }
 
 /// The set that is ordered or divided if nothing is said: the cells, or else the largest one.

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use drawloom_mesh::files;
 use drawloom_mesh::naca;
 
-use super::Reason;
+use super::{Reason, write};
 use crate::number::integer;
 use crate::output::Output;
 
@@ -44,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Reas
     let mesh = if arguments.fe { naca::naca0012_fe(i, j)? } else { naca::naca0012(i, j)? };
     let usual = if arguments.fe { "FE_grid.dat" } else { "new_grid.dat" };
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(usual));
-    files::write(&path, &mesh)?;
+    write(&path, &mesh)?;
     let sets: Vec<String> = mesh.sets.iter().map(|set| format!("{} {}", set.size, set.name)).collect();
     output.line(format_args!("{}: {}", path.display(), sets.join(", ")));
     Ok(())

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use drawloom_mesh::files;
 use drawloom_mesh::partition::{self, Partition, Quality, SetQuality};
 use drawloom_mesh::raw::{RawMesh, Values};
 use serde_json::{Value, json};
 
-use super::{Reason, primary, read};
+use super::{Reason, primary, read, write};
 use crate::number::integer;
 use crate::output::Output;
 
@@ -93,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Reas
     let partition = partition::partition(&mesh, set, parts, method)?;
     let quality = partition.quality(&mesh)?;
     if let Some(path) = &arguments.output {
-        files::write(path, &with_owners(&mesh, &partition))?;
+        write(path, &with_owners(&mesh, &partition))?;
     }
     let file = arguments.file.display().to_string();
     let name = arguments.method.name();

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use drawloom_mesh::files;
 use drawloom_mesh::renumber::{self, MapQuality, quality};
 use serde_json::{Value, json};
 
-use super::{Reason, primary, read};
+use super::{Reason, primary, read, write};
 use crate::output::Output;
 
 /// Order a mesh so that neighbours are near each other in memory, and say what that gains
@@ -61,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Reas
     };
     let ordered = renumber::renumber(&mesh, set, method)?.apply(&mesh)?;
     if let Some(path) = &arguments.output {
-        files::write(path, &ordered)?;
+        write(path, &ordered)?;
     }
     let (before, after) = (quality(&mesh), quality(&ordered));
     if arguments.json {

@@ -19,6 +19,7 @@ use super::bar::Bar;
 use super::mesh_backend::MeshBackend;
 use super::report::{self, History, Report};
 use crate::exit::Exit;
+use crate::mesh::without;
 use crate::number::integer;
 use crate::output::{self, Output};
 use crate::written::{self, Use};
@@ -298,10 +299,8 @@ impl Common {
             let bytes = vtu::write(&mesh, vtu::Encoding::Raw).map_err(wrong)?;
             files::write_bytes(path, &bytes).map_err(unusable)?;
             self.say(output, format_args!("the result is in {}", path.display()));
-            let left_out = vtu::left_out(&mesh).map_err(wrong)?;
-            if !left_out.is_empty() {
-                let names: Vec<String> = left_out.iter().map(|set| format!("`{set}`")).collect();
-                self.say(output, format_args!("  without {}: VTK has points and cells", names.join(", ")));
+            if let Some(without) = without(&mesh).map_err(wrong)? {
+                self.say(output, format_args!("  {without}"));
             }
         }
         Ok(())

@@ -4,6 +4,23 @@ use crate::support::{Folder, drawloom, drawloom_in};
 use serde_json::json;
 
 #[test]
+fn a_file_for_viewers_says_which_sets_it_is_without() {
+    let folder = Folder::new();
+    let path = folder.path("grid.vtu");
+    let said = format!("{path} is without `edges`, `bedges`: VTK has points and cells");
+    for command in [
+        &["mesh", "naca0012", "--i", "6", "--j", "9", "-o", &path][..],
+        &["mesh", "renumber", "naca0012:6x9", "-o", &path, "--json"],
+        &["mesh", "partition", "naca0012:6x9", "--parts", "2", "-o", &path],
+    ] {
+        let ran = drawloom(command).exits(0);
+        assert!(ran.err.contains(&said), "{}", ran.err);
+    }
+    let ran = drawloom(&["mesh", "naca0012", "--i", "6", "--j", "9", "-o", &folder.path("grid.dat")]).exits(0);
+    assert!(ran.err.is_empty(), "{}", ran.err);
+}
+
+#[test]
 fn a_generated_file_is_read_as_the_generated_mesh() {
     let folder = Folder::new();
     let path = folder.path("grid.dat");

@@ -70,9 +70,10 @@ impl Rounds {
 }
 
 impl Post for Pending {
-    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: u64) -> Option<u64> {
+    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: Option<u64>) -> Option<u64> {
         let (start, end) = edges_of(topology, pin, sent)?;
-        if start < end {
+        // All steps of a replay are recorded, to be compared.
+        if let Some(number) = number.filter(|_| start < end) {
             self.messages.insert(number, (message.to_vec(), (start..end).collect()));
         }
         Some(u64::from(end - start))
@@ -183,7 +184,7 @@ fn step(part: &mut Part, pending: &mut Pending, entry: &Entry, first: bool, log:
             let place = edges.iter().position(|edge| *edge == entry.edge).ok_or_else(missing)?;
             edges.swap_remove(place);
             let words = std::mem::take(words);
-            let result = part.deliver_one(entry.edge, &words, entry.message);
+            let result = part.deliver_one(entry.edge, &words, Some(entry.message));
             match pending.messages.get_mut(&entry.message) {
                 Some((_, edges)) if edges.is_empty() => drop(pending.messages.remove(&entry.message)),
                 Some((place, _)) => *place = words,

@@ -154,7 +154,7 @@ impl Worker<'_> {
             if self.mail.exchange(self.rank, part, &mut self.post.rings, &mut self.taken) == Next::End {
                 return Ok(Next::End);
             }
-            self.post.own.drain(|start, end, message, number| part.deliver(start, end, message, number))?;
+            self.post.own.drain(part)?;
             self.read(part)?;
             part.check_limit()?;
             while part.waiting.is_empty() {
@@ -168,10 +168,7 @@ impl Worker<'_> {
 
     /// The messages of others arrive. The rings stay, to be given back.
     fn read(&mut self, part: &mut Part) -> Result<(), Stop> {
-        for ring in &mut self.taken {
-            ring.drain(|start, end, message, number| part.deliver(start, end, message, number))?;
-        }
-        Ok(())
+        self.taken.iter_mut().try_for_each(|ring| ring.drain(part))
     }
 }
 
@@ -194,7 +191,7 @@ impl Outgoing {
 
 impl Post for Outgoing {
     #[inline]
-    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: u64) -> Option<u64> {
+    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: Option<u64>) -> Option<u64> {
         let (pin, beyond) = (pin as usize, topology.beyond.as_ref()?);
         if let Sent::Edge(index) = sent {
             let edges = &beyond.indexed[beyond.first_indexed[pin] as usize..beyond.first_indexed[pin + 1] as usize];

@@ -49,8 +49,9 @@ struct Kind {
 }
 
 struct Input {
-    /// The bytes of a message.
+    /// The bytes of a message, and how many words they take.
     size: usize,
+    words: usize,
     /// Whether its edges have neither properties nor states.
     hollow: bool,
     properties: Arc<Rows>,
@@ -131,6 +132,7 @@ impl Part {
                 inputs: (kind.inputs().iter().zip(&mut edges))
                     .map(|(pin, (properties, states))| Input {
                         size: layout(pin.message()).size(),
+                        words: layout(pin.message()).words(),
                         hollow: properties.is_hollow() && states.is_hollow(),
                         properties: Arc::clone(properties),
                         states,
@@ -273,20 +275,31 @@ impl Part {
         self.check()
     }
 
-    /// A message arrives over a range of edges.
+    /// How many words a message over an edge takes. All edges of a pin have the same type of message.
     #[inline]
-    pub(crate) fn deliver(&mut self, start: u32, end: u32, message: &[u64], number: u64) -> Result<(), Stop> {
+    pub(crate) fn words_over(&self, edge: u32) -> usize {
+        self.input(edge).words
+    }
+
+    #[inline]
+    fn input(&self, edge: u32) -> &Input {
+        let edge = self.topology.edges[edge as usize];
+        let kind = self.topology.devices[edge.device as usize].kind;
+        &self.kinds[kind as usize].inputs[edge.pin as usize]
+    }
+
+    /// A message arrives over a range of edges. It is at the beginning of some words: returns how many it has.
+    #[inline]
+    pub(crate) fn deliver(&mut self, start: u32, end: u32, words: &[u64], number: Option<u64>) -> Result<usize, Stop> {
+        let &Input { size, words: count, .. } = self.input(start);
         if self.recorder.is_some() {
-            return (start..end).try_for_each(|edge| self.deliver_one(edge, message, number));
+            (start..end).try_for_each(|edge| self.deliver_one(edge, words, number))?;
+            return Ok(count);
         }
         let topology = &*self.topology;
         let (graph, names) = (self.graph.row(0), topology.names());
         let edges = &topology.edges[start as usize..end as usize];
-        let Some(first) = edges.first() else { return Ok(()) };
-        // All edges of a pin have the same type of message, so it is as long at all of their ends.
-        let kind = topology.devices[first.device as usize].kind;
-        let size = self.kinds[kind as usize].inputs[first.pin as usize].size;
-        let bytes = &bytemuck::cast_slice(message)[..size];
+        let bytes = &bytemuck::cast_slice(words)[..size];
         // Counted at once; what does not arrive because a handler stops the run is taken off again.
         self.counts.deliveries += edges.len() as u64;
         for (number, edge) in edges.iter().enumerate() {
@@ -312,12 +325,17 @@ impl Part {
                 return Err(Stop);
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     /// A message arrives over one edge.
     #[inline]
-    pub(crate) fn deliver_one(&mut self, number: u32, message: &[u64], message_number: u64) -> Result<(), Stop> {
+    pub(crate) fn deliver_one(
+        &mut self,
+        number: u32,
+        message: &[u64],
+        message_number: Option<u64>,
+    ) -> Result<(), Stop> {
         let topology = &*self.topology;
         let edge = topology.edges[number as usize];
         let row = topology.devices[edge.device as usize];
@@ -339,7 +357,7 @@ impl Part {
             let entry = Entry {
                 pin: edge.pin,
                 edge: topology.edge_name(number),
-                message: message_number,
+                message: message_number.unwrap_or(0),
                 ..Entry::new(What::Receive, topology.name(edge.device))
             };
             recorder.record(entry, bytes, states.row(row.slot));
@@ -395,13 +413,13 @@ impl Part {
             };
             let bytes = &mut bytemuck::cast_slice_mut(words)[..output.size];
             let sent = handlers.send(OutputId(pin), &mut view, bytes);
-            let mut number = 0;
+            let mut number = None;
             if let Some(recorder) = &mut self.recorder {
                 let what = if sent == Sent::Cancelled { What::Cancel } else { What::Send };
                 let edge = if let Sent::Edge(index) = sent { index } else { u32::MAX };
                 let entry = Entry { pin, edge, ..Entry::new(what, topology.name(device)) };
                 let bytes: &[u8] = if what == What::Send { bytes } else { &[] };
-                number = recorder.record(entry, bytes, state);
+                number = Some(recorder.record(entry, bytes, state));
             }
             match sent {
                 Sent::Cancelled => self.counts.cancelled += 1,

@@ -1,79 +1,85 @@
 //! Messages in flight, as words.
 //!
-//! A message is queued once, however many edges it goes over: the range of its edges, its length and number, and then its
-//! bytes. A queue is one vector, which is emptied at once and never shrinks, so no message costs an allocation.
+//! A message is queued once, however many edges it goes over: the range of its edges, and then its bytes. How many these
+//! are is known where it arrives, from the pin that its edges lead to, so a message without bytes is one word: half of all
+//! say only that something has begun or ended, and go from one processor to another. A queue is one vector, which is emptied
+//! at once and never shrinks, so no message costs an allocation.
 
-use super::part::Stop;
+use super::part::{Part, Stop};
 use crate::graph::topology::Topology;
 use crate::handlers::Sent;
 
 /// Takes messages that were sent.
 pub(crate) trait Post {
-    /// Queues a message of a pin. Returns over how many edges it goes, or nothing if there is no such edge.
-    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: u64) -> Option<u64>;
+    /// Queues a message of a pin, with the number of the entry in which it was sent if there is a log. Returns over how many
+    /// edges it goes, or nothing if there is no such edge.
+    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: Option<u64>) -> Option<u64>;
 }
 
 /// A queue of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     words: Vec<u64>,
+    /// The number of each message, if there is a log.
+    numbers: Vec<u64>,
 }
-
-/// Edges, length in words, and number of the message.
-const HEADER: usize = 3;
 
 impl Ring {
     #[inline]
-    pub(crate) fn push(&mut self, start: u32, end: u32, message: &[u64], number: u64) {
+    pub(crate) fn push(&mut self, start: u32, end: u32, message: &[u64], number: Option<u64>) {
         // Grows until the ring is as long as the longest round needs.
-        self.words.reserve(HEADER + message.len());
-        self.words.extend([u64::from(start) | u64::from(end) << 32, message.len() as u64, number]);
+        self.words.reserve(1 + message.len());
+        self.words.push(u64::from(start) | u64::from(end) << 32);
         // Most messages are a few words, for which a call would be too much.
         self.words.extend(message.iter().copied());
+        self.numbers.extend(number);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Calls a function with the edges, the bytes and the number of each message, and empties the queue.
+    /// All messages arrive, and the queue is empty.
     #[inline]
-    pub(crate) fn drain(
-        &mut self,
-        mut deliver: impl FnMut(u32, u32, &[u64], u64) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
-        let mut at = 0;
+    pub(crate) fn drain(&mut self, part: &mut Part) -> Result<(), Stop> {
+        let (mut at, mut count) = (0, 0);
         while at < self.words.len() {
-            let (edges, length, number) = (self.words[at], self.words[at + 1] as usize, self.words[at + 2]);
-            let message = &self.words[at + HEADER..at + HEADER + length];
-            deliver(edges as u32, (edges >> 32) as u32, message, number)?;
-            at += HEADER + length;
+            let (start, end) = edges_in(self.words[at]);
+            let words = part.deliver(start, end, &self.words[at + 1..], self.numbers.get(count).copied())?;
+            at += 1 + words;
+            count += 1;
         }
-        self.words.clear();
+        self.clear();
         Ok(())
     }
-}
 
-impl Ring {
-    /// As [`Ring::drain`], but the newest message comes first.
-    pub(crate) fn drain_newest(
-        &mut self,
-        starts: &mut Vec<usize>,
-        mut deliver: impl FnMut(u32, u32, &[u64], u64) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+    /// As [`Ring::drain`], but the newest message comes first, and the last of its edges.
+    pub(crate) fn drain_newest(&mut self, part: &mut Part, starts: &mut Vec<usize>) -> Result<(), Stop> {
         starts.clear();
         let mut at = 0;
         while at < self.words.len() {
             starts.push(at);
-            at += HEADER + self.words[at + 1] as usize;
+            at += 1 + part.words_over(edges_in(self.words[at]).0);
         }
-        for at in starts.drain(..).rev() {
-            let (edges, length, number) = (self.words[at], self.words[at + 1] as usize, self.words[at + 2]);
-            deliver(edges as u32, (edges >> 32) as u32, &self.words[at + HEADER..at + HEADER + length], number)?;
+        for (count, at) in starts.drain(..).enumerate().rev() {
+            let (start, end) = edges_in(self.words[at]);
+            let (message, number) = (&self.words[at + 1..], self.numbers.get(count).copied());
+            (start..end).rev().try_for_each(|edge| part.deliver_one(edge, message, number))?;
         }
-        self.words.clear();
+        self.clear();
         Ok(())
     }
+
+    fn clear(&mut self) {
+        self.words.clear();
+        self.numbers.clear();
+    }
+}
+
+/// The edges of a message, from its first word.
+#[inline]
+fn edges_in(word: u64) -> (u32, u32) {
+    (word as u32, (word >> 32) as u32)
 }
 
 /// The edges of a message, when the machine is one part.
@@ -88,7 +94,7 @@ pub(crate) fn edges_of(topology: &Topology, pin: u32, sent: Sent) -> Option<(u32
 
 impl Post for Ring {
     #[inline]
-    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: u64) -> Option<u64> {
+    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: Option<u64>) -> Option<u64> {
         let (start, end) = edges_of(topology, pin, sent)?;
         if start < end {
             self.push(start, end, message, number);

@@ -12,7 +12,7 @@ pub(crate) fn fifo(part: &mut Part) -> Result<(), Stop> {
         for device in turn.drain(..) {
             part.turn(device, pins::first, &mut ring)?;
         }
-        ring.drain(|start, end, message, number| part.deliver(start, end, message, number))?;
+        ring.drain(part)?;
         part.check_limit()?;
         if part.waiting.is_empty() && !part.quiet()? {
             return Ok(());
@@ -28,9 +28,7 @@ pub(crate) fn lifo(part: &mut Part) -> Result<(), Stop> {
         for device in turn.drain(..).rev() {
             part.turn(device, pins::last, &mut ring)?;
         }
-        ring.drain_newest(&mut starts, |start, end, message, number| {
-            (start..end).rev().try_for_each(|edge| part.deliver_one(edge, message, number))
-        })?;
+        ring.drain_newest(part, &mut starts)?;
         part.check_limit()?;
         if part.waiting.is_empty() && !part.quiet()? {
             return Ok(());

@@ -21,12 +21,12 @@ struct Pending {
 #[derive(Default)]
 struct Message {
     words: Vec<u64>,
-    number: u64,
+    number: Option<u64>,
     left: u32,
 }
 
 impl Post for Pending {
-    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: u64) -> Option<u64> {
+    fn post(&mut self, topology: &Topology, pin: u32, sent: Sent, message: &[u64], number: Option<u64>) -> Option<u64> {
         let (start, end) = edges_of(topology, pin, sent)?;
         if start < end {
             let slot = self.free.pop().unwrap_or_else(|| {

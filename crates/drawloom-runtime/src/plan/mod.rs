@@ -33,6 +33,7 @@
 //! | [`handle`] | a plan, as its users hold it |
 //! | [`rebind`] | the same plan on other regions |
 //! | [`replay`] | running it: nodes one after the other |
+//! | [`alone`] | running it by one worker alone, where that is faster |
 //! | [`claim`] | waiting for a node that is nearly ready |
 //! | [`node`] | running one node |
 //! | [`apart`] | nodes that run as tasks of their own |
@@ -41,6 +42,7 @@
 
 #![allow(unsafe_code)]
 
+mod alone;
 pub(crate) mod apart;
 mod capture;
 mod claim;

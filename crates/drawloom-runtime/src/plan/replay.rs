@@ -12,6 +12,7 @@ use std::panic::Location;
 
 use drawloom_graph::IndexSet;
 
+use super::alone::Pace;
 use super::compile::{Bound, Node, NodeWork, Pattern, accumulators};
 use super::trouble::Trouble;
 use crate::access::reduction::Accumulator;
@@ -55,6 +56,7 @@ pub(crate) struct PlanState {
     pub(super) accumulators: Vec<Vec<UnsafeCell<Accumulator>>>,
     /// For each node with rare parts, where it contributes to.
     pub(super) places: Vec<Vec<*mut u8>>,
+    pub(super) pace: Pace,
     /// Its number in a trace.
     pub(crate) mark: Mark,
     /// Updated by each run, so that runs of one plan follow each other.
@@ -73,7 +75,11 @@ pub(crate) struct At<'a> {
     node: Cell<u32>,
 }
 
-impl At<'_> {
+impl<'a> At<'a> {
+    pub(super) fn new(state: &'a PlanState) -> Self {
+        Self { state, node: Cell::new(0) }
+    }
+
     /// The task that is running.
     pub(crate) fn origin(&self) -> TaskOrigin {
         self.state.origin(self.node.get())
@@ -102,6 +108,7 @@ impl PlanState {
             trouble: Mutex::default(),
             accumulators,
             places,
+            pace: Pace::default(),
             mark: Mark::default(),
             _turn: turn,
             pattern,
@@ -191,13 +198,9 @@ impl PlanState {
             core.end_run(local, run, None);
             return;
         }
-        for (pending, node) in self.pending.iter().zip(&pattern.nodes) {
-            // Relaxed: the queues through which nodes reach workers order this, and all that follows.
-            pending.store(node.waits, Ordering::Relaxed);
-        }
+        // Relaxed: the queues through which nodes reach workers order this, and all that follows.
         self.run.store(run.bits(), Ordering::Relaxed);
         self.context.store(context, Ordering::Relaxed);
-        self.ends.store(pattern.ends, Ordering::Relaxed);
         self.next_root.store(0, Ordering::Relaxed);
         self.cancellations.store(core.failures.cancellations(), Ordering::Relaxed);
         self.forget_trouble();
@@ -207,21 +210,39 @@ impl PlanState {
         }
         let asks = pattern.ranked || !core.context(context).follows_on;
         self.asks.store(asks, Ordering::Relaxed);
-        // Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds
-        // that it is over.
-        let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
+        if !asks && self.run_alone(core, local) {
+            return;
+        }
+        self.pace.begin_together();
+        self.reset_counts();
         if pattern.roots.len() > MANY_ROOTS && !asks {
             let shares = core.workers.count.min(pattern.roots.len().div_ceil(SHARE));
             // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
-            self.ends.store(pattern.ends + shares, Ordering::Relaxed);
+            self.hand_to_all(pattern.ends + shares);
             for _ in 0..shares {
                 core.push_node(local, context, Ready::share(self));
             }
         } else {
+            self.hand_to_all(pattern.ends);
             for &root in &pattern.roots {
                 core.push_node(local, context, self.ready(root));
             }
         }
+    }
+
+    /// Every node waits for all nodes that it ever waits for.
+    pub(super) fn reset_counts(&self) {
+        for (pending, node) in self.pending.iter().zip(&self.pattern.nodes) {
+            pending.store(node.waits, Ordering::Relaxed);
+        }
+    }
+
+    /// Nodes are about to be pushed; so many of those that are left are waited for by nobody.
+    pub(super) fn hand_to_all(self: &Arc<Self>, ends: usize) {
+        self.ends.store(ends, Ordering::Relaxed);
+        // Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds
+        // that it is over.
+        let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
     }
 
     /// A node on its way to the policy.
@@ -234,7 +255,7 @@ impl PlanState {
     /// Runs all nodes one after the other: the serial engine.
     fn run_in_order(&self, core: &Core, local: &mut Local) {
         let mut scratch = local.take_scratch();
-        let at = At { state: self, node: Cell::new(0) };
+        let at = At::new(self);
         core.running_nodes(local, &at, |local| match self.log(core, local) {
             None => self.run_all(core, &at, &mut scratch, &mut ()),
             Some(mut log) => self.run_all(core, &at, &mut scratch, &mut log),
@@ -247,22 +268,37 @@ impl PlanState {
         // One thread runs everything, so nothing but the node before has to end first.
         let mut alone = true;
         for node in 0..self.pattern.nodes.len() as u32 {
-            at.node.set(node);
             if self.is_apart(&self.pattern.nodes[node as usize]) {
+                at.node.set(node);
                 self.launch(core, node);
                 // The log does not know when that one ended.
                 alone = false;
                 continue;
             }
-            if !self.may_be_given_up(core) || !self.give_up(core, node, log) {
-                self.run_node(core, node, scratch, alone, log);
-            }
+            self.run_next(core, at, node, scratch, alone, log);
             alone |= self.pattern.nodes[node as usize].work != NodeWork::Nothing;
         }
     }
 
+    /// Runs a node, unless the run was given up.
+    #[inline]
+    pub(super) fn run_next(
+        &self,
+        core: &Core,
+        at: &At<'_>,
+        number: u32,
+        scratch: &mut Scratchpad,
+        alone: bool,
+        log: &mut impl NodeLog,
+    ) {
+        at.node.set(number);
+        if !self.may_be_given_up(core) || !self.give_up(core, number, log) {
+            self.run_node(core, number, scratch, alone, log);
+        }
+    }
+
     /// Where nodes that a thread runs are recorded, if they are. Asked once for many nodes.
-    fn log<'a>(&self, core: &'a Core, local: &Local) -> Option<Nodes<'a>> {
+    pub(super) fn log<'a>(&self, core: &'a Core, local: &Local) -> Option<Nodes<'a>> {
         core.tracer.nodes(&self.mark, self.run(), local.worker)
     }
 
@@ -270,7 +306,7 @@ impl PlanState {
     pub(crate) fn run_from(&self, core: &Core, local: &mut Local, first: u32) -> bool {
         let context = self.context();
         let mut scratch = local.take_scratch();
-        let at = At { state: self, node: Cell::new(first) };
+        let at = At::new(self);
         let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
             None => self.follow(core, local, context, &at, first, &mut scratch, &mut ()),
             Some(mut log) => self.follow(core, local, context, &at, first, &mut scratch, &mut log),
@@ -283,7 +319,7 @@ impl PlanState {
     pub(crate) fn run_share(&self, core: &Core, local: &mut Local) -> bool {
         let context = self.context();
         let mut scratch = local.take_scratch();
-        let at = At { state: self, node: Cell::new(0) };
+        let at = At::new(self);
         let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
             None => self.follow_roots(core, local, context, &at, &mut scratch, &mut ()),
             Some(mut log) => self.follow_roots(core, local, context, &at, &mut scratch, &mut log),
@@ -345,15 +381,13 @@ impl PlanState {
         // Whether what runs next was made ready by a task that ran here just before.
         let mut direct = false;
         while let Some(number) = next.take() {
-            at.node.set(number);
             let node = &pattern.nodes[number as usize];
             if self.is_apart(node) {
+                at.node.set(number);
                 self.launch(core, number);
                 continue;
             }
-            if !self.may_be_given_up(core) || !self.give_up(core, number, log) {
-                self.run_node(core, number, scratch, node.waits == 0 || (node.waits == 1 && direct), log);
-            }
+            self.run_next(core, at, number, scratch, node.waits == 0 || (node.waits == 1 && direct), log);
             direct = node.work != NodeWork::Nothing;
             if node.later_count == 0 {
                 ended += 1;

@@ -4,6 +4,7 @@ mod apart;
 mod failing;
 mod lives;
 mod priority;
+mod short;
 
 use drawloom_runtime::{ErrorKind, Loom, Max, Min, Region, Sum, Vector};
 

@@ -7,6 +7,7 @@ use super::{Body, Chain, Fault, Ran, Stop, Wires, quietly};
 use crate::bell::Bell;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Marks;
+use crate::sink::order::Turn;
 use crate::sink::{Chunk, Take, Taken};
 use crate::source::{Fed, Feed};
 
@@ -16,13 +17,15 @@ pub(crate) struct SourceEnd<'g, T> {
     feed: Box<dyn Feed<T> + 'g>,
     /// Tells the sinks which chunk their items are of.
     chunk: Chunk,
+    /// Who is told when a chunk is done.
+    turn: Option<Arc<Turn>>,
     bell: Arc<Bell>,
 }
 
 impl<'g, T: 'static> SourceEnd<'g, T> {
     pub(crate) fn make(feed: Box<dyn Feed<T> + 'g>, wires: &Wires<'_>) -> Box<dyn Body + 'g> {
-        let (chunk, bell) = (Rc::clone(&wires.chunk), Arc::clone(&wires.bell));
-        Box::new(Self { output: typed(&wires.outputs[0].pipe), feed, chunk, bell })
+        let (chunk, turn, bell) = (Rc::clone(&wires.chunk), wires.turn.clone(), Arc::clone(&wires.bell));
+        Box::new(Self { output: typed(&wires.outputs[0].pipe), feed, chunk, turn, bell })
     }
 }
 
@@ -32,7 +35,7 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
         self.feed.forget(buffer.len());
         let before = buffer.len();
         let fed = self.feed.feed(count, &mut buffer, &self.bell).map_err(Fault::Source)?;
-        self.chunk.set(self.feed.chunk());
+        self.chunk.set(self.feed.chunk().start);
         let done = buffer.len() - before;
         if done > count {
             return Err(Fault::Source("it gave more items than were asked for".to_owned()));
@@ -41,6 +44,7 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
         let stop = match fed {
             Fed::More => Stop::Done,
             Fed::Idle => Stop::Idle,
+            Fed::Whole => Stop::Whole,
             Fed::Wait(until) => Stop::Outside(until),
             Fed::Exhausted => Stop::Exhausted,
         };
@@ -59,6 +63,12 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
 
     fn has_returned(&self) -> bool {
         self.feed.has_returned()
+    }
+
+    fn complete(&mut self) {
+        if let Some(turn) = &self.turn {
+            turn.complete(self.feed.chunk());
+        }
     }
 }
 

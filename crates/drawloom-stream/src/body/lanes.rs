@@ -7,6 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use crate::build::handle::Region;
+use crate::error::Failure;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Marks;
 use crate::wide::{self, Kernel, Level};
@@ -115,6 +117,93 @@ where
     }
 }
 
+/// A node that keeps some of its items, and maps them with their parents.
+pub(crate) struct SelectIn<I, P, O, F> {
+    inputs: Vec<Rc<Pipe<I>>>,
+    output: Rc<Pipe<O>>,
+    region: Region<P>,
+    code: Arc<F>,
+    /// The parent of each lane. Grows once to the width of the node.
+    parents: Vec<P>,
+    kept: Kept,
+    level: Level,
+}
+
+impl<I, P, O, F> SelectIn<I, P, O, F>
+where
+    I: Copy + 'static,
+    P: Copy + 'static,
+    O: Copy + Default + 'static,
+    F: Fn(I, P) -> (O, bool) + 'static,
+{
+    pub(crate) fn make(code: &Arc<F>, region: Region<P>, wires: &Wires<'_>) -> Box<dyn Body> {
+        Box::new(Self {
+            inputs: wires.inputs.iter().map(typed).collect(),
+            output: typed(&wires.outputs[0].pipe),
+            region,
+            code: Arc::clone(code),
+            parents: Vec::new(),
+            kept: Kept::default(),
+            level: Level::best(),
+        })
+    }
+
+    /// The lanes up to this one have the parent that is under way.
+    fn fill(&mut self, up_to: usize, chain: &Chain) {
+        if self.parents.len() < up_to {
+            let parent = chain.parent(self.region).expect("items in a region have a parent: this is a mistake of ours");
+            self.parents.resize(up_to, *parent);
+        }
+    }
+
+    /// Runs over so many items, whose parents are known.
+    fn select(&mut self, input: usize, count: usize) {
+        let items = self.inputs[input].peek(count);
+        let mut buffer = self.output.buffer.borrow_mut();
+        let (words, code) = (&mut self.kept.words, &*self.code);
+        words.clear();
+        let lanes = (&items[..], &self.parents[..]);
+        let both = |(item, parent): (I, P)| code(item, parent);
+        wide::select_at(self.level, lanes, buffer.space(count), &mut |word| words.push(word), &both);
+        buffer.measure();
+    }
+}
+
+impl<I, P, O, F> Body for SelectIn<I, P, O, F>
+where
+    I: Copy + 'static,
+    P: Copy + 'static,
+    O: Copy + Default + 'static,
+    F: Fn(I, P) -> (O, bool) + 'static,
+{
+    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
+        self.parents.clear();
+        self.fill(count, chain);
+        self.select(input, count);
+        Ok(Ran { done: count, stop: Stop::Done })
+    }
+
+    fn is_seamless(&self) -> bool {
+        true
+    }
+
+    fn can_span(&self) -> bool {
+        true
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
+        self.parents.clear();
+        for (place, region, parent) in marks.parents() {
+            self.fill(place, chain);
+            chain.see(region, parent);
+        }
+        self.fill(count, chain);
+        self.select(input, count);
+        wide::call(Count { kept: &mut self.kept, marks, others: false });
+        Ok(Ran { done: count, stop: Stop::Done })
+    }
+}
+
 /// A node that makes at most one item of each, whatever the types.
 pub(crate) struct Pick<I, O, F> {
     inputs: Vec<Rc<Pipe<I>>>,
@@ -126,7 +215,7 @@ impl<I, O, F> Pick<I, O, F>
 where
     I: 'static,
     O: 'static,
-    F: Fn(&I) -> Option<O> + 'static,
+    F: Fn(&I) -> Result<Option<O>, Failure> + 'static,
 {
     pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
         Box::new(Self {
@@ -141,12 +230,12 @@ impl<I, O, F> Body for Pick<I, O, F>
 where
     I: 'static,
     O: 'static,
-    F: Fn(&I) -> Option<O> + 'static,
+    F: Fn(&I) -> Result<Option<O>, Failure> + 'static,
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        wide::call(Picking { items: &items, code: &*self.code, space: buffer.space(count) });
+        wide::call(Picking { items: &items, code: &*self.code, space: buffer.space(count) }).map_err(Fault::Node)?;
         buffer.measure();
         Ok(Ran { done: count, stop: Stop::Done })
     }
@@ -166,29 +255,35 @@ where
         let space = buffer.space(count);
         let (mut at, before) = (0, space.len());
         for (place, _) in marks.places() {
-            wide::call(Picking { items: &items[at..place], code: &*self.code, space });
+            wide::call(Picking { items: &items[at..place], code: &*self.code, space }).map_err(Fault::Node)?;
             marks.pushed[0].push((space.len() - before) as u64);
             at = place;
         }
-        wide::call(Picking { items: &items[at..], code: &*self.code, space });
+        wide::call(Picking { items: &items[at..], code: &*self.code, space }).map_err(Fault::Node)?;
         buffer.measure();
         Ok(Ran { done: count, stop: Stop::Done })
     }
 }
 
-/// Makes at most one item of each.
+/// Makes at most one item of each, until one fails.
 struct Picking<'a, I, O, F> {
     items: &'a [I],
     code: &'a F,
     space: &'a mut Vec<O>,
 }
 
-impl<I, O, F: Fn(&I) -> Option<O>> Kernel for Picking<'_, I, O, F> {
-    type Output = ();
+impl<I, O, F: Fn(&I) -> Result<Option<O>, Failure>> Kernel for Picking<'_, I, O, F> {
+    type Output = Result<(), Failure>;
 
     #[inline(always)]
-    fn run(self) {
-        self.space.extend(self.items.iter().filter_map(self.code));
+    fn run(self) -> Result<(), Failure> {
+        // Code that cannot fail was wrapped, and becomes the plain loop again when it is inlined here.
+        for item in self.items {
+            if let Some(item) = (self.code)(item)? {
+                self.space.push(item);
+            }
+        }
+        Ok(())
     }
 }
 

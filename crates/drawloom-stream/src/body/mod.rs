@@ -10,6 +10,7 @@
 //! | [`fold`] | the elements of a parent become one item |
 //! | [`sum`] | numbers of the elements of a parent are added up |
 //! | [`expand`] | one item becomes any number of items, or the elements of a region |
+//! | [`handled`] | nodes whose loop is ours, with handlers of the user's |
 //! | [`fused`] | two nodes that run as one |
 //! | [`whole`] | all nodes of a region run as one |
 //! | [`ends`] | sources and sinks |
@@ -19,6 +20,7 @@ pub(crate) mod ends;
 pub(crate) mod expand;
 pub(crate) mod fold;
 pub(crate) mod fused;
+pub(crate) mod handled;
 pub(crate) mod lanes;
 pub(crate) mod push;
 pub(crate) mod slice;
@@ -36,12 +38,14 @@ use std::time::Instant;
 use self::expand::GROUP;
 use crate::bell::Bell;
 use crate::build::handle::Region;
+use crate::error::Failure;
 use crate::given::Given;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
 use crate::machine::signal::{Marks, Signal, Values};
 use crate::parameter::Parameters;
 use crate::sink::Chunk;
+use crate::sink::order::Turn;
 
 /// A node in one copy of a stream: its code, its state, and its ends of edges.
 pub(crate) trait Body {
@@ -103,6 +107,9 @@ pub(crate) trait Body {
         false
     }
 
+    /// All that came of the chunk that a source gave is where it belongs.
+    fn complete(&mut self) {}
+
     /// The run came to its end. A run that fails or is cancelled does not, and whoever has something to hand in or to clean up
     /// does so when it is dropped.
     fn finish(&mut self) -> Result<(), Fault> {
@@ -138,12 +145,14 @@ pub(crate) enum Stop {
     Exhausted,
     /// The source has no items now, and wants those that it gave to be seen to.
     Idle,
+    /// The source has given a whole chunk, and gives no more until all that comes of it is where it belongs.
+    Whole,
     /// Somebody outside of the stream has to do something first. The bell rings then; or it is to be tried again at a time.
     Outside(Option<Instant>),
 }
 
 /// What the user's code did wrong. The machine adds names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Fault {
     /// More items were pushed to a channel than may be.
     Items { channel: usize, most: usize },
@@ -151,10 +160,12 @@ pub(crate) enum Fault {
     Orphan { channel: usize },
     /// More signals were raised on a channel than may be.
     Signals { channel: usize, most: usize },
+    /// The node failed.
+    Node(Failure),
     /// The source failed.
     Source(String),
     /// The sink failed.
-    Sink(String),
+    Sink(Failure),
 }
 
 /// Makes the body of a node, for each copy of a stream.
@@ -169,6 +180,8 @@ pub(crate) struct Wires<'g> {
     pub(crate) signals: (usize, usize),
     /// The number of the chunk of the source that is worked on.
     pub(crate) chunk: Chunk,
+    /// Whose turn it is to deliver, where several workers keep an order.
+    pub(crate) turn: Option<Arc<Turn>>,
     /// What rings when somebody outside of the stream has done something for it.
     pub(crate) bell: Arc<Bell>,
     /// What all copies of this node share in one run.

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::channels::{Bounds, Channels};
 use super::{Body, Chain, Fault, Ran, Stop, Wires, quietly};
 use crate::build::handle::Region;
+use crate::error::Failure;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
 use crate::machine::time::since;
@@ -23,6 +24,7 @@ pub struct Run<'a, I, S = ()> {
     state: &'a mut S,
     chain: &'a Chain,
     parameters: &'a Parameters,
+    failed: &'a mut Option<Failure>,
 }
 
 impl<'a, I, S> Run<'a, I, S> {
@@ -51,6 +53,13 @@ impl<'a, I, S> Run<'a, I, S> {
     pub fn parent<P: 'static>(&self, region: Region<P>) -> Ref<'a, P> {
         self.chain.parent(region).expect("a node can see the parents of regions that it is in, and of no others")
     }
+
+    /// The node fails: when its function returns, the run of the stream ends with an error that names the node, and whose source
+    /// is this one. The first error counts. [`NodeBuilder::try_run`](crate::NodeBuilder::try_run) and its like are for functions
+    /// that return errors; handlers of signals call this.
+    pub fn fail(&mut self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) {
+        self.failed.get_or_insert_with(|| error.into());
+    }
 }
 
 pub(crate) type Code<I, S, C> = dyn for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut <C as Channels>::Push<'b>) + Send + Sync;
@@ -74,6 +83,13 @@ pub(crate) struct Hooks<I, S, C: Channels> {
     pub(crate) handlers: Handlers<I, S, C>,
     /// What the node does at boundaries of any region around it: of which region, and whether the parent begins.
     pub(crate) boundaries: Boundaries<I, S, C>,
+}
+
+impl<I, S, C: Channels> Hooks<I, S, C> {
+    /// Whether something is done at boundaries.
+    pub(crate) fn at_boundaries(&self) -> bool {
+        !(self.begin.is_empty() && self.end.is_empty() && self.boundaries.is_empty())
+    }
 }
 
 /// A node with a function over a slice.
@@ -119,12 +135,14 @@ where
         let start = clock();
         let mut push = C::open(&self.ends, bounds);
         let opened = since(start);
-        let mut run = Run { items, state, chain, parameters: &self.parameters };
+        let mut failed = None;
+        let mut run = Run { items, state, chain, parameters: &self.parameters, failed: &mut failed };
         wide::call(|| code(&mut run, &mut push));
         let start = clock();
         let closed = C::close(&self.ends, push, bounds);
         chain.pushing.set(chain.pushing.get() + opened + since(start));
-        closed
+        // What it returns is closer to the cause than what it pushed too much.
+        failed.map_or(closed, |why| Err(Fault::Node(why)))
     }
 }
 
@@ -176,8 +194,7 @@ where
 
     fn can_span(&self) -> bool {
         // What it does at boundaries, and the signals it raises, would have to be told apart from those that pass.
-        let Hooks { begin, end, boundaries, .. } = &*self.hooks;
-        self.signals.0 == 0 && begin.is_empty() && end.is_empty() && boundaries.is_empty()
+        self.signals.0 == 0 && !self.hooks.at_boundaries()
     }
 
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
@@ -243,7 +260,7 @@ where
         let Self { items, state, code, mut push, ends, marks, chain, parameters } = self;
         let (mut before, mut waiting) = ([0; 2], [0; 2]);
         C::look(&push, &mut before);
-        let (mut at, mut calls) = (0, 0);
+        let (mut at, mut calls, mut failed) = (0, 0, None);
         // Behind the last boundary there may be items too.
         let all = marks.parents().map(|(place, region, parent)| (place, Some((region, parent))));
         for (place, next) in all.chain([(items.len(), None)]) {
@@ -252,7 +269,11 @@ where
             if !part.is_empty() {
                 calls += 1;
                 C::renew(ends, &mut push, &bounds);
-                code(&mut Run { items: part, state: &mut *state, chain, parameters }, &mut push);
+                let failed = &mut failed;
+                code(&mut Run { items: part, state: &mut *state, chain, parameters, failed }, &mut push);
+            }
+            if let Some(why) = failed.take() {
+                return Err(Fault::Node(why));
             }
             if C::look(&push, &mut waiting) {
                 return C::close(ends, push, &bounds).map(|()| calls);

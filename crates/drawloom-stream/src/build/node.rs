@@ -5,16 +5,19 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::handle::{Input, Output, Region, Tag};
-use super::stream::Stream;
+use super::stream::{PARENTS, Stream};
 use crate::body::Factory;
 use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
 use crate::body::fold::{Fold, Folding};
-use crate::body::lanes::{Pick, Select, Split};
+use crate::body::handled::Handled;
+use crate::body::lanes::{Pick, Select, SelectIn, Split};
 use crate::body::slice::{Code, Hooks, Init, Run, Slice};
 use crate::body::sum::{Adding, Sum};
+use crate::error::Failure;
 use crate::parameter::Parameters;
 use crate::plan::{Kind, Role};
+use crate::sink::Sink;
 
 /// A node whose channels and state are being described.
 #[must_use = "a node does nothing until it is said what it runs"]
@@ -53,6 +56,16 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         self.filter_map(move |item| Some(code(item)))
     }
 
+    /// As [`NodeBuilder::map`], with a function that may fail: the run ends with an error that names the node, and whose source is
+    /// the function's.
+    pub fn try_map<O, E>(self, code: impl Fn(&I) -> Result<O, E> + Send + Sync + 'static) -> Output<O>
+    where
+        O: 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.try_filter_map(move |item| code(item).map(Some))
+    }
+
     /// Keeps some of the items.
     pub fn filter(self, keep: impl Fn(&I) -> bool + Send + Sync + 'static) -> Output<I>
     where
@@ -63,13 +76,23 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
 
     /// Maps items, and keeps some of them.
     pub fn filter_map<O: 'static>(self, code: impl Fn(&I) -> Option<O> + Send + Sync + 'static) -> Output<O> {
-        let code = Arc::new(code);
+        self.try_filter_map(move |item| Ok::<Option<O>, Failure>(code(item)))
+    }
+
+    /// As [`NodeBuilder::filter_map`], with a function that may fail: see [`NodeBuilder::try_map`].
+    pub fn try_filter_map<O, E>(self, code: impl Fn(&I) -> Result<Option<O>, E> + Send + Sync + 'static) -> Output<O>
+    where
+        O: 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        let code = Arc::new(move |item: &I| code(item).map_err(Into::into));
         let each = Arc::clone(&code);
         let (stream, node) = self.stateless();
-        let output = NodeBuilder::new(stream, node).channel::<O>("out", 1).each(move |item, out| {
-            if let Some(item) = each(item) {
+        let output = NodeBuilder::new(stream, node).channel::<O>("out", 1).try_each(move |item, out| {
+            if let Some(item) = each(item)? {
                 out.push(item);
             }
+            Ok::<(), Failure>(())
         });
         // A node that pushes over a back edge must look how much room there is; others need not.
         if let Some(each) = stream.description.nodes[node as usize].factory.take() {
@@ -126,6 +149,47 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         stream.picks(node);
         let factory: Factory = Arc::new(move |wires| Select::make(&Arc::new(make(&wires.parameters)), wires));
         stream.finish(node, factory);
+        Output::new(stream.id, channel)
+    }
+
+    /// As [`NodeBuilder::select`], with code that sees the parent of each item in a region around the node. A vector may have items of
+    /// several parents: each lane has its own.
+    ///
+    /// ```
+    /// use drawloom_runtime::Loom;
+    /// use drawloom_stream::{Stream, source};
+    ///
+    /// let mut stream = Stream::new("multiples");
+    /// let limits = stream.source("limits", source::slice(vec![3_u64, 1, 5]));
+    /// let (limit, numbers) = stream.enumerate("numbers", limits, |_| 0..6_u64);
+    /// let below = stream.node("below", numbers).select_in(limit, |n, limit| (n, n < limit));
+    /// let counts = stream.node("count", below).aggregate_sum(|n| *n, |count, _| count);
+    /// let counts = stream.collect("counts", counts);
+    /// stream.run(&Loom::builder().workers(1).build().unwrap())?;
+    /// assert_eq!(counts.take(), [3, 1, 5]);
+    /// # Ok::<(), drawloom_stream::Error>(())
+    /// ```
+    pub fn select_in<P, O>(
+        self,
+        region: Region<P>,
+        code: impl Fn(I, P) -> (O, bool) + Send + Sync + 'static,
+    ) -> Output<O>
+    where
+        I: Copy,
+        P: Copy + 'static,
+        O: Copy + Default + 'static,
+    {
+        let code = Arc::new(code);
+        let (stream, node) = self.stateless();
+        let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), false);
+        let this = &mut stream.description.nodes[node as usize];
+        this.kind = Kind::Select;
+        if region.stream == stream.id {
+            this.sees.push(region.region);
+        } else {
+            stream.is_foreign(region.stream, "a region");
+        }
+        stream.finish(node, Arc::new(move |wires| SelectIn::make(&code, region, wires)));
         Output::new(stream.id, channel)
     }
 
@@ -218,6 +282,12 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
     /// without a look at anything else: that is faster where parents have few elements.
     pub fn signals(self, in_a_run: usize, for_a_signal: usize) -> Self {
         self.stream.description.nodes[self.node as usize].signals = (in_a_run, for_a_signal);
+        self
+    }
+
+    /// Whether the node may run as one with those before and behind it: see [`Stream::fuse`], which forbids it to all.
+    pub fn fuse(self, fuses: bool) -> Self {
+        self.stream.description.nodes[self.node as usize].fuses = fuses;
         self
     }
 
@@ -325,16 +395,62 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         self.handling().run(code)
     }
 
+    /// As [`NodeBuilder::run`], with a function that may fail: the run ends with an error that names the node, and whose source is
+    /// the function's.
+    ///
+    /// ```
+    /// use drawloom_runtime::Loom;
+    /// use drawloom_stream::{ErrorKind, Stream, source};
+    ///
+    /// let mut stream = Stream::new("numbers");
+    /// let words = stream.source("words", source::slice(vec!["1", "2", "three"]));
+    /// let numbers = stream.node("parse", words).try_map(|word| word.parse::<u64>());
+    /// stream.discard("numbers", numbers);
+    /// let error = stream.run(&Loom::builder().workers(1).build().unwrap()).unwrap_err();
+    /// assert_eq!((error.kind(), error.node()), (ErrorKind::Failed, Some("parse")));
+    /// assert!(std::error::Error::source(&error).unwrap().is::<std::num::ParseIntError>());
+    /// ```
+    pub fn try_run<F, E>(self, code: F) -> C::Outputs
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.handling().try_run(code)
+    }
+
     /// What the node does with each item.
-    pub fn each<F>(self, code: F) -> C::Outputs
+    pub fn each<F>(mut self, code: F) -> C::Outputs
     where
         F: for<'b> Fn(&I, &mut C::Push<'b>) + Send + Sync + 'static,
     {
+        self.makes();
         self.run(move |run, push| {
             for item in run.items() {
                 code(item, push);
             }
         })
+    }
+
+    /// As [`NodeBuilder::each`], with a function that may fail: see [`NodeBuilder::try_run`]. It is not called for the items behind
+    /// one that failed.
+    pub fn try_each<F, E>(mut self, code: F) -> C::Outputs
+    where
+        F: for<'b> Fn(&I, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.makes();
+        self.try_run(move |run, push| run.items().iter().try_for_each(|item| code(item, push)))
+    }
+
+    /// A function of one item that raises no signals, for one channel, does not see where vectors end.
+    fn makes(&mut self) {
+        let description = &mut self.stream.description;
+        let this = &mut description.nodes[self.node as usize];
+        if let ([channel], 0) = (&this.channels[..], this.signals.0)
+            && !description.channels[*channel as usize].aggregates
+        {
+            this.role = Role::Makes;
+        }
     }
 }
 
@@ -344,6 +460,7 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
     where
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
+        self.stream.description.nodes[self.node as usize].at_parents = true;
         self.hooks.begin.push(Arc::new(code));
         self
     }
@@ -353,6 +470,7 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
     where
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
+        self.stream.description.nodes[self.node as usize].at_parents = true;
         self.hooks.end.push(Arc::new(code));
         self
     }
@@ -405,6 +523,188 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
         let (hooks, code) = (Arc::new(hooks), Arc::new(code));
         stream.finish(node, Arc::new(move |wires| Slice::make(&hooks, &code, wires)));
         C::outputs(stream.id, &stream.description.nodes[node as usize].channels)
+    }
+
+    /// See [`NodeBuilder::try_run`].
+    pub fn try_run<F, E>(self, code: F) -> C::Outputs
+    where
+        F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.run(move |run, push| {
+            if let Err(error) = code(run, push) {
+                run.fail(error);
+            }
+        })
+    }
+
+    /// See [`NodeBuilder::each`].
+    pub fn each<F>(self, code: F) -> C::Outputs
+    where
+        F: for<'b> Fn(&I, &mut C::Push<'b>) + Send + Sync + 'static,
+    {
+        self.run(move |run, push| run.items().iter().for_each(|item| code(item, push)))
+    }
+
+    /// See [`NodeBuilder::try_each`].
+    pub fn try_each<F, E>(self, code: F) -> C::Outputs
+    where
+        F: for<'b> Fn(&I, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.try_run(move |run, push| run.items().iter().try_for_each(|item| code(item, push)))
+    }
+}
+
+/// Nodes whose channels follow from what they do, enumerations and sinks: their handlers do not push, and what these nodes do
+/// themselves at boundaries is done after what their handlers do.
+impl<'s, I: 'static, S: 'static> HandlingNode<'s, I, (), S> {
+    /// A node that is made in another way has the handlers too. It runs alone: those behind it see what it did at signals.
+    fn with<R>(self, make: impl FnOnce(&mut Stream, u32) -> R) -> R {
+        let Self { stream, node, hooks } = self;
+        let made = make(stream, node);
+        let this = &mut stream.description.nodes[node as usize];
+        this.is_handled = true;
+        if let Some(factory) = this.factory.take() {
+            let (hooks, none) = (Arc::new(hooks), Arc::new(|_: &mut Run<'_, I, S>, _: &mut ()| ()));
+            let at_boundaries = hooks.at_boundaries();
+            let factory: Factory = Arc::new(move |wires| {
+                let handlers = Slice::<I, S, (), _>::make(&hooks, &none, wires);
+                Box::new(Handled { body: factory(wires), handlers, at_boundaries })
+            });
+            stream.finish(node, factory);
+        }
+        made
+    }
+
+    /// See [`NodeBuilder::map`].
+    pub fn map<O: 'static>(self, code: impl Fn(&I) -> O + Send + Sync + 'static) -> Output<O> {
+        self.with(|stream, node| NodeBuilder::new(stream, node).map(code))
+    }
+
+    /// See [`NodeBuilder::try_map`].
+    pub fn try_map<O, E>(self, code: impl Fn(&I) -> Result<O, E> + Send + Sync + 'static) -> Output<O>
+    where
+        O: 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).try_map(code))
+    }
+
+    /// See [`NodeBuilder::filter`].
+    pub fn filter(self, keep: impl Fn(&I) -> bool + Send + Sync + 'static) -> Output<I>
+    where
+        I: Clone,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).filter(keep))
+    }
+
+    /// See [`NodeBuilder::filter_map`].
+    pub fn filter_map<O: 'static>(self, code: impl Fn(&I) -> Option<O> + Send + Sync + 'static) -> Output<O> {
+        self.with(|stream, node| NodeBuilder::new(stream, node).filter_map(code))
+    }
+
+    /// See [`NodeBuilder::try_filter_map`].
+    pub fn try_filter_map<O, E>(self, code: impl Fn(&I) -> Result<Option<O>, E> + Send + Sync + 'static) -> Output<O>
+    where
+        O: 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).try_filter_map(code))
+    }
+
+    /// See [`NodeBuilder::select`].
+    pub fn select<O>(self, code: impl Fn(I) -> (O, bool) + Send + Sync + 'static) -> Output<O>
+    where
+        I: Copy,
+        O: Copy + Default + 'static,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).select(code))
+    }
+
+    /// See [`NodeBuilder::select_in`].
+    pub fn select_in<P, O>(
+        self,
+        region: Region<P>,
+        code: impl Fn(I, P) -> (O, bool) + Send + Sync + 'static,
+    ) -> Output<O>
+    where
+        I: Copy,
+        P: Copy + 'static,
+        O: Copy + Default + 'static,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).select_in(region, code))
+    }
+
+    /// See [`NodeBuilder::split`].
+    pub fn split<O>(self, code: impl Fn(I) -> (O, bool) + Send + Sync + 'static) -> (Output<O>, Output<O>)
+    where
+        I: Copy,
+        O: Copy + Default + 'static,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).split(code))
+    }
+
+    /// See [`NodeBuilder::expand`].
+    pub fn expand<It>(self, code: impl Fn(I) -> It + Send + Sync + 'static) -> Output<It::Item>
+    where
+        I: Clone,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).expand(code))
+    }
+
+    /// See [`NodeBuilder::aggregate`].
+    pub fn aggregate<A, O>(
+        self,
+        first: impl Fn() -> A + Send + Sync + 'static,
+        fold: impl Fn(&mut A, &I) + Send + Sync + 'static,
+        finish: impl Fn(A) -> O + Send + Sync + 'static,
+    ) -> Output<O>
+    where
+        A: 'static,
+        O: 'static,
+    {
+        self.with(|stream, node| NodeBuilder::new(stream, node).aggregate(first, fold, finish))
+    }
+
+    /// See [`NodeBuilder::aggregate_sum`].
+    pub fn aggregate_sum<O: 'static>(
+        self,
+        value: impl Fn(&I) -> u64 + Send + Sync + 'static,
+        finish: impl Fn(u64, u64) -> O + Send + Sync + 'static,
+    ) -> Output<O> {
+        self.with(|stream, node| NodeBuilder::new(stream, node).aggregate_sum(value, finish))
+    }
+
+    /// See [`Stream::enumerate`].
+    pub fn enumerate<It>(self, elements: impl Fn(&I) -> It + Send + Sync + 'static) -> (Region<I>, Output<It::Item>)
+    where
+        I: Clone,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
+        self.enumerate_with(PARENTS, elements)
+    }
+
+    /// See [`Stream::enumerate_with`].
+    pub fn enumerate_with<It>(
+        self,
+        parents: usize,
+        elements: impl Fn(&I) -> It + Send + Sync + 'static,
+    ) -> (Region<I>, Output<It::Item>)
+    where
+        I: Clone,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
+        self.with(|stream, node| stream.becomes_head(node, parents, elements))
+    }
+
+    /// See [`Stream::sink`].
+    pub fn sink(self, sink: Sink<I>) {
+        self.with(|stream, node| stream.becomes_sink(node, sink));
     }
 }
 

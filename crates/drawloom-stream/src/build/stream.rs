@@ -1,6 +1,5 @@
 //! A stream that is being described, or run.
 
-use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,13 +20,15 @@ use crate::plan::size::Budget;
 use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead, Role};
 use crate::report::Report;
 use crate::run::Plan;
+use crate::sink::order::InTurn;
 use crate::sink::{self, Collected, Sink};
+use crate::source::order::{Numbered, Taken};
 use crate::source::{Opening, Shared, Source};
 
 /// How many items a node sees at once, unless it is said.
 const WIDTH: usize = 128;
 /// How many parents of a region may be under way, unless it is said.
-const PARENTS: usize = 1024;
+pub(super) const PARENTS: usize = 1024;
 /// What the queues of a copy may use, unless it is said.
 const MEMORY: usize = 64 << 20;
 
@@ -104,7 +105,13 @@ impl Stream {
     /// Every sink gets its items in the order of the source's items, for any number of workers.
     ///
     /// Several workers take the source in chunks then, and bring each to an end before the next: each chunk costs a vector
-    /// that is not full, at every node.
+    /// that is not full, at every node. Sinks that take items as they come, such as [`sink::callback`](crate::sink::callback), get
+    /// them when it is their turn: until then they wait in queues, and a worker whose queues are full waits too.
+    ///
+    /// Where edges join, the order is that of the items at the node where they part, and for each of these that of the edges, as
+    /// they were given. That node handles one item at a time, and so does a loop: what leaves it is in the order of what entered.
+    /// Loops with more than one way around, ways that meet before they join, and joins of several sources have no order, and are
+    /// refused.
     #[must_use]
     pub fn ordered(mut self) -> Self {
         self.ordered = true;
@@ -130,12 +137,17 @@ impl Stream {
     }
 
     /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
-    /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`] and, as the last of them,
-    /// [`NodeBuilder::split`], [`NodeBuilder::aggregate`], [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of
-    /// one width, outside of loops, and up to 64 of them. A region that is such a chain runs as one with the node that enumerates.
-    /// They do, unless it is said, or vectors are to end at boundaries.
+    /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`], by [`NodeBuilder::each`] with one channel and
+    /// no signals in a run (`signals(0, _)`) and, as the last of them, [`NodeBuilder::split`], [`NodeBuilder::aggregate`],
+    /// [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of one width, outside of loops, and up to 64 of them. A
+    /// region that is such a chain, without `each`, runs as one with the node that enumerates. They do, unless it is said, or
+    /// vectors are to end at boundaries.
     ///
-    /// [`Plan::fused`] says which nodes run as one. Of those, a report has runs only for the first.
+    /// A node made by `each` that declares more than one item for each runs as one with an aggregation or sink behind it if what
+    /// a vector may become fits into 32 KiB: so it is consumed while it is in the nearest cache. What may become more has a queue.
+    ///
+    /// [`NodeBuilder::fuse`] says it for one node, and [`Plan::fused`] which nodes run as one. Of those, a report has runs only for
+    /// the first.
     #[must_use]
     pub fn fuse(mut self, fuses: bool) -> Self {
         self.fuses = fuses;
@@ -151,12 +163,15 @@ impl Stream {
     pub fn source<T: 'static>(&mut self, name: impl Into<String>, source: Source<T>) -> Output<T> {
         let Source { open, in_chunks, around } = source;
         let kind = Kind::Source { in_chunks };
-        let open: OpenSource =
-            Arc::new(move |opening: &Opening<'_>| Arc::new(open(opening)) as Arc<dyn Any + Send + Sync>);
-        let factory: Factory = Arc::new(|wires| {
-            let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<Arc<dyn Shared<T>>>());
-            let shared = shared.expect("a source is opened before it is copied");
-            SourceEnd::make(Arc::clone(shared).feed(wires.given), wires)
+        let open: OpenSource = Arc::new(move |opening: &Opening<'_>| Arc::new((open(opening), Taken::default())) as _);
+        let factory: Factory = Arc::new(move |wires| {
+            let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<(Arc<dyn Shared<T>>, Taken)>());
+            let (shared, taken) = shared.expect("a source is opened before it is copied");
+            let feed = Arc::clone(shared).feed(wires.given);
+            match wires.turn.is_some() && !in_chunks {
+                true => SourceEnd::make(Box::new(Numbered::new(feed, taken)), wires),
+                false => SourceEnd::make(feed, wires),
+            }
         });
         let node = self.add_node(name.into(), kind, Vec::<Output<T>>::new());
         let node_of = &mut self.description.nodes[node as usize];
@@ -168,13 +183,24 @@ impl Stream {
     /// A node that items go to.
     pub fn sink<T: 'static>(&mut self, name: impl Into<String>, from: impl IntoInputs<T>, sink: Sink<T>) {
         let node = self.add_node(name.into(), Kind::Sink, from.into_inputs());
+        self.becomes_sink(node, sink);
+    }
+
+    pub(super) fn becomes_sink<T: 'static>(&mut self, node: u32, sink: Sink<T>) {
         let node_of = &mut self.description.nodes[node as usize];
-        (node_of.settle, node_of.around) = (sink.settle, sink.around);
+        (node_of.kind, node_of.settle, node_of.around) = (Kind::Sink, sink.settle, sink.around);
         if sink.seamless {
             node_of.role = Role::Takes;
         }
-        let (open, seamless) = (sink.open, sink.seamless);
-        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(&wires.chunk), seamless, wires)));
+        let (open, seamless, in_turn) = (sink.open, sink.seamless, node_of.settle.is_none());
+        node_of.factory = Some(Arc::new(move |wires| {
+            let (take, chunk) = (open(&wires.chunk), Rc::clone(&wires.chunk));
+            let take = match &wires.turn {
+                Some(turn) if in_turn => Box::new(InTurn { take, turn: Arc::clone(turn), chunk, of: None }),
+                _ => take,
+            };
+            SinkEnd::make(take, seamless, wires)
+        }));
     }
 
     /// A sink that keeps everything in memory.
@@ -231,8 +257,24 @@ impl Stream {
         It: Iterator + 'static,
         It::Item: 'static,
     {
+        let node = self.add_node(name.into(), Kind::Run, from.into_inputs());
+        self.becomes_head(node, parents, elements)
+    }
+
+    /// A node becomes the head of a region.
+    pub(super) fn becomes_head<P, It>(
+        &mut self,
+        node: u32,
+        parents: usize,
+        elements: impl Fn(&P) -> It + Send + Sync + 'static,
+    ) -> (Region<P>, Output<It::Item>)
+    where
+        P: Clone + 'static,
+        It: Iterator + 'static,
+        It::Item: 'static,
+    {
         let region = self.description.regions.len() as u32;
-        let node = self.add_node(name.into(), Kind::Enumerate(region), from.into_inputs());
+        self.description.nodes[node as usize].kind = Kind::Enumerate(region);
         let store = |places, ends| Some(Rc::new(Parents::<P>::new(places, ends)?) as _);
         self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
         let code = Arc::new(elements);
@@ -275,7 +317,7 @@ impl Stream {
     /// When there are mistakes: all of them.
     pub fn plan(self) -> Result<Plan> {
         let wanted = Wanted {
-            budget: Budget { memory: self.memory, scale: self.scale },
+            budget: Budget { memory: self.memory, scale: self.scale, ordered: self.ordered },
             ordered: self.ordered,
             spans: self.spans,
             fuses: self.fuses,
@@ -325,6 +367,10 @@ impl Stream {
             settle: None,
             around: None,
             handles: Vec::new(),
+            at_parents: false,
+            sees: Vec::new(),
+            fuses: true,
+            is_handled: false,
         });
         for output in from {
             if !self.is_foreign(output.stream, "a channel") {

@@ -81,15 +81,20 @@ impl Machine<'_> {
         self.look_after_loop(head);
     }
 
-    /// A node that has nothing left tells those behind it in the loop to bring everything to an end too.
+    /// A node that has nothing left tells those behind it in the loop, or knot, to bring everything to an end too.
     pub(crate) fn pass_drain(&mut self, node: u32) {
-        let Some(cycle) = self.nodes[node as usize].cycle else { return };
+        let cycle = self.nodes[node as usize].cycle;
         for at in 0..self.nodes[node as usize].outputs.len() {
             let edge = &self.edges[self.nodes[node as usize].outputs[at] as usize];
-            let to = edge.to;
-            if !edge.back && self.cycles[cycle as usize].nodes.contains(&to) {
+            let (to, starved) = (edge.to, edge.starved);
+            let in_loop = cycle.is_some_and(|cycle| self.cycles[cycle as usize].nodes.contains(&to));
+            if !edge.back && (in_loop || self.is_inside(node, to)) {
                 self.nodes[to as usize].status.draining = true;
-                self.activate(to);
+                if starved {
+                    self.unblock(to);
+                } else {
+                    self.activate(to);
+                }
             }
         }
     }

@@ -25,6 +25,8 @@ enum Step {
     Signal { at: usize },
     /// A boundary has come over some edges only.
     Hold,
+    /// Something may come over the edges before this one, which is to be taken first.
+    Await { at: usize },
     /// Its loop has to become empty, or less full, first.
     Drain,
     /// Nothing.
@@ -45,10 +47,17 @@ impl Machine<'_> {
             self.go_on()?;
             self.share(node);
             match self.next_step(node) {
-                Step::Run { at, count } => self.run(node, at, count)?,
+                Step::Run { at, count } => {
+                    self.run(node, at, count)?;
+                    self.tie(node);
+                }
                 Step::Span => self.span(node)?,
-                Step::Signal { at } => self.handle(node, at)?,
+                Step::Signal { at } => {
+                    self.handle(node, at)?;
+                    self.tie(node);
+                }
                 Step::Hold => self.starve(node),
+                Step::Await { at } => self.wait_for_ways(node, at),
                 Step::Drain => self.drain(node),
                 Step::Rest => {
                     self.rest(node);
@@ -96,6 +105,11 @@ impl Machine<'_> {
                     self.flush_source(node);
                 }
                 Stop::Done if is_portion => self.flush_source(node),
+                Stop::Whole => {
+                    self.flush_source(node);
+                    self.block(node, Wait::Chunk);
+                    return Ok(());
+                }
                 Stop::Outside(until) => {
                     self.look_at_children(node);
                     self.block_outside(node, until);
@@ -129,6 +143,12 @@ impl Machine<'_> {
         let (mut held, mut full_loop) = (false, false);
         for at in 0..self.nodes[node as usize].inputs.len() {
             let this = &self.nodes[node as usize];
+            if !this.ways.is_empty() && self.is_to_wait(node, this.inputs[at].input) {
+                if self.has_any_from(node, at) {
+                    return Step::Await { at };
+                }
+                break;
+            }
             let edge = &self.edges[this.inputs[at].edge as usize];
             let (waiting, credit) = (edge.pipe.len(), edge.pipe.signals().borrow().credit());
             // What comes around may fill a vector later, so it waits for that until nothing else can be done.
@@ -139,10 +159,13 @@ impl Machine<'_> {
                 None => waiting.min(this.width.saturating_mul(vectors)),
             };
             let (back, entering) = (edge.back, headed.filter(|_| !edge.back));
+            // Where the order is kept, one item at a time goes a way on which others could overtake it.
+            let count = if this.is_tied || (self.ordered && entering.is_some()) { count.min(1) } else { count };
             if count > 0 {
                 // What is left in the loop of this node may have to leave first.
                 match entering.map(|cycle| self.may_enter(cycle)) {
                     Some(room) if room < count => full_loop = true,
+                    Some(_) if self.ordered && !entering.is_some_and(|cycle| self.is_empty(cycle)) => full_loop = true,
                     _ => return Step::Run { at, count },
                 }
             } else if credit == Some(0) && !back {
@@ -155,7 +178,7 @@ impl Machine<'_> {
         }
         // A flush of a loop ends when the loop is empty.
         if let Some(cycle) = headed
-            && (full_loop || flushing)
+            && (full_loop || flushing || draining)
             && !self.is_empty(cycle)
         {
             return self.rest_of_loop(node);
@@ -188,7 +211,7 @@ impl Machine<'_> {
             let edge = &self.edges[one.edge as usize];
             let waiting = edge.pipe.len();
             if edge.back && waiting > 0 {
-                return Step::Run { at, count: waiting.min(this.width) };
+                return Step::Run { at, count: waiting.min(if this.is_tied { 1 } else { this.width }) };
             }
         }
         Step::Drain
@@ -382,6 +405,7 @@ impl Machine<'_> {
             self.pass_drain(node);
         }
         self.look_after_loop(node);
+        self.look_after_knots(node);
     }
 
     /// What the user's code did wrong, with names.
@@ -409,7 +433,10 @@ impl Machine<'_> {
                 format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
             ),
             Fault::Source(why) => Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)),
-            Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)),
+            Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)).because(why),
+            Fault::Node(why) => {
+                Error::new(ErrorKind::Failed, format!("node `{}` failed: {why}", this.name)).because(why)
+            }
         };
         error.at_node(&this.name)
     }

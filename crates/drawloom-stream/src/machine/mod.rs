@@ -7,6 +7,7 @@
 //! | [`fire`] | one node consumes what waits for it |
 //! | [`span`] | a run that reaches over boundaries of regions |
 //! | [`cycle`] | loops: who may enter, and how they become empty |
+//! | [`knot`] | edges that part and join again, in an ordered stream |
 //! | [`dry`] | copies that have nothing to do take from others |
 //! | [`outside`] | nodes that wait for somebody outside of the stream |
 //! | [`settle`] | the end of a run: nothing is left anywhere |
@@ -19,6 +20,7 @@
 pub(crate) mod cycle;
 pub(crate) mod dry;
 pub(crate) mod fire;
+pub(crate) mod knot;
 pub(crate) mod outside;
 pub(crate) mod pace;
 pub(crate) mod parents;
@@ -54,9 +56,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
+use crate::plan::fuse::gain;
+use crate::plan::order::Knot;
 use crate::plan::{Description, Kind, Role};
 use crate::report::Counts;
 use crate::settings::Settings;
+use crate::sink::order::Turn;
 use crate::trace::Firings;
 
 /// No flush is under way.
@@ -90,6 +95,8 @@ pub(crate) struct Outside {
     pub(crate) began: Instant,
     /// The copies that have nothing to do.
     pub(crate) dry: Dry,
+    /// Whose turn it is to deliver, where several workers keep an order.
+    pub(crate) turn: Option<Arc<Turn>>,
     /// Rings when somebody outside has done something that a node may wait for.
     pub(crate) bell: Arc<Bell>,
 }
@@ -101,7 +108,7 @@ impl Outside {
         self.given.iter().map(|given| given.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 
-    pub(crate) fn new(workers: usize, settings: &Settings) -> Self {
+    pub(crate) fn new(workers: usize, settings: &Settings, in_turn: bool) -> Self {
         Self {
             stop: AtomicBool::new(false),
             given: (0..workers).map(|_| Apart::default()).collect(),
@@ -110,6 +117,7 @@ impl Outside {
             traced: settings.traced,
             began: Instant::now(),
             dry: Dry::new(workers),
+            turn: in_turn.then(Arc::default),
             bell: Arc::default(),
         }
     }
@@ -121,6 +129,9 @@ pub(crate) struct Machine<'p> {
     pub(crate) nodes: Vec<Node<'p>>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) cycles: Vec<Cycle>,
+    /// Where edges part and join again, in an ordered stream, and whether it is one.
+    pub(crate) knots: Vec<Knot>,
+    pub(crate) ordered: bool,
     pub(crate) regions: Vec<OpenRegion>,
     /// Nodes that may fire, the latest last.
     pub(crate) fireable: Vec<u32>,
@@ -161,6 +172,11 @@ pub(crate) struct Node<'p> {
     pub(crate) outputs: Vec<u32>,
     /// The loop that it is in.
     pub(crate) cycle: Option<u32>,
+    /// The knots that it is in, or the head of, and whether it is the head of one.
+    pub(crate) knots: Vec<u32>,
+    pub(crate) is_tied: bool,
+    /// Where edges join in order: the nodes on the way to each of its inputs.
+    pub(crate) ways: Vec<Vec<u32>>,
     /// Whether its vectors reach over boundaries.
     pub(crate) spans: Spans,
     /// Whether it may take several vectors at once.
@@ -271,6 +287,7 @@ impl<'p> Machine<'p> {
                 parents: Rc::clone(&parents),
                 signals: node.signals,
                 chunk: Rc::clone(&chunk),
+                turn: outside.turn.clone(),
                 bell: Arc::clone(&outside.bell),
                 shared: shared[number as usize].clone(),
                 parameters: parameters.clone(),
@@ -282,11 +299,20 @@ impl<'p> Machine<'p> {
             let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
             let body = factory(&wires);
             let cycle = plan.loops.iter().position(|one| one.nodes.contains(&number)).map(|at| at as u32);
+            let order = plan.order.as_ref();
+            let all = (0_u32..).zip(order.into_iter().flat_map(|order| &order.knots));
+            let tied = all.filter(|(_, knot)| knot.head == number || knot.nodes.contains(&number));
+            let knots = tied.map(|(at, _)| at).collect();
+            let is_tied = order.is_some_and(|order| order.knots.iter().any(|knot| knot.head == number));
+            let join = order.and_then(|order| order.joins.iter().find(|join| join.node == number));
             // Where a boundary comes over several edges, or a loop has to be empty for it, it is handled alone.
-            let alone = node.inputs.len() == 1 && outputs.len() <= 2 && cycle.is_none();
+            let alone = node.inputs.len() == 1 && outputs.len() <= 2 && cycle.is_none() && !is_tied;
             let wanted = plan.places.of_node[number as usize].last().map(|region| plan.spans[*region as usize]);
             let spans = if alone && body.can_span() { wanted.unwrap_or(Spans::Never) } else { Spans::Never };
             nodes.push(Node {
+                knots,
+                is_tied,
+                ways: join.map(|join| join.ways.clone()).unwrap_or_default(),
                 spans,
                 seamless: cycle.is_none() && body.is_seamless(),
                 body,
@@ -337,6 +363,8 @@ impl<'p> Machine<'p> {
             nodes,
             edges,
             cycles,
+            knots: plan.order.as_ref().map(|order| order.knots.clone()).unwrap_or_default(),
+            ordered: plan.order.is_some(),
             regions,
             fireable,
             starving: 0,
@@ -383,7 +411,8 @@ fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: 
             (_, role) => {
                 // Of the elements of parents there may be many, and each of them becomes one item: those fit.
                 let inside = role != Role::Folds;
-                before.most_items = if inside { before.most_items.min(room) } else { before.most_items };
+                before.most_items =
+                    if inside { before.most_items.min(room / gain(of, edge)) } else { before.most_items };
                 Box::new(Fused { first, second: part, inside, pushed: Default::default() })
             }
         };

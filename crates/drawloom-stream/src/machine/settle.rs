@@ -1,7 +1,7 @@
 //! A whole run of a copy, and its end: nothing is left anywhere.
 
 use super::Machine;
-use super::status::State;
+use super::status::{State, Wait};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Kind;
 use crate::report::EdgeCounts;
@@ -22,7 +22,7 @@ impl Machine<'_> {
                 self.note_firing(node, start);
                 self.listen();
             }
-            if !self.wait_outside()? && !self.take_from_others()? {
+            if !self.wait_outside()? && !self.next_chunk() && !self.take_from_others()? {
                 break;
             }
         }
@@ -37,6 +37,16 @@ impl Machine<'_> {
             finished.map_err(|fault| self.fault(self.current.get(), fault))?;
         }
         Ok(())
+    }
+
+    /// Nobody may fire, or waits for somebody outside: all that came of a chunk is where it belongs, and its source goes on. False
+    /// when no source waits for that.
+    fn next_chunk(&mut self) -> bool {
+        let is_whole = |node: &super::Node<'_>| node.status.state == State::Blocked(Wait::Chunk);
+        let Some(source) = self.nodes.iter().position(is_whole) else { return false };
+        self.nodes[source].body.complete();
+        self.unblock(source as u32);
+        true
     }
 
     /// Whatever is left would be lost: that is said, with names.

@@ -26,10 +26,14 @@ pub(crate) enum State {
 pub(crate) enum Wait {
     /// A place for a parent.
     Parents,
-    /// The boundary of a region, which has to come over other edges too.
+    /// The boundary of a region, or something that is to be taken before, which has to come over other edges.
     Boundary,
     /// Its loop has to become empty, or less full.
     Loop,
+    /// All that it pushed has to be beyond the joins behind it.
+    Knot,
+    /// All that comes of the chunk that it gave has to be where it belongs.
+    Chunk,
     /// Somebody outside of the stream; it is tried again at a time, if there is one.
     Outside(Option<Instant>),
 }
@@ -93,7 +97,7 @@ impl Machine<'_> {
     }
 
     /// The consumer of an edge does not count for its producer any more.
-    fn uncount(&mut self, edge: u32) {
+    pub(super) fn uncount(&mut self, edge: u32) {
         let edge = &mut self.edges[edge as usize];
         if edge.counted {
             edge.counted = false;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::fuse::heads;
 use super::loops::{Loop, loops};
+use super::order::{Order, order};
 use super::regions::{Places, places};
 use super::size::{Budget, Measured, Size, sizes};
 use super::{Description, Kind, RegionHead};
@@ -33,6 +34,8 @@ pub(crate) struct Layout {
     pub(crate) spans: Vec<Spans>,
     /// For each node that runs as part of another: that one.
     pub(crate) heads: Vec<Option<u32>>,
+    /// How it keeps the order, if it does.
+    pub(crate) order: Option<Order>,
 }
 
 /// Checks a description, and finds everything that is wrong with it. `mistakes` were found while it was made.
@@ -57,9 +60,7 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     regions(of, &places, &mut found);
     let loops = loops(of);
     check_loops(of, &places, &loops, &mut found);
-    if wanted.ordered {
-        order(of, &mut found);
-    }
+    let order = wanted.ordered.then(|| order(of, &loops, &mut found));
     if !found.is_empty() {
         return Err(found);
     }
@@ -70,8 +71,9 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
         None => Spans::Short,
     };
     let spans: Vec<Spans> = of.regions.iter().map(spans).collect();
-    let heads = if wanted.fuses { heads(of, &places, &loops, &spans) } else { vec![None; of.nodes.len()] };
-    Ok(Layout { places, loops, budget: wanted.budget, sizes, spans, heads })
+    let heads =
+        if wanted.fuses { heads(of, &places, &loops, &spans, order.as_ref()) } else { vec![None; of.nodes.len()] };
+    Ok(Layout { places, loops, budget: wanted.budget, sizes, spans, heads, order })
 }
 
 impl Layout {
@@ -142,6 +144,20 @@ fn regions(of: &Description, places: &Places, found: &mut Vec<Diagnostic>) {
         }
     }
     for (node, around) in of.nodes.iter().zip(&places.of_node) {
+        if node.at_parents && around.is_empty() {
+            let message = format!(
+                "node `{}` does something at the begin or end of parents, but is inside of no region",
+                node.name
+            );
+            found.push(Diagnostic::new(Code::Handler, message));
+        }
+        for region in node.sees.iter().filter(|region| !around.contains(region)) {
+            let message = format!(
+                "node `{}` looks at parents of the region of node `{}`, which is not around it",
+                node.name, of.nodes[of.regions[*region as usize].node as usize].name
+            );
+            found.push(Diagnostic::new(Code::Handler, message));
+        }
         for region in node.handles.iter().filter(|region| !around.contains(region)) {
             let message = format!(
                 "node `{}` handles boundaries of the region of node `{}`, which is not around it",
@@ -219,30 +235,5 @@ fn check_loops(of: &Description, places: &Places, loops: &[Loop], found: &mut Ve
                 ));
             }
         }
-    }
-}
-
-/// What has no order cannot be put in order.
-fn order(of: &Description, found: &mut Vec<Diagnostic>) {
-    let mut wrong = |message: String| found.push(Diagnostic::new(Code::Setting, message));
-    for node in &of.nodes {
-        if node.inputs.len() > 1 {
-            wrong(format!(
-                "the stream is ordered, but node `{}` joins several edges, among which there is no order",
-                node.name
-            ));
-        }
-        if node.kind == (Kind::Source { in_chunks: false }) {
-            wrong(format!(
-                "the stream is ordered, but source `{}` has no positions that several workers could share",
-                node.name
-            ));
-        }
-        if node.kind == Kind::Sink && node.settle.is_none() {
-            wrong(format!("the stream is ordered, but sink `{}` takes items as they come", node.name));
-        }
-    }
-    if of.nodes.iter().filter(|node| matches!(node.kind, Kind::Source { .. })).count() > 1 {
-        wrong("the stream is ordered, but has several sources, between which there is no order".to_owned());
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn loops(of: &Description) -> Vec<Loop> {
 }
 
 /// The nodes that can be reached from `head` and lead to `tail`, both included; empty when there are none.
-fn between(of: &Description, head: u32, tail: u32) -> Vec<u32> {
+pub(super) fn between(of: &Description, head: u32, tail: u32) -> Vec<u32> {
     let count = of.nodes.len();
     let (mut reached, mut leads) = (vec![false; count], vec![false; count]);
     if (head as usize) < count {

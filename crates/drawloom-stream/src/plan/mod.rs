@@ -6,6 +6,7 @@
 //! | [`check`] | everything that can be wrong with a description |
 //! | [`regions`] | which node is in which region, and the numbers of regions |
 //! | [`loops`] | which nodes a back edge makes a loop of |
+//! | [`order`] | what keeps the order where edges join, and in loops |
 //! | [`fuse`] | which nodes run as one |
 //! | [`size`] | how large the queues are |
 //!
@@ -15,6 +16,7 @@
 pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod loops;
+pub(crate) mod order;
 pub(crate) mod regions;
 pub(crate) mod size;
 
@@ -58,8 +60,14 @@ pub(crate) struct Node {
     pub(crate) open: Option<OpenSource>,
     pub(crate) settle: Option<Settle>,
     pub(crate) around: Option<Around>,
-    /// The regions at whose boundaries it does something.
+    /// The regions at whose boundaries it does something, and whether it does at those of its innermost region.
     pub(crate) handles: Vec<u32>,
+    pub(crate) at_parents: bool,
+    /// The regions at whose parents it looks for each of its items.
+    pub(crate) sees: Vec<u32>,
+    /// Whether it may run as one with others, if it is up to the user; and whether a node whose loop is ours has handlers.
+    pub(crate) fuses: bool,
+    pub(crate) is_handled: bool,
 }
 
 pub(crate) type OpenSource = Arc<dyn Fn(&Opening<'_>) -> Arc<dyn Any + Send + Sync> + Send + Sync>;
@@ -88,6 +96,8 @@ pub(crate) enum Role {
     Other,
     /// It makes at most one item of each.
     Picks,
+    /// It makes some items of each, with a function of one item that raises no signals.
+    Makes,
     /// It makes one item of the elements of each parent.
     Folds,
     /// It is a sink that takes all there is.

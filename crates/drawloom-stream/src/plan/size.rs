@@ -8,7 +8,7 @@
 
 use super::loops::Loop;
 use super::regions::Places;
-use super::{Description, RegionHead};
+use super::{Description, Kind, RegionHead};
 use crate::error::{Code, Diagnostic};
 use crate::machine::signal::SIGNAL_BYTES;
 
@@ -17,6 +17,9 @@ const GOOD_BYTES: usize = 8 << 10;
 /// What a queue of signals would hold, if that is not too little and memory allows it: outside of regions, and inside, where
 /// there is one for each parent and one more.
 const GOOD_SIGNALS: (usize, usize) = (64, 2048);
+
+/// What a queue in front of a sink would hold that may have to wait for its turn: all that comes of a chunk of the source.
+const HELD_BYTES: usize = 256 << 10;
 
 /// How large the queue of an edge is, and when it counts as full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +31,13 @@ pub(crate) struct Size {
     pub(crate) signals_need: usize,
 }
 
-/// What the queues may use: so many bytes in each copy. `scale` fixes the room besides what must be: so many runs.
+/// What the queues may use: so many bytes in each copy. `scale` fixes the room besides what must be: so many runs. Sinks of an
+/// ordered stream may have to wait for their turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) memory: usize,
     pub(crate) scale: Option<usize>,
+    pub(crate) ordered: bool,
 }
 
 /// How many items went over each edge in a run before, if there was one.
@@ -42,7 +47,7 @@ pub(crate) type Measured<'a> = Option<&'a [u64]>;
 pub(crate) fn sizes(
     of: &Description,
     (places, loops): (&Places, &[Loop]),
-    Budget { memory, scale }: Budget,
+    Budget { memory, scale, ordered }: Budget,
     measured: Measured<'_>,
 ) -> Result<Vec<Size>, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
@@ -86,7 +91,9 @@ pub(crate) fn sizes(
                     Some(expected) => expected.min(most.map_or(usize::MAX, |_| need)),
                     None => most.map_or(up.width, |_| need),
                 };
-                need.saturating_add(expected.saturating_mul(3)).max(GOOD_BYTES / item)
+                let held = ordered && down.kind == Kind::Sink && down.settle.is_none();
+                let good = if held { HELD_BYTES } else { GOOD_BYTES };
+                need.saturating_add(expected.saturating_mul(3)).max(good / item)
             }
         };
         let more =
@@ -180,7 +187,8 @@ mod tests {
         stream.discard("b", little);
         let (of, memory) = (&stream.description, 60_000);
         let capacities = |memory, measured| {
-            let sizes = sizes(of, (&places(of), &loops(of)), Budget { memory, scale: None }, measured).unwrap();
+            let sizes =
+                sizes(of, (&places(of), &loops(of)), Budget { memory, scale: None, ordered: false }, measured).unwrap();
             let capacities: Vec<usize> = sizes.iter().map(|size| size.capacity).collect();
             assert!(8 * capacities.iter().sum::<usize>() <= memory);
             capacities

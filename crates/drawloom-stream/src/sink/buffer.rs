@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Chunk, Sink, Take, Taken};
 use crate::bell::{Around, Bell};
+use crate::error::Failure;
 use crate::exchange::Exchange;
 
 /// A sink that keeps up to so many items until they are taken. While it is full the stream waits: no item is lost, and no more
@@ -81,7 +82,7 @@ impl<T> std::fmt::Debug for Drain<T> {
 struct Filling<T>(Arc<Exchange<T>>);
 
 impl<T: Clone> Take<T> for Filling<T> {
-    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, String> {
+    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, Failure> {
         let taken = self.0.put_some(items, bell)?;
         Ok(if taken == items.len() { Taken::All } else { Taken::Some { taken, until: None } })
     }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | this one | sinks that take everything, or fail |
 //! | [`buffer`](self::buffer()) | a sink of fixed size, which waits for room |
+//! | `order` | sinks that take items as they come, in a stream that is ordered |
 //!
 //! What a sink has taken stays taken, however a run ends: collections and folds hand it in and lines are flushed also when the run
 //! fails or is cancelled. What is still in the queues of the stream then is lost. If handing in or flushing fails too, the error of
 //! the run is the first one.
 
 mod buffer;
+pub(crate) mod order;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -17,7 +19,7 @@ use std::time::Instant;
 
 pub use self::buffer::{Drain, buffer};
 use crate::bell::{Around, Asking, Bell};
-
+use crate::error::Failure;
 use crate::wide;
 
 /// A sink of items.
@@ -42,7 +44,7 @@ pub(crate) type Chunk = std::rc::Rc<std::cell::Cell<u64>>;
 /// One copy's side of a sink.
 pub(crate) trait Take<T> {
     /// Takes items. A sink that has no room for all of them now sees to it that the bell is rung when it has.
-    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, String>;
+    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, Failure>;
 
     /// Whether it may take less than all.
     fn may_wait(&self) -> bool {
@@ -50,7 +52,7 @@ pub(crate) trait Take<T> {
     }
 
     /// There are no more.
-    fn finish(&mut self) -> Result<(), String> {
+    fn finish(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 }
@@ -155,8 +157,21 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
     (Sink { open: Arc::new(open), settle: Some(settle), around: None, seamless: true }, collected)
 }
 
-/// Calls a function with up to a vector of items at a time, from any worker.
+/// Calls a function with up to a vector of items at a time, from any worker; in a stream that is ordered, from one at a time.
 pub fn callback<T: 'static>(call: impl Fn(&[T]) + Send + Sync + 'static) -> Sink<T> {
+    try_callback(move |items: &[T]| {
+        call(items);
+        Ok::<(), Failure>(())
+    })
+}
+
+/// As [`callback`], with a function that may fail: the run ends with an error that names the sink, and whose source is the
+/// function's.
+pub fn try_callback<T, E>(call: impl Fn(&[T]) -> Result<(), E> + Send + Sync + 'static) -> Sink<T>
+where
+    T: 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+{
     let call = Arc::new(call);
     let open = move |_: &Chunk| Box::new(Function(Arc::clone(&call))) as Box<dyn Take<T>>;
     Sink { open: Arc::new(open), settle: None, around: None, seamless: false }
@@ -164,10 +179,9 @@ pub fn callback<T: 'static>(call: impl Fn(&[T]) + Send + Sync + 'static) -> Sink
 
 struct Function<F>(Arc<F>);
 
-impl<T, F: Fn(&[T])> Take<T> for Function<F> {
-    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
-        (self.0)(items);
-        Ok(Taken::All)
+impl<T, E: Into<Failure>, F: Fn(&[T]) -> Result<(), E>> Take<T> for Function<F> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, Failure> {
+        (self.0)(items).map(|()| Taken::All).map_err(Into::into)
     }
 }
 
@@ -194,7 +208,7 @@ struct Folded<A, F, D> {
 }
 
 impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
-    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, Failure> {
         if let Some(value) = &mut self.value {
             self.whole = false;
             wide::call(|| (self.code.0)(value, items));
@@ -203,7 +217,7 @@ impl<T, A, F: Fn(&mut A, &[T]), D: Fn(A)> Take<T> for Folded<A, F, D> {
         Ok(Taken::All)
     }
 
-    fn finish(&mut self) -> Result<(), String> {
+    fn finish(&mut self) -> Result<(), Failure> {
         self.value.take().into_iter().filter(|_| self.whole).for_each(&self.code.1);
         Ok(())
     }
@@ -224,14 +238,14 @@ struct Sending<T> {
 }
 
 impl<T: Clone> Take<T> for Sending<T> {
-    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, Failure> {
         for (taken, item) in items.iter().enumerate() {
             match self.to.try_send(item.clone()) {
                 Ok(()) => self.asking.answered(),
                 Err(mpsc::TrySendError::Full(_)) => {
                     return Ok(Taken::Some { taken, until: Some(self.asking.again()) });
                 }
-                Err(mpsc::TrySendError::Disconnected(_)) => return Err("nobody receives".to_owned()),
+                Err(mpsc::TrySendError::Disconnected(_)) => return Err("nobody receives".into()),
             }
         }
         Ok(Taken::All)
@@ -256,16 +270,16 @@ struct Lines<W> {
 }
 
 impl<T: std::fmt::Display, W: Write> Take<T> for Lines<W> {
-    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, String> {
+    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, Failure> {
         self.text.clear();
         let lines = items.iter().try_for_each(|item| writeln!(self.text, "{item}"));
         let written = lines.and_then(|()| lock(&self.to).write_all(&self.text));
-        written.map(|()| Taken::All).map_err(|error| error.to_string())
+        Ok(written.map(|()| Taken::All)?)
     }
 
-    fn finish(&mut self) -> Result<(), String> {
+    fn finish(&mut self) -> Result<(), Failure> {
         // Each copy does it, so whoever is the last one has nothing left behind.
-        lock(&self.to).flush().map_err(|error| error.to_string())
+        Ok(lock(&self.to).flush()?)
     }
 }
 
@@ -281,12 +295,12 @@ struct Collector<T> {
 }
 
 impl<T> Collector<T> {
-    fn hand_in(&mut self) -> Result<(), String> {
+    fn hand_in(&mut self) -> Result<(), Failure> {
         let mut collection = lock(&self.collected.0);
         if self.items.len() > self.capacity.saturating_sub(collection.all()) {
             // They are not taken, and must not come back later.
             self.items.clear();
-            return Err(format!("it has room for {} items, and there are more", self.capacity));
+            return Err(format!("it has room for {} items, and there are more", self.capacity).into());
         }
         if let Some(run) = self.run.as_ref().filter(|_| !self.items.is_empty()) {
             collection.chunks.push((Arc::clone(run), self.of, std::mem::take(&mut self.items)));
@@ -296,13 +310,13 @@ impl<T> Collector<T> {
 }
 
 impl<T: Clone> Take<T> for Collector<T> {
-    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, String> {
+    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, Failure> {
         self.run.get_or_insert_with(|| Arc::clone(bell));
         if self.chunk.get() != self.of {
             self.hand_in()?;
             self.of = self.chunk.get();
         }
-        self.items.try_reserve(items.len()).map_err(|_| "there is no memory for more items".to_owned())?;
+        self.items.try_reserve(items.len()).map_err(|_| "there is no memory for more items")?;
         self.items.extend_from_slice(items);
         // Others must know how much room is left.
         if self.capacity < usize::MAX {
@@ -311,7 +325,7 @@ impl<T: Clone> Take<T> for Collector<T> {
         Ok(Taken::All)
     }
 
-    fn finish(&mut self) -> Result<(), String> {
+    fn finish(&mut self) -> Result<(), Failure> {
         self.hand_in()
     }
 }

@@ -19,6 +19,8 @@ use crate::wide;
 const CHUNK: (u64, u64) = (1024, 1 << 20);
 /// Whoever has so many positions for itself need not know how many others have given back.
 const MANY: u64 = 1 << 14;
+/// The largest chunk where chunks keep an order: what comes of one may have to wait for another, and is to fit into a queue.
+const ORDERED_CHUNK: u64 = 1 << 14;
 
 /// The numbers of a range, in order.
 pub fn range(range: Range<u64>) -> Source<u64> {
@@ -81,7 +83,10 @@ impl Cursor {
     fn new(len: u64, opening: &Opening<'_>) -> Self {
         let chunk = match opening.workers {
             1 if !opening.one_by_one => len.max(1),
-            workers => (len / (workers as u64 * 64)).clamp(CHUNK.0, CHUNK.1),
+            workers => {
+                let largest = if opening.one_by_one { ORDERED_CHUNK } else { CHUNK.1 };
+                (len / (workers as u64 * 64)).clamp(CHUNK.0, largest)
+            }
         };
         let (workers, one_by_one) = (opening.workers as u64, opening.one_by_one);
         Self { next: AtomicU64::new(0), len, chunk, workers, one_by_one, returned: Mutex::default() }
@@ -101,15 +106,31 @@ impl Cursor {
     /// The next chunk; none when there is none left. When little is left chunks become smaller, as long as they are what is
     /// asked for.
     fn take(&self, most: u64) -> Option<Range<u64>> {
+        // Where chunks keep an order, those behind what was given back may wait for it: it comes before anything new.
+        if self.one_by_one
+            && let Some(range) = self.take_returned()
+        {
+            return Some(range);
+        }
         let left = self.left();
         if left == 0 {
-            return self.returned().pop();
+            return self.take_returned();
         }
         let chunk = if self.workers == 1 { self.chunk } else { (left / (2 * self.workers)).max(most).min(self.chunk) };
         // Relaxed: as above. It goes beyond the end at most once for each copy.
         let start = self.next.fetch_add(chunk, Ordering::Relaxed).min(self.len);
         let range = start..start.saturating_add(chunk).min(self.len);
-        if range.is_empty() { self.returned().pop() } else { Some(range) }
+        if range.is_empty() { self.take_returned() } else { Some(range) }
+    }
+
+    /// Something that was given back. Where chunks keep an order, the first: others may wait for it.
+    fn take_returned(&self) -> Option<Range<u64>> {
+        let mut returned = self.returned();
+        if !self.one_by_one {
+            return returned.pop();
+        }
+        let first = (0..returned.len()).min_by_key(|at| returned[*at].start)?;
+        Some(returned.swap_remove(first))
     }
 }
 
@@ -118,8 +139,8 @@ struct Position {
     cursor: Arc<Cursor>,
     /// What is left of the chunk.
     mine: Range<u64>,
-    /// Where the chunk begins, where chunks are taken one by one.
-    chunk: u64,
+    /// The whole chunk, less what was given back, where chunks are taken one by one.
+    chunk: Range<u64>,
     /// What was given and may not be consumed yet, the oldest first.
     fed: VecDeque<Range<u64>>,
     /// How many positions those are.
@@ -128,7 +149,7 @@ struct Position {
 
 impl Position {
     fn new(cursor: &Arc<Cursor>) -> Self {
-        Self { cursor: Arc::clone(cursor), mine: 0..0, chunk: 0, fed: VecDeque::new(), count: 0 }
+        Self { cursor: Arc::clone(cursor), mine: 0..0, chunk: 0..0, fed: VecDeque::new(), count: 0 }
     }
 
     /// Up to `most` positions of one chunk; none when there are no more.
@@ -136,7 +157,7 @@ impl Position {
         if self.mine.is_empty() {
             self.mine = self.cursor.take(most as u64)?;
             if self.cursor.one_by_one {
-                self.chunk = self.mine.start;
+                self.chunk = self.mine.clone();
             }
         }
         let end = self.mine.end.min(self.mine.start.saturating_add(most as u64));
@@ -148,7 +169,7 @@ impl Position {
             _ => self.fed.push_back(range.clone()),
         }
         let whole = self.mine.is_empty() && self.cursor.one_by_one;
-        Some((range, if whole { Fed::Idle } else { Fed::More }))
+        Some((range, if whole { Fed::Whole } else { Fed::More }))
     }
 
     /// How many positions there are for all copies, as far as this one can see.
@@ -183,6 +204,7 @@ impl Position {
         if rest > 0 {
             returned.push(self.mine.end - rest..self.mine.end);
             self.mine.end -= rest;
+            self.chunk.end = self.mine.end;
         }
         // Where chunks keep an order, what goes back must be the end of the chunk.
         let count = if self.cursor.one_by_one && !self.mine.is_empty() { 0 } else { count };
@@ -193,6 +215,7 @@ impl Position {
             let part = left.min(last.end - last.start);
             returned.push(last.end - part..last.end);
             last.end -= part;
+            self.chunk.end = last.end;
             (left, self.count) = (left - part, self.count - part);
             if last.is_empty() {
                 self.fed.pop_back();
@@ -225,8 +248,8 @@ impl<T, F: Fn(Range<u64>, &mut Buffer<T>)> Feed<T> for ChunkFeed<F> {
         Ok(fed)
     }
 
-    fn chunk(&self) -> u64 {
-        self.position.chunk
+    fn chunk(&self) -> Range<u64> {
+        self.position.chunk.clone()
     }
 
     fn forget(&mut self, waiting: usize) {
@@ -278,8 +301,8 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
         Ok(fed)
     }
 
-    fn chunk(&self) -> u64 {
-        self.position.chunk
+    fn chunk(&self) -> Range<u64> {
+        self.position.chunk.clone()
     }
 
     fn forget(&mut self, waiting: usize) {

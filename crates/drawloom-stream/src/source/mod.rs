@@ -10,12 +10,15 @@
 //! | [`pulled`] | iterators |
 //! | [`live`] | sources whose items arrive while the stream runs |
 //! | [`returned`] | what copies gave back |
+//! | [`order`] | sources without positions, in a stream that is ordered |
 
 mod chunks;
 mod live;
+pub(crate) mod order;
 mod pulled;
 mod returned;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -72,9 +75,9 @@ pub(crate) trait Feed<T> {
     /// Adds up to `most` items, which is not zero. A source that has none now sees to it that the bell is rung when it has.
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String>;
 
-    /// The number of the chunk that the last items came from, where chunks are taken one by one.
-    fn chunk(&self) -> u64 {
-        0
+    /// The chunk that the last items came from, where chunks are taken one by one: what has not been given back of it.
+    fn chunk(&self) -> Range<u64> {
+        0..0
     }
 
     /// Only so many of the items that it gave are not consumed yet.
@@ -107,6 +110,8 @@ pub(crate) enum Fed {
     More,
     /// What was given is to be seen to before more is asked for.
     Idle,
+    /// There may be more, but of the next chunk: what was given is to be brought to its end before.
+    Whole,
     /// There are none now. It is to be asked again when the bell rings, or it is time.
     Wait(Option<Instant>),
     /// There are no more.

@@ -282,3 +282,67 @@ fn a_region_that_is_too_long_a_chain_has_boundaries() {
         assert!(sums.take().into_iter().eq((0..100).map(sum)), "{length}");
     }
 }
+
+/// A chain of a map, an `each` that makes so many items of each, and a filter, or a sink at once.
+fn gains(most: usize, width: usize, filter: bool) -> (Plan, Collected<u64>) {
+    let mut stream = Stream::new("gains").width(width);
+    let items = stream.source("numbers", source::range(0..3000));
+    let more = stream.node("more", items).map(|n| n + 1);
+    let node = stream.node("makes", more).signals(0, 1).channel::<u64>("out", most);
+    let made = node.each(move |n, out| (0..n % (most as u64 + 1)).for_each(|i| out.push(n * 100 + i)));
+    let made = if filter { stream.node("odd", made).filter(|n| n % 2 == 1) } else { made };
+    let result = stream.collect("result", made);
+    (stream.plan().unwrap(), result)
+}
+
+#[test]
+fn what_a_node_may_make_decides_whether_it_runs_as_one_with_what_consumes_it() {
+    let odd: &[&[&str]] = &[&["more", "makes", "odd", "result"]];
+    let end: &[&[&str]] = &[&["more", "makes", "result"]];
+    let (apart, odd_apart): (&[&[&str]], &[&[&str]]) =
+        (&[&["more", "makes"]], &[&["more", "makes"], &["odd", "result"]]);
+    for (most, width, filter, expected) in [
+        (1, 128, true, odd),
+        (1, 128, false, end),
+        // A vector of 128 becomes up to 32 KiB: that is near; or a little more.
+        (32, 128, false, end),
+        (33, 128, false, apart),
+        (2, 4096, false, apart),
+        // A filter looks at vectors of its own width.
+        (2, 128, true, odd_apart),
+    ] {
+        let (plan, result) = gains(most, width, filter);
+        assert_eq!(plan.fused(), expected, "{most} items for each of {width}");
+        plan.run(&loom(1)).unwrap();
+        let made = (1..3001_u64).flat_map(|n| (0..n % (most as u64 + 1)).map(move |i| n * 100 + i));
+        let made: Vec<u64> = made.filter(|n| !filter || n % 2 == 1).collect();
+        assert_eq!(result.take(), made, "{most} items for each of {width}");
+    }
+}
+
+#[test]
+fn a_node_may_be_kept_apart_which_can_be_seen() {
+    let mut stream = Stream::new("apart");
+    let items = stream.source("numbers", source::range(0..1000));
+    let a = stream.node("a", items).map(|n| n + 1);
+    let b = stream.node("b", a).fuse(false).map(|n| n + 1);
+    let c = stream.node("c", b).map(|n| n + 1);
+    let d = stream.node("d", c).map(|n| n + 1);
+    stream.discard("end", d);
+    let plan = stream.plan().unwrap();
+    assert_eq!(plan.fused(), [["c", "d", "end"]]);
+    assert!(plan.to_dot(None).contains("width 128, apart"));
+    let report = plan.run(&loom(1)).unwrap();
+    assert_eq!(report.nodes.iter().filter(|node| !node.fuses).map(|node| &node.name).collect::<Vec<_>>(), ["b"]);
+    assert!(report.table().contains("b (apart)"), "{}", report.table());
+    assert!(report.json().contains("\"name\":\"b\",\"is_source\":false,\"width\":128,\"inputs\":1000,\"fuses\":false"));
+    assert_eq!(report.node("b").unwrap().runs, 8);
+    // A region with such a node does not run as one either.
+    let mut stream = Stream::new("region");
+    let items = stream.source("numbers", source::range(0..100));
+    let (_, elements) = stream.enumerate("elements", items, |n| 0..*n);
+    let same = stream.node("same", elements).fuse(false).map(|n| *n);
+    let sums = stream.node("sum", same).aggregate_sum(|n| *n, |_, sum| sum);
+    stream.discard("end", sums);
+    assert!(stream.plan().unwrap().fused().is_empty());
+}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use drawloom_stream::{Code, ErrorKind, Raise, Stream, source};
+use drawloom_stream::{Code, ErrorKind, HandlingNode, Output, Raise, Stream, sink, source};
 
 use crate::loom;
 
@@ -139,4 +139,138 @@ fn all_that_is_said_to_be_done_at_signals_is_done() {
     let (begin, end) = ([100, 101, 102], [200, 201]);
     let expected = [&begin[..], &end, &begin, &[0, 7, 8], &end, &begin, &[0, 1, 7, 8], &end].concat();
     assert_eq!(all.take(), expected);
+}
+
+/// Makes a node of one that has handlers.
+type Finish = fn(HandlingNode<'_, u64, (), ()>) -> Vec<Output<u64>>;
+
+/// All ways to make a node whose channels follow from what it does.
+const WAYS: [(&str, Finish); 11] = [
+    ("map", |node| vec![node.map(|n| *n)]),
+    ("try_map", |node| vec![node.try_map(|n| Ok::<u64, String>(*n))]),
+    ("filter", |node| vec![node.filter(|n| n % 2 == 0)]),
+    ("filter_map", |node| vec![node.filter_map(|n| Some(*n))]),
+    ("try_filter_map", |node| vec![node.try_filter_map(|n| Ok::<_, String>(Some(*n)))]),
+    ("select", |node| vec![node.select(|n| (n, n % 3 > 0))]),
+    ("split", |node| {
+        let (a, b) = node.split(|n| (n, n % 3 > 0));
+        vec![a, b]
+    }),
+    ("expand", |node| vec![node.expand(|n| 0..n % 7)]),
+    ("aggregate", |node| vec![node.aggregate(|| 0, |sum, n| *sum += n, |sum| sum)]),
+    ("aggregate_sum", |node| vec![node.aggregate_sum(|n| *n, |_, sum| sum)]),
+    ("sink", |node| {
+        node.sink(sink::callback(|_| ()));
+        Vec::new()
+    }),
+];
+
+#[test]
+fn every_kind_of_node_may_handle_every_signal() {
+    for (what, finish) in WAYS {
+        for (spans, width) in [(false, 4), (true, 4), (true, 128)] {
+            let log = Arc::new(Mutex::new(Vec::new()));
+            let note = |what: &'static str| {
+                let log = Arc::clone(&log);
+                move |parent: u64| log.lock().unwrap().push((what, parent))
+            };
+            let (begins, ends, outer_ends, marks) = (note("begin"), note("end"), note("outer"), note("mark"));
+            let mut stream = Stream::new("all").width(width).queue_scale(1).span_regions(spans);
+            let mark = stream.signal::<u64>();
+            let items = stream.source("parents", source::range(0..40));
+            let (outer, middle) = stream.enumerate_with("outer", items, 3, |n| *n..n + n % 3);
+            let (inner, elements) = stream.enumerate_with("inner", middle, 3, |n| 0..n % 5);
+            let node = stream.node("raise", elements).signals(width, 1).channel::<u64>("out", 1);
+            let raised = node.each(move |n, out| {
+                out.push(*n);
+                if *n == 2 {
+                    out.raise(mark, *n);
+                }
+            });
+            let node = stream.node("node", raised);
+            let node = node.begin(move |run, ()| begins(*run.parent(inner)));
+            let node = node.on_end(inner, move |run, ()| ends(*run.parent(inner)));
+            let node = node.on_end(outer, move |run, ()| outer_ends(*run.parent(outer)));
+            let outputs = finish(node.on(mark, move |run, (), value| marks(*run.parent(inner) * 10 + value)));
+            let seen = Arc::new(Mutex::new(0));
+            for (number, output) in outputs.into_iter().enumerate() {
+                // What the node has handled does not come further.
+                let seen = Arc::clone(&seen);
+                let behind = stream.node(format!("behind {number}"), output);
+                behind.on(mark, move |_, (), _| *seen.lock().unwrap() += 1).sink(sink::callback(|_| ()));
+            }
+            stream.run(&loom(1)).unwrap();
+            let expected: Vec<_> = (0..40_u64)
+                .flat_map(|n| {
+                    let inner = (n..n + n % 3).flat_map(|m| {
+                        let mark = (m % 5 > 2).then_some(("mark", m * 10 + 2));
+                        [("begin", m)].into_iter().chain(mark).chain([("end", m)])
+                    });
+                    inner.chain([("outer", n)]).collect::<Vec<_>>()
+                })
+                .collect();
+            assert_eq!(*log.lock().unwrap(), expected, "{what}, width {width}, spans {spans}");
+            assert_eq!(*seen.lock().unwrap(), 0, "{what}");
+        }
+    }
+}
+
+#[test]
+fn an_enumeration_may_handle_signals_and_the_boundaries_around_it() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (begins, marks) = (Arc::clone(&log), Arc::clone(&log));
+    let mut stream = Stream::new("head").width(4);
+    let mark = stream.signal::<u64>();
+    let items = stream.source("parents", source::range(0..20));
+    let (outer, elements) = stream.enumerate("outer", items, |n| 0..n % 3);
+    let node = stream.node("raise", elements).channel::<u64>("out", 1).end(move |_, out| out.raise(mark, 7));
+    let raised = node.each(|n, out| out.push(*n));
+    let node = stream.node("inner", raised).begin(move |run, ()| begins.lock().unwrap().push(*run.parent(outer)));
+    let node = node.on(mark, move |_, (), value| marks.lock().unwrap().push(100 + value));
+    let (_, elements) = node.enumerate_with(2, |n| 0..n + 3);
+    let sums = stream.node("sum", elements).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    let node = stream.node("behind", sums).channel::<u64>("out", 1).on(mark, |_, _, _| unreachable!());
+    let sums = node.each(|n, out| out.push(*n));
+    let sums = stream.collect("sums", sums);
+    stream.run(&loom(1)).unwrap();
+    assert!(log.lock().unwrap().iter().copied().eq((0..20).flat_map(|n| [n, 107])));
+    assert!(sums.take().into_iter().eq((0..20_u64).flat_map(|n| (0..n % 3).map(|m| (0..m + 3).sum::<u64>()))));
+}
+
+#[test]
+fn a_handler_of_a_node_that_spans_boundaries_sees_the_right_parent() {
+    for spans in [true, false] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let theirs = Arc::clone(&seen);
+        let mut stream = Stream::new("parents").span_regions(spans);
+        let mark = stream.signal::<u64>();
+        let items = stream.source("parents", source::range(0..500));
+        let (region, elements) = stream.enumerate("elements", items, |n| 0..n % 4);
+        let node = stream.node("raise", elements).channel::<u64>("out", 1);
+        let raised = node
+            .end(move |run, out| {
+                if *run.parent(region) % 50 == 3 {
+                    out.raise(mark, 1);
+                }
+            })
+            .each(|n, out| out.push(*n));
+        let node = stream.node("map", raised);
+        let node = node.on(mark, move |run, (), _| theirs.lock().unwrap().push(*run.parent(region)));
+        let same = node.map(|n| *n);
+        stream.discard("end", same);
+        stream.run(&loom(1)).unwrap();
+        assert!(seen.lock().unwrap().iter().copied().eq((0..500).filter(|n| n % 50 == 3)), "spans {spans}");
+    }
+}
+
+#[test]
+fn what_is_to_be_done_at_parents_of_no_region_is_refused() {
+    let mut stream = Stream::new("no region");
+    let items = stream.source("numbers", source::range(0..3));
+    let same = stream.node("begins", items).begin(|_, ()| {}).map(|n| *n);
+    stream.node("ends", same).end(|_, ()| {}).run(|_, ()| {});
+    let error = stream.plan().unwrap_err();
+    assert_eq!(error.diagnostics().iter().map(|d| d.code()).collect::<Vec<_>>(), [Code::Handler; 2]);
+    let message = error.to_string();
+    assert!(message.contains("node `begins`") && message.contains("node `ends`"), "{message}");
 }

@@ -1,10 +1,12 @@
 //! Random streams give what a direct interpreter gives.
 //!
 //! The interpreter has no queues: it knows, for each channel, the whole list of what goes through it, and makes the lists of a
-//! node's channels from those of its edges. Streams have splits, joins, loops, expansions, signals, and regions inside of each
+//! node's channels from those of its edges. Of each event it knows what it came of, at every node with several channels: where such
+//! channels join in an ordered stream, that says what comes first. Streams have splits, joins, loops, expansions, signals, and regions inside of each
 //! other; the widths, the room in queues and the places for parents are as small as they can be, or a little larger. Some sinks
 //! have room for few items, and make the stream wait.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use drawloom_runtime::Loom;
@@ -25,13 +27,56 @@ enum Event {
 
 use Event::{Begin, End, Item, Mark};
 
+/// Of which events at the nodes with several channels an event came: the number of each node, and the place among its events.
+type Trace = Vec<(usize, usize)>;
+
+/// All that goes through a channel, with what it came of.
+type Events = Vec<(Event, Trace)>;
+
 /// A channel that leads nowhere yet, and all that goes through it.
 struct Open {
     output: Output<u64>,
-    events: Vec<Event>,
+    events: Events,
     regions: Vec<Region<u64>>,
     /// Whether items between two signals are in the order of the list.
     ordered: bool,
+    /// All nodes that lead to it, and those of them with several channels that everything comes through.
+    nodes: BTreeSet<usize>,
+    forks: Vec<usize>,
+}
+
+impl Open {
+    /// The channel, and all that is known of it.
+    fn taken(self) -> (Output<u64>, Known) {
+        let Self { output, events, regions, ordered, nodes, forks } = self;
+        (output, Known { events, regions, ordered, nodes, forks })
+    }
+}
+
+/// What is known of a channel that leads somewhere.
+struct Known {
+    events: Events,
+    regions: Vec<Region<u64>>,
+    ordered: bool,
+    nodes: BTreeSet<usize>,
+    forks: Vec<usize>,
+}
+
+impl Known {
+    /// One behind a node.
+    fn behind(&self, number: usize, output: Output<u64>, events: Events) -> Open {
+        let nodes = self.nodes.iter().copied().chain([number]).collect();
+        Open { output, events, regions: self.regions.clone(), ordered: self.ordered, nodes, forks: self.forks.clone() }
+    }
+
+    /// One of the channels of a node that has several.
+    fn beside(&self, number: usize, output: Output<u64>, becomes: impl FnMut(u64, &mut Vec<Event>)) -> Open {
+        let mut before = self.events.clone();
+        before.iter_mut().enumerate().for_each(|(at, (_, trace))| trace.push((number, at)));
+        let mut open = self.behind(number, output, each(&before, becomes));
+        open.forks.push(number);
+        open
+    }
 }
 
 /// More than this is left alone.
@@ -45,10 +90,10 @@ pub(crate) struct Case {
     drains: Vec<(Drain<u64>, Kept)>,
     /// Whether what a node does depends on items that come before, so that there can be only one copy.
     pub(crate) alone: bool,
-    /// Whether no edges join.
-    pub(crate) tree: bool,
     /// The width of most nodes.
     width: usize,
+    /// Whether it keeps the order.
+    ordered: bool,
 }
 
 /// Where the items of a drain go.
@@ -57,10 +102,11 @@ type Kept = Arc<Mutex<Vec<u64>>>;
 /// Takes what a sink has received.
 pub(crate) type Received = Box<dyn Fn() -> Vec<u64>>;
 
-/// A random stream over so many numbers. Whether some of its sinks make it wait.
-pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Case {
+/// A random stream over so many numbers. Whether some of its sinks make it wait, and whether it keeps the order.
+pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, ordered: bool) -> Case {
     let width = rng.usize(1..20);
     let stream = Stream::new("random").width(width).fuse(rng.bool());
+    let stream = if ordered { stream.ordered() } else { stream };
     let stream = match rng.usize(..4) {
         0 => stream.span_regions(false),
         1 => stream.span_regions(true),
@@ -72,11 +118,16 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Ca
         _ => stream.queue_scale(rng.usize(1..4)),
     };
     let mark = stream.signal::<u64>();
-    let all = if rng.bool() { source::range(0..numbers) } else { source::slice((0..numbers).collect::<Vec<u64>>()) };
+    let all = match rng.usize(..5) {
+        0 | 1 => source::range(0..numbers),
+        2 | 3 => source::slice((0..numbers).collect::<Vec<u64>>()),
+        _ => source::iter(0..numbers),
+    };
     let output = stream.source("numbers", all);
-    let events = (0..numbers).map(Item).collect();
-    let mut open = vec![Open { output, events, regions: Vec::new(), ordered: true }];
-    let mut case = Case { stream, sinks: Vec::new(), drains: Vec::new(), alone: false, tree: true, width };
+    let events = (0..numbers).map(|n| (Item(n), Trace::new())).collect();
+    let (nodes_before, forks) = (BTreeSet::new(), Vec::new());
+    let mut open = vec![Open { output, events, regions: Vec::new(), ordered: true, nodes: nodes_before, forks }];
+    let mut case = Case { stream, sinks: Vec::new(), drains: Vec::new(), alone: false, width, ordered };
     for number in 0..nodes {
         let one = open.swap_remove(rng.usize(..open.len()));
         if one.events.len() > MANY {
@@ -84,7 +135,7 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Ca
             continue;
         }
         if rng.usize(..5) == 0
-            && let Some(at) = open.iter().position(|other| can_join(&one, other))
+            && let Some(at) = open.iter().position(|other| can_join(&one, other, ordered))
         {
             let other = open.swap_remove(at);
             open.push(join(&mut case, number, one, other));
@@ -100,11 +151,17 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool) -> Ca
             let received = Kept::default();
             case.drains.push((drain, Arc::clone(&received)));
             Box::new(move || std::mem::take(&mut received.lock().unwrap()))
+        } else if rng.usize(..3) == 0 {
+            let received = Kept::default();
+            let theirs = Arc::clone(&received);
+            let call = move |items: &[u64]| theirs.lock().unwrap().extend_from_slice(items);
+            case.stream.sink(name, one.output, sink::callback(call));
+            Box::new(move || std::mem::take(&mut received.lock().unwrap()))
         } else {
             let collected = case.stream.collect(name, one.output);
             Box::new(move || collected.take())
         };
-        let items = one.events.iter().filter_map(|event| if let Item(item) = event { Some(*item) } else { None });
+        let items = one.events.iter().filter_map(|(event, _)| if let Item(item) = event { Some(*item) } else { None });
         case.sinks.push((received, items.collect(), one.ordered));
     }
     case
@@ -114,72 +171,139 @@ fn is_same(a: &Region<u64>, b: &Region<u64>) -> bool {
     format!("{a:?}") == format!("{b:?}")
 }
 
-/// Edges of one region join. Where both have the user's signals it is not said in which order those come.
-fn can_join(one: &Open, other: &Open) -> bool {
-    let marked = |open: &Open| open.events.iter().any(|event| matches!(event, Mark(_)));
+/// Edges of one region join. Where both have the user's signals it is not said in which order those come. In an ordered stream the
+/// ways to a join have no node in common behind the one where they part.
+fn can_join(one: &Open, other: &Open, ordered: bool) -> bool {
+    let marked = |open: &Open| open.events.iter().any(|(event, _)| matches!(event, Mark(_)));
     let same =
         one.regions.len() == other.regions.len() && one.regions.iter().zip(&other.regions).all(|(a, b)| is_same(a, b));
-    same && !marked(one) && !marked(other)
+    let apart = || {
+        let head = parts_at(one, other);
+        head.is_some_and(|head| one.nodes.intersection(&other.nodes).all(|node| *node <= head))
+    };
+    same && !marked(one) && !marked(other) && (!ordered || apart())
+}
+
+/// The last node that everything comes through on both ways.
+fn parts_at(one: &Open, other: &Open) -> Option<usize> {
+    one.forks.iter().zip(&other.forks).take_while(|(a, b)| a == b).map(|(a, _)| *a).last()
 }
 
 fn join(case: &mut Case, number: usize, one: Open, other: Open) -> Open {
-    case.tree = false;
+    let head = parts_at(&one, &other);
+    let forks = one.forks.iter().zip(&other.forks).take_while(|(a, b)| a == b).map(|(a, _)| *a).collect();
+    let nodes = one.nodes.union(&other.nodes).copied().chain([number]).collect();
     let output = case.stream.node(format!("join {number}"), [one.output, other.output]).map(|n| n ^ 1);
-    let mut rest = other.events.iter();
+    let mut rest = other.events.into_iter().peekable();
     let mut events = Vec::new();
-    for event in one.events.iter().map(Some).chain([None]) {
-        if let Some(Item(item)) = event {
-            events.push(Item(item ^ 1));
-            continue;
+    let place = |trace: &Trace| trace.iter().find(|(node, _)| Some(*node) == head).map(|(_, at)| *at);
+    let is_item = |event: &Event| matches!(event, Item(_));
+    for (event, trace) in one.events {
+        if case.ordered || !is_item(&event) {
+            // What came over the other edge of what was at the head before; if this is a boundary, all before the same one.
+            let before = |(_, other): &(Event, Trace)| !case.ordered || place(other) < place(&trace);
+            while let Some(one) = rest.next_if(|one| is_item(&one.0) && before(one)) {
+                events.push(one);
+            }
+            if !is_item(&event) {
+                while let Some(one) = rest.next_if(|one| is_item(&one.0)) {
+                    events.push(one);
+                }
+                rest.next();
+            }
         }
-        // What the other edge has before the same boundary.
-        for before in rest.by_ref() {
-            let Item(item) = before else { break };
-            events.push(Item(item ^ 1));
-        }
-        events.extend(event);
+        events.push((event, trace));
     }
-    Open { output, events, regions: one.regions, ordered: false }
+    events.extend(rest);
+    // What it came of at nodes that not everything comes through is of no use to others.
+    let keep =
+        |trace: Trace| trace.into_iter().take_while(|(node, _)| head.is_some_and(|head| *node <= head)).collect();
+    let events = events.into_iter().map(|(event, trace)| {
+        let event = if let Item(item) = event { Item(item ^ 1) } else { event };
+        (event, keep(trace))
+    });
+    Open { output, events: events.collect(), regions: one.regions, ordered: case.ordered, nodes, forks }
 }
 
-/// What becomes of a list when each item becomes some items.
-fn each(events: &[Event], mut becomes: impl FnMut(u64, &mut Vec<Event>)) -> Vec<Event> {
-    let mut result = Vec::new();
-    for event in events {
-        match event {
-            Item(item) => becomes(*item, &mut result),
-            other => result.push(*other),
-        }
+/// What becomes of a list when each event becomes some events.
+fn drive(events: &[(Event, Trace)], mut becomes: impl FnMut(Event, &mut Vec<Event>)) -> Events {
+    let (mut result, mut some) = (Vec::new(), Vec::new());
+    for (event, trace) in events {
+        becomes(*event, &mut some);
+        result.extend(some.drain(..).map(|event| (event, trace.clone())));
     }
     result
 }
 
+/// What becomes of a list when each item becomes some items.
+fn each(events: &[(Event, Trace)], mut becomes: impl FnMut(u64, &mut Vec<Event>)) -> Events {
+    drive(events, |event, to| match event {
+        Item(item) => becomes(item, to),
+        other => to.push(other),
+    })
+}
+
 /// Adds a random node.
 fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open, open: &mut Vec<Open>) {
-    let Open { output, events, mut regions, ordered } = one;
+    let ordered = one.ordered;
+    let (output, mut one) = one.taken();
+    let (events, regions) = (&one.events, one.regions.clone());
     // Nodes of one width may run as one.
     let (a, width) = (rng.u64(1..6), if rng.u32(..3) > 0 { case.width } else { rng.usize(1..20) });
     let stream = &mut case.stream;
     let mut name = |what: &str| format!("{what} {number}");
-    match rng.usize(..15) {
+    match rng.usize(..17) {
+        15 => {
+            // A function of one item that raises no signals, so that it may run as one with others.
+            let node = stream.node(name("makes"), output).width(width).signals(0, 1).channel::<u64>("out", a as usize);
+            let output = node.each(move |n, out| (0..n % (a + 1)).for_each(|i| out.push(n + i)));
+            let events = each(events, |n, to| to.extend((0..n % (a + 1)).map(|i| Item(n + i))));
+            open.push(one.behind(number, output, events));
+        }
+        16 if !regions.is_empty() => {
+            let at = rng.usize(..regions.len());
+            let node = stream.node(name("select in"), output).width(width);
+            let output = node.select_in(regions[at], move |n, parent| (n + parent % 10, n % 3 < parent % 4));
+            let mut parents = Vec::new();
+            let events = drive(events, |event, to| match event {
+                Item(n) => {
+                    let parent: u64 = parents[at];
+                    to.extend((n % 3 < parent % 4).then_some(Item(n + parent % 10)));
+                }
+                Begin(parent) => {
+                    parents.push(parent);
+                    to.push(event);
+                }
+                End => {
+                    parents.pop();
+                    to.push(event);
+                }
+                Mark(_) => to.push(event),
+            });
+            open.push(one.behind(number, output, events));
+        }
         11 | 12 => {
             let node = stream.node(name("select"), output).width(width);
             let output = node.select(move |n: u64| (n + a, n % 5 < a));
-            let events = each(&events, |n, to| to.extend((n % 5 < a).then_some(Item(n + a))));
-            open.push(Open { output, events, regions, ordered });
+            let events = each(events, |n, to| to.extend((n % 5 < a).then_some(Item(n + a))));
+            open.push(one.behind(number, output, events));
         }
         13 => {
             let code = move |n: u64| (n + a, n % 3 < a);
             let (accept, reject) = stream.node(name("split"), output).width(width).split(code);
             for (output, flag) in [(accept, true), (reject, false)] {
-                let events = each(&events, |n, to| to.extend((code(n).1 == flag).then_some(Item(n + a))));
-                open.push(Open { output, events, regions: regions.clone(), ordered });
+                let becomes = |n, to: &mut Vec<Event>| to.extend((code(n).1 == flag).then_some(Item(n + a)));
+                open.push(one.beside(number, output, becomes));
             }
         }
         0 => {
-            let output = stream.node(name("filter"), output).width(width).filter(move |n| n % (a + 1) != 0);
-            let events = each(&events, |n, to| to.extend((n % (a + 1) != 0).then_some(Item(n))));
-            open.push(Open { output, events, regions, ordered });
+            let output = stream
+                .node(name("filter"), output)
+                .width(width)
+                .fuse(rng.usize(..6) > 0)
+                .filter(move |n| n % (a + 1) != 0);
+            let events = each(events, |n, to| to.extend((n % (a + 1) != 0).then_some(Item(n))));
+            open.push(one.behind(number, output, events));
         }
         1 => {
             let node = stream.node(name("split"), output).width(width).signals(rng.usize(..2), 1);
@@ -190,20 +314,18 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                     right.push(n / 3);
                 }
             });
-            let to_left = each(&events, |n, to| to.extend((0..n % (a + 1)).map(|i| Item(n + i))));
-            let to_right = each(&events, |n, to| to.extend((n % 3 == 0).then_some(Item(n / 3))));
-            open.push(Open { output: left, events: to_left, regions: regions.clone(), ordered });
-            open.push(Open { output: right, events: to_right, regions, ordered });
+            open.push(one.beside(number, left, |n, to| to.extend((0..n % (a + 1)).map(|i| Item(n + i)))));
+            open.push(one.beside(number, right, |n, to| to.extend((n % 3 == 0).then_some(Item(n / 3)))));
         }
         2 => {
             let output = stream.node(name("expand"), output).width(width).expand(move |n| n..n + n % (4 * a));
-            let events = each(&events, |n, to| to.extend((n..n + n % (4 * a)).map(Item)));
-            open.push(Open { output, events, regions, ordered });
+            let events = each(events, |n, to| to.extend((n..n + n % (4 * a)).map(Item)));
+            open.push(one.behind(number, output, events));
         }
         3 | 4 if regions.len() < 3 => {
             let (region, output) =
                 stream.enumerate_with(name("enumerate"), output, rng.usize(1..4), move |n| *n..n + (n * 7) % (3 * a));
-            let events = each(&events, |n, to| {
+            let events = each(events, |n, to| {
                 to.push(Begin(n));
                 to.extend((n..n + (n * 7) % (3 * a)).map(Item));
                 to.push(End);
@@ -211,8 +333,8 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
             if rng.usize(..4) == 0 {
                 stream.span_region(region, rng.bool());
             }
-            regions.push(region);
-            open.push(Open { output, events, regions, ordered });
+            one.regions.push(region);
+            open.push(one.behind(number, output, events));
         }
         5 | 6 if !regions.is_empty() => {
             let node = stream.node(name("aggregate"), output).width(width);
@@ -221,9 +343,9 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
             } else {
                 node.aggregate_sum(|n| *n, |_, sum| sum % 1000)
             };
-            let events = aggregate(&events, regions.len());
-            regions.pop();
-            open.push(Open { output, events, regions, ordered });
+            let events = aggregate(events, regions.len());
+            one.regions.pop();
+            open.push(one.behind(number, output, events));
         }
         7 if !regions.is_empty() => {
             // Items are marked with the parent in any of the regions around them, and each parent with its end.
@@ -239,8 +361,8 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                 true => node.end(move |run, out| out.push(*run.parent(region) + 7)).run(code),
                 false => node.signals(0, 0).run(code),
             };
-            let events = with_parents(&events, at, regions.len(), ends);
-            open.push(Open { output, events, regions, ordered });
+            let events = with_parents(events, at, regions.len(), ends);
+            open.push(one.behind(number, output, events));
         }
         14 if ordered && !regions.is_empty() => {
             // Begins and ends of the parents of any region around are counted; at those of the innermost one an item more comes.
@@ -260,8 +382,8 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                 let (items, seen) = (run.items(), *run.state());
                 items.iter().for_each(|n| out.push(n + seen % 7));
             });
-            let events = with_counts(&events, at, regions.len());
-            open.push(Open { output, events, regions, ordered });
+            let events = with_counts(events, at, regions.len());
+            open.push(one.behind(number, output, events));
         }
         8 if ordered => {
             let node = stream.node(name("mark"), output).width(width).signals(width, 1).channel::<u64>("out", 2);
@@ -274,12 +396,12 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                     out.push(n + 1);
                 }
             });
-            let events = each(&events, |n, to| {
+            let events = each(events, |n, to| {
                 to.push(Item(n));
                 to.extend((n % (a + 3) == 1).then_some(Mark(n)));
                 to.extend((n % 2 == 0).then_some(Item(n + 1)));
             });
-            open.push(Open { output, events, regions, ordered });
+            open.push(one.behind(number, output, events));
         }
         9 => {
             case.alone = true;
@@ -289,21 +411,18 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                 items.iter().for_each(|n| out.push(n + last));
             });
             let mut last = 0;
-            let mut result = Vec::new();
-            for event in &events {
-                match event {
-                    Item(item) => result.push(Item(item + last)),
-                    Mark(value) => last = *value,
-                    other => result.push(*other),
-                }
-            }
-            open.push(Open { output, events: result, regions, ordered });
+            let events = drive(events, |event, to| match event {
+                Item(item) => to.push(Item(item + last)),
+                Mark(value) => last = value,
+                other => to.push(other),
+            });
+            open.push(one.behind(number, output, events));
         }
         _ => {
-            case.tree = false;
             let output = turn(stream, rng, &mut name, width, output, a);
-            let events = each(&events, |n, to| to.push(Item(n - n % (a + 1))));
-            open.push(Open { output, events, regions, ordered: false });
+            let events = each(events, |n, to| to.push(Item(n - n % (a + 1))));
+            one.ordered = case.ordered;
+            open.push(one.behind(number, output, events));
         }
     }
 }
@@ -329,74 +448,65 @@ fn turn(
 }
 
 /// The sum of each innermost parent, in its place.
-fn aggregate(events: &[Event], depth: usize) -> Vec<Event> {
-    let (mut result, mut inside, mut sum) = (Vec::new(), 0, 0_u64);
-    for event in events {
-        match event {
-            Item(item) => sum = sum.wrapping_add(*item),
-            Mark(_) => result.push(*event),
-            Begin(_) => {
-                inside += 1;
-                if inside < depth {
-                    result.push(*event);
-                }
-            }
-            End => {
-                result.push(if inside == depth { Item(std::mem::take(&mut sum) % 1000) } else { End });
-                inside -= 1;
+fn aggregate(events: &[(Event, Trace)], depth: usize) -> Events {
+    let (mut inside, mut sum) = (0, 0_u64);
+    drive(events, |event, to| match event {
+        Item(item) => sum = sum.wrapping_add(item),
+        Mark(_) => to.push(event),
+        Begin(_) => {
+            inside += 1;
+            if inside < depth {
+                to.push(event);
             }
         }
-    }
-    result
+        End => {
+            to.push(if inside == depth { Item(std::mem::take(&mut sum) % 1000) } else { End });
+            inside -= 1;
+        }
+    })
 }
 
 /// Each item with its parent at a depth, and an item more at the end of each innermost parent, if so.
-fn with_parents(events: &[Event], at: usize, depth: usize, ends: bool) -> Vec<Event> {
-    let (mut result, mut parents) = (Vec::new(), Vec::new());
-    for event in events {
-        match event {
-            Item(item) => result.push(Item(item.wrapping_mul(31) % 1000 + parents[at])),
-            Begin(parent) => {
-                parents.push(*parent);
-                result.push(*event);
-            }
-            End => {
-                result.extend((ends && parents.len() == depth).then(|| Item(parents[at] + 7)));
-                parents.pop();
-                result.push(End);
-            }
-            Mark(_) => result.push(*event),
+fn with_parents(events: &[(Event, Trace)], at: usize, depth: usize, ends: bool) -> Events {
+    let mut parents = Vec::new();
+    drive(events, |event, to| match event {
+        Item(item) => to.push(Item(item.wrapping_mul(31) % 1000 + parents[at])),
+        Begin(parent) => {
+            parents.push(parent);
+            to.push(event);
         }
-    }
-    result
+        End => {
+            to.extend((ends && parents.len() == depth).then(|| Item(parents[at] + 7)));
+            parents.pop();
+            to.push(End);
+        }
+        Mark(_) => to.push(event),
+    })
 }
 
 /// Each item with how many parents at a depth have begun and ended before it, and items at those of the innermost region.
-fn with_counts(events: &[Event], at: usize, depth: usize) -> Vec<Event> {
-    let (mut result, mut inside, mut seen) = (Vec::new(), 0, 0);
-    for event in events {
-        match event {
-            Item(item) => result.push(Item(item + seen % 7)),
-            Begin(_) => {
-                result.push(*event);
-                inside += 1;
-                if inside == at + 1 {
-                    seen += 1;
-                    result.extend((inside == depth).then_some(Item(seen % 50)));
-                }
+fn with_counts(events: &[(Event, Trace)], at: usize, depth: usize) -> Events {
+    let (mut inside, mut seen) = (0, 0);
+    drive(events, |event, to| match event {
+        Item(item) => to.push(Item(item + seen % 7)),
+        Begin(_) => {
+            to.push(event);
+            inside += 1;
+            if inside == at + 1 {
+                seen += 1;
+                to.extend((inside == depth).then_some(Item(seen % 50)));
             }
-            End => {
-                if inside == at + 1 {
-                    seen += 20;
-                    result.extend((inside == depth).then_some(Item(seen % 50)));
-                }
-                inside -= 1;
-                result.push(End);
-            }
-            Mark(_) => result.push(*event),
         }
-    }
-    result
+        End => {
+            if inside == at + 1 {
+                seen += 20;
+                to.extend((inside == depth).then_some(Item(seen % 50)));
+            }
+            inside -= 1;
+            to.push(End);
+        }
+        Mark(_) => to.push(event),
+    })
 }
 
 /// Runs a stream. None when the memory that it may use is too small.
@@ -430,13 +540,15 @@ fn random_streams_give_what_the_interpreter_gives() {
         let numbers = rng.u64(0..150);
         let nodes = rng.usize(1..12);
         let waits = rng.usize(..4) == 0;
-        let mut case = case(&mut rng, numbers, nodes, waits);
+        let in_order = rng.bool();
+        let mut case = case(&mut rng, numbers, nodes, waits, in_order);
         let Some(report) = run(&mut case, &loom, seed) else {
             refused += 1;
             continue;
         };
         for (number, (received, mut expected, ordered)) in case.sinks.into_iter().enumerate() {
             let mut items = received();
+            assert!(ordered || !in_order, "what is ordered stays so");
             if !ordered {
                 items.sort_unstable();
                 expected.sort_unstable();

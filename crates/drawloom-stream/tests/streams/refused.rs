@@ -187,17 +187,6 @@ fn a_loop_of_a_node_without_a_function_over_a_slice_is_refused() {
 }
 
 #[test]
-fn what_has_no_order_cannot_be_ordered() {
-    let mut stream = Stream::new("order").ordered();
-    let a = stream.source("a", source::iter(0..3));
-    let b = stream.source("b", source::range(0..3));
-    let b = stream.node("b as it is", b).map(|n| *n as i32);
-    stream.sink("sink", [a, b], drawloom_stream::sink::callback(|_: &[i32]| {}));
-    let codes: Vec<Code> = refused(stream).into_iter().map(|(code, _)| code).collect();
-    assert_eq!(codes, [Code::Setting; 4]);
-}
-
-#[test]
 fn regions_without_places_are_refused_and_so_are_teams_without_workers() {
     let mut stream = Stream::new("places");
     let items = stream.source("numbers", source::range(0..9));

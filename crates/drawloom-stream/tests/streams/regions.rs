@@ -236,3 +236,39 @@ fn spanning_vectors_are_nearly_full_whatever_the_lengths() {
         }
     }
 }
+
+#[test]
+fn each_lane_of_a_vector_has_its_own_parent() {
+    for (spans, width) in [(true, 128), (false, 128), (true, 5)] {
+        let mut stream = Stream::new("lanes").width(width).span_regions(spans);
+        let items = stream.source("parents", source::range(0..2000));
+        let (outer, elements) = stream.enumerate("outer", items, |n| *n..n + n % 4);
+        let (inner, elements) = stream.enumerate("inner", elements, |n| 0..n % 3);
+        let kept = stream.node("inner parents", elements).select_in(inner, |n, parent| (n + parent, parent % 5 > 0));
+        let kept = stream.node("outer parents", kept).select_in(outer, |n, parent| (n * 10_000 + parent, n % 2 == 0));
+        let all = stream.collect("all", kept);
+        let report = stream.run(&loom(1)).unwrap();
+        let expected = (0..2000_u64).flat_map(|outer| {
+            let inner = (outer..outer + outer % 4).filter(|inner| inner % 5 > 0);
+            let sums = inner.flat_map(|inner| (0..inner % 3).map(move |n| n + inner)).filter(|n| n % 2 == 0);
+            sums.map(move |n| n * 10_000 + outer)
+        });
+        assert!(all.take().into_iter().eq(expected), "width {width}, spans {spans}");
+        // Parents have about one element.
+        let lanes = report.node("inner parents").unwrap().mean_lanes();
+        assert!(if spans { lanes > 0.9 * width as f64 } else { lanes < 3.0 }, "{lanes} lanes of {width}");
+    }
+}
+
+#[test]
+fn parents_of_a_region_that_is_not_around_a_node_are_refused_by_name() {
+    let mut stream = Stream::new("outside");
+    let items = stream.source("numbers", source::range(0..10));
+    let (region, elements) = stream.enumerate("elements", items, |n| 0..*n);
+    let sums = stream.node("sum", elements).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    let after = stream.node("after", sums).select_in(region, |n, parent| (n + parent, true));
+    stream.discard("nowhere", after);
+    let error = stream.plan().unwrap_err();
+    assert_eq!(error.diagnostics().iter().map(|d| d.code()).collect::<Vec<_>>(), [drawloom_stream::Code::Handler]);
+    assert!(error.to_string().contains("node `after` looks at parents of the region of node `elements`"), "{error}");
+}

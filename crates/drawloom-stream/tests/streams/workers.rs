@@ -16,20 +16,17 @@ fn random_streams_give_the_same_items_on_several_workers() {
     for seed in 0..cases(4000) / 20 {
         let mut rng = Rng::with_seed(seed);
         let (numbers, nodes) = (rng.u64(0..8000), rng.usize(1..6));
-        let mut case = case(&mut rng, numbers, nodes, false);
+        let (waits, in_order) = (rng.usize(..4) == 0, rng.bool());
+        let mut case = case(&mut rng, numbers, nodes, waits, in_order);
         if case.alone {
             continue;
-        }
-        let in_order = case.tree && rng.bool();
-        if in_order {
-            case.stream = case.stream.ordered();
         }
         if run(&mut case, &loom, seed).is_none() {
             continue;
         }
         for (number, (received, mut expected, ordered)) in case.sinks.into_iter().enumerate() {
             let mut items = received();
-            assert!(ordered || !in_order, "trees keep the order");
+            assert!(ordered || !in_order, "what is ordered stays so");
             if !in_order {
                 items.sort_unstable();
                 expected.sort_unstable();

@@ -257,65 +257,76 @@ fn scan(spec: &Spec, declared: usize) -> Made {
     };
     kernel_with(move |inputs, outputs, scratch| {
         let given = (0..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
-        scan_once(&body, &given, states, &axes, inputs, outputs, scratch)
+        Scan { body: &body, states, axes: &axes, inputs, beside: 0 }.run(&given, outputs, scratch)
     })
 }
 
-fn scan_once(
-    body: &Body,
-    given: &[View<'_>],
+/// One scan over sequences.
+struct Scan<'a> {
+    body: &'a Body,
     states: usize,
-    axes: &ScanAxes,
-    inputs: &Inputs<'_>,
-    outputs: &mut Outputs<'_>,
-    scratch: &mut Scratch,
-) -> Result<(), Fault> {
-    let at = |list: &[i64], index: usize| list.get(index).copied().unwrap_or(0);
-    let sequences = &given[states..];
-    let cut_axes = (sequences.iter().enumerate())
-        .map(|(index, view)| axis_of(at(&axes.input_axes, index), view.rank()))
-        .collect::<Result<Vec<_>, _>>()?;
-    let length = sequences[0].shape()[cut_axes[0]];
-    if sequences.iter().zip(&cut_axes).any(|(view, axis)| view.shape()[*axis] != length) {
-        return Err(Fault::new("the sequences have different lengths"));
-    }
-    scratch.count(given[..states].iter().map(View::bytes).sum())?;
-    let mut values: Vec<Tensor> = given[..states].iter().map(View::to_tensor).collect();
-    let slice_bytes: usize = sequences.iter().map(|view| view.bytes() / length.max(1)).sum();
-    let mut stacked: Vec<Stacked> = (states..body.outputs.len()).map(|_| Stacked::default()).collect();
-    if length == 0 {
-        let sequence = |(view, axis): (&View<'_>, &usize)| {
-            let mut fact = Fact::of_view(*view);
-            fact.value = None;
-            fact.shape.as_mut().map(|shape| shape.remove(*axis));
-            fact
-        };
-        let states_given = values.iter().map(|value| Fact::of_view(value.view()));
-        let given: Vec<Fact> = states_given.chain(sequences.iter().zip(&cut_axes).map(sequence)).collect();
-        let slices = body.described(&given, inputs).into_iter().skip(states);
-        stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
-    }
-    for step in 0..length {
-        let held = bytes(&values, &stacked) + slice_bytes;
-        scratch.count(held)?;
-        let slices = (sequences.iter().zip(&cut_axes).enumerate())
-            .map(|(index, (view, axis))| {
-                cut(*view, *axis, if at(&axes.input_reverse, index) == 1 { length - 1 - step } else { step })
-            })
+    axes: &'a ScanAxes,
+    /// What the node is given: the body may take some of it.
+    inputs: &'a Inputs<'a>,
+    /// How many bytes are held by whoever scans.
+    beside: usize,
+}
+
+impl Scan<'_> {
+    fn run(&self, given: &[View<'_>], outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
+        let Self { body, states, axes, inputs, beside } = *self;
+        let at = |list: &[i64], index: usize| list.get(index).copied().unwrap_or(0);
+        let sequences = &given[states..];
+        let cut_axes = (sequences.iter().enumerate())
+            .map(|(index, view)| axis_of(at(&axes.input_axes, index), view.rank()))
             .collect::<Result<Vec<_>, _>>()?;
-        let views: Vec<View<'_>> = values.iter().chain(&slices).map(Tensor::view).collect();
-        let mut results = body.run(&views, inputs, held, scratch)?.into_iter();
-        values = results.by_ref().take(states).collect();
-        stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
+        let length = sequences[0].shape()[cut_axes[0]];
+        if sequences.iter().zip(&cut_axes).any(|(view, axis)| view.shape()[*axis] != length) {
+            return Err(Fault::new("the sequences have different lengths"));
+        }
+        scratch.count(beside + given[..states].iter().map(View::bytes).sum::<usize>())?;
+        let mut values: Vec<Tensor> = given[..states].iter().map(View::to_tensor).collect();
+        let slice_bytes: usize = sequences.iter().map(|view| view.bytes() / length.max(1)).sum();
+        let mut stacked: Vec<Stacked> = (states..body.outputs.len()).map(|_| Stacked::default()).collect();
+        if length == 0 {
+            let sequence = |(view, axis): (&View<'_>, &usize)| {
+                let mut fact = Fact::of_view(*view);
+                fact.value = None;
+                fact.shape.as_mut().map(|shape| shape.remove(*axis));
+                fact
+            };
+            let states_given = values.iter().map(|value| Fact::of_view(value.view()));
+            let given: Vec<Fact> = states_given.chain(sequences.iter().zip(&cut_axes).map(sequence)).collect();
+            let slices = body.described(&given, inputs).into_iter().skip(states);
+            stacked.iter_mut().zip(slices).for_each(|(stack, slice)| stack.empty = slice);
+        }
+        for step in 0..length {
+            let held = beside + bytes(&values, &stacked) + slice_bytes;
+            scratch.count(held)?;
+            let slices = (sequences.iter().zip(&cut_axes).enumerate())
+                .map(|(index, (view, axis))| {
+                    cut(*view, *axis, if at(&axes.input_reverse, index) == 1 { length - 1 - step } else { step })
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            let views: Vec<View<'_>> = values.iter().chain(&slices).map(Tensor::view).collect();
+            let mut results = body.run(&views, inputs, held, scratch)?.into_iter();
+            values = results.by_ref().take(states).collect();
+            stacked.iter_mut().zip(results).for_each(|(stack, slice)| stack.slices.push(slice));
+        }
+        scratch.count(beside + 2 * bytes(&values, &stacked))?;
+        for (index, value) in values.into_iter().enumerate() {
+            outputs.put(index, value)?;
+        }
+        for (index, stack) in stacked.into_iter().enumerate() {
+            stack.finish(
+                at(&axes.output_axes, index),
+                at(&axes.output_reverse, index) == 1,
+                states + index,
+                outputs,
+            )?;
+        }
+        Ok(())
     }
-    scratch.count(2 * bytes(&values, &stacked))?;
-    for (index, value) in values.into_iter().enumerate() {
-        outputs.put(index, value)?;
-    }
-    for (index, stack) in stacked.into_iter().enumerate() {
-        stack.finish(at(&axes.output_axes, index), at(&axes.output_reverse, index) == 1, states + index, outputs)?;
-    }
-    Ok(())
 }
 
 /// The first form of a scan: every value has an axis of batches first, and sequences one of time behind it.
@@ -329,25 +340,24 @@ fn scan_batches(spec: &Spec, declared: usize) -> Made {
         let given = (1..declared).map(|index| inputs.get(index)).collect::<Result<Vec<_>, _>>()?;
         let batches = given.first().and_then(|view| view.shape().first()).copied().unwrap_or(0);
         let mut stacked: Vec<Stacked> = (0..outputs.len()).map(|_| Stacked::default()).collect();
+        let batch_bytes: usize = given.iter().map(|view| view.bytes() / batches.max(1)).sum();
         for batch in 0..batches {
             let wrong = || Fault::new("the inputs have different batches");
+            let beside = bytes(&[], &stacked) + batch_bytes;
+            scratch.count(beside)?;
             let one = given
                 .iter()
                 .map(|view| if view.shape().first() == Some(&batches) { cut(*view, 0, batch) } else { Err(wrong()) })
                 .collect::<Result<Vec<_>, _>>()?;
             let views: Vec<View<'_>> = one.iter().map(Tensor::view).collect();
             let mut results = vec![None; outputs.len()];
-            scan_once(
-                &body,
-                &views,
-                states,
-                &axes,
-                inputs,
-                &mut Outputs::within(&mut results, outputs.room.clone()),
-                scratch,
-            )?;
+            let scan = Scan { body: &body, states, axes: &axes, inputs, beside };
+            // What it gives is counted with the slices here, and no result of the node yet.
+            scan.run(&views, &mut Outputs::within(&mut results, Room::default()), scratch)?;
             stacked.iter_mut().zip(results.into_iter().flatten()).for_each(|(stack, slice)| stack.slices.push(slice));
         }
+        // Slices are there twice while they are put together.
+        scratch.count(2 * bytes(&[], &stacked))?;
         for (index, stack) in stacked.into_iter().enumerate() {
             stack.finish(0, false, index, outputs)?;
         }

@@ -130,6 +130,14 @@ impl LoopStack {
         counts.previous.checked_add(counts.previous_outer).ok_or_else(|| overflow(counts))
     }
 
+    /// How many rows there will be when the innermost loop is done, or 0 if only a function of its own knows its end.
+    pub(super) fn expected(&self) -> u64 {
+        let innermost = self.active().last().zip(self.entries[..self.active].last());
+        let Some((counts, Some(Entry { end: None, .. }))) = innermost else { return 0 };
+        let done = counts.previous.saturating_add(counts.current);
+        counts.previous_outer.saturating_add(counts.total.max(done))
+    }
+
     fn push(&mut self, node: NodeId, current: u64, total: u64, end: Option<LoopEnd>) {
         let record = &mut self.records[self.active];
         record.current = current;

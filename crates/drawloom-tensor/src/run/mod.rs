@@ -14,7 +14,8 @@ use crate::program::Program;
 use crate::tensor::{Tensor, View};
 use call::{Call, Scratch};
 use loops::{LoopStack, LoopTurn};
-use place::Gathered;
+use place::{Gathered, Rows};
+use room::Room;
 
 /// What a run may use.
 #[derive(Clone, Debug)]
@@ -152,8 +153,7 @@ struct Machine<'a> {
     scratch: Scratch,
     /// The loop-control node that is run again, until it is.
     again: Option<NodeId>,
-    live: usize,
-    peak: usize,
+    room: Room,
 }
 
 /// The tensors that are there now.
@@ -190,8 +190,7 @@ impl<'a> Machine<'a> {
             runs: vec![0; graph.nodes.len()],
             scratch: Scratch::default(),
             again: None,
-            live: 0,
-            peak: 0,
+            room: Room::new(settings.memory),
         }
     }
 
@@ -222,8 +221,13 @@ impl<'a> Machine<'a> {
             .flat_map(|node| node.inputs.iter().flatten())
             .map(|input| program.graph.tensor_name(*input).to_owned())
             .collect();
-        let tensors = self.gathered.into_iter().filter_map(Gathered::finish).collect();
-        Ok(Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.peak })
+        let mut tensors = Vec::new();
+        for (name, gathered) in names.iter().zip(self.gathered) {
+            let whole = gathered.finish(&self.room);
+            let whole = whole.map_err(|fault| Error::new(fault.kind(), format!("output `{name}`: {fault}")))?;
+            tensors.extend(whole);
+        }
+        Ok(Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.room.most() })
     }
 
     /// Runs one node.
@@ -240,16 +244,17 @@ impl<'a> Machine<'a> {
         if matches!(node.operator, Operator::Output) {
             return self.gather(id);
         }
-        let room = self.settings.memory.saturating_sub(self.live);
-        self.scratch.ready(room, None);
+        self.scratch.ready(self.room.left(), None);
         // It begins, unless its end has just said that it goes on.
         let first = self.again.take() != Some(id);
         let mut turn = LoopTurn::new(&mut self.stack, self.states[id.index()].as_mut(), id);
         let call = Call { node, places: &[], scratch: &mut self.scratch };
         let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
         // What the kernel used while it ran was there beside its results.
-        let beside = self.scratch.need().total() + results.iter().map(Tensor::bytes).sum::<usize>();
-        self.peak = self.peak.max(self.live + beside);
+        let needed = self.scratch.need().total();
+        let bytes = needed + results.iter().map(Tensor::bytes).sum::<usize>();
+        self.room.take(bytes, || "what it computed, and computed with,".to_owned())?;
+        self.room.give(needed);
         for (output, result) in node.outputs.iter().zip(results) {
             self.set(*output, result);
         }
@@ -261,7 +266,6 @@ impl<'a> Machine<'a> {
         let node = &self.program.graph.nodes[id.index()];
         // All of them are taken before any of them changes: one may be the next value of another.
         let mut values = Vec::new();
-        let mut bytes = 0;
         for carry in &node.carries {
             let from = if first { carry.initial } else { carry.next };
             if from == carry.state {
@@ -271,44 +275,35 @@ impl<'a> Machine<'a> {
                 .values
                 .view(from)
                 .ok_or_else(|| Fault::new(format!("`{}` was not computed", self.program.graph.tensor_name(from))))?;
-            bytes += view.bytes();
-            let room = self.settings.memory.saturating_sub(self.live);
-            if bytes > room {
-                let message = format!("what it carries needs {bytes} bytes, and {room} are left");
-                return Err(Fault::of(ErrorKind::Memory, message));
-            }
+            self.room.take(view.bytes(), || "what it carries".to_owned())?;
             values.push((carry.state, view.to_tensor()));
         }
-        self.peak = self.peak.max(self.live + bytes);
         for (state, value) in values {
             self.set(state, value);
         }
         Ok(())
     }
 
+    /// Keeps a tensor that has its room already.
     fn set(&mut self, tensor: TensorId, value: Tensor) {
         self.release(tensor);
-        self.live += value.bytes();
         self.values.computed[tensor.index()] = Some(value);
     }
 
     /// Puts the rows of this iteration where they belong.
     fn gather(&mut self, id: NodeId) -> Result<(), Fault> {
         let node = &self.program.graph.nodes[id.index()];
-        let offset = self.stack.offset()?;
+        let first = self.stack.offset()?;
         let in_loop = !self.stack.active().is_empty();
+        let rows = Rows { first, in_loop, expected: self.stack.expected(), most: self.settings.rows };
         for (output, input) in node.inputs.iter().flatten().enumerate() {
             let view = self.values.view(*input).ok_or_else(|| Fault::new("an output was not computed"))?;
             let name = self.program.graph.tensor_name(*input);
-            let before = self.gathered[output].bytes();
-            let room = self.settings.memory.saturating_sub(self.live);
             let rows = self.gathered[output]
-                .add(view, offset, in_loop, self.settings.rows, room)
+                .add(view, rows, &self.room)
                 .map_err(|fault| Fault::of(fault.kind(), format!("output `{name}`: {fault}")))?;
-            self.live += self.gathered[output].bytes().saturating_sub(before);
-            self.peak = self.peak.max(self.live);
             if matches!(self.program.graph.placements[output], Placement::Rows { .. }) {
-                self.placed.push(Placed { output, first: offset, rows });
+                self.placed.push(Placed { output, first, rows });
             }
         }
         Ok(())
@@ -316,7 +311,7 @@ impl<'a> Machine<'a> {
 
     fn release(&mut self, tensor: TensorId) {
         if let Some(tensor) = self.values.computed[tensor.index()].take() {
-            self.live -= tensor.bytes();
+            self.room.give(tensor.bytes());
         }
     }
 

@@ -3,8 +3,22 @@
 use crate::error::{ErrorKind, Fault};
 use crate::graph::{Placement, Reduction};
 use crate::operators::number::Number;
-use crate::tensor::element::{Element, with_type};
+use crate::run::room::Room;
+use crate::tensor::element::{Element, ElementType, with_type};
 use crate::tensor::{Tensor, View, count};
+
+/// Which rows of an output a value is.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    /// The first of them.
+    pub(super) first: u64,
+    /// Whether there may be others.
+    pub(super) in_loop: bool,
+    /// How many rows the output will have, as far as that is known.
+    pub(super) expected: u64,
+    /// How many it may have.
+    pub(super) most: u64,
+}
 
 /// One output, as far as it is there.
 ///
@@ -12,29 +26,21 @@ use crate::tensor::{Tensor, View, count};
 /// when everything is there.
 pub(super) struct Gathered {
     placement: Placement,
+    /// There may be memory for more rows than there are.
     tensor: Option<Tensor>,
+    /// How many rows there are, if they are put together.
+    rows: Option<usize>,
     /// Whether rows lie along the first axis, and the result has them along another one.
     turned: bool,
 }
 
 impl Gathered {
     pub(super) fn new(placement: Placement) -> Self {
-        Self { placement, tensor: None, turned: false }
+        Self { placement, tensor: None, rows: None, turned: false }
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.tensor.as_ref().map_or(0, Tensor::bytes)
-    }
-
-    /// Puts a value at a row, and says how many rows it has.
-    pub(super) fn add(
-        &mut self,
-        view: View<'_>,
-        first: u64,
-        in_loop: bool,
-        limit: u64,
-        room: usize,
-    ) -> Result<u64, Fault> {
+    /// Puts a value where it belongs, and says how many rows it has.
+    pub(super) fn add(&mut self, view: View<'_>, place: Rows, room: &Room) -> Result<u64, Fault> {
         let axis = match self.placement {
             Placement::Rows { axis } => axis,
             Placement::Fixed => {
@@ -50,7 +56,7 @@ impl Gathered {
             }
         };
         if axis >= view.rank() {
-            if in_loop || view.rank() > 0 {
+            if place.in_loop || view.rank() > 0 {
                 return Err(wrong(format!(
                     "it has no axis {axis} to count rows along: its shape is {:?}",
                     view.shape()
@@ -59,12 +65,13 @@ impl Gathered {
             self.set(view, room)?;
             return Ok(1);
         }
+        let Rows { first, most, .. } = place;
         let rows = view.shape()[axis] as u64;
-        let end = first.checked_add(rows).filter(|end| *end <= limit);
+        let end = first.checked_add(rows).filter(|end| *end <= most);
         let Some(end) = end.and_then(|end| usize::try_from(end).ok()) else {
-            return Err(wrong(format!("rows {first} to {first} + {rows} do not fit into {limit} rows")));
+            return Err(wrong(format!("rows {first} to {first} + {rows} do not fit into {most} rows")));
         };
-        if !in_loop {
+        if !place.in_loop {
             self.set(view, room)?;
             return Ok(rows);
         }
@@ -84,42 +91,60 @@ impl Gathered {
                 return Err(wrong(message));
             }
         }
-        let bytes = count(&shape)?.saturating_mul(view.element().size());
-        if bytes > room.saturating_add(self.bytes()) {
-            let message =
-                format!("{end} rows of it need {bytes} bytes, and {} are left", room.saturating_add(self.bytes()));
-            return Err(Fault::of(ErrorKind::Memory, message));
+        let expected = usize::try_from(place.expected).unwrap_or(0);
+        self.reserve(&shape, view.element(), expected, room)?;
+        if let Some(tensor) = &mut self.tensor {
+            with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, first as usize))?;
         }
-        let tensor = match &mut self.tensor {
-            Some(tensor) => {
-                if tensor.shape()[0] < end {
-                    tensor.resize_rows(end)?;
-                }
-                tensor
-            }
-            none => none.insert(Tensor::zeros(view.element(), &shape)?),
-        };
-        with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, first as usize))?;
+        self.rows = self.rows.max(Some(end));
         Ok(rows)
     }
 
-    fn set(&mut self, view: View<'_>, room: usize) -> Result<(), Fault> {
-        if view.bytes() > room.saturating_add(self.bytes()) {
-            let message = format!("it needs {} bytes, and {room} are left", view.bytes());
-            return Err(Fault::of(ErrorKind::Memory, message));
+    /// Makes memory for a shape, and for more rows if it is not the first: for all that are expected, or else for twice as
+    /// many, if there is room. Rows that were there move, and are there twice meanwhile.
+    fn reserve(&mut self, shape: &[usize], element: ElementType, expected: usize, room: &Room) -> Result<(), Fault> {
+        let end = shape[0];
+        let there = self.tensor.as_ref().map(|tensor| tensor.shape()[0]);
+        if there.is_some_and(|there| there >= end) {
+            return Ok(());
         }
+        let row_bytes = count(&shape[1..])?.saturating_mul(element.size());
+        let fits = |rows: &usize| *rows > end && row_bytes.saturating_mul(*rows) <= room.left();
+        let more = there.and_then(|there| [expected, there.saturating_mul(2)].into_iter().find(fits));
+        let mut shape = shape.to_vec();
+        shape[0] = more.unwrap_or(end);
+        room.take(row_bytes.saturating_mul(shape[0]), || format!("what holds its {end} rows"))?;
+        let mut tensor = Tensor::zeros(element, &shape)?;
+        if let Some(old) = self.tensor.take() {
+            tensor.fill_front(old.view())?;
+            room.give(old.bytes());
+        }
+        self.tensor = Some(tensor);
+        Ok(())
+    }
+
+    fn set(&mut self, view: View<'_>, room: &Room) -> Result<(), Fault> {
+        if let Some(old) = self.tensor.take() {
+            room.give(old.bytes());
+        }
+        room.take(view.bytes(), || "it".to_owned())?;
         self.tensor = Some(view.to_tensor());
         Ok(())
     }
 
     /// The whole result.
-    pub(super) fn finish(self) -> Option<Tensor> {
-        let tensor = self.tensor?;
-        let Placement::Rows { axis } = self.placement else { return Some(tensor) };
-        if !self.turned {
-            return Some(tensor);
+    pub(super) fn finish(self, room: &Room) -> Result<Option<Tensor>, Fault> {
+        let Some(mut tensor) = self.tensor else { return Ok(None) };
+        if let Some(rows) = self.rows {
+            tensor.keep_rows(rows)?;
         }
-        turned_back(&tensor, axis).ok()
+        match self.placement {
+            Placement::Rows { axis } if self.turned => {
+                room.take(tensor.bytes(), || format!("turning its rows to axis {axis}"))?;
+                turned_back(&tensor, axis).map(Some)
+            }
+            _ => Ok(Some(tensor)),
+        }
     }
 }
 

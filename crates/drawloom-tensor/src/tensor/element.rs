@@ -139,18 +139,15 @@ macro_rules! elements {
                 })
             }
 
-            pub(crate) fn resize(&mut self, count: usize) -> Result<(), Fault> {
+            /// Keeps the first elements.
+            pub(crate) fn truncate(&mut self, count: usize) {
                 match self {
                     $(Self::$variant(buffer) => {
                         let mut values = std::mem::replace(buffer, Buffer::Own(Vec::new())).into_vec();
-                        if count > values.len() {
-                            values.try_reserve(count - values.len()).map_err(|_| no_memory(count))?;
-                        }
-                        values.resize(count, <$type>::default());
+                        values.truncate(count);
                         *buffer = Buffer::Own(values);
                     })*
                 }
-                Ok(())
             }
         }
 

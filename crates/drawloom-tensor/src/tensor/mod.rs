@@ -131,12 +131,21 @@ impl Tensor {
         Ok(self)
     }
 
-    /// Another length for the first axis: later rows are lost, or new ones are zero.
-    pub(crate) fn resize_rows(&mut self, rows: usize) -> Result<(), Fault> {
-        let mut shape = self.shape.clone();
-        shape[0] = rows;
-        self.data.resize(count(&shape)?)?;
-        self.shape = shape;
+    /// Copies the elements of a view of the same type to the front.
+    pub(crate) fn fill_front(&mut self, view: View<'_>) -> Result<(), Fault> {
+        with_type!(all, view.element(), T => {
+            let (into, from) = (self.values_mut::<T>()?, view.values::<T>()?);
+            let count = into.len();
+            let too_many = || Fault::new(format!("{} elements do not fit into {count}", from.len()));
+            into.get_mut(..from.len()).ok_or_else(too_many)?.copy_from_slice(from);
+            Ok(())
+        })
+    }
+
+    /// Another length for the first axis, not more than it has: later rows are lost.
+    pub(crate) fn keep_rows(&mut self, rows: usize) -> Result<(), Fault> {
+        self.shape[0] = self.shape[0].min(rows);
+        self.data.truncate(count(&self.shape)?);
         Ok(())
     }
 }

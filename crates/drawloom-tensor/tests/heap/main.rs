@@ -10,8 +10,9 @@
 mod build;
 mod cases;
 mod counting;
+mod whole;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drawloom_runtime::Loom;
 use drawloom_tensor::onnx::Model;
@@ -47,9 +48,15 @@ fn measure(case: &Case) -> Result<(usize, usize), Error> {
     Ok((plan.predicted_peak_bytes(), taken))
 }
 
-/// One test, because others in the same process would count too.
+/// Others in the same process would count too, so tests run one after the other.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn every_operator_stays_within_its_plan() {
+    let _alone = one_at_a_time();
     let mut wrong = Vec::new();
     for case in cases::all() {
         match measure(&case) {

@@ -76,7 +76,11 @@ pub(crate) fn stored(name: &str, tensor: &Tensor) -> TensorProto {
 
 /// The bytes of a model.
 pub(crate) fn model(graph: GraphProto) -> Vec<u8> {
-    let opset = OperatorSetIdProto { domain: Some(String::new()), version: Some(21) };
+    model_of_opset(graph, 21)
+}
+
+pub(crate) fn model_of_opset(graph: GraphProto, version: i64) -> Vec<u8> {
+    let opset = OperatorSetIdProto { domain: Some(String::new()), version: Some(version) };
     let model =
         ModelProto { ir_version: Some(10), graph: Some(graph), opset_import: vec![opset], ..ModelProto::default() };
     model.write_buf().unwrap()

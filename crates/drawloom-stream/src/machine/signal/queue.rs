@@ -70,6 +70,8 @@ impl Signals {
         let has_room = self.room() > 0 || self.completes_last(self.consumed + items as u64, &turns);
         if has_room {
             if let Signal::User { tag, value } = signal {
+                // Space that grows once, on edges where that happens.
+                self.values.reserve(self.capacity - self.values.len());
                 self.values.push_back((tag, value));
             }
             self.follow(turns, items, &[0]);
@@ -418,5 +420,25 @@ mod tests {
             }
         }
         assert_eq!(signals.places.capacity(), before);
+    }
+
+    #[test]
+    fn space_for_signals_of_all_kinds_is_made_once() {
+        let (mut signals, values) = (Signals::new(50).unwrap(), Values::default());
+        let user = || Signal::User { tag: 1, value: values.hold(1, 7_u64) };
+        // One boundary, and one that does not follow it: from now on each place says what stands there.
+        assert!(signals.push(0, end(0)) && signals.push(0, end(5)) && signals.push(0, user()));
+        let space =
+            |signals: &Signals| [signals.places.capacity(), signals.mixed.capacity(), signals.values.capacity()];
+        let before = space(&signals);
+        assert!(before.iter().all(|space| *space >= 50), "{before:?}");
+        for round in 0..20 {
+            while signals.room() > 0 {
+                assert!(signals.push(0, if signals.len() % (2 + round) == 0 { user() } else { end(9) }));
+            }
+            assert_eq!(space(&signals), before);
+            (0..10 * round % 50 + 1).for_each(|_| drop(signals.take()));
+        }
+        assert_eq!(space(&signals), before);
     }
 }

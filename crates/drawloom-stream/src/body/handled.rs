@@ -1,0 +1,61 @@
+//! A node whose loop is ours, or a source of elements, or a sink, with handlers of the user's.
+
+use std::ops::Range;
+
+use super::expand::GROUP;
+use super::{Body, Chain, Fault, Ran, Stop};
+use crate::machine::signal::{Marks, Signal};
+
+/// A node, and what else is done at signals.
+pub(crate) struct Handled<'g> {
+    pub(crate) body: Box<dyn Body + 'g>,
+    /// It handles signals, and gets no items.
+    pub(crate) handlers: Box<dyn Body + 'g>,
+    /// Whether there are handlers of boundaries: no vector reaches over one then.
+    pub(crate) at_boundaries: bool,
+}
+
+impl Body for Handled<'_> {
+    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
+        self.body.run(input, count, chain)
+    }
+
+    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+        let handled = self.handlers.handle(signal, chain)?;
+        // What a node does itself at a boundary is for those of its innermost region.
+        let own = match signal.boundary() {
+            Some((region, ..)) => chain.regions.last().is_some_and(|(own, _)| *own == region),
+            None => !handled,
+        };
+        Ok(handled | (own && self.body.handle(signal, chain)?))
+    }
+
+    fn handles(&self, region: u32) -> bool {
+        self.handlers.handles(region) || self.body.handles(region)
+    }
+
+    fn is_seamless(&self) -> bool {
+        self.body.is_seamless()
+    }
+
+    fn can_span(&self) -> bool {
+        !self.at_boundaries && self.body.can_span()
+    }
+
+    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
+        let ran = self.body.span(input, count, marks, chain)?;
+        // The node itself does not look at parents; its handlers may.
+        let passed = if ran.stop == Stop::Full { marks.pushed[0].len() } else { usize::MAX };
+        marks.parents().take(passed).for_each(|(_, region, parent)| chain.see(region, parent));
+        Ok(ran)
+    }
+
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64; GROUP]) -> usize {
+        self.body.pour(input, items, room, ends)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.body.finish()?;
+        self.handlers.finish()
+    }
+}
