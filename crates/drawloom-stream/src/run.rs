@@ -26,7 +26,8 @@ use crate::source::Opening;
 use crate::trace::Firings;
 
 /// A stream that was checked. It can be run many times, and by several engines at once. Runs at the same time share the buffers of
-/// the stream: those who take from them, or give to them, are told of the end when the last of these runs is over.
+/// the stream: those who take from them, or give to them, are told of the end when the last of these runs is over. What they collect
+/// stays apart: see [`Collected`](crate::Collected).
 #[derive(Clone)]
 pub struct Plan(Arc<Checked>);
 
@@ -159,7 +160,7 @@ impl Plan {
             );
             return Err(Error::new(ErrorKind::Setting, message));
         }
-        let opening = Opening { workers, one_by_one: in_turn, given };
+        let opening = Opening { workers, one_by_one: in_turn, patience: None, given };
         let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
         let shared = description.nodes.iter().map(open).collect();
         // Nothing may fail from here on: a crew ends what was begun.
@@ -267,7 +268,7 @@ impl Crew {
             return;
         }
         let nodes = &self.plan.0.description.nodes;
-        nodes.iter().filter_map(|node| node.settle.as_ref()).for_each(|settle| settle());
+        nodes.iter().filter_map(|node| node.settle.as_ref()).for_each(|settle| settle(&self.outside.bell));
         nodes.iter().filter_map(|node| node.around.as_ref()).for_each(|around| (around.end)());
     }
 

@@ -51,12 +51,14 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
         Ok(Ran { done, stop })
     }
 
-    fn give_back(&mut self, keep: usize) -> Option<usize> {
+    fn give_back(&mut self, count: usize) -> Option<usize> {
         let mut buffer = self.output.buffer.borrow_mut();
-        let waiting = buffer.len();
-        self.feed.forget(waiting);
-        let count = waiting.saturating_sub(keep).div_ceil(2);
+        self.feed.forget(buffer.len());
         self.feed.give_back(count, &mut buffer)
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.feed.left()
     }
 
     fn has_returned(&self) -> bool {

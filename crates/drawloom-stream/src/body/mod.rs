@@ -90,10 +90,15 @@ pub(crate) trait Body {
         items.len()
     }
 
-    /// A source takes back some of the items that nobody has consumed yet, for others, but leaves `keep`. Says how many, if
-    /// others can have something now.
-    fn give_back(&mut self, keep: usize) -> Option<usize> {
-        let _ = keep;
+    /// A source takes back up to `count` of the last items that nobody has consumed yet, for others. Says how many, if others can
+    /// have something now.
+    fn give_back(&mut self, count: usize) -> Option<usize> {
+        let _ = count;
+        None
+    }
+
+    /// How many items a source has left for all copies, besides those that it gave; none if that is not known.
+    fn left(&self) -> Option<u64> {
         None
     }
 

@@ -7,6 +7,7 @@
 use super::expand::GROUP;
 use super::fused::Part;
 use super::{Body, Chain, Fault, Ran, Stop};
+use crate::machine::pace::Pace;
 use crate::machine::signal::Marks;
 
 /// After so many times the room for elements, the machine is asked whether something else is to be done.
@@ -21,6 +22,9 @@ pub(crate) struct Whole<'g> {
     pub(crate) chain: Chain,
     /// How many elements there is room for at a time.
     pub(crate) room: usize,
+    /// How many elements are a vector, and how many vectors there are at a time while nobody is asked.
+    pub(crate) width: usize,
+    pub(crate) pace: Pace,
     /// Space for the places where parents end, and for what the nodes say of them.
     pub(crate) ends: Box<[u64; GROUP]>,
     pub(crate) pushed: [Vec<u64>; 2],
@@ -30,17 +34,21 @@ impl Body for Whole<'_> {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let (mut done, mut elements) = (0, 0);
         while done < count {
-            if elements > self.room * ROUNDS {
+            // Where elements are heavy there are less of them, and the machine is asked behind each time.
+            let room = self.room.min(self.width.saturating_mul(self.pace.most()));
+            if elements >= if room < self.room { room } else { self.room * ROUNDS } {
                 // In the middle of a run: it goes on with the next step, unless something else is more urgent.
                 return Ok(Ran { done, stop: Stop::Full });
             }
-            let ended = self.head.pour(input, done..count, self.room, &mut self.ends);
+            let (begun, before) = (self.pace.begin(), elements);
+            let ended = self.head.pour(input, done..count, room, &mut self.ends);
             let (chain, pushed) = (&mut self.chain, &mut self.pushed);
             let mut marks = Marks::of_ends(self.region, &self.ends[..ended], pushed);
             self.inside.pass(|body, made| {
                 elements += made;
                 if ended == 0 { body.run(0, made, chain) } else { body.span(0, made, &mut marks, chain) }
             })?;
+            self.pace.end(begun, (elements - before).div_ceil(self.width));
             done += ended;
         }
         Ok(Ran { done, stop: Stop::Done })

@@ -36,20 +36,32 @@ impl Machine<'_> {
         if let Some(source) = self.nodes[node as usize].source
             && self.outside.dry.hungry.load(Ordering::Relaxed) > 0
         {
-            self.give_back(source, self.nodes[node as usize].width);
+            self.share_now(node, source);
         }
     }
 
-    fn give_back(&mut self, source: u32, keep: usize) {
+    #[cold]
+    fn share_now(&mut self, node: u32, source: u32) {
+        // Whoever waits should not wait for a whole queue of items that became heavy.
+        self.nodes[node as usize].pace.measure_next();
         // What was given back before has not been taken yet: those who were called are on their way.
-        if self.nodes[source as usize].body.has_returned() {
-            return;
+        if !self.nodes[source as usize].body.has_returned() {
+            let output = self.nodes[source as usize].outputs[0];
+            let more = self.edges[output as usize].pipe.len().saturating_sub(self.nodes[node as usize].width);
+            self.give_back(source, more.div_ceil(2));
         }
-        if let Some(count) = self.nodes[source as usize].body.give_back(keep) {
+    }
+
+    /// The source takes back so many of the last items that it gave, for others, and what it alone could give. False when there
+    /// is nothing that it could.
+    pub(super) fn give_back(&mut self, source: u32, count: usize) -> bool {
+        let given = self.nodes[source as usize].body.give_back(count);
+        if let Some(count) = given {
             self.nodes[source as usize].counts.outputs -= count as u64;
             self.note_given((count as u64).wrapping_neg());
             self.outside.bell.ring();
         }
+        given.is_some()
     }
 
     /// Nobody may fire: takes what other copies give, or waits until they do. False when nobody has anything.

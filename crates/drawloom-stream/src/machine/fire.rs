@@ -82,16 +82,18 @@ impl Machine<'_> {
         let output = self.nodes[node as usize].outputs[0];
         while self.nodes[node as usize].status.active_children == 0 {
             self.go_on()?;
-            let room = self.edges[output as usize].pipe.room();
+            let asked = self.ask(node, self.edges[output as usize].pipe.room());
             let start = self.clock();
             let source = &mut self.nodes[node as usize];
-            let ran = source.body.run(0, room, &source.chain).map_err(|fault| self.fault(node, fault))?;
+            let ran = source.body.run(0, asked.most, &source.chain).map_err(|fault| self.fault(node, fault))?;
             let source = &mut self.nodes[node as usize];
             source.counts.body += since(start);
-            source.counts.runs += 1;
             source.counts.outputs += ran.done as u64;
             self.note_given(ran.done as u64);
+            let is_portion = self.answered(node, &asked, ran.done);
             match ran.stop {
+                // It has what it gave back.
+                Stop::Exhausted if self.divide_last(node, &asked) => {}
                 Stop::Exhausted => {
                     self.flush_children(node, WHOLE);
                     self.deactivate(node);
@@ -99,12 +101,12 @@ impl Machine<'_> {
                 }
                 // The flush makes the child active, so the source goes on when that is done with it.
                 Stop::Idle => {
-                    self.nodes[node as usize].counts.flushes += 1;
-                    self.flush_children(node, WHOLE);
+                    self.divide(node, &asked);
+                    self.flush_source(node);
                 }
+                Stop::Done if is_portion => self.flush_source(node),
                 Stop::Whole => {
-                    self.nodes[node as usize].counts.flushes += 1;
-                    self.flush_children(node, WHOLE);
+                    self.flush_source(node);
                     self.block(node, Wait::Chunk);
                     return Ok(());
                 }
@@ -118,6 +120,12 @@ impl Machine<'_> {
             self.flush_if_wished();
         }
         Ok(())
+    }
+
+    /// What a source has given is to be done before it goes on.
+    fn flush_source(&mut self, node: u32) {
+        self.nodes[node as usize].counts.flushes += 1;
+        self.flush_children(node, WHOLE);
     }
 
     /// What a node does next. It has room for it.
@@ -179,8 +187,8 @@ impl Machine<'_> {
     }
 
     /// How many vectors a node may take at once: more than one where it does not matter to it where vectors end, and there is
-    /// room for all that they may become. So no child can become full between two of them, and nothing else changes than that
-    /// the machine is asked less often.
+    /// room for all that they may become, and its items are light. So no child can become full between two of them, and nothing
+    /// else changes than that the machine is asked less often.
     pub(super) fn vectors(&self, node: u32) -> usize {
         let this = &self.nodes[node as usize];
         if !this.seamless {
@@ -192,6 +200,7 @@ impl Machine<'_> {
             .min()
             .unwrap_or(usize::MAX)
             .min(this.most_items / this.width)
+            .min(this.pace.most())
             .max(1)
     }
 
@@ -228,10 +237,12 @@ impl Machine<'_> {
         let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let one = this.inputs[at];
+        let begun = if this.seamless { this.pace.begin() } else { None };
         let ran = match this.body.run(one.input, count, &this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(self.current.get(), fault)),
         };
+        this.pace.end(begun, count.div_ceil(this.width));
         this.counts.body += since(start);
         this.counts.pushing += this.chain.pushing.take();
         if this.interrupted.is_none() {

@@ -11,6 +11,7 @@
 //! | [`dry`] | copies that have nothing to do take from others |
 //! | [`outside`] | nodes that wait for somebody outside of the stream |
 //! | [`settle`] | the end of a run: nothing is left anywhere |
+//! | [`pace`] | how much is done before somebody is asked again |
 //! | [`time`] | how long nodes take |
 //! | [`pipe`], [`signal`], [`parents`] | queues, the signals in them, the parents of regions |
 //!
@@ -21,6 +22,7 @@ pub(crate) mod dry;
 pub(crate) mod fire;
 pub(crate) mod knot;
 pub(crate) mod outside;
+pub(crate) mod pace;
 pub(crate) mod parents;
 pub(crate) mod pipe;
 pub(crate) mod settle;
@@ -39,6 +41,7 @@ use std::time::Instant;
 
 use self::cycle::Cycle;
 use self::dry::Dry;
+use self::pace::{Pace, Portions};
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
 use self::signal::Values;
@@ -178,6 +181,11 @@ pub(crate) struct Node<'p> {
     pub(crate) spans: Spans,
     /// Whether it may take several vectors at once.
     pub(crate) seamless: bool,
+    /// How many vectors it takes at once, or how many items as a source; and whether it was cut short for that.
+    pub(crate) pace: Pace,
+    pub(crate) cut: bool,
+    /// How a source shares what is left with other copies.
+    pub(crate) portions: Portions,
     /// How many items it may take at once at most, for what is between it and those that run as part of it.
     pub(crate) most_items: usize,
     /// What it has consumed as part of another node.
@@ -322,6 +330,9 @@ impl<'p> Machine<'p> {
                 inputs,
                 outputs,
                 cycle,
+                pace: Pace::default(),
+                cut: false,
+                portions: Portions::default(),
                 most_items: usize::MAX,
                 passed: None,
                 interrupted: None,
@@ -394,7 +405,8 @@ fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: 
         before.body = match (of.nodes[from as usize].kind, of.nodes[from as usize].role) {
             (Kind::Enumerate(region), _) => {
                 let (ends, chain) = (Box::new([0; GROUP]), before.chain.like());
-                Box::new(Whole { head: first, inside: part, region, chain, room, ends, pushed: Default::default() })
+                let (width, pace, pushed) = (before.width, Pace::default(), Default::default());
+                Box::new(Whole { head: first, inside: part, region, chain, room, width, pace, ends, pushed })
             }
             (_, role) => {
                 // Of the elements of parents there may be many, and each of them becomes one item: those fit.

@@ -61,11 +61,13 @@ impl Machine<'_> {
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
         let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
+        let begun = if this.seamless { this.pace.begin() } else { None };
         let ran = match this.body.span(one.input, count, &mut marks, &mut this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(self.current.get(), fault)),
         };
         let calls = marks.calls;
+        this.pace.end(begun, count.div_ceil(this.width));
         this.counts.body += since(start);
         this.counts.pushing += this.chain.pushing.take();
         // Where it stopped in the middle of an item, that one is brought to its end alone.

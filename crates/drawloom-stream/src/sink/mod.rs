@@ -33,7 +33,8 @@ pub struct Sink<T> {
     pub(crate) seamless: bool,
 }
 
-pub(crate) type Settle = Arc<dyn Fn() + Send + Sync>;
+/// A run is known by its bell.
+pub(crate) type Settle = Arc<dyn Fn(&Arc<Bell>) + Send + Sync>;
 
 type Opener<T> = Arc<dyn Fn(&Chunk) -> Box<dyn Take<T>> + Send + Sync>;
 
@@ -66,14 +67,15 @@ pub(crate) enum Taken {
     },
 }
 
-/// What a sink has collected, over all runs so far.
+/// What a sink has collected, over all runs that are over. What a run has collected comes all at once, when it is over, and also when
+/// it has failed or was cancelled; runs at the same time follow each other here in the order of their ends.
 pub struct Collected<T>(Arc<Mutex<Collection<T>>>);
 
 struct Collection<T> {
     /// What is in its place already.
     items: Vec<T>,
-    /// What copies did for each chunk, in the order in which they were done.
-    chunks: Vec<(u64, Vec<T>)>,
+    /// What copies did for each chunk, in the order in which they were done, with the bells of their runs, which are under way.
+    chunks: Vec<(Arc<Bell>, u64, Vec<T>)>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,32 +84,32 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<T> Collection<T> {
-    fn len(&self) -> usize {
-        self.items.len() + self.chunks.iter().map(|(_, items)| items.len()).sum::<usize>()
+    /// How many items there are, also of runs that are under way.
+    fn all(&self) -> usize {
+        self.items.len() + self.chunks.iter().map(|(.., items)| items.len()).sum::<usize>()
     }
 
-    /// A run is over: its chunks take their places.
-    fn settle(&mut self) {
-        self.chunks.sort_by_key(|(chunk, _)| *chunk);
-        for (_, mut chunk) in self.chunks.drain(..) {
+    /// A run is over: its chunks take their places, and those of others stay.
+    fn settle(&mut self, run: &Arc<Bell>) {
+        let mut chunks: Vec<_> = self.chunks.extract_if(.., |(of, ..)| Arc::ptr_eq(of, run)).collect();
+        chunks.sort_by_key(|(_, chunk, _)| *chunk);
+        for (.., mut chunk) in chunks {
             self.items.append(&mut chunk);
         }
     }
 }
 
 impl<T> Collected<T> {
-    /// Takes everything that was collected. With one worker, or in a stream that is ordered, it is in order.
+    /// Takes everything that was collected. With one worker, or in a stream that is ordered, that of each run is in order. Nothing of
+    /// a run that is under way is among it.
     pub fn take(&self) -> Vec<T> {
-        let mut collection = lock(&self.0);
-        collection.settle();
-        std::mem::take(&mut collection.items)
+        std::mem::take(&mut lock(&self.0).items)
     }
 
     /// Moves everything that was collected to the front of a slice, and says how many items that were. When the slice is too
     /// short, the rest stays collected, in order.
     pub fn move_into(&self, to: &mut [T]) -> usize {
         let mut collection = lock(&self.0);
-        collection.settle();
         let count = to.len().min(collection.items.len());
         for (place, item) in to.iter_mut().zip(collection.items.drain(..count)) {
             *place = item;
@@ -115,9 +117,9 @@ impl<T> Collected<T> {
         count
     }
 
-    /// How many items were collected.
+    /// How many items were collected, by runs that are over.
     pub fn len(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.0).items.len()
     }
 
     /// Whether nothing was collected.
@@ -148,9 +150,10 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
     let (theirs, settled) = (collected.clone(), collected.clone());
     let open = move |chunk: &Chunk| {
         let collected = theirs.clone();
-        Box::new(Collector { collected, capacity, chunk: chunk.clone(), of: 0, items: Vec::new() }) as Box<dyn Take<T>>
+        let (chunk, items) = (chunk.clone(), Vec::new());
+        Box::new(Collector { collected, capacity, chunk, run: None, of: 0, items }) as Box<dyn Take<T>>
     };
-    let settle: Settle = Arc::new(move || lock(&settled.0).settle());
+    let settle: Settle = Arc::new(move |run| lock(&settled.0).settle(run));
     (Sink { open: Arc::new(open), settle: Some(settle), around: None, seamless: true }, collected)
 }
 
@@ -194,7 +197,7 @@ pub fn fold<T: 'static, A: 'static>(
         Box::new(Folded { value: Some(first()), whole: true, code: Arc::clone(&code) }) as Box<dyn Take<T>>
     };
     // There is no order in what is folded.
-    Sink { open: Arc::new(open), settle: Some(Arc::new(|| ())), around: None, seamless: true }
+    Sink { open: Arc::new(open), settle: Some(Arc::new(|_| ())), around: None, seamless: true }
 }
 
 struct Folded<A, F, D> {
@@ -285,7 +288,8 @@ struct Collector<T> {
     collected: Collected<T>,
     capacity: usize,
     chunk: Chunk,
-    /// The chunk that the items are of.
+    /// The run, and the chunk, that the items are of.
+    run: Option<Arc<Bell>>,
     of: u64,
     items: Vec<T>,
 }
@@ -293,20 +297,21 @@ struct Collector<T> {
 impl<T> Collector<T> {
     fn hand_in(&mut self) -> Result<(), Failure> {
         let mut collection = lock(&self.collected.0);
-        if self.items.len() > self.capacity.saturating_sub(collection.len()) {
+        if self.items.len() > self.capacity.saturating_sub(collection.all()) {
             // They are not taken, and must not come back later.
             self.items.clear();
             return Err(format!("it has room for {} items, and there are more", self.capacity).into());
         }
-        if !self.items.is_empty() {
-            collection.chunks.push((self.of, std::mem::take(&mut self.items)));
+        if let Some(run) = self.run.as_ref().filter(|_| !self.items.is_empty()) {
+            collection.chunks.push((Arc::clone(run), self.of, std::mem::take(&mut self.items)));
         }
         Ok(())
     }
 }
 
 impl<T: Clone> Take<T> for Collector<T> {
-    fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, Failure> {
+    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, Failure> {
+        self.run.get_or_insert_with(|| Arc::clone(bell));
         if self.chunk.get() != self.of {
             self.hand_in()?;
             self.of = self.chunk.get();
@@ -327,5 +332,5 @@ impl<T: Clone> Take<T> for Collector<T> {
 
 /// A sink that keeps nothing.
 pub(crate) fn nowhere<T: 'static>() -> Sink<T> {
-    Sink { settle: Some(Arc::new(|| ())), seamless: true, ..callback(|_| ()) }
+    Sink { settle: Some(Arc::new(|_| ())), seamless: true, ..callback(|_| ()) }
 }

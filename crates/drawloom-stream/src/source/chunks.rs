@@ -15,8 +15,10 @@ use crate::given::{Given, Lent, Place};
 use crate::machine::pipe::Buffer;
 use crate::wide;
 
-/// The smallest and the largest chunk.
+/// The smallest and the largest chunk, as long as there is much left.
 const CHUNK: (u64, u64) = (1024, 1 << 20);
+/// Whoever has so many positions for itself need not know how many others have given back.
+const MANY: u64 = 1 << 14;
 /// The largest chunk where chunks keep an order: what comes of one may have to wait for another, and is to fit into a queue.
 const ORDERED_CHUNK: u64 = 1 << 14;
 
@@ -71,6 +73,7 @@ struct Cursor {
     next: AtomicU64,
     len: u64,
     chunk: u64,
+    workers: u64,
     one_by_one: bool,
     /// What copies took and gave back.
     returned: Mutex<Vec<Range<u64>>>,
@@ -85,7 +88,8 @@ impl Cursor {
                 (len / (workers as u64 * 64)).clamp(CHUNK.0, largest)
             }
         };
-        Self { next: AtomicU64::new(0), len, chunk, one_by_one: opening.one_by_one, returned: Mutex::default() }
+        let (workers, one_by_one) = (opening.workers as u64, opening.one_by_one);
+        Self { next: AtomicU64::new(0), len, chunk, workers, one_by_one, returned: Mutex::default() }
     }
 
     fn returned(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
@@ -93,20 +97,29 @@ impl Cursor {
         self.returned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next chunk; none when there is none left.
-    fn take(&self) -> Option<Range<u64>> {
+    /// How many positions nobody has taken yet.
+    fn left(&self) -> u64 {
+        // Relaxed: the position alone is shared, nothing is published with it.
+        self.len.saturating_sub(self.next.load(Ordering::Relaxed))
+    }
+
+    /// The next chunk; none when there is none left. When little is left chunks become smaller, as long as they are what is
+    /// asked for.
+    fn take(&self, most: u64) -> Option<Range<u64>> {
         // Where chunks keep an order, those behind what was given back may wait for it: it comes before anything new.
         if self.one_by_one
             && let Some(range) = self.take_returned()
         {
             return Some(range);
         }
-        // Relaxed: the position alone is shared, nothing is published with it.
-        if self.next.load(Ordering::Relaxed) >= self.len {
+        let left = self.left();
+        if left == 0 {
             return self.take_returned();
         }
-        let start = self.next.fetch_add(self.chunk, Ordering::Relaxed).min(self.len);
-        let range = start..start.saturating_add(self.chunk).min(self.len);
+        let chunk = if self.workers == 1 { self.chunk } else { (left / (2 * self.workers)).max(most).min(self.chunk) };
+        // Relaxed: as above. It goes beyond the end at most once for each copy.
+        let start = self.next.fetch_add(chunk, Ordering::Relaxed).min(self.len);
+        let range = start..start.saturating_add(chunk).min(self.len);
         if range.is_empty() { self.take_returned() } else { Some(range) }
     }
 
@@ -142,7 +155,7 @@ impl Position {
     /// Up to `most` positions of one chunk; none when there are no more.
     fn next(&mut self, most: usize) -> Option<(Range<u64>, Fed)> {
         if self.mine.is_empty() {
-            self.mine = self.cursor.take()?;
+            self.mine = self.cursor.take(most as u64)?;
             if self.cursor.one_by_one {
                 self.chunk = self.mine.clone();
             }
@@ -157,6 +170,15 @@ impl Position {
         }
         let whole = self.mine.is_empty() && self.cursor.one_by_one;
         Some((range, if whole { Fed::Whole } else { Fed::More }))
+    }
+
+    /// How many positions there are for all copies, as far as this one can see.
+    fn left(&self) -> u64 {
+        let (mine, left) = (self.mine.end - self.mine.start, self.cursor.left());
+        if left > 0 || mine > MANY {
+            return left + mine;
+        }
+        mine + self.cursor.returned().iter().map(|range| range.end - range.start).sum::<u64>()
     }
 
     /// Only so many of what was given are not consumed yet.
@@ -240,6 +262,10 @@ impl<T, F: Fn(Range<u64>, &mut Buffer<T>)> Feed<T> for ChunkFeed<F> {
         Some(count)
     }
 
+    fn left(&self) -> Option<u64> {
+        Some(self.position.left())
+    }
+
     fn has_returned(&self) -> bool {
         !self.position.cursor.returned().is_empty()
     }
@@ -289,6 +315,10 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
         Some(count)
     }
 
+    fn left(&self) -> Option<u64> {
+        Some(self.position.left())
+    }
+
     fn has_returned(&self) -> bool {
         !self.position.cursor.returned().is_empty()
     }
@@ -310,7 +340,7 @@ mod tests {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..10_000);
             let given = Given::new();
-            let opening = Opening { workers: 3, one_by_one: rng.bool(), given: &given };
+            let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None, given: &given };
             let cursor = Arc::new(Cursor::new(len, &opening));
             let mut copies: Vec<(Position, Vec<u64>)> = (0..3).map(|_| (Position::new(&cursor), Vec::new())).collect();
             let mut consumed = Vec::new();

@@ -1,12 +1,14 @@
 //! Sources whose items arrive while the stream runs.
 //!
 //! Nobody knows when the next item comes, so a vector may wait for it in vain. What a live source gives therefore has a *patience*:
-//! when an item has been under way for longer, the source flushes, and the vectors that are not full are run as they are.
+//! when an item has been under way for longer, the source flushes, and the vectors that are not full are run as they are. What
+//! others could do as well is given back before that, and is flushed by whoever takes it.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use super::{Fed, Feed, Shared, Source};
+use super::returned::Returned;
+use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::{Around, Asking, Bell, sooner};
 use crate::exchange::{Exchange, Found};
 use crate::given::Given;
@@ -18,8 +20,8 @@ use crate::machine::pipe::Buffer;
 /// A channel of the standard library cannot call back when it has items, so it is asked again after a moment; [`buffer`] is
 /// called.
 pub fn receiver<T: Send + 'static>(items: mpsc::Receiver<T>, patience: Duration) -> Source<T> {
-    let shared = Arc::new(Received { items: Mutex::new(items), patience });
-    Source { open: Arc::new(move |_| Arc::clone(&shared) as Arc<dyn Shared<T>>), in_chunks: false, around: None }
+    let shared = Arc::new(Received { items: Mutex::new(items), returned: Returned::default() });
+    live(shared, patience, None)
 }
 
 /// A buffer of fixed size that the program gives items to while the stream runs, and the source of those items. The source
@@ -33,9 +35,27 @@ pub fn buffer<T: Send + 'static>(capacity: usize, patience: Duration) -> (Giver<
     let (begun, ended) = (Arc::clone(&exchange), Arc::clone(&exchange));
     let around = Around { begin: Arc::new(move || begun.adopt()), end: Arc::new(move || ended.abandon()) };
     let giver = Giver(Arc::new(Gone(Arc::clone(&exchange))));
-    let shared = Arc::new(Buffered { exchange, patience });
-    let open = move |_: &super::Opening<'_>| Arc::clone(&shared) as Arc<dyn Shared<T>>;
-    (giver, Source { open: Arc::new(open), in_chunks: false, around: Some(around) })
+    let shared = Arc::new(Buffered { exchange, returned: Returned::default() });
+    (giver, live(shared, patience, Some(around)))
+}
+
+/// A source of items that arrive, with a patience unless somebody says another.
+fn live<T, S>(shared: Arc<S>, patience: Duration, around: Option<Around>) -> Source<T>
+where
+    S: Send + Sync + 'static,
+    Live<S>: Shared<T>,
+{
+    let open = move |opening: &Opening<'_>| {
+        let patience = opening.patience.unwrap_or(patience);
+        Arc::new(Live { shared: Arc::clone(&shared), patience }) as Arc<dyn Shared<T>>
+    };
+    Source { open: Arc::new(open), in_chunks: false, around }
+}
+
+/// Where items arrive, in one run.
+struct Live<S> {
+    shared: Arc<S>,
+    patience: Duration,
 }
 
 /// Gives items to a stream that runs: see [`buffer`].
@@ -114,7 +134,7 @@ impl Patience {
 /// The receiving end of a channel.
 struct Received<T> {
     items: Mutex<mpsc::Receiver<T>>,
-    patience: Duration,
+    returned: Returned<T>,
 }
 
 struct ReceivedFeed<T> {
@@ -123,16 +143,19 @@ struct ReceivedFeed<T> {
     asking: Asking,
 }
 
-impl<T: Send + 'static> Shared<T> for Received<T> {
+impl<T: Send + 'static> Shared<T> for Live<Received<T>> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        let patience = Patience::new(self.patience);
-        Box::new(ReceivedFeed { shared: self, patience, asking: Asking::default() })
+        let (shared, patience) = (Arc::clone(&self.shared), Patience::new(self.patience));
+        Box::new(ReceivedFeed { shared, patience, asking: Asking::default() })
     }
 }
 
 impl<T> Feed<T> for ReceivedFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
         let items = to.space(most);
+        if self.shared.returned.take(most, items) {
+            return Ok(Fed::Idle);
+        }
         // Nothing panics while it is locked.
         let receiver = self.shared.items.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(match receiver.try_recv() {
@@ -146,32 +169,60 @@ impl<T> Feed<T> for ReceivedFeed<T> {
             Err(mpsc::TryRecvError::Empty) => self.patience.none(Some(self.asking.again())),
         })
     }
+
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
+        self.shared.returned.put(from.items(), count)
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.shared.returned.left()
+    }
+
+    fn has_returned(&self) -> bool {
+        self.left().is_some()
+    }
 }
 
 /// A buffer that the program fills.
 struct Buffered<T> {
     exchange: Arc<Exchange<T>>,
-    patience: Duration,
+    returned: Returned<T>,
 }
 
 struct BufferedFeed<T> {
-    exchange: Arc<Exchange<T>>,
+    shared: Arc<Buffered<T>>,
     patience: Patience,
 }
 
-impl<T: Send + 'static> Shared<T> for Buffered<T> {
+impl<T: Send + 'static> Shared<T> for Live<Buffered<T>> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        let patience = Patience::new(self.patience);
-        Box::new(BufferedFeed { exchange: Arc::clone(&self.exchange), patience })
+        let (shared, patience) = (Arc::clone(&self.shared), Patience::new(self.patience));
+        Box::new(BufferedFeed { shared, patience })
     }
 }
 
 impl<T> Feed<T> for BufferedFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
-        Ok(match self.exchange.take_some(most, to.space(most), bell) {
+        let items = to.space(most);
+        if self.shared.returned.take(most, items) {
+            return Ok(Fed::Idle);
+        }
+        Ok(match self.shared.exchange.take_some(most, items, bell) {
             Found::Items => self.patience.gave(),
             Found::NoneNow => self.patience.none(None),
             Found::End => Fed::Exhausted,
         })
+    }
+
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
+        self.shared.returned.put(from.items(), count)
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.shared.returned.left()
+    }
+
+    fn has_returned(&self) -> bool {
+        self.left().is_some()
     }
 }

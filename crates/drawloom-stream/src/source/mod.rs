@@ -5,22 +5,26 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | this one | what a source is, and those that are iterators |
+//! | this one | what a source is |
 //! | [`chunks`] | sources whose items have positions |
+//! | [`pulled`] | iterators |
 //! | [`live`] | sources whose items arrive while the stream runs |
+//! | [`returned`] | what copies gave back |
 //! | [`order`] | sources without positions, in a stream that is ordered |
 
 mod chunks;
 mod live;
 pub(crate) mod order;
+mod pulled;
+mod returned;
 
-use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 pub use self::chunks::{given, indexed, range, slice};
 pub use self::live::{Giver, buffer, receiver};
+pub use self::pulled::{fallible, iter};
 use crate::bell::{Around, Bell};
 use crate::given::Given;
 use crate::machine::pipe::Buffer;
@@ -34,13 +38,28 @@ pub struct Source<T> {
     pub(crate) around: Option<Around>,
 }
 
+impl<T: 'static> Source<T> {
+    /// Items that have been under way for longer than this are brought to an end, in vectors that are not full, when the source
+    /// makes them wait: an iterator whose calls take long, or a live source. [`Duration::MAX`] is for ever. Sources whose items are
+    /// there from the beginning make nobody wait.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        let open = self.open;
+        self.open = Arc::new(move |opening| open(&Opening { patience: Some(patience), ..*opening }));
+        self
+    }
+}
+
 pub(crate) type Opener<T> = Arc<dyn Fn(&Opening<'_>) -> Arc<dyn Shared<T>> + Send + Sync>;
 
 /// How a source is opened for a run.
+#[derive(Clone, Copy)]
 pub(crate) struct Opening<'a> {
     pub(crate) workers: usize,
     /// Whether a copy must be done with a chunk before it takes the next.
     pub(crate) one_by_one: bool,
+    /// How long items may be under way, if somebody said it.
+    pub(crate) patience: Option<Duration>,
     /// What was given to this run.
     pub(crate) given: &'a Given<'a>,
 }
@@ -73,6 +92,11 @@ pub(crate) trait Feed<T> {
         None
     }
 
+    /// How many items there are for all copies besides those that it gave, if that is known.
+    fn left(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether something that was given back can be had.
     fn has_returned(&self) -> bool {
         false
@@ -92,79 +116,4 @@ pub(crate) enum Fed {
     Wait(Option<Instant>),
     /// There are no more.
     Exhausted,
-}
-
-/// The items of an iterator. The first run consumes it; a later one has no items.
-pub fn iter<T: Send + 'static>(items: impl Iterator<Item = T> + Send + 'static) -> Source<T> {
-    fallible(items.map(Ok::<T, String>))
-}
-
-/// The items of an iterator that may fail, such as a reader of lines. The first error ends the run.
-pub fn fallible<T, E>(items: impl Iterator<Item = Result<T, E>> + Send + 'static) -> Source<T>
-where
-    T: Send + 'static,
-    E: std::fmt::Display + 'static,
-{
-    let shared = Arc::new(Pulled(Mutex::new(Pulling { items: Some(items), returned: VecDeque::new() })));
-    Source { open: Arc::new(move |_| Arc::clone(&shared) as Arc<dyn Shared<T>>), in_chunks: false, around: None }
-}
-
-/// An iterator that copies take items from in turn.
-struct Pulled<I, T>(Mutex<Pulling<I, T>>);
-
-struct Pulling<I, T> {
-    items: Option<I>,
-    /// What copies took and gave back.
-    returned: VecDeque<T>,
-}
-
-impl<T, E, I> Shared<T> for Pulled<I, T>
-where
-    T: Send + 'static,
-    E: std::fmt::Display + 'static,
-    I: Iterator<Item = Result<T, E>> + Send + 'static,
-{
-    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        Box::new(PulledFeed(self))
-    }
-}
-
-struct PulledFeed<I, T>(Arc<Pulled<I, T>>);
-
-impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for PulledFeed<I, T> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
-        let items = to.space(most);
-        // An iterator that panicked is not asked again: the run has failed.
-        let mut shared = self.0.0.lock().map_err(|_| "the iterator panicked".to_owned())?;
-        for _ in 0..most {
-            if let Some(item) = shared.returned.pop_front() {
-                items.push(item);
-                continue;
-            }
-            match shared.items.as_mut().and_then(Iterator::next) {
-                Some(Ok(item)) => items.push(item),
-                Some(Err(error)) => {
-                    shared.items = None;
-                    return Err(error.to_string());
-                }
-                None => {
-                    shared.items = None;
-                    return Ok(Fed::Exhausted);
-                }
-            }
-        }
-        Ok(Fed::More)
-    }
-
-    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        let mut shared = self.0.0.lock().ok().filter(|_| count > 0)?;
-        let items = from.items();
-        let keep = items.len() - count;
-        shared.returned.extend(items.drain(keep..));
-        Some(count)
-    }
-
-    fn has_returned(&self) -> bool {
-        self.0.0.lock().is_ok_and(|shared| !shared.returned.is_empty())
-    }
 }

@@ -49,8 +49,21 @@ unsafe impl GlobalAlloc for Counting {
 /// How many numbers there are; what comes before the half of them is to fill all space once.
 const NUMBERS: u64 = 200_000;
 
+/// How often a stream of numbers asks for memory in the second half of them. How much a node does at once depends on the clock:
+/// if a run is disturbed in its first half, space may grow once more in the second. So it is the least of some runs.
+fn asked_under_way(name: &str, describe: impl Fn(&mut Stream, Output<u64>) -> Output<u64>) -> u64 {
+    let mut least = u64::MAX;
+    for _ in 0..5 {
+        least = least.min(asked_in_one_run(name, &describe));
+        if least == 0 {
+            break;
+        }
+    }
+    least
+}
+
 /// Runs a stream of numbers on one worker, and says how often its thread asked for memory in the second half of them.
-fn asked_under_way(name: &str, describe: impl FnOnce(&mut Stream, Output<u64>) -> Output<u64>) -> u64 {
+fn asked_in_one_run(name: &str, describe: impl FnOnce(&mut Stream, Output<u64>) -> Output<u64>) -> u64 {
     let seen: Arc<[AtomicU64; 2]> = Arc::default();
     let theirs = Arc::clone(&seen);
     let mut stream = Stream::new(name);
@@ -75,7 +88,7 @@ fn asked_under_way(name: &str, describe: impl FnOnce(&mut Stream, Output<u64>) -
 
 #[test]
 fn what_allocates_is_counted() {
-    let asked = asked_under_way("allocates", |stream, numbers| {
+    let asked = asked_in_one_run("allocates", |stream, numbers| {
         stream.node("box", numbers).map(|n| *std::hint::black_box(Box::new(*n)))
     });
     assert!(asked >= NUMBERS / 3, "{asked}");

@@ -1,6 +1,6 @@
 //! Several copies of a stream, their order, and runs that are stopped.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use drawloom_stream::{ErrorKind, Running, Settings, Stream, source};
@@ -50,6 +50,39 @@ fn a_plan_runs_again_and_sinks_keep_what_they_have() {
     assert_eq!(kept.len(), 2 * expected.len());
     assert_eq!(kept.take(), [expected.clone(), expected].concat());
     assert!(kept.is_empty());
+}
+
+#[test]
+fn runs_of_an_ordered_stream_at_once_stay_apart_and_are_collected_when_they_are_over() {
+    let (held, is_held) = mpsc::channel();
+    let (go_on, gate) = mpsc::channel::<()>();
+    let held = Mutex::new(Some((held, gate)));
+    let mut stream = Stream::new("twice").ordered();
+    let items = stream.source("numbers", source::range(0..20_000));
+    // The first run is held in the middle.
+    let items = stream.node("hold", items).map(move |n: &u64| {
+        // It is locked for a moment only: the second run comes here too.
+        let first = if *n == 15_000 { held.lock().unwrap().take() } else { None };
+        if let Some((held, gate)) = first {
+            held.send(()).unwrap();
+            _ = gate.recv();
+        }
+        *n
+    });
+    let result = stream.collect("result", items);
+    let (plan, loom) = (stream.plan().unwrap(), loom(4));
+    let workers = |from: usize| [from, from + 1].map(|n| loom.worker(n).unwrap());
+    let contexts = [0, 2].map(|n| loom.context(format!("c{n}")).workers(workers(n)).create().unwrap());
+    let first = plan.start(&loom, &Settings::new().in_context(&contexts[0])).unwrap();
+    // When something is wrong it is dropped first, and the run goes on.
+    let go_on = go_on;
+    is_held.recv().unwrap();
+    assert!(result.is_empty() && result.take().is_empty(), "nothing comes of a run that is under way");
+    plan.start(&loom, &Settings::new().in_context(&contexts[1])).unwrap().wait().unwrap();
+    assert!(result.len() == 20_000 && result.take().into_iter().eq(0..20_000));
+    drop(go_on);
+    first.wait().unwrap();
+    assert!(result.take().into_iter().eq(0..20_000));
 }
 
 #[test]

@@ -1,0 +1,209 @@
+//! The items of an iterator.
+//!
+//! Nobody knows how long its next item takes, and nobody can interrupt it. So the clock is looked at between its items: an iterator
+//! that is *slow* gives the copy back after each item, which sees then whether it is to stop or to flush; and when it has been slow
+//! for longer than the patience of the source, what it gave is flushed. One that is quick is asked for many items at once.
+//!
+//! One copy asks it at a time. Others wait a moment, and then do what they can do without it: they are called.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use super::returned::Returned;
+use super::{Fed, Feed, Opening, Shared, Source};
+use crate::bell::{Bell, Callers};
+use crate::given::Given;
+use crate::machine::pipe::Buffer;
+
+/// The clock is looked at after so many items.
+const LOOK: usize = 32;
+/// An iterator that takes longer for that is slow.
+const SLOW: Duration = Duration::from_micros(20);
+/// What is flushed after this time, unless it is said.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// The items of an iterator. The first run consumes it; a later one has no items.
+///
+/// An iterator may be slow, such as one over the lines that somebody types. Items are brought to an end when its calls have taken
+/// more than a quarter of a second since the last time, or what [`Source::patience`] says. That, a wish to flush or to cancel is
+/// looked at between two calls of `next`, or after up to 32 while they are quick: a call itself cannot be interrupted.
+pub fn iter<T: Send + 'static>(items: impl Iterator<Item = T> + Send + 'static) -> Source<T> {
+    fallible(items.map(Ok::<T, String>))
+}
+
+/// The items of an iterator that may fail, such as a reader of lines. The first error ends the run. See [`iter`].
+pub fn fallible<T, E>(items: impl Iterator<Item = Result<T, E>> + Send + 'static) -> Source<T>
+where
+    T: Send + 'static,
+    E: std::fmt::Display + 'static,
+{
+    let (items, waiting) = (Mutex::new(Some(items)), Mutex::default());
+    let pulled = Arc::new(Pulled { items, waiting, returned: Returned::default() });
+    let open = move |opening: &Opening<'_>| {
+        let (pulled, patience) = (Arc::clone(&pulled), opening.patience.unwrap_or(PATIENCE));
+        Arc::new(Opened { pulled, patience }) as Arc<dyn Shared<T>>
+    };
+    Source { open: Arc::new(open), in_chunks: false, around: None }
+}
+
+/// An iterator that copies take items from in turn.
+struct Pulled<I, T> {
+    items: Mutex<Option<I>>,
+    /// Those who found it locked.
+    waiting: Mutex<Callers>,
+    returned: Returned<T>,
+}
+
+/// The same in one run.
+struct Opened<I, T> {
+    pulled: Arc<Pulled<I, T>>,
+    patience: Duration,
+}
+
+/// Who asks the iterator. Others are called afterwards, also when it panics.
+struct Asking<'a, I> {
+    items: Option<MutexGuard<'a, Option<I>>>,
+    waiting: &'a Mutex<Callers>,
+}
+
+impl<I, T> Pulled<I, T> {
+    /// The iterator, unless another copy asks it for long. The bell is rung then.
+    fn ask(&self, bell: &Arc<Bell>) -> Result<Option<Asking<'_, I>>, String> {
+        let begun = Instant::now();
+        loop {
+            if let Some(asking) = self.try_ask()? {
+                return Ok(Some(asking));
+            }
+            if begun.elapsed() > SLOW {
+                break;
+            }
+            (0..LOOK).for_each(|_| std::hint::spin_loop());
+        }
+        // Tried once more while no one can be called: whoever locks it now calls later.
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let asking = self.try_ask()?;
+        if asking.is_none() {
+            waiting.add(bell);
+        }
+        Ok(asking)
+    }
+
+    fn try_ask(&self) -> Result<Option<Asking<'_, I>>, String> {
+        match self.items.try_lock() {
+            Ok(items) => Ok(Some(Asking { items: Some(items), waiting: &self.waiting })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            // An iterator that panicked is not asked again: the run has failed.
+            Err(TryLockError::Poisoned(_)) => Err("the iterator panicked".to_owned()),
+        }
+    }
+}
+
+impl<I> Drop for Asking<'_, I> {
+    fn drop(&mut self) {
+        drop(self.items.take());
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).call();
+    }
+}
+
+impl<T, E, I> Shared<T> for Opened<I, T>
+where
+    T: Send + 'static,
+    E: std::fmt::Display + 'static,
+    I: Iterator<Item = Result<T, E>> + Send + 'static,
+{
+    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+        let (pulled, patience) = (Arc::clone(&self.pulled), self.patience);
+        Box::new(PulledFeed { pulled, patience, at_once: 1, under_way: false, waited: Duration::ZERO, since: None })
+    }
+}
+
+struct PulledFeed<I, T> {
+    pulled: Arc<Pulled<I, T>>,
+    patience: Duration,
+    /// So many items are asked for between two looks at the clock.
+    at_once: usize,
+    /// Whether it gave items since they were flushed, for how long it waited since then, and since when it waits for another copy.
+    under_way: bool,
+    waited: Duration,
+    since: Option<Instant>,
+}
+
+impl<I, T> PulledFeed<I, T> {
+    /// It has waited for so long more. Whether there are items that should wait no longer.
+    fn is_over(&mut self, more: Duration) -> bool {
+        self.waited = self.waited.saturating_add(more);
+        let over = self.under_way && self.waited >= self.patience;
+        if over {
+            self.flushed();
+        }
+        over
+    }
+
+    /// All that was given is flushed.
+    fn flushed(&mut self) {
+        (self.under_way, self.waited) = (false, Duration::ZERO);
+    }
+
+    /// Another copy has the iterator.
+    fn wait(&mut self) -> Fed {
+        let now = Instant::now();
+        let since = self.since.replace(now).unwrap_or(now);
+        if self.is_over(now.duration_since(since)) {
+            return Fed::Idle;
+        }
+        let until = now.checked_add(self.patience.saturating_sub(self.waited));
+        Fed::Wait(until.filter(|_| self.under_way))
+    }
+}
+
+impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for PulledFeed<I, T> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
+        let items = to.space(most);
+        let pulled = Arc::clone(&self.pulled);
+        if pulled.returned.take(most, items) {
+            self.flushed();
+            return Ok(Fed::Idle);
+        }
+        let Some(mut asking) = pulled.ask(bell)? else { return Ok(self.wait()) };
+        self.since = None;
+        let Some(from) = asking.items.as_deref_mut() else { return Ok(Fed::Exhausted) };
+        let (mut left, mut now) = (most, Instant::now());
+        while left > 0 {
+            let count = self.at_once.min(left);
+            for _ in 0..count {
+                match from.as_mut().and_then(Iterator::next) {
+                    Some(Ok(item)) => items.push(item),
+                    Some(Err(error)) => {
+                        *from = None;
+                        return Err(error.to_string());
+                    }
+                    None => {
+                        *from = None;
+                        return Ok(Fed::Exhausted);
+                    }
+                }
+            }
+            (left, self.under_way) = (left - count, true);
+            let before = std::mem::replace(&mut now, Instant::now());
+            let took = now.duration_since(before);
+            if took > SLOW {
+                self.at_once = 1;
+                return Ok(if self.is_over(took) { Fed::Idle } else { Fed::More });
+            }
+            self.at_once = (2 * self.at_once).min(LOOK);
+        }
+        Ok(Fed::More)
+    }
+
+    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
+        self.pulled.returned.put(from.items(), count)
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.pulled.returned.left()
+    }
+
+    fn has_returned(&self) -> bool {
+        self.left().is_some()
+    }
+}

@@ -1,0 +1,177 @@
+//! Few heavy items are shared by all workers, and a wish to stop is seen between them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use drawloom_stream::{ErrorKind, Output, Settings, Source, Stream, sink, source};
+
+use crate::loom;
+
+/// How many items each thread had.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<HashMap<ThreadId, u64>>>);
+
+impl Seen {
+    /// An item that takes some time.
+    fn work(&self) {
+        *self.0.lock().unwrap().entry(thread::current().id()).or_default() += 1;
+        thread::sleep(Duration::from_millis(10));
+    }
+
+    /// The items of the thread that had most of them, and all items.
+    fn most(&self) -> (u64, u64) {
+        let seen = self.0.lock().unwrap();
+        (seen.values().copied().max().unwrap(), seen.values().sum())
+    }
+}
+
+/// Runs a stream of 64 heavy items on some workers. Nobody has more than half of them, where four would have sixteen each.
+fn is_shared(what: &str, workers: usize, items: Source<u64>, make: fn(&mut Stream, Output<u64>, Seen)) {
+    let (mut stream, seen) = (Stream::new(what), Seen::default());
+    let items = stream.source("numbers", items);
+    make(&mut stream, items, seen.clone());
+    stream.plan().unwrap().run(&loom(workers)).unwrap();
+    let (most, all) = seen.most();
+    assert_eq!(all, 64, "{what}");
+    assert!(most <= if workers == 2 { 48 } else { 32 }, "{what}: one of {workers} workers had {most} of 64 items");
+}
+
+fn map(stream: &mut Stream, items: Output<u64>, seen: Seen) {
+    let items = stream.node("map", items).map(move |n: &u64| {
+        seen.work();
+        *n
+    });
+    stream.discard("nowhere", items);
+}
+
+fn each(stream: &mut Stream, items: Output<u64>, seen: Seen) {
+    let items = stream.node("first", items).filter(|_| true);
+    let items = stream.node("each", items).channel::<u64>("out", 1).each(move |n, out| {
+        seen.work();
+        out.push(*n);
+    });
+    stream.discard("nowhere", items);
+}
+
+fn callback(stream: &mut Stream, items: Output<u64>, seen: Seen) {
+    stream.sink("callback", items, sink::callback(move |items: &[u64]| items.iter().for_each(|_| seen.work())));
+}
+
+#[test]
+fn few_heavy_items_are_shared_whatever_does_them() {
+    for workers in [2, 4] {
+        is_shared("map", workers, source::range(0..64), map);
+        is_shared("each", workers, source::range(0..64), each);
+        is_shared("callback", workers, source::range(0..64), callback);
+    }
+}
+
+#[test]
+fn few_heavy_items_are_shared_whatever_they_come_from() {
+    is_shared("slice", 4, source::slice((0..64).collect::<Vec<u64>>()), map);
+    is_shared("iter", 4, source::iter(0..64), map);
+    let (to, from) = mpsc::channel();
+    (0..64).try_for_each(|n| to.send(n)).unwrap();
+    drop(to);
+    is_shared("receiver", 4, source::receiver(from, Duration::from_secs(3600)), map);
+    let (giver, items) = source::buffer(64, Duration::from_secs(3600));
+    let giving = thread::spawn(move || (0..64).for_each(|n| while giver.give(n).is_err() {}));
+    is_shared("buffer", 4, items, map);
+    giving.join().unwrap();
+}
+
+#[test]
+fn few_heavy_items_of_an_ordered_stream_are_shared_and_stay_in_order() {
+    let (mut stream, seen) = (Stream::new("ordered").ordered(), Seen::default());
+    let items = stream.source("numbers", source::range(0..64));
+    let theirs = seen.clone();
+    let items = stream.node("map", items).map(move |n: &u64| {
+        theirs.work();
+        *n
+    });
+    let result = stream.collect("result", items);
+    stream.plan().unwrap().run(&loom(4)).unwrap();
+    assert!(result.take().into_iter().eq(0..64));
+    assert!(seen.most().0 <= 32, "{:?}", seen.most());
+}
+
+#[test]
+fn a_heavy_function_of_the_index_is_shared() {
+    let seen = Seen::default();
+    let theirs = seen.clone();
+    let items = source::indexed(64, move |n| {
+        theirs.work();
+        n
+    });
+    let mut stream = Stream::new("indexed");
+    let items = stream.source("numbers", items);
+    let result = stream.collect("result", items);
+    stream.plan().unwrap().run(&loom(4)).unwrap();
+    assert_eq!(result.len(), 64);
+    // An item that goes back is made again.
+    let (most, all) = seen.most();
+    assert!(most <= 32 && all < 2 * 64, "{most} of {all}");
+}
+
+/// Cancels a run as soon as some items were begun, and says how many were begun after that.
+fn begun_after_cancel(make: impl FnOnce(&mut Stream, Box<dyn Fn() + Send + Sync>)) -> u64 {
+    let (begun, has_begun) = mpsc::channel();
+    let count = Arc::new(AtomicU64::new(0));
+    let theirs = Arc::clone(&count);
+    let work = move || {
+        if theirs.fetch_add(1, Ordering::SeqCst) == 40 {
+            begun.send(()).unwrap();
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    let mut stream = Stream::new("cancelled").width(4);
+    make(&mut stream, Box::new(work));
+    let running = stream.plan().unwrap().start(&loom(2), &Settings::new().workers(1)).unwrap();
+    has_begun.recv().unwrap();
+    running.cancel();
+    let before = count.load(Ordering::SeqCst);
+    assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+    count.load(Ordering::SeqCst) - before
+}
+
+#[test]
+fn a_wish_to_stop_is_seen_behind_a_vector_of_heavy_items() {
+    let of_map = begun_after_cancel(|stream, work| {
+        let items = stream.source("numbers", source::range(0..100_000));
+        let items = stream.node("map", items).map(move |n: &u64| {
+            work();
+            *n
+        });
+        stream.discard("nowhere", items);
+    });
+    assert!(of_map <= 4, "map: {of_map}");
+    let of_source = begun_after_cancel(|stream, work| {
+        let items = source::indexed(100_000, move |n| {
+            work();
+            n
+        });
+        let items = stream.source("numbers", items);
+        stream.discard("nowhere", items);
+    });
+    assert!(of_source <= 4, "source: {of_source}");
+    let of_fold = begun_after_cancel(|stream, work| {
+        let items = stream.source("numbers", source::range(0..100_000));
+        let fold = sink::fold(|| (), move |(), items: &[u64]| items.iter().for_each(|_| work()), |()| ());
+        stream.sink("fold", items, fold);
+    });
+    assert!(of_fold <= 4, "fold: {of_fold}");
+    let of_elements = begun_after_cancel(|stream, work| {
+        let items = stream.source("numbers", source::range(0..10));
+        let (_, elements) = stream.enumerate("elements", items, |_| 0..10_000_u64);
+        let elements = stream.node("map", elements).map(move |n: &u64| {
+            work();
+            *n
+        });
+        let sums = stream.node("sum", elements).aggregate_sum(|n: &u64| *n, |_, sum| sum);
+        stream.discard("nowhere", sums);
+    });
+    assert!(of_elements <= 4, "elements: {of_elements}");
+}
