@@ -24,6 +24,8 @@ pub(crate) struct Mail {
     workers: Vec<Place>,
     /// How many workers are active. Changed under the lock only.
     active: AtomicUsize,
+    /// How many workers have nothing to do, awake or not.
+    idle: AtomicUsize,
 }
 
 /// What concerns one worker, on a cache line of its own.
@@ -88,12 +90,25 @@ impl Mail {
             lost: None,
         };
         let places = (0..workers).map(|_| Place::default()).collect();
-        Self { shared: Mutex::new(shared), workers: places, active: AtomicUsize::new(workers) }
+        Self {
+            shared: Mutex::new(shared),
+            workers: places,
+            active: AtomicUsize::new(workers),
+            idle: AtomicUsize::new(0),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // Handlers never run under the lock, so nobody leaves it in a bad state.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a worker should exchange mail before it is done with its round: there is some for it, or somebody waits for what
+    /// it has.
+    #[inline]
+    pub(crate) fn is_wanted(&self, worker: usize) -> bool {
+        // Relaxed: it is only a hint, and the next round ends soon.
+        self.workers[worker].news.load(Ordering::Relaxed) || self.idle.load(Ordering::Relaxed) > 0
     }
 
     /// Puts down what a worker has for the others, and takes what they have for it. Empty rings come back in place of
@@ -123,6 +138,14 @@ impl Mail {
 
     /// A worker has nothing left to do: waits for mail, or until all is quiet.
     pub(crate) fn rest(&self, worker: usize, part: &Part, taken: &mut Vec<Ring>) -> Next {
+        // Relaxed: as in `is_wanted`.
+        self.idle.fetch_add(1, Ordering::Relaxed);
+        let next = self.wait(worker, part, taken);
+        self.idle.fetch_sub(1, Ordering::Relaxed);
+        next
+    }
+
+    fn wait(&self, worker: usize, part: &Part, taken: &mut Vec<Ring>) -> Next {
         for _ in 0..PATIENCE {
             // Relaxed: as in `exchange`. The last one that is active need not wait for anybody.
             if self.workers[worker].news.load(Ordering::Relaxed) || self.active.load(Ordering::Relaxed) == 1 {

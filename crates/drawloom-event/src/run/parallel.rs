@@ -17,8 +17,8 @@ use crate::graph::instance::{Changing, Instance};
 use crate::graph::topology::Topology;
 use crate::handlers::{Sent, pins};
 
-/// After how many turns of devices mail is exchanged, also within a round: what one worker sends is for others to work on
-/// meanwhile, and one of them may have the device that all others send to.
+/// After how many turns of devices a worker looks whether mail should be exchanged within a round: what it sends is for others
+/// to work on meanwhile, and one of them may have the device that all others send to.
 const TURNS: usize = 64;
 
 /// What the workers share: each takes its part at the beginning, and puts it back at the end.
@@ -144,7 +144,7 @@ impl Worker<'_> {
             std::mem::swap(&mut part.waiting, &mut turn);
             for (number, device) in turn.drain(..).enumerate() {
                 part.turn(device, pins::first, &mut self.post)?;
-                if number % TURNS == TURNS - 1 {
+                if number % TURNS == TURNS - 1 && self.mail.is_wanted(self.rank) {
                     if self.mail.exchange(self.rank, part, &mut self.post.rings, &mut self.taken) == Next::End {
                         return Ok(Next::End);
                     }
