@@ -88,7 +88,7 @@ impl Pace {
         if !self.alone.is_known() {
             return true;
         }
-        let other_way = runs % AGAIN == 0;
+        let other_way = runs.is_multiple_of(AGAIN);
         (self.alone.best() < self.together.best()) != other_way
     }
 
