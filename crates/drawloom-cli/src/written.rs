@@ -94,10 +94,11 @@ fn can_be_written(path: &Path) -> Result<(), String> {
         Ok(there) if there.is_file() => OpenOptions::new().write(true).open(path).map(drop).map_err(cannot),
         // To open a pipe may take until somebody reads it.
         Ok(_) => Ok(()),
+        // Under another name: whoever waits for the file must not find an empty one, nor may one stay if this is killed.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let path = Target::of(path).path;
-            OpenOptions::new().write(true).create_new(true).open(&path).map_err(cannot)?;
-            fs::remove_file(&path).map_err(cannot)
+            let trial = Target::of(path).path.with_file_name(format!(".drawloom-{}", std::process::id()));
+            OpenOptions::new().write(true).create(true).truncate(true).open(&trial).map_err(cannot)?;
+            fs::remove_file(&trial).map_err(cannot)
         }
         Err(error) => Err(cannot(error)),
     }
@@ -150,4 +151,32 @@ fn number(path: &Path) -> Option<(u64, u64)> {
 #[cfg(not(unix))]
 fn number(_: &Path) -> Option<(u64, u64)> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::can_be_written;
+
+    #[test]
+    fn a_file_that_is_only_tried_out_is_never_there() {
+        let folder = std::env::temp_dir().join(format!("drawloom-tried-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (path, done) = (folder.join("state"), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                let mut seen = false;
+                while !done.load(Ordering::Relaxed) {
+                    seen |= path.exists();
+                }
+                seen
+            });
+            (0..2000).for_each(|_| can_be_written(&path).unwrap());
+            done.store(true, Ordering::Relaxed);
+            assert!(!watch.join().unwrap());
+        });
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+        std::fs::remove_dir(&folder).unwrap();
+    }
 }
