@@ -24,4 +24,6 @@ flags=()
 for test in "${tests[@]}"; do
     flags+=(--test "$test")
 done
-cargo +nightly test -Zbuild-std --target "$host" --locked -p drawloom-runtime --no-fail-fast "${flags[@]}" -- --test-threads=2
+# The sanitizer keeps a stack of its own of 65,536 calls, which that test overflows: it nests waits as deep as memory allows.
+cargo +nightly test -Zbuild-std --target "$host" --locked -p drawloom-runtime --no-fail-fast "${flags[@]}" -- --test-threads=2 \
+    --skip tasks_may_wait_inside_of_each_other_as_deep_as_they_like

@@ -16,6 +16,7 @@ use super::replay::PlanState;
 use crate::core::Core;
 use crate::core::ready::Place;
 use crate::sync::atomic::Ordering;
+use crate::sync::near::bring_near;
 use crate::sync::{MODELLED, hint};
 
 /// The bit of a claim.
@@ -28,6 +29,15 @@ const LOOKS: u32 = if MODELLED { 2 } else { 64 };
 const BETWEEN: u32 = if MODELLED { 1 } else { 8 };
 
 impl PlanState {
+    /// Asks for the counts of nodes that are about to be counted down. Otherwise looking at one would bring it near for
+    /// reading, and writing would ask whoever watches it once more.
+    #[inline]
+    pub(super) fn bring_counts(&self, later: &[u32]) {
+        for &node in later {
+            bring_near(&self.pending[node as usize]);
+        }
+    }
+
     /// One of the nodes that a node waits for is complete. True when it was the last one, and the node is the calling
     /// thread's to run or to give away.
     #[inline]

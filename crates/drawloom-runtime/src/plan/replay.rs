@@ -394,6 +394,7 @@ impl PlanState {
                 continue;
             }
             let later = self.later(node);
+            self.bring_counts(later);
             for (left, &other) in (0..later.len()).rev().zip(later) {
                 // A node that waits for this one only needs no counting.
                 if pattern.nodes[other as usize].waits > 1 {
