@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Where a slice is given to each run: see [`source::given`](crate::source::given).
 pub struct Place<T> {
     pub(crate) number: u64,
-    items: PhantomData<fn() -> T>,
+    items: PhantomData<fn(T) -> T>,
 }
 
 impl<T> Place<T> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct Parameter<T> {
     pub(crate) stream: u64,
     pub(crate) number: u32,
-    values: PhantomData<fn() -> T>,
+    values: PhantomData<fn(T) -> T>,
 }
 
 impl<T> Parameter<T> {

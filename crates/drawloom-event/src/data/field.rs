@@ -23,7 +23,7 @@ use super::types::{Scalar, Type};
 /// ```
 pub struct Field<T> {
     offset: usize,
-    ty: PhantomData<fn() -> T>,
+    ty: PhantomData<fn(T) -> T>,
 }
 
 impl<T: Pod> Field<T> {

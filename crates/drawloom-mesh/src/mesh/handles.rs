@@ -23,7 +23,7 @@ macro_rules! typed_handle {
         pub struct $name<T, const N: usize> {
             pub(crate) mesh: u64,
             pub(crate) number: u32,
-            values: PhantomData<fn() -> T>,
+            values: PhantomData<fn(T) -> T>,
         }
 
         impl<T, const N: usize> $name<T, N> {

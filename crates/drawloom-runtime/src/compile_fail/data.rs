@@ -295,3 +295,24 @@ const ONE_KIND_OF_REGION_TAKEN_FOR_ANOTHER: () = ();
 /// }
 /// ```
 const A_KIND_OF_REGION_OF_ONE_S_OWN: () = ();
+
+/// A region of functions for short borrows is no region of functions for long ones, which would write those into it.
+///
+/// ```compile_fail,E0308
+/// # use drawloom_runtime::*;
+/// # let loom = Loom::serial();
+/// fn any(text: &String) {}
+/// let all: Vector<fn(&String)> = loom.host_vector("all", vec![any as fn(&String)]);
+/// let lasting: Vector<fn(&'static String)> = all.clone();
+/// ```
+///
+/// Instead:
+///
+/// ```
+/// # #![allow(unused)]
+/// # use drawloom_runtime::*;
+/// # let loom = Loom::serial();
+/// fn any(text: &String) {}
+/// let lasting: Vector<fn(&'static String)> = loom.host_vector("lasting", vec![any as fn(&'static String)]);
+/// ```
+const ANOTHER_LIFETIME: () = ();

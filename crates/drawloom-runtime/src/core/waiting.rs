@@ -195,7 +195,9 @@ impl Core {
         let Some(inside) = inside.filter(|inside| peeked.is_some_and(|p| std::ptr::eq(Arc::as_ptr(inside), p.scope)))
         else {
             // What a task of a plan submits has no place to be waited for, and is refused.
-            if let Some(refusal) = self.failures.refusal(id) {
+            if let Some(refusal) = self.failures.refusal(id)
+                && !self.give_up_here(running, id)
+            {
                 return Err(refusal);
             }
             while self.is_being_given_up(id) {
@@ -245,6 +247,21 @@ impl Core {
         let record = self.slab.get(id.index());
         let cancelled = record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0;
         cancelled && record.is_claimed() && !self.is_complete(id)
+    }
+
+    /// Gives up a task that was refused, unless it waits for others: who holds its future is told, and nobody else.
+    fn give_up_here(&self, running: &Running<'_>, id: TaskId) -> bool {
+        let record = self.slab.get(id.index());
+        if record.pending.load(Ordering::Acquire) > 0 {
+            return false;
+        }
+        if record.claim(id.generation()) {
+            // SAFETY: as in `run_family`.
+            let local = unsafe { &mut *running.local };
+            self.execute(local, id, record);
+            self.hand_out(local);
+        }
+        true
     }
 
     /// Runs one ready task of the family of a running task, on the thread that runs it.

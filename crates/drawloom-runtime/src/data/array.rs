@@ -15,7 +15,7 @@ use super::tree::Cut;
 /// An array of `N` dimensions, or a tile of one.
 pub struct Array<T, const N: usize> {
     handle: Handle,
-    element: PhantomData<fn() -> T>,
+    element: PhantomData<fn(T) -> T>,
 }
 
 impl<T, const N: usize> Clone for Array<T, N> {

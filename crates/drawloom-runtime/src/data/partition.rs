@@ -14,7 +14,7 @@ pub struct Parts<R> {
     partition: NonNull<Partition>,
     next: usize,
     end: usize,
-    kind: PhantomData<fn() -> R>,
+    kind: PhantomData<fn(R) -> R>,
 }
 
 // SAFETY: partitions are immutable and live as long as their root.

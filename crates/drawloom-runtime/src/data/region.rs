@@ -193,7 +193,7 @@ macro_rules! kind_of_region {
         $(#[$doc])*
         pub struct $name<T> {
             handle: $crate::data::region::Handle,
-            element: std::marker::PhantomData<fn() -> T>,
+            element: std::marker::PhantomData<fn(T) -> T>,
         }
 
         impl<T> Clone for $name<T> {

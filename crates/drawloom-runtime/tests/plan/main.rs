@@ -222,7 +222,23 @@ fn a_task_of_a_plan_cannot_submit() {
         let error = x.read().unwrap().clone().unwrap();
         assert_eq!(error.kind(), ErrorKind::Plan);
         assert!(error.to_string().contains("`inner`") && error.to_string().contains("`outer`"), "{error}");
-        let _ = loom.wait_all();
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn a_task_that_runs_a_plan_is_told_once_that_it_cannot() {
+    for loom in (0..20).flat_map(|_| looms()) {
+        let x = loom.value("x", 0);
+        let capture = loom.capture("increment");
+        capture.task("add").update(&x).run(|x| *x += 1);
+        let plan = capture.plan().unwrap();
+        let inner = plan.clone();
+        let error = loom.task("outer").returns(move || inner.run().unwrap_err().to_string()).wait().unwrap();
+        assert!(error.contains("`increment`") && error.contains("`outer`"), "{error}");
+        loom.wait_all().unwrap();
+        plan.run().unwrap();
+        assert_eq!(x.get().unwrap(), 1);
     }
 }
 

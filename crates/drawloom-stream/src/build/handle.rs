@@ -8,27 +8,27 @@ use std::marker::PhantomData;
 pub struct Output<T> {
     pub(crate) stream: u64,
     pub(crate) channel: u32,
-    items: PhantomData<fn() -> T>,
+    items: PhantomData<fn(T) -> T>,
 }
 
 /// The entry of a node that is described already: where a back edge may lead.
 pub struct Input<T> {
     pub(crate) stream: u64,
     pub(crate) node: u32,
-    items: PhantomData<fn(T)>,
+    items: PhantomData<fn(T) -> T>,
 }
 
 /// A region: the nodes between an enumeration and the channels that aggregate. Its parents are of type `P`.
 pub struct Region<P> {
     pub(crate) stream: u64,
     pub(crate) region: u32,
-    parents: PhantomData<fn() -> P>,
+    parents: PhantomData<fn(P) -> P>,
 }
 
 /// A kind of signals that carry a value.
 pub struct Tag<V> {
     pub(crate) tag: u64,
-    values: PhantomData<fn() -> V>,
+    values: PhantomData<fn(V) -> V>,
 }
 
 impl<T> Output<T> {
