@@ -269,12 +269,44 @@ fn program_for_the_environment() {
     program(&loom);
 }
 
+/// Run by the tests below in a process of its own.
+#[test]
+fn two_runtimes_for_the_environment() {
+    for name in ["first", "second"] {
+        let loom = Loom::serial();
+        loom.task(name).run(|| ());
+    }
+}
+
 fn run_with(variable: &str) -> std::process::Output {
+    run(variable, "program_for_the_environment")
+}
+
+fn run(variable: &str, test: &str) -> std::process::Output {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "program_for_the_environment", "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .env("DRAWLOOM_TRACE", variable)
         .output()
         .unwrap()
+}
+
+#[test]
+fn runtimes_of_one_process_write_a_file_each() {
+    let directory = std::env::temp_dir().join(format!("drawloom-traces-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("run.json");
+    assert!(run(&format!("chrome:{}", file.display()), "two_runtimes_for_the_environment").status.success());
+    for (file, name) in [("run.json", "first"), ("run.2.json", "second")] {
+        assert!(std::fs::read_to_string(directory.join(file)).unwrap().contains(name), "{file}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_serial_runtime_is_made_whatever_the_environment_says() {
+    let output = run("perf", "two_runtimes_for_the_environment");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("DRAWLOOM_TRACE is `perf`"), "{text}");
 }
 
 #[test]

@@ -25,8 +25,9 @@ impl Scratchpad {
     /// Makes room for the scratch arguments of one task. Allocates only when a task needs more than any task before it.
     pub(crate) fn reserve(&mut self, layouts: &[Layout]) {
         self.used = 0;
-        let blocks = layouts.iter().map(|l| l.size().div_ceil(64)).sum();
-        if self.blocks.len() < blocks {
+        let blocks = layouts.iter().map(|l| l.size().div_ceil(64)).fold(0, usize::saturating_add);
+        // Without the memory, the body that asks for its buffer fails.
+        if self.blocks.len() < blocks && self.blocks.try_reserve(blocks - self.blocks.len()).is_ok() {
             self.blocks.resize(blocks, Block([std::mem::MaybeUninit::uninit(); 64]));
         }
     }
@@ -36,7 +37,12 @@ impl Scratchpad {
         assert!(layout.align() <= 64, "scratch elements are aligned to at most 64 bytes");
         let start = self.used;
         self.used += layout.size().div_ceil(64);
-        self.blocks[start..self.used].as_mut_ptr().cast()
+        let Some(buffer) = self.blocks.get_mut(start..self.used) else {
+            // As a panic of the body, which is what runs now, but without the words of one.
+            let said = format!("there is no memory for its scratch buffer of {} bytes", layout.size());
+            std::panic::resume_unwind(Box::new(said));
+        };
+        buffer.as_mut_ptr().cast()
     }
 }
 

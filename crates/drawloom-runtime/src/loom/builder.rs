@@ -1,5 +1,6 @@
 //! The settings of a runtime, and how it begins.
 
+use std::io::Write;
 use std::time::Duration;
 
 use drawloom_trace::Phase;
@@ -145,7 +146,8 @@ impl LoomBuilder {
     ///
     /// Without a change to the program, the environment variable `DRAWLOOM_TRACE` records too, and says what becomes of it
     /// when the runtime ends: `summary` prints a page on the standard error output, `chrome:FILE` writes a file for
-    /// Perfetto, and `csv:FILE` writes a table of tasks and, beside it, one of events.
+    /// Perfetto, and `csv:FILE` writes a table of tasks and, beside it, one of events. Where a process makes several runtimes,
+    /// `FILE` is that of the first one to end, and the others' have a number before their extension.
     #[must_use]
     pub fn trace(mut self, on: bool) -> Self {
         self.trace = on;
@@ -183,7 +185,15 @@ impl LoomBuilder {
         }
         let mut devices = Devices::default();
         self.devices.iter().try_for_each(|device| devices.add(&**device))?;
-        let output = Output::from_environment()?;
+        let output = match Output::from_environment() {
+            // The serial runtime is always made.
+            Err(error) if self.serial => {
+                // If this cannot be written there is nobody left to tell.
+                let _ = writeln!(std::io::stderr(), "drawloom: {error}; nothing is recorded");
+                None
+            }
+            output => output?,
+        };
         // Binding more workers than there are processors would keep some of them from ever moving to a free one.
         let fits = topology.as_ref().is_some_and(|t| t.is_bindable() && count <= t.cpus().len());
         let workers = Workers::placed(count, topology, fits && !self.unbound);

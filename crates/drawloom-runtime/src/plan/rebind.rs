@@ -18,6 +18,9 @@ impl Plan {
     /// The same plan with another region in the place of one that it uses. Both must be whole regions of the same kind,
     /// element type and shape. The recording is shared, so this is cheap; pieces of the new region are made as needed.
     ///
+    /// The bodies are shared, too. A body that submits children names the regions of these itself: where the plan lends them
+    /// the region that is replaced, the body has to be told of the new one, say by a value that it reads.
+    ///
     /// # Errors
     /// When the plan does not use the first region, the second one does not fit in its place or is used already, or belongs
     /// to another runtime.

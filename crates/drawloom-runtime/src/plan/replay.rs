@@ -19,6 +19,7 @@ use crate::access::reduction::Accumulator;
 use crate::access::{Arg, Mode, Scratchpad};
 use crate::core::{Core, Local};
 use crate::data::region::Region;
+use crate::data::tree::Tree;
 use crate::data::value::Value;
 use crate::error::{Error, TaskOrigin};
 use crate::policy::Ready;
@@ -144,13 +145,24 @@ impl PlanState {
         }
     }
 
+    /// The first of the recorded tasks that reads an element.
+    fn first_reader(&self, tree: &Tree, index: u64) -> String {
+        let reads = |arg: &Arg| {
+            arg.mode().reads() && std::ptr::eq(arg.piece().tree(), tree) && arg.piece().indices.contains(index)
+        };
+        let nodes = self.pattern.nodes.iter();
+        let mut readers = nodes.zip(0..).filter(|(node, _)| self.args(node).iter().any(reads));
+        readers.next().map_or_else(String::new, |(_, number)| format!("has {}, which", self.origin(number)))
+    }
+
     /// What a run reads that was never written, if anything; and notes what it writes.
     pub(crate) fn missing(&self) -> Option<String> {
         let lacking = || self.bound.needs.iter().filter(|(root, ..)| root.tree().has_missing.load(Ordering::Relaxed));
         for (root, reads, _) in lacking() {
             let tree = root.tree();
             if let Some(index) = lock(&tree.missing).first_common(reads) {
-                return Some(format!("reads region `{}`, whose element {index} was never written", tree.name));
+                let reader = self.first_reader(tree, index);
+                return Some(format!("{reader} reads region `{}`, whose element {index} was never written", tree.name));
             }
         }
         for (root, _, writes) in lacking() {

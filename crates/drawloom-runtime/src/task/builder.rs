@@ -195,13 +195,16 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     where
         A: Append<Scratch<T>>,
     {
-        match Layout::array::<T>(len) {
-            Ok(layout) if layout.align() <= 64 => self.spec.extras().scratch.push(layout),
-            _ => {
-                self.spec.refuse(ErrorKind::Shape, format!("cannot have a scratch buffer of {len} elements"));
-                self.spec.extras().scratch.push(Layout::new::<()>());
-            }
-        }
+        let layout = match Layout::array::<T>(len) {
+            Ok(layout) if layout.align() <= 64 => Ok(layout),
+            Ok(layout) => Err(format!("elements that are aligned to {} bytes; 64 are the most", layout.align())),
+            Err(_) => Err(format!("{len} elements of {} bytes: no memory has so many", size_of::<T>())),
+        };
+        let layout = layout.unwrap_or_else(|what| {
+            self.spec.refuse(ErrorKind::Shape, format!("cannot have a scratch buffer of {what}"));
+            Layout::new::<()>()
+        });
+        self.spec.extras().scratch.push(layout);
         self.typed()
     }
 

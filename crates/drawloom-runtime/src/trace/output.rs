@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use drawloom_trace::{Trace, chrome, csv, summary};
 
@@ -48,9 +49,12 @@ impl Output {
     pub(crate) fn write(&self, trace: &Trace) {
         let written = match self {
             Self::Summary => io::stderr().write_all(summary::text(trace).as_bytes()).map_err(|e| (None, e)),
-            Self::Chrome(file) => create(file, |out| chrome::write(trace, out)),
-            Self::Csv(file) => create(file, |out| csv::write_tasks(trace, out))
-                .and_then(|()| create(&events_beside(file), |out| csv::write_events(trace, out))),
+            Self::Chrome(file) => create(&of_its_own(file), |out| chrome::write(trace, out)),
+            Self::Csv(file) => {
+                let file = of_its_own(file);
+                create(&file, |out| csv::write_tasks(trace, out))
+                    .and_then(|()| create(&events_beside(&file), |out| csv::write_events(trace, out)))
+            }
         };
         if let Err((file, error)) = written {
             let file: &Path = file.as_deref().unwrap_or(Path::new("the standard error output"));
@@ -64,9 +68,23 @@ fn create(file: &Path, write: impl FnOnce(File) -> io::Result<()>) -> Result<(),
     File::create(file).and_then(write).map_err(|error| (Some(file.to_owned()), error))
 }
 
+/// A file that no other runtime of this process wrote: after `run.json`, `run.2.json`, and so on.
+fn of_its_own(file: &Path) -> PathBuf {
+    // The variable is one for the whole process, so this has to be, too.
+    static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = written.iter().filter(|other| *other == file).count() + 1;
+    written.push(file.to_owned());
+    if number == 1 { file.to_owned() } else { before_extension(file, &number.to_string()) }
+}
+
 /// `run.csv` has its events in `run.events.csv`.
 fn events_beside(file: &Path) -> PathBuf {
-    let extension = file.extension().map_or_else(|| "events".into(), |e| format!("events.{}", e.to_string_lossy()));
+    before_extension(file, "events")
+}
+
+fn before_extension(file: &Path, word: &str) -> PathBuf {
+    let extension = file.extension().map_or_else(|| word.into(), |e| format!("{word}.{}", e.to_string_lossy()));
     file.with_extension(extension)
 }
 
@@ -87,5 +105,12 @@ mod tests {
         }
         assert_eq!(events_beside(Path::new("d/run.csv")), Path::new("d/run.events.csv"));
         assert_eq!(events_beside(Path::new("run")), Path::new("run.events"));
+    }
+
+    #[test]
+    fn runtimes_of_one_process_write_files_of_their_own() {
+        let files: Vec<PathBuf> = (0..3).map(|_| of_its_own(Path::new("d/own.csv"))).collect();
+        assert_eq!(files, ["d/own.csv", "d/own.2.csv", "d/own.3.csv"].map(PathBuf::from));
+        assert_eq!(events_beside(&files[1]), Path::new("d/own.2.events.csv"));
     }
 }

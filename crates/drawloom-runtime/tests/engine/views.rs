@@ -1,6 +1,6 @@
 //! Views of every shape against plain indexing: small ones, all of them.
 
-use drawloom_runtime::{Loom, Matrix, Pattern, Region, Sum};
+use drawloom_runtime::{Future, Loom, Matrix, Pattern, Region, Sum, portable};
 
 /// The number in storage of each element of a grid, by place, the first dimension fastest.
 fn grid(first: usize, extents: &[usize], strides: &[usize]) -> Vec<(Vec<usize>, usize)> {
@@ -346,4 +346,28 @@ fn numbers_of_pieces_that_would_take_all_memory_are_refused() {
     let nothing = loom.array("a", [0, usize::MAX, usize::MAX], Vec::<u8>::new()).unwrap();
     assert_eq!(nothing.tiles([1, 1, 1]).unwrap().len(), 0);
     loom.task("t").reduce(&nothing, Sum).run(|a| assert_eq!(a.extents(), [0, usize::MAX, usize::MAX]));
+}
+
+#[test]
+fn a_scratch_buffer_that_cannot_be_had_is_an_error() {
+    portable! {
+        #[repr(align(128))]
+        struct Wide {
+            bytes: [u8; 128],
+        }
+    }
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let said = |task: Future<()>| task.wait().unwrap_err().to_string();
+        let text = said(loom.task("huge").scratch::<f64>(1 << 45).run(|_| ()));
+        assert!(text.contains("`huge`") && text.contains("281474976710656 bytes"), "{text}");
+        let text = said(loom.task("endless").scratch::<f64>(usize::MAX).run(|_| ()));
+        assert!(text.contains("`endless`") && text.contains(&usize::MAX.to_string()), "{text}");
+        let text = said(loom.task("wide").scratch::<Wide>(4).run(|wide| assert_eq!(wide[0].bytes[0], 0)));
+        assert!(text.contains("`wide`") && text.contains("aligned to 128"), "{text}");
+        let capture = loom.capture("recorded");
+        capture.task("huge").scratch::<f64>(1 << 45).run(|_| ());
+        let text = capture.plan().unwrap().run().unwrap_err().to_string();
+        assert!(text.contains("`huge`") && text.contains("281474976710656 bytes"), "{text}");
+        assert_eq!(loom.task("small").scratch::<f64>(3).returns(|s| s.iter().sum::<f64>()).wait().unwrap(), 0.0);
+    }
 }

@@ -6,6 +6,9 @@ mod lives;
 mod priority;
 mod short;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use drawloom_runtime::{ErrorKind, Loom, Max, Min, Region, Sum, Vector};
 
 fn looms() -> Vec<Loom> {
@@ -248,10 +251,14 @@ fn a_plan_that_reads_what_was_never_written_is_refused_when_it_runs() {
         let x = loom.vector_without_contents::<f64>("x", 10).unwrap();
         let y = loom.vector("y", vec![0.0; 10]);
         let capture = loom.capture("copy");
-        capture.task("copy").read(&x).write(&y).run(|x, y| y.copy_from_slice(x));
+        capture.task("other").write(&y).run(|y| y.fill(0.0));
+        capture.task("first reader").read(&x).write(&y).run(|x, y| y.copy_from_slice(x));
+        capture.task("second reader").read(&x).update(&y).run(|_, _| ());
         let plan = capture.plan().unwrap();
         let error = plan.run().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Uninitialised);
+        let text = error.to_string();
+        assert!(text.contains("`copy`") && text.contains("task `first reader`") && text.contains("`x`"), "{text}");
         loom.task("fill").write(&x).run(|x| x.fill(2.0));
         plan.run().unwrap();
         assert_eq!(y.to_vec().unwrap(), [2.0; 10]);
@@ -384,4 +391,24 @@ fn a_run_goes_on_when_every_handle_of_its_plan_is_gone() {
         loom.task("last").run(|| ()).wait().unwrap();
         assert!(dropped.load(Ordering::SeqCst), "the plan stays");
     }
+}
+
+#[test]
+fn children_in_a_plan_that_was_rebound_are_lent_the_new_region() {
+    let loom = Loom::builder().workers(2).build().unwrap();
+    let regions = [loom.value("x", 0), loom.value("y", 0)];
+    let which = Arc::new(AtomicUsize::new(0));
+    let capture = loom.capture("lending");
+    let (inner, children, chosen) = (loom.clone(), regions.clone(), Arc::clone(&which));
+    capture.task("parent").lend(&regions[0]).run(move |_| {
+        inner.task("child").update(&children[chosen.load(Ordering::Relaxed)]).run(|x| *x += 1);
+    });
+    let plan = capture.plan().unwrap();
+    plan.run().unwrap();
+    let rebound = plan.rebind(&regions[0], &regions[1]).unwrap();
+    let text = rebound.run().unwrap_err().to_string();
+    assert!(text.contains("`child`") && text.contains("`x`") && text.contains("did not lend"), "{text}");
+    which.store(1, Ordering::Relaxed);
+    rebound.run().unwrap();
+    assert_eq!(regions.map(|region| region.get().unwrap()), [1, 1]);
 }
