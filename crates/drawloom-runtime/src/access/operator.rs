@@ -40,7 +40,8 @@ pub trait Operator<T>: Clone + Send + Sync + 'static {
     /// Folds a contribution in.
     fn fold(&self, into: &mut T, from: &T);
     /// Whether this operator and another one of the same type and name do the same, so that contributions for both can be
-    /// folded together. By default, operators without fields do. Those that do not mix are folded one after the other.
+    /// folded together. By default, operators without fields do. Those that do not mix are folded one after the other. This
+    /// is asked while a task is ordered: if it uses the runtime it panics, and the two do not mix.
     fn mixes_with(&self, _other: &Self) -> bool {
         size_of::<Self>() == 0
     }

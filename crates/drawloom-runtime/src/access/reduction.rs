@@ -9,6 +9,7 @@
 //! the number is no power of two is folded from the last to the first. So the bits of the result do not depend on the
 //! number of workers, and at most a logarithmic number of accumulators waits besides those in use.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
@@ -17,7 +18,7 @@ use std::sync::Weak;
 use crate::core::{Core, quietly};
 use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, TaskOrigin};
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::{Arc, Mutex, lock, thread_local};
 use crate::task::name::Name;
 use crate::task::spec::Spec;
 
@@ -47,8 +48,20 @@ pub(crate) trait Folds: Send + Sync {
     unsafe fn apply(&self, piece: &Piece, base: *mut u8, from: &Accumulator);
 }
 
+thread_local! {
+    /// Whether this thread asks an operator of a user whether it mixes with another.
+    static ASKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// An operator is asked whether it mixes with another while tasks are ordered, so it must not use the runtime meanwhile.
+#[inline]
+pub(crate) fn refuse_while_asked() {
+    assert!(!ASKS.get(), "an operator uses the runtime while it is asked whether it mixes with another");
+}
+
 struct With<T, O> {
     operator: ManuallyDrop<O>,
+    name: &'static str,
     /// Where the task was described that it was given to.
     location: &'static Location<'static>,
     /// Whose fault it is when dropping the operator panics, which can happen anywhere.
@@ -74,6 +87,7 @@ fn with<T: Send + 'static, O: Operator<T>>(
     owner: Option<Owner>,
 ) -> Arc<dyn Folds> {
     Arc::new(With {
+        name: operator.name(),
         operator: ManuallyDrop::new(operator),
         location,
         owner,
@@ -105,14 +119,18 @@ impl<T: Send + 'static, O: Operator<T>> Folds for With<T, O> {
     }
 
     fn name(&self) -> &'static str {
-        self.operator.name()
+        self.name
     }
 
     fn mixes_with(&self, other: &dyn Folds) -> bool {
-        let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
+        let Some(other) = other.as_any().downcast_ref::<Self>().filter(|other| other.name == self.name) else {
+            return false;
+        };
         // Operators are the user's, and this is asked in the middle of a submission.
-        quietly(|| self.operator.name() == other.operator.name() && self.operator.mixes_with(&other.operator))
-            .unwrap_or(false)
+        ASKS.set(true);
+        let mixes = quietly(|| self.operator.mixes_with(&other.operator)).unwrap_or(false);
+        ASKS.set(false);
+        mixes
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

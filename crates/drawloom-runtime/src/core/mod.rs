@@ -56,6 +56,7 @@ use std::time::Duration;
 use drawloom_trace::{IdleReason, WorkerRecord};
 use rustc_hash::FxHashMap;
 
+use crate::access::reduction::refuse_while_asked;
 use crate::access::{Arg, Mode};
 use crate::commute::Arbiter;
 use crate::context::ContextState;
@@ -247,6 +248,7 @@ impl Core {
     /// A free record. Waits for one when `patient`.
     #[inline]
     fn take_record(&self, patient: bool) -> (u32, &Record) {
+        refuse_while_asked();
         let index = self.slab.take(patient).unwrap_or_else(|| self.wait_for_record());
         (index, self.slab.get(index))
     }

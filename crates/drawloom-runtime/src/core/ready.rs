@@ -353,8 +353,8 @@ impl Core {
         if self.running().is_some() {
             // A task that submits runs its children at once.
             self.run_all(local);
-        } else if !Core::is_in_task() {
-            // Other threads wait for their turn.
+        } else if !Core::is_in_task() && !self.is_inside_now() {
+            // Other threads wait for their turn. This one may have it: then an operator or a destructor submits.
             self.run_in_turn(local, lock(&serial.turn));
         } else {
             match try_lock(&serial.turn) {

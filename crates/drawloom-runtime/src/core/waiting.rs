@@ -50,7 +50,10 @@ impl Core {
             if self.finish_hold(id, record, &waits).is_ok() {
                 self.let_go(id);
             }
-            return Err(Error::new(refusal.kind, format!("a guard that was asked for at {location} {}", refusal.message)));
+            return Err(Error::new(
+                refusal.kind,
+                format!("a guard that was asked for at {location} {}", refusal.message),
+            ));
         }
         self.finish_hold(id, record, &waits)?;
         if let Err(error) = self.make_proper_here(&[arg]) {

@@ -10,6 +10,7 @@ mod heap;
 mod inside;
 mod long_chains;
 mod memory;
+mod operators;
 mod order;
 mod overlap;
 mod phases;
