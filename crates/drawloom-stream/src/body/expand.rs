@@ -14,7 +14,7 @@ use crate::machine::signal::{Marks, Signal, Signals, Turns};
 use crate::wide::{self, Kernel};
 
 /// How many parents begin together.
-pub(crate) const GROUP: usize = 256;
+const GROUP: usize = 256;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
@@ -166,7 +166,7 @@ where
         Ok(ran)
     }
 
-    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64; GROUP]) -> usize {
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64]) -> usize {
         let all = self.inputs[input].peek(items.end);
         let mut buffer = self.output.buffer.borrow_mut();
         let (items, code, current, space) = (&all[items.start..], &*self.code, &mut self.current, buffer.space(room));
@@ -183,7 +183,7 @@ struct PouringAlone<'a, P, It: Iterator, F> {
     current: &'a mut Option<(It, u32)>,
     room: usize,
     space: &'a mut Vec<It::Item>,
-    ends: &'a mut [u64; GROUP],
+    ends: &'a mut [u64],
 }
 
 impl<P, It, F> Kernel for PouringAlone<'_, P, It, F>
@@ -208,7 +208,7 @@ where
             first = Some(space.len() - before);
         }
         let (made, skip) = (first.unwrap_or(0), usize::from(first.is_some()));
-        let group = &items[skip..items.len().min(GROUP)];
+        let group = &items[skip..items.len().min(ends.len())];
         let (begun, rest) = pour_all(group, code, room - made, space, ends);
         // Nobody looks at parents, so they have no numbers.
         let ended = begun - usize::from(rest.is_some());
@@ -291,17 +291,17 @@ fn pour_all<P, It, F>(
     code: &F,
     room: usize,
     space: &mut Vec<It::Item>,
-    ends: &mut [u64; GROUP],
+    ends: &mut [u64],
 ) -> (usize, Option<It>)
 where
     It: Iterator + 'static,
     It::Item: 'static,
     F: Fn(&P) -> It,
 {
-    if let Some(poured) = wide::count_all::<u32, It, GROUP>(parents.iter().map(code), room, space, ends) {
+    if let Some(poured) = wide::count_all::<u32, It>(parents.iter().map(code), room, space, ends) {
         return poured;
     }
-    if let Some(poured) = wide::count_all::<u64, It, GROUP>(parents.iter().map(code), room, space, ends) {
+    if let Some(poured) = wide::count_all::<u64, It>(parents.iter().map(code), room, space, ends) {
         return poured;
     }
     let before = space.len();

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::expand::GROUP;
 use super::{Body, Chain, Fault, Ran, Stop};
 use crate::machine::signal::{Marks, Signal};
 
@@ -50,7 +49,7 @@ impl Body for Handled<'_> {
         Ok(ran)
     }
 
-    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64; GROUP]) -> usize {
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64]) -> usize {
         self.body.pour(input, items, room, ends)
     }
 

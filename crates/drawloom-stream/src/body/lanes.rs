@@ -16,9 +16,25 @@ use crate::wide::{self, Kernel, Level};
 /// Which items of a run were kept, as bits: how many were kept before any of them is known without counting one by one.
 #[derive(Default)]
 struct Kept {
-    words: Vec<u64>,
-    /// How many were kept before each word.
-    before: Vec<usize>,
+    /// The bits of each 64 items, and how many were kept before them.
+    words: Vec<(u64, usize)>,
+    /// How many were kept of all.
+    count: usize,
+}
+
+impl Kept {
+    /// Another run begins.
+    fn clear(&mut self) {
+        self.words.clear();
+        self.count = 0;
+    }
+
+    /// Adds the bits of the next 64 items.
+    #[inline(always)]
+    fn add(&mut self, word: u64) {
+        self.words.push((word, self.count));
+        self.count += word.count_ones() as usize;
+    }
 }
 
 /// How many items were kept before each boundary, and, where the others go to a second channel, how many were not.
@@ -33,20 +49,13 @@ impl Kernel for Count<'_, '_> {
 
     #[inline(always)]
     fn run(self) {
-        let Kept { words, before } = self.kept;
         // One more: all items may be asked for.
-        words.push(0);
-        before.resize(words.len(), 0);
-        let mut sum = 0;
-        for (word, before) in words.iter().zip(before.iter_mut()) {
-            *before = sum;
-            sum += word.count_ones() as usize;
-        }
-        // Slices, so that nobody looks for them again at each boundary.
-        let (words, before) = (&words[..], &before[..]);
+        self.kept.add(0);
+        // A slice, so that nobody looks for it again at each boundary.
+        let words = &self.kept.words[..];
         let kept = move |at: usize| {
-            let (word, bit) = (at / 64, at % 64);
-            before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize
+            let (word, before) = words[at / 64];
+            before + (word & ((1 << (at % 64)) - 1)).count_ones() as usize
         };
         self.marks.note(0, kept);
         if self.others {
@@ -84,9 +93,9 @@ where
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
         // Grows once to the width of the node.
-        let words = &mut self.kept.words;
-        words.clear();
-        wide::select_at(self.level, &items[..], buffer.space(count), &mut |word| words.push(word), &*self.code);
+        let kept = &mut self.kept;
+        kept.clear();
+        wide::select_at(self.level, &items[..], buffer.space(count), &mut |word| kept.add(word), &*self.code);
         buffer.measure();
     }
 }
@@ -160,11 +169,11 @@ where
     fn select(&mut self, input: usize, count: usize) {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let (words, code) = (&mut self.kept.words, &*self.code);
-        words.clear();
+        let (kept, code) = (&mut self.kept, &*self.code);
+        kept.clear();
         let lanes = (&items[..], &self.parents[..]);
         let both = |(item, parent): (I, P)| code(item, parent);
-        wide::select_at(self.level, lanes, buffer.space(count), &mut |word| words.push(word), &both);
+        wide::select_at(self.level, lanes, buffer.space(count), &mut |word| kept.add(word), &both);
         buffer.measure();
     }
 }
@@ -316,9 +325,9 @@ where
         let items = self.inputs[input].peek(count);
         let [mut accepted, mut rejected] = self.outputs.each_ref().map(|pipe| pipe.buffer.borrow_mut());
         let both = (accepted.space(count), rejected.space(count));
-        let words = &mut self.kept.words;
-        words.clear();
-        wide::split_at(self.level, &items[..], both, &mut |word| words.push(word), &*self.code);
+        let kept = &mut self.kept;
+        kept.clear();
+        wide::split_at(self.level, &items[..], both, &mut |word| kept.add(word), &*self.code);
         accepted.measure();
         rejected.measure();
     }

@@ -35,7 +35,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use self::expand::GROUP;
 use crate::bell::Bell;
 use crate::build::handle::Region;
 use crate::error::Failure;
@@ -85,7 +84,7 @@ pub(crate) trait Body {
     /// The head of a region pours elements of some of the items that wait at an edge into its channel, which has so much room, and
     /// notes behind how many elements each item ends. Says how many items have ended. It goes on with the next one, or in the
     /// middle of it, when it is asked again.
-    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64; GROUP]) -> usize {
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64]) -> usize {
         let _ = (input, room, ends);
         items.len()
     }

@@ -12,7 +12,7 @@ use crate::machine::signal::{Marks, Signal};
 use crate::wide::{self, Kernel};
 
 /// Parents with more elements on average are added up one after the other.
-const SHORT: usize = 64;
+const SHORT: usize = 128;
 
 /// The number of an element, and what becomes of the number of elements and their sum.
 pub(crate) struct Adding<V, D> {
@@ -112,30 +112,6 @@ impl<I, V: Fn(&I) -> u64> Kernel for Total<'_, I, V> {
     }
 }
 
-/// The sum of the first items of a vector, for each number of them. Four at once: so an addition waits for the one before it
-/// only once in four.
-#[inline(always)]
-fn running_sums<I>(items: &[I], value: impl Fn(&I) -> u64, sums: &mut Vec<u64>) {
-    // What was written before is written anew.
-    sums.resize(sums.len().max(items.len() + 1), 0);
-    let Some((first, sums)) = sums[..=items.len()].split_first_mut() else { return };
-    let mut sum = 0_u64;
-    *first = sum;
-    let (fours, rest) = items.as_chunks::<4>();
-    let (sums_of_fours, sums_of_rest) = sums.as_chunks_mut::<4>();
-    for (four, sums) in fours.iter().zip(sums_of_fours) {
-        let [a, b, c, d] = four.each_ref().map(&value);
-        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
-        let (abc, abcd) = (ab.wrapping_add(c), ab.wrapping_add(cd));
-        *sums = [a, ab, abc, abcd].map(|more| sum.wrapping_add(more));
-        sum = sum.wrapping_add(abcd);
-    }
-    for (item, to) in rest.iter().zip(sums_of_rest) {
-        sum = sum.wrapping_add(value(item));
-        *to = sum;
-    }
-}
-
 /// The sums of the segments of a vector.
 struct Segments<'a, 'b, I, O, V, D> {
     items: &'a [I],
@@ -154,13 +130,10 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
         let Self { items, marks, code, so_far: (mut count, mut sum), sums, space } = self;
         let (mut at, before) = (0, space.len());
         let short = marks.places().len() * SHORT > items.len();
-        if short {
-            running_sums(items, &code.value, sums);
-        }
+        let sums = if short { wide::running_sums(items, &code.value, sums) } else { &[] };
         if short && let Some(ends) = marks.ends() {
             // What there was before the vector is taken from nothing, and added to the first parent: no branch at any of them.
             let (mut before_it, mut at) = (0_u64.wrapping_sub(sum), 0_u64.wrapping_sub(count));
-            let sums = &sums[..];
             space.extend(ends.map(|place| {
                 let (up_to, to) = (sums[place], place as u64);
                 let (count, sum) = (to.wrapping_sub(at), up_to.wrapping_sub(before_it));

@@ -4,7 +4,6 @@
 //! many elements each parent ends, and the others work on these segments. A parent of any length goes through piece by piece, so
 //! there is no queue that could be full either.
 
-use super::expand::GROUP;
 use super::fused::Part;
 use super::{Body, Chain, Fault, Ran, Stop};
 use crate::machine::pace::Pace;
@@ -12,6 +11,9 @@ use crate::machine::signal::Marks;
 
 /// After so many times the room for elements, the machine is asked whether something else is to be done.
 const ROUNDS: usize = 16;
+
+/// So many parents may end at a time, if there is room for what becomes of them.
+pub(crate) const GROUP: usize = 1024;
 
 /// The head of a region, and all nodes behind it.
 pub(crate) struct Whole<'g> {
@@ -25,8 +27,9 @@ pub(crate) struct Whole<'g> {
     /// How many elements are a vector, and how many vectors there are at a time while nobody is asked.
     pub(crate) width: usize,
     pub(crate) pace: Pace,
-    /// Space for the places where parents end, and for what the nodes say of them.
-    pub(crate) ends: Box<[u64; GROUP]>,
+    /// Space for the places where parents end: for so many at a time as what becomes of them has room. And for what the nodes say
+    /// of them.
+    pub(crate) ends: Box<[u64]>,
     pub(crate) pushed: [Vec<u64>; 2],
 }
 

@@ -47,7 +47,10 @@ impl Machine<'_> {
         // What was given back before has not been taken yet: those who were called are on their way.
         if !self.nodes[source as usize].body.has_returned() {
             let output = self.nodes[source as usize].outputs[0];
-            let more = self.edges[output as usize].pipe.len().saturating_sub(self.nodes[node as usize].width);
+            let this = &self.nodes[node as usize];
+            // What a run has begun with stays, and that may be several vectors.
+            let begun = this.interrupted.map_or(0, |(_, count)| count).max(this.width);
+            let more = self.edges[output as usize].pipe.len().saturating_sub(begun);
             self.give_back(source, more.div_ceil(2));
         }
     }

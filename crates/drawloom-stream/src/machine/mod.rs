@@ -48,9 +48,8 @@ use self::signal::Values;
 use self::span::Spans;
 use self::status::Status;
 use crate::bell::Bell;
-use crate::body::expand::GROUP;
 use crate::body::fused::{Elsewhere, Fused, Part};
-use crate::body::whole::Whole;
+use crate::body::whole::{GROUP, Whole};
 use crate::body::{Body, Chain, Wire, Wires};
 use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
@@ -188,6 +187,8 @@ pub(crate) struct Node<'p> {
     pub(crate) portions: Portions,
     /// How many items it may take at once at most, for what is between it and those that run as part of it.
     pub(crate) most_items: usize,
+    /// How many parents may end at once in its runs, so that what becomes of them fits between nodes that run as one.
+    pub(crate) most_parents: usize,
     /// What it has consumed as part of another node.
     pub(crate) passed: Option<Rc<Cell<u64>>>,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
@@ -334,6 +335,7 @@ impl<'p> Machine<'p> {
                 cut: false,
                 portions: Portions::default(),
                 most_items: usize::MAX,
+                most_parents: usize::MAX,
                 passed: None,
                 interrupted: None,
                 source: inputs_from_source(description, number),
@@ -389,7 +391,8 @@ impl<'p> Machine<'p> {
 fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: &Layout, current: &Rc<Cell<u32>>) {
     for number in (0..nodes.len() as u32).rev().filter(|number| plan.heads[*number as usize].is_some()) {
         let node = &mut nodes[number as usize];
-        let (edge, passed, inner) = (node.inputs[0].edge, Rc::new(Cell::new(0)), node.most_items);
+        let (edge, passed) = (node.inputs[0].edge, Rc::new(Cell::new(0)));
+        let (inner, parents) = (node.most_items, node.most_parents);
         let body = std::mem::replace(&mut node.body, Box::new(Elsewhere));
         let outputs = std::mem::take(&mut node.outputs);
         node.passed = Some(Rc::clone(&passed));
@@ -404,15 +407,21 @@ fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: 
         let room = inner.min(plan.sizes[edge as usize].capacity);
         before.body = match (of.nodes[from as usize].kind, of.nodes[from as usize].role) {
             (Kind::Enumerate(region), _) => {
-                let (ends, chain) = (Box::new([0; GROUP]), before.chain.like());
+                let (ends, chain) = (vec![0; parents.min(GROUP)].into(), before.chain.like());
                 let (width, pace, pushed) = (before.width, Pace::default(), Default::default());
+                // It takes parents in groups, wherever a vector of them ends.
+                before.seamless = before.cycle.is_none();
                 Box::new(Whole { head: first, inside: part, region, chain, room, width, pace, ends, pushed })
             }
             (_, role) => {
                 // Of the elements of parents there may be many, and each of them becomes one item: those fit.
                 let inside = role != Role::Folds;
-                before.most_items =
-                    if inside { before.most_items.min(room / gain(of, edge)) } else { before.most_items };
+                if inside {
+                    before.most_items = before.most_items.min(room / gain(of, edge));
+                    before.most_parents = parents;
+                } else {
+                    before.most_parents = room;
+                }
                 Box::new(Fused { first, second: part, inside, pushed: Default::default() })
             }
         };

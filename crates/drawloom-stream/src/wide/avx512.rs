@@ -1,8 +1,9 @@
 //! AVX-512 with F, BW, DQ and VL: vectors of sixteen numbers of 32 bits. What is kept is compressed, a register at a time.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_loadu_si512, _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64, _mm512_storeu_si512,
-    _mm512_test_epi8_mask,
+    __m512i, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_loadu_si512, _mm512_maskz_compress_epi32,
+    _mm512_maskz_compress_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_storeu_si512, _mm512_test_epi8_mask,
 };
 
 use super::lanes::Lanes;
@@ -77,6 +78,35 @@ where
     unsafe {
         accepted.set_len(yes);
         rejected.set_len(no);
+    }
+}
+
+/// As [`super::portable::running_sums`], eight at once: three steps in which each number adds the one that is one, two and four
+/// places before it (Hillis and Steele 1986).
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn running_sums<I, V: Fn(&I) -> u64>(items: &[I], value: &V, sums: &mut [u64]) {
+    // All numbers first: so this is a simple loop, whatever they are made of.
+    for (sum, item) in sums.iter_mut().zip(items) {
+        *sum = value(item);
+    }
+    let (zero, last) = (_mm512_setzero_si512(), _mm512_set1_epi64(7));
+    let mut sum = zero;
+    let (eights, rest) = sums.as_chunks_mut::<8>();
+    for eight in eights.iter_mut() {
+        let place = eight.as_mut_ptr().cast::<__m512i>();
+        // SAFETY: there are eight numbers.
+        let mut of_eight = unsafe { _mm512_loadu_si512(place) };
+        of_eight = _mm512_add_epi64(of_eight, _mm512_alignr_epi64::<7>(of_eight, zero));
+        of_eight = _mm512_add_epi64(of_eight, _mm512_alignr_epi64::<6>(of_eight, zero));
+        of_eight = _mm512_add_epi64(of_eight, _mm512_alignr_epi64::<4>(of_eight, zero));
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_si512(place, _mm512_add_epi64(of_eight, sum)) };
+        sum = _mm512_add_epi64(sum, _mm512_permutexvar_epi64(last, of_eight));
+    }
+    let mut sum = eights.last().map_or(0, |sums| sums[7]);
+    for one in rest {
+        sum = sum.wrapping_add(*one);
+        *one = sum;
     }
 }
 

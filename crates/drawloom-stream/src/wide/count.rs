@@ -86,11 +86,11 @@ where
 // It is a vector of numbers or not, and that is found out here.
 #[allow(clippy::ptr_arg)]
 #[inline(always)]
-pub(crate) fn count_all<N: Number, It, const GROUP: usize>(
+pub(crate) fn count_all<N: Number, It>(
     iterators: impl ExactSizeIterator<Item = It>,
     room: usize,
     to: &mut Vec<It::Item>,
-    ends: &mut [u64; GROUP],
+    ends: &mut [u64],
 ) -> Option<(usize, Option<It>)>
 where
     It: Iterator + 'static,
@@ -100,29 +100,28 @@ where
         return None;
     }
     let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
-    let mut begun = 0;
-    // The numbers that are to be counted up, and how many were before them.
-    let (mut first, mut length, mut before) = (N::ZERO, 0, 0);
+    let (mut begun, mut left) = (0, room);
+    // The numbers that are to be counted up: the first, the one behind the last, and how much room there was before them.
+    let (mut first, mut next, mut had) = (N::ZERO, N::ZERO, room);
     for (mut iterator, end) in iterators.zip(ends) {
         let Range { start, end: stop } = (&mut iterator as &mut dyn Any).downcast_mut::<Range<N>>()?;
         begun += 1;
-        if *start != first.plus(length) {
-            append_range(first, length, to);
-            before += length;
-            (first, length) = (*start, 0);
+        if *start != next {
+            append_range(first, had - left, to);
+            (first, had) = (*start, left);
         }
         let more = start.until(*stop);
         // There may be more numbers than can be added up, so it is looked at what room is left for them.
-        let part = room - before - length;
-        if more > part {
-            append_range(first, length + part, to);
-            *start = start.plus(part);
+        if more > left {
+            append_range(first, had, to);
+            *start = start.plus(left);
             return Some((begun, Some(iterator)));
         }
-        length += more;
-        *end = (before + length) as u64;
+        next = start.plus(more);
+        left -= more;
+        *end = (room - left) as u64;
     }
-    append_range(first, length, to);
+    append_range(first, had - left, to);
     Some((begun, None))
 }
 
@@ -165,7 +164,7 @@ mod tests {
             }
             let (mut numbers, mut ends) = (vec![number(7)], [0; 16]);
             let (begun, rest) =
-                count_all::<N, Range<N>, 16>(ranges.iter().cloned(), room, &mut numbers, &mut ends).unwrap();
+                count_all::<N, Range<N>>(ranges.iter().cloned(), room, &mut numbers, &mut ends).unwrap();
             assert_eq!(numbers, expected, "round {round}");
             assert_eq!(rest, left, "round {round}");
             assert_eq!(begun, expected_ends.len() + usize::from(left.is_some()), "round {round}");
@@ -178,7 +177,7 @@ mod tests {
         counts_up(|n| n);
         counts_up(u64::from);
         let none: Option<(usize, Option<Range<u64>>)> =
-            count_all::<u32, _, 4>(std::iter::once(0_u64..3), 10, &mut Vec::new(), &mut [0; 4]);
+            count_all::<u32, _>(std::iter::once(0_u64..3), 10, &mut Vec::new(), &mut [0; 4]);
         assert_eq!(none, None, "these are other numbers");
     }
 
@@ -189,7 +188,7 @@ mod tests {
             let ranges: Vec<Range<u64>> = front.iter().cloned().chain([0..u64::MAX, 3..u64::MAX]).collect();
             let (mut numbers, mut ends) = (Vec::new(), [0; 16]);
             let (begun, rest) =
-                count_all::<u64, Range<u64>, 16>(ranges.into_iter(), room, &mut numbers, &mut ends).unwrap();
+                count_all::<u64, Range<u64>>(ranges.into_iter(), room, &mut numbers, &mut ends).unwrap();
             let poured = room - front.iter().cloned().flatten().count();
             assert_eq!((begun, rest), (front.len() + 1, Some(poured as u64..u64::MAX)));
             assert!(numbers.into_iter().eq(front.into_iter().flatten().chain(0..poured as u64)));

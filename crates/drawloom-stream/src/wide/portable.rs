@@ -125,6 +125,26 @@ where
     }
 }
 
+/// The sum of the first items for each number of them, from one to all. Four at once: so an addition waits for the one before it
+/// only once in four.
+#[inline(always)]
+pub(super) fn running_sums<I, V: Fn(&I) -> u64>(items: &[I], value: &V, sums: &mut [u64]) {
+    let mut sum = 0_u64;
+    let (fours, rest) = items.as_chunks::<4>();
+    let (sums_of_fours, sums_of_rest) = sums.as_chunks_mut::<4>();
+    for (four, sums) in fours.iter().zip(sums_of_fours) {
+        let [a, b, c, d] = four.each_ref().map(value);
+        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+        let (abc, abcd) = (ab.wrapping_add(c), ab.wrapping_add(cd));
+        *sums = [a, ab, abc, abcd].map(|more| sum.wrapping_add(more));
+        sum = sum.wrapping_add(abcd);
+    }
+    for (item, to) in rest.iter().zip(sums_of_rest) {
+        sum = sum.wrapping_add(value(item));
+        *to = sum;
+    }
+}
+
 /// Values that are too large for blocks.
 fn large<L, O, F, W>(items: L, words: &mut W, code: &F, mut each: impl FnMut(O, bool))
 where

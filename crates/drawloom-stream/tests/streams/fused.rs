@@ -252,6 +252,31 @@ fn runs_over_many_vectors_lose_nothing() {
     }
 }
 
+/// Most parents are short, so that a run takes several vectors of them; and some are so long that it is interrupted.
+#[test]
+fn what_a_run_over_many_vectors_has_begun_with_is_not_given_to_others() {
+    let length = |n: u64| if n % 512 == 100 { 100_000 } else { n % 3 };
+    let expected: Vec<(u64, u64)> = (0..4096).map(|n| (length(n), (0..length(n)).sum())).collect();
+    for width in [1, 2, 16] {
+        let mut stream = Stream::new("given").width(width).ordered();
+        let numbers = stream.source("numbers", source::iter(0..4096_u64));
+        let (_, elements) = stream.enumerate("elements", numbers, move |n| 0..length(*n));
+        let sums = stream.node("sums", elements).aggregate_sum(|n: &u64| *n, |count, sum| (count, sum));
+        let mut plain = Stream::new("given").width(width);
+        let numbers = plain.source("numbers", source::range(0..4096));
+        let (_, elements) = plain.enumerate("elements", numbers, move |n| 0..length(*n));
+        let some = plain.node("sums", elements).aggregate_sum(|n: &u64| *n, |count, sum| (count, sum));
+        let (sums, some) = (stream.collect("result", sums), plain.collect("result", some));
+        stream.run(&loom(4)).unwrap();
+        assert_eq!(sums.take(), expected, "width {width}");
+        plain.run(&loom(4)).unwrap();
+        let (mut some, mut expected) = (some.take(), expected.clone());
+        some.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(some, expected, "width {width}, in any order");
+    }
+}
+
 #[test]
 fn long_chains_are_several_nodes_and_need_little_of_the_stack() {
     let mut stream = Stream::new("long").width(8);
