@@ -7,7 +7,7 @@ use drawloom_stream::{select, split, widest};
 
 use super::number::{Divisor, Rand, munge};
 use super::plain::STAGES;
-use super::regions;
+use super::regions::{self, Pair};
 pub use super::regions::{Line, Segment};
 
 /// How many items are in the registers and the nearest cache at once.
@@ -143,14 +143,14 @@ pub fn lines(n: u64) -> Vec<Line> {
 }
 
 /// The sum of the values of the pairs in a line of Taxi that begin at some places, and how many there are.
-fn pairs(line: &str, places: impl Iterator<Item = u32>) -> (u64, u64) {
-    let pairs = places.filter_map(|at| line.get(at as usize..).and_then(regions::parse));
-    pairs.fold((0, 0), |(count, sum), (first, second)| (count + 1, sum + regions::millionths(first, second)))
+fn pairs(line: &Line, places: impl Iterator<Item = u32>) -> (u64, u64) {
+    let pairs = places.filter_map(|at| Pair::of(line, at));
+    pairs.fold((0, 0), |(count, sum), pair| (count + 1, sum + pair.value()))
 }
 
 /// The pairs of numbers in a line of Taxi, as a chain of iterators: how many there are, and the sum of their values.
-pub fn taxi_line((_, line): &Line) -> (u64, u64) {
-    let (signs, next) = regions::signs(line, 0);
+pub fn taxi_line(line: &Line) -> (u64, u64) {
+    let (signs, next) = regions::signs(&line.1, 0);
     let places = (0..).zip(signs).zip(next).map(|((at, sign), next)| regions::bracket((at, *sign, *next)));
     pairs(line, places.filter_map(|(at, keep)| keep.then_some(at)))
 }
@@ -161,8 +161,8 @@ pub fn taxi(lines: &[Line]) -> Sum {
     let places: Vec<u32> = (0..longest as u32).collect();
     let mut found = Vec::new();
     let mut sum = Sum::default();
-    for (_, line) in lines {
-        let (signs, next) = regions::signs(line, 0);
+    for line in lines {
+        let (signs, next) = regions::signs(&line.1, 0);
         found.clear();
         select((&places[..], signs, next), &mut found, &regions::bracket);
         let (count, more) = pairs(line, found.iter().copied());

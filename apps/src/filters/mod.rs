@@ -163,6 +163,8 @@ pub struct Outcome {
     pub reports: Vec<Report>,
     /// The streams as pictures for Graphviz, with the figures of the run.
     pub pictures: Vec<String>,
+    /// The streams, with the input that they keep: it takes its time to free that, which is no part of a run.
+    pub plans: Vec<Plan>,
 }
 
 impl Program {
@@ -207,7 +209,7 @@ impl Program {
     /// # Errors
     /// When a stream fails.
     pub fn run_with(self, loom: &Loom, settings: &Settings, mut watch: impl FnMut(&Running)) -> Result<Outcome> {
-        let (mut reports, mut pictures) = (Vec::new(), Vec::new());
+        let (mut reports, mut pictures, mut plans) = (Vec::new(), Vec::new(), Vec::new());
         for stage in self.stages {
             let plan = stage()?;
             let running = plan.start(loom, settings)?;
@@ -215,7 +217,8 @@ impl Program {
             let report = running.wait()?;
             pictures.push(plan.to_dot(Some(&report)));
             reports.push(report);
+            plans.push(plan);
         }
-        Ok(Outcome { sinks: self.sinks, reports, pictures })
+        Ok(Outcome { sinks: self.sinks, reports, pictures, plans })
     }
 }

@@ -74,18 +74,28 @@ fn line(tag: u32) -> String {
 
 /// A pair of numbers, and the tag of its line.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
+pub(super) struct Pair {
     tag: u32,
     second: f64,
     first: f64,
 }
 
-/// The two numbers after a bracket.
-#[inline]
-pub(super) fn parse(text: &str) -> Option<(f64, f64)> {
-    let (pair, _) = text.split_once(']')?;
-    let (first, second) = pair.split_once(',')?;
-    Some((first.parse().ok()?, second.parse().ok()?))
+impl Pair {
+    /// The pair that begins at a place of a line.
+    #[inline]
+    pub(super) fn of((tag, text): &Line, at: u32) -> Option<Self> {
+        let (pair, _) = text.get(at as usize..)?.split_once(']')?;
+        let (first, second) = pair.split_once(',')?;
+        Some(Self { tag: *tag, second: second.parse().ok()?, first: first.parse().ok()? })
+    }
+
+    /// What the sum adds for it.
+    #[inline]
+    pub(super) fn value(&self) -> u64 {
+        // The tag is part of the result, though only the numbers are added up.
+        std::hint::black_box(self.tag);
+        (self.first * 1e6).round() as u64 + (self.second * 1e6).round() as u64
+    }
 }
 
 /// A line of text and its tag, shared by all who look at it.
@@ -133,19 +143,11 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
         stream.node("pairs", brackets).signals(0, 0).aggregate_channel::<Pair>("out", 1).run(move |run, out| {
             let parent = run.parent(region);
             for at in run.items() {
-                if let Some((first, second)) = parent.1.get(*at as usize..).and_then(parse) {
-                    out.push(Pair { tag: parent.0, second, first });
+                if let Some(pair) = Pair::of(&parent, *at) {
+                    out.push(pair);
                 }
             }
         });
-    let tally = Tally::add(&mut stream, "sink", pairs, |pair: &Pair| {
-        std::hint::black_box(pair.tag);
-        millionths(pair.first, pair.second)
-    });
+    let tally = Tally::add(&mut stream, "sink", pairs, Pair::value);
     Program::of(stream, vec![("sink", tally)])
-}
-
-/// What the sum adds for a pair.
-pub(super) fn millionths(first: f64, second: f64) -> u64 {
-    (first * 1e6).round() as u64 + (second * 1e6).round() as u64
 }

@@ -154,14 +154,15 @@ where
     F: Fn(&P) -> It + 'static,
 {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let items = self.inputs[input].peek(count);
+        let from = self.inputs[input].buffer.borrow();
+        let (items, lent) = (&from.waiting()[..count], from.lent());
         let (mut buffer, mut signals) = (self.output.buffer.borrow_mut(), self.output.signals.borrow_mut());
         let mut parents = self.parents.storage();
         let (waiting, room) = (buffer.len(), buffer.room());
         let (region, code, space) = (self.region, &*self.code, buffer.space(room));
         let (front, full) = (space.len() - waiting, space.len() + room);
         let (signals, parents, current) = (&mut *signals, &mut *parents, &mut self.current);
-        let ran = wide::call(Pouring { items: &items, region, code, current, signals, parents, space, front, full });
+        let ran = wide::call(Pouring { items, lent, region, code, current, signals, parents, space, front, full });
         buffer.measure();
         Ok(ran)
     }
@@ -225,6 +226,8 @@ where
 /// Pours the elements of parents into a channel, with boundaries among them.
 struct Pouring<'a, P, It: Iterator, F> {
     items: &'a [P],
+    /// Where the items lie, if a source lends them.
+    lent: Option<(&'a Arc<[P]>, usize)>,
     region: u32,
     code: &'a F,
     current: &'a mut Option<(It, u32)>,
@@ -247,7 +250,7 @@ where
 
     #[inline(always)]
     fn run(self) -> Ran {
-        let Self { items, region, code, current, signals, parents, space, front, full } = self;
+        let Self { items, lent, region, code, current, signals, parents, space, front, full } = self;
         let mut done = 0;
         if let Some((mut elements, parent)) = current.take() {
             if !pour(&mut elements, full - space.len(), space) {
@@ -269,7 +272,7 @@ where
             let group = &items[done..done + group];
             let (before, first) = (space.len(), space.len() - front);
             let (begun, rest) = pour_all(group, code, full - before, space, &mut ends);
-            let parent = parents.keep(&group[..begun]);
+            let parent = parents.keep(&group[..begun], lent.map(|(lender, at)| (lender, at + done)));
             raise(signals, first, Signal::Begin { region, parent });
             let ended = begun - usize::from(rest.is_some());
             signals.follow(Turns::ends_of(region, parent, rest.is_some()), first, &ends[..ended]);

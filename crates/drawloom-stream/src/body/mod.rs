@@ -69,6 +69,11 @@ pub(crate) trait Body {
         false
     }
 
+    /// Whether it takes several vectors at once in a run over boundaries: it cuts them into vectors itself.
+    fn cuts(&self) -> bool {
+        false
+    }
+
     /// Whether it can run over the boundaries of regions: it does not look at parents, or sees to it itself which they are.
     fn can_span(&self) -> bool {
         false
@@ -177,6 +182,8 @@ pub(crate) struct Wires<'g> {
     pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
     /// How many signals may be raised in a run, and for a signal.
     pub(crate) signals: (usize, usize),
+    /// How many items the node sees at once, at most.
+    pub(crate) width: usize,
     /// The number of the chunk of the source that is worked on.
     pub(crate) chunk: Chunk,
     /// Whose turn it is to deliver, where several workers keep an order.

@@ -100,6 +100,7 @@ pub(crate) struct Slice<I, S, C: Channels, F> {
     hooks: Arc<Hooks<I, S, C>>,
     code: Arc<F>,
     signals: (usize, usize),
+    width: usize,
     parameters: Parameters,
 }
 
@@ -118,6 +119,7 @@ where
             hooks: Arc::clone(hooks),
             code: Arc::clone(code),
             signals: wires.signals,
+            width: wires.width,
             parameters: wires.parameters.clone(),
         })
     }
@@ -192,6 +194,10 @@ where
         self.hooks.boundaries.iter().any(|(of, ..)| *of == region)
     }
 
+    fn cuts(&self) -> bool {
+        true
+    }
+
     fn can_span(&self) -> bool {
         // What it does at boundaries, and the signals it raises, would have to be told apart from those that pass.
         self.signals.0 == 0 && !self.hooks.at_boundaries()
@@ -206,8 +212,8 @@ where
         // There is space for what all parents may bring; how much each may bring is looked at.
         let push = C::open(&self.ends, &Bounds { inputs: Some(count), signals: 0, depth: usize::MAX });
         let opened = since(start);
-        let (code, ends, parameters) = (&*self.code, &self.ends, &self.parameters);
-        let called = wide::call(Parts { items: &items, state, code, push, ends, marks, chain, parameters });
+        let (code, width, ends, parameters) = (&*self.code, self.width, &self.ends, &self.parameters);
+        let called = wide::call(Parts { items: &items, width, state, code, push, ends, marks, chain, parameters });
         let start = clock(chain);
         C::settle(&self.ends);
         chain.pushing.set(chain.pushing.get() + opened + since(start));
@@ -236,9 +242,11 @@ impl<I, S, C: Channels, F> Drop for Slice<I, S, C, F> {
     }
 }
 
-/// Calls the user's function for the items of one parent after the other. Says how often it was called.
+/// Calls the user's function for the items of one parent after the other, up to a vector at a time. Says how often it was called, and
+/// how often with a full vector.
 struct Parts<'a, 'b, I, S, C: Channels, F> {
     items: &'a [I],
+    width: usize,
     state: &'a mut S,
     code: &'a F,
     push: C::Push<'a>,
@@ -253,30 +261,31 @@ where
     C: Channels,
     F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>),
 {
-    type Output = Result<usize, Fault>;
+    type Output = Result<(usize, usize), Fault>;
 
     #[inline(always)]
-    fn run(self) -> Result<usize, Fault> {
-        let Self { items, state, code, mut push, ends, marks, chain, parameters } = self;
-        let (mut before, mut waiting) = ([0; 2], [0; 2]);
+    fn run(self) -> Result<(usize, usize), Fault> {
+        let Self { items, width, state, code, mut push, ends, marks, chain, parameters } = self;
+        let mut before = [0; 2];
         C::look(&push, &mut before);
-        let (mut at, mut calls, mut failed) = (0, 0, None);
+        let mut waiting = before;
+        let (mut at, mut calls, mut full, mut failed) = (0, 0, 0, None);
         // Behind the last boundary there may be items too.
         let all = marks.parents().map(|(place, region, parent)| (place, Some((region, parent))));
         for (place, next) in all.chain([(items.len(), None)]) {
-            let part = &items[std::mem::replace(&mut at, place)..place];
-            let bounds = Bounds { inputs: Some(part.len()), signals: 0, depth: usize::MAX };
-            if !part.is_empty() {
-                calls += 1;
+            let of_parent = &items[std::mem::replace(&mut at, place)..place];
+            for part in of_parent.chunks(width) {
+                let bounds = Bounds { inputs: Some(part.len()), signals: 0, depth: usize::MAX };
+                (calls, full) = (calls + 1, full + usize::from(part.len() == width));
                 C::renew(ends, &mut push, &bounds);
                 let failed = &mut failed;
                 code(&mut Run { items: part, state: &mut *state, chain, parameters, failed }, &mut push);
-            }
-            if let Some(why) = failed.take() {
-                return Err(Fault::Node(why));
-            }
-            if C::look(&push, &mut waiting) {
-                return C::close(ends, push, &bounds).map(|()| calls);
+                if let Some(why) = failed.take() {
+                    return Err(Fault::Node(why));
+                }
+                if C::look(&push, &mut waiting) {
+                    return C::close(ends, push, &bounds).map(|()| (calls, full));
+                }
             }
             if let Some((region, parent)) = next {
                 for (noted, (waiting, before)) in marks.pushed.iter_mut().zip(waiting.iter().zip(before)) {
@@ -285,6 +294,6 @@ where
                 chain.see(region, parent);
             }
         }
-        Ok(calls)
+        Ok((calls, full))
     }
 }

@@ -189,11 +189,13 @@ impl Machine<'_> {
     /// How many vectors a node may take at once: more than one where it does not matter to it where vectors end, and there is
     /// room for all that they may become, and its items are light. So no child can become full between two of them, and nothing
     /// else changes than that the machine is asked less often.
-    pub(super) fn vectors(&self, node: u32) -> usize {
+    fn vectors(&self, node: u32) -> usize {
+        if self.nodes[node as usize].seamless { self.room_for_vectors(node) } else { 1 }
+    }
+
+    /// For how many vectors there is room, if their items are light.
+    pub(super) fn room_for_vectors(&self, node: u32) -> usize {
         let this = &self.nodes[node as usize];
-        if !this.seamless {
-            return 1;
-        }
         let edges = this.outputs.iter().map(|edge| &self.edges[*edge as usize]);
         edges
             .map(|edge| edge.pipe.room() / edge.need.max(1))

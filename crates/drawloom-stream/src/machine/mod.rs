@@ -178,8 +178,9 @@ pub(crate) struct Node<'p> {
     pub(crate) ways: Vec<Vec<u32>>,
     /// Whether its vectors reach over boundaries.
     pub(crate) spans: Spans,
-    /// Whether it may take several vectors at once.
+    /// Whether it may take several vectors at once, and whether it may do so in a run over boundaries.
     pub(crate) seamless: bool,
+    pub(crate) cuts: bool,
     /// How many vectors it takes at once, or how many items as a source; and whether it was cut short for that.
     pub(crate) pace: Pace,
     pub(crate) cut: bool,
@@ -287,6 +288,7 @@ impl<'p> Machine<'p> {
                 outputs: node.channels.iter().zip(&outputs).map(wire).collect(),
                 parents: Rc::clone(&parents),
                 signals: node.signals,
+                width: node.width,
                 chunk: Rc::clone(&chunk),
                 turn: outside.turn.clone(),
                 bell: Arc::clone(&outside.bell),
@@ -316,6 +318,7 @@ impl<'p> Machine<'p> {
                 ways: join.map(|join| join.ways.clone()).unwrap_or_default(),
                 spans,
                 seamless: cycle.is_none() && body.is_seamless(),
+                cuts: cycle.is_none() && (body.is_seamless() || body.cuts()),
                 body,
                 kind: node.kind,
                 status: Status::default(),

@@ -52,6 +52,11 @@ impl<T> Buffer<T> {
         }
     }
 
+    /// The slice that the items that wait lie in, and the place of the first of them there, where they are lent.
+    pub(crate) fn lent(&self) -> Option<(&Arc<[T]>, usize)> {
+        self.lender.as_ref().filter(|_| !self.lent.is_empty()).map(|lender| (lender, self.lent.start))
+    }
+
     /// Items of a source's slice wait here from now on, behind those that do, without a copy where that can be.
     pub(crate) fn lend(&mut self, from: &Arc<[T]>, range: Range<usize>)
     where

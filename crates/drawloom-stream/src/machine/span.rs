@@ -4,7 +4,7 @@
 //! parents needs to know only where boundaries are: it consumes a whole vector, and says how many items it had pushed at each
 //! boundary. There the boundary stands on the next edge. So the boundaries themselves say which lane belongs to which parent,
 //! and what is folded is folded segment by segment. A function over a slice that looks at parents is called for each of them,
-//! one after the other, and the machine is asked once.
+//! one after the other, up to a vector at a time, and the machine is asked once for several vectors where they are light.
 
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ impl Machine<'_> {
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
         let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
-        let begun = if this.seamless { this.pace.begin() } else { None };
+        let begun = if this.cuts { this.pace.begin() } else { None };
         let ran = match this.body.span(one.input, count, &mut marks, &mut this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(self.current.get(), fault)),
@@ -74,8 +74,7 @@ impl Machine<'_> {
         this.interrupted = (ran.stop == Stop::Full).then_some((0, 1));
         let (count, begun) = (ran.done, ran.done + usize::from(ran.stop == Stop::Full));
         let boundaries = if ran.stop == Stop::Full { pushed[0].len() } else { boundaries };
-        let full_runs = if calls.is_none_or(|calls| calls == 1) { begun / this.width } else { 0 };
-        let runs = calls.unwrap_or_else(|| begun.div_ceil(this.width));
+        let (runs, full_runs) = calls.unwrap_or_else(|| (begun.div_ceil(this.width), begun / this.width));
         this.counts.runs += runs as u64;
         this.counts.full_runs += full_runs as u64;
         this.counts.inputs += count as u64;
@@ -106,7 +105,7 @@ impl Machine<'_> {
     /// How many items the next run takes, and how many boundaries.
     fn reach(&self, node: u32, signals: &Signals, waiting: usize) -> (usize, usize) {
         let this = &self.nodes[node as usize];
-        let width = this.width.saturating_mul(self.vectors(node));
+        let width = this.width.saturating_mul(if this.cuts { self.room_for_vectors(node) } else { 1 });
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.

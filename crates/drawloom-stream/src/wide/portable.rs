@@ -33,9 +33,10 @@ pub(super) fn sweep<L, O, F>(
         for ((value, flag), item) in all_values.iter_mut().zip(all_flags.iter_mut()).zip(block) {
             (*value, *flag) = code(item);
         }
-        all_flags[count..count.next_multiple_of(WORD)].fill(false);
         for (at, (values, flags)) in values.iter().zip(&flags).enumerate().take(count.div_ceil(WORD)) {
-            each(values, word(flags), (count - at * WORD).min(WORD));
+            let lanes = (count - at * WORD).min(WORD);
+            // Behind the last lane there may be flags of another block.
+            each(values, word(flags) & (u64::MAX >> (WORD - lanes)), lanes);
         }
     }
 }

@@ -13,8 +13,8 @@ pub(crate) struct Marks<'a> {
     /// How many signals wait, those behind the run among them.
     pub(super) waiting: usize,
     pub(super) own: u32,
-    /// How often the user's code was called, if not once for each vector.
-    pub(crate) calls: Option<usize>,
+    /// How often the user's code was called, and how often with a full vector, if not once for each vector.
+    pub(crate) calls: Option<(usize, usize)>,
     /// Whether somebody wants to know the following.
     pub(crate) go_on: bool,
     /// For each, how many items were pushed before it, to each channel.
