@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use super::{Core, Local, peek};
 use crate::error::Error;
 use crate::policy::{ReadyKind, WorkerId};
+use crate::stall::On;
 use crate::sync::atomic::Ordering;
 use crate::sync::thread_local;
 use crate::task::record::{TaskId, flag};
@@ -92,7 +93,7 @@ impl Core {
     /// Ends the runtime: nothing may be submitted, and everything that was submitted is run; what cannot run is cancelled.
     pub(crate) fn drain(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        if let Err(stall) = self.waiters.wait_quiet(self, Core::is_everything_complete) {
+        if let Err(stall) = self.waiters.wait_quiet(self, On::Everything, Core::is_everything_complete) {
             let message = format!("the runtime ended, and {}", stall.message());
             self.cancel(None, Error::new(crate::error::ErrorKind::Cancelled, message));
         }
