@@ -62,7 +62,11 @@ impl Core {
         if extras.as_ref().and_then(|e| e.inside.as_ref()).is_some_and(|inside| inside.has_failed()) {
             failed |= self.adopt_failures(id, record, scope, failed, extras.as_deref_mut());
         }
-        let reason = if failed { self.failures.peek(id) } else { None };
+        let mut reason = if failed { self.failures.peek(id) } else { None };
+        if kind == Kind::Gate {
+            reason = self.failures.pass_on(id);
+            failed = reason.is_some();
+        }
         // Before others can see that the task is complete: then its regions are theirs to use.
         if let Some(inside) = extras.as_mut().and_then(|extras| extras.inside.take()) {
             self.end_scope(scope, &inside);

@@ -78,7 +78,7 @@ impl Core {
                 }
                 self.offer(id, record, ready);
             }
-            Kind::Sync => stack.push(index),
+            Kind::Sync | Kind::Gate => stack.push(index),
             // Its holder, who submitted it, sees that nothing is left to wait for.
             Kind::Held => {}
             Kind::Free | Kind::Extension => unreachable!("only tasks become ready"),

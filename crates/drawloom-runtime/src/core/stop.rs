@@ -1,7 +1,8 @@
 //! Cancelling tasks, and the end of a runtime.
 //!
 //! A task that was cancelled keeps its place: it is completed when its turn comes, without having run. So nothing that was
-//! submitted is ever lost, and what it captured is dropped. Once there are no workers any more, whoever makes a task ready
+//! submitted is ever lost, and what it captured is dropped. Only what it was told to come after in another family it does not
+//! wait for any more, as that may be what waits for its parent. Once there are no workers any more, whoever makes a task ready
 //! completes it: the thread that drops a guard, for example.
 
 use std::cell::Cell;
@@ -27,6 +28,7 @@ impl Core {
     pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
         self.failures.cancel(context, error, |spared| self.mark_cancelled(context, spared));
         let _helping = self.stalls.help();
+        self.open_gates();
         self.cancel_calls(|of| context.is_none_or(|context| self.belongs_to(of, context)));
         self.complete_stranded(context);
     }
@@ -84,6 +86,12 @@ impl Core {
         self.hand_out(&mut local);
         self.flush(&mut local);
         self.waiters.note_quiet();
+    }
+
+    /// Whether a task that has not run was cancelled, and not marked by mistake.
+    pub(super) fn is_given_up(&self, id: TaskId) -> bool {
+        let context = peek::context_of(self.slab.get(id.index()));
+        self.is_cancelled(id) && self.failures.cancellation(id, |of| self.belongs_to(context, of)).is_some()
     }
 
     pub(super) fn is_cancelled(&self, id: TaskId) -> bool {

@@ -122,7 +122,7 @@ impl Picture {
                 let edges = self.earlier.get(&entry.id.index()).map_or(0, Vec::len);
                 if edges == entry.pending as usize { Motion::Never } else { Motion::Now }
             }
-            Kind::Sync | Kind::Held => Motion::Now,
+            Kind::Sync | Kind::Gate | Kind::Held => Motion::Now,
             Kind::Task if entry.claimed => {
                 // Its body has returned or waits, as no worker is awake. The nodes of a plan cannot be seen here. A team
                 // may become possible when someone changes its context.

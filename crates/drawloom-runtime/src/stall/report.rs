@@ -141,7 +141,7 @@ impl Report<'_> {
         match (entry.kind, self.guard(earlier)) {
             (Kind::Held, Some(guard)) => Some(self.guard_words(guard, entry.pending == 0)),
             // A guard that was given up is gone when its turn comes.
-            (Kind::Sync | Kind::Held, _) if depth < DEPTH => self.cause(earlier, depth + 1),
+            (Kind::Sync | Kind::Gate | Kind::Held, _) if depth < DEPTH => self.cause(earlier, depth + 1),
             (Kind::Task, _) => Some(self.core.peek_origin(entry.id)?.to_string()),
             _ => None,
         }

@@ -451,6 +451,60 @@ fn a_task_that_waits_for_its_child_is_in_the_report_of_a_stall() {
 }
 
 #[test]
+fn cancelling_gives_up_tasks_that_wait_for_each_other_through_a_parent() {
+    for workers in [1, 2] {
+        let Cycle { loom, parent, uncle, ran } = Cycle::new(workers);
+        assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Stalled);
+        loom.cancel();
+        assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Cancelled);
+        parent.wait().unwrap();
+        assert_eq!(Arc::into_inner(uncle).unwrap().wait().unwrap_err().kind(), ErrorKind::Cancelled);
+        assert_eq!(ran.load(Ordering::Relaxed), 0);
+        assert_eq!(loom.task("after").returns(|| 1).wait().unwrap(), 1);
+    }
+}
+
+#[test]
+fn a_runtime_ends_with_its_tasks_although_they_wait_for_each_other() {
+    let Cycle { loom, ran, .. } = Cycle::new(2);
+    // The parent has a handle, too, until its body has returned.
+    assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Stalled);
+    drop(loom);
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+    assert_eq!(Arc::strong_count(&ran), 1, "what the tasks captured is dropped");
+}
+
+#[test]
+fn a_child_comes_after_a_task_outside_and_is_cancelled_when_that_fails() {
+    for (workers, fails) in [(1, false), (2, false), (1, true), (2, true)] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let held = x.write().unwrap();
+        let before = loom.task("before").update(&x).run(move |x| {
+            assert!(!fails, "on purpose");
+            *x = 1;
+        });
+        let done = Arc::new(AtomicUsize::new(0));
+        let (handle, count) = (loom.clone(), Arc::clone(&done));
+        let (tell, told) = mpsc::channel();
+        loom.task("parent").run(move || {
+            // More than a record has room for.
+            let others: Vec<_> = (0..9).map(|_| handle.task("other").run(|| ())).collect();
+            let child = others.iter().fold(handle.task("child").after(&before), |child, other| child.after(other));
+            tell.send(child.run(move || _ = count.fetch_add(1, Ordering::Relaxed))).unwrap();
+        });
+        let child = told.recv().unwrap();
+        assert_eq!(done.load(Ordering::Relaxed), 0, "the child comes after a task that has not run");
+        drop(held);
+        let result = child.wait();
+        assert_eq!(result.is_err(), fails);
+        assert!(result.err().is_none_or(|error| error.kind() == ErrorKind::Cancelled));
+        assert_eq!(done.load(Ordering::Relaxed), usize::from(!fails));
+        assert_eq!(loom.wait_all().is_err(), fails);
+    }
+}
+
+#[test]
 fn a_task_that_ends_with_another_one_is_in_the_report_of_a_stall() {
     for workers in [1, 2] {
         let loom = Loom::builder().workers(workers).patience(FOR_EVER).build().unwrap();
