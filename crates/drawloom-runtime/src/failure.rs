@@ -104,6 +104,11 @@ impl Failures {
         lock(&self.state).refusals.entry(task).or_insert_with(|| reason.root().clone());
     }
 
+    /// Why the task before a gate failed, if it did.
+    pub(crate) fn pass_on(&self, gate: TaskId) -> Option<Error> {
+        lock(&self.state).refusals.remove(&gate)
+    }
+
     /// Tasks of a context, or all tasks, are cancelled by `mark`, which says which of them are to be spared.
     pub(crate) fn cancel(&self, context: Option<u32>, error: Error, mark: impl FnOnce(&mut FxHashSet<TaskId>)) {
         let error = self.number(error);

@@ -78,8 +78,10 @@ pub(crate) enum On {
     Turn(TaskId),
     /// A free record, to submit a task.
     Room,
-    /// Tasks without end: those of a context, or all.
+    /// All tasks, also those to come.
     Everything,
+    /// All tasks of a context, also those to come.
+    Context(u32),
 }
 
 impl Stalls {
@@ -187,7 +189,8 @@ impl Stalls {
             Motion::Never => ", which can never be".to_owned(),
             Motion::Now | Motion::Perhaps => format!(", and nothing has changed for {:?}", self.patience),
         };
-        report::error(core, picture, &lock(&self.state), on, &outlook)
+        let children = picture.children(core);
+        report::error(core, picture, &children, &lock(&self.state), on, &outlook)
     }
 }
 

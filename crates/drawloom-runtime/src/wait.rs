@@ -141,7 +141,7 @@ impl Waiters {
     ///
     /// # Errors
     /// When that can never be.
-    pub(crate) fn wait_quiet(&self, core: &Core, done: impl Fn(&Core) -> bool + Sync) -> Result<()> {
+    pub(crate) fn wait_quiet(&self, core: &Core, on: On, done: impl Fn(&Core) -> bool + Sync) -> Result<()> {
         if look_for(LOOK, || done(core)) {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Waiters {
                 drop(wait_at_most(&self.became_quiet, guard, most));
             }
         };
-        let result = core.stalls.block(core, On::Everything, &|| done(core), || done(core), sleep);
+        let result = core.stalls.block(core, on, &|| done(core), || done(core), sleep);
         self.quiet_count.fetch_sub(1, Ordering::SeqCst);
         result
     }

@@ -62,7 +62,11 @@ impl Core {
         if extras.as_ref().and_then(|e| e.inside.as_ref()).is_some_and(|inside| inside.has_failed()) {
             failed |= self.adopt_failures(id, record, scope, failed, extras.as_deref_mut());
         }
-        let reason = if failed { self.failures.peek(id) } else { None };
+        let mut reason = if failed { self.failures.peek(id) } else { None };
+        if kind == Kind::Gate {
+            reason = self.failures.pass_on(id);
+            failed = reason.is_some();
+        }
         // Before others can see that the task is complete: then its regions are theirs to use.
         if let Some(inside) = extras.as_mut().and_then(|extras| extras.inside.take()) {
             self.end_scope(scope, &inside);
@@ -180,7 +184,7 @@ impl Core {
         if let Some(outer) = unsafe { outer.as_ref() } {
             outer.leave(inside.id);
         }
-        // Nobody looks it up from here on. Regions whose last handle goes now are released like those of the application.
+        // Nobody looks it up from here on, nor at it from outside; see `peek_parent`. Regions whose last handle goes now are released like those of the application.
         lock(&self.scopes).remove(&inside.id.0);
         for tree in inside.end().into_iter().flatten() {
             // SAFETY: no handle is left, and all tasks of the scope that the region belongs to are complete.

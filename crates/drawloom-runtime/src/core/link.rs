@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
+use super::peek::kind_of;
 use super::{Core, Local};
 use crate::access::Arg;
 use crate::sync::atomic::Ordering;
@@ -38,7 +39,7 @@ impl Core {
             done += u32::from(!self.link(id, &mut link, earlier, false));
         }
         for &earlier in after {
-            if !self.link(id, &mut link, earlier, true) {
+            if !self.link(id, &mut link, self.gate(record, earlier), true) {
                 done += 1;
                 if let Some(reason) = self.failures.peek(earlier) {
                     self.failures.cancel_for(id, &reason);
@@ -178,6 +179,60 @@ impl Core {
             return TaskId::NONE;
         }
         id
+    }
+
+    /// What a task that comes after another one waits for: that one, or a gate if it was submitted elsewhere and this one is a
+    /// child. Then the other one may wait for the parent, and nothing could ever go on, not even when the child is cancelled;
+    /// see [`Core::open_gates`].
+    fn gate(&self, record: &Record, earlier: TaskId) -> TaskId {
+        // SAFETY: this thread is submitting the task.
+        let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
+        if scope.is_null() || self.peek(earlier).is_none_or(|other| std::ptr::eq(other.scope, scope)) {
+            return earlier;
+        }
+        let (index, gate) = self.take_record(false);
+        let id = TaskId::new(index, gate.generation());
+        let mut spec = Spec::new(Name::literal("gate"), Location::caller(), 0);
+        let payload = [MaybeUninit::uninit(); PAYLOAD];
+        self.describe(gate, Kind::Gate, &mut spec, &body::NOTHING, None, payload);
+        // Release: as in `finish_submission`.
+        gate.pending.store(2, Ordering::Release);
+        let done = 1 + u32::from(!self.link(id, &mut 0, earlier, true));
+        if gate.pending.fetch_sub(done, Ordering::AcqRel) == done {
+            // Nobody knows it, so nobody waits for it. The earlier task is complete, and says itself whether it failed.
+            self.complete(&mut Local::new(None), index);
+            return earlier;
+        }
+        id
+    }
+
+    /// Opens the gates of tasks that were cancelled: they need not wait for their turn, as they will not run. Only what was
+    /// inferred from data must be waited for all the same, since later tasks rely on it; and that makes no cycles.
+    pub(super) fn open_gates(&self) {
+        let mut local = Local::new(None);
+        for index in self.slab.in_use() {
+            let record = self.slab.get(index);
+            // Read before the kind: a record that is still of this generation when its edge is taken was a gate then.
+            let generation = record.generation();
+            if kind_of(record) != Kind::Gate {
+                continue;
+            }
+            let task = |edge: EdgeId| {
+                let holder = self.slab.get(edge.record());
+                let index = if kind_of(holder) == Kind::Extension { holder.owner() } else { edge.record() };
+                TaskId::new(index, self.slab.get(index).generation())
+            };
+            let Some(edge) = record.take_edge(generation, |edge| self.is_given_up(task(edge))) else { continue };
+            let id = task(edge);
+            // AcqRel: as in `complete_one`.
+            if self.slab.get(id.index()).pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.tracer.ready(id);
+                let mut stack = Vec::new();
+                self.make_ready(id.index(), &mut stack, &mut local.ready);
+                debug_assert!(stack.is_empty(), "a task is no point that stands for others");
+            }
+        }
+        self.hand_out(&mut local);
     }
 
     /// Leaves out the next edge that is inferred: a mistake made on purpose, to see whether it is found.

@@ -70,7 +70,7 @@ use crate::order::scope::{Scope, ScopeId};
 use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Arc, Mutex, Padded, thread_local};
+use crate::sync::{Mutex, Padded, thread_local};
 use crate::task::body::{self, Body};
 use crate::task::extras::{Extras, arguments};
 use crate::task::name::Names;
@@ -98,7 +98,7 @@ pub struct Core {
     pub(crate) devices: Devices,
     pub(crate) waiters: Waiters,
     pub(crate) failures: Failures,
-    pub(crate) stalls: Arc<Stalls>,
+    pub(crate) stalls: Stalls,
     pub(crate) tracer: Tracer,
     arbiter: Arbiter,
     pub(crate) next_scope: AtomicU64,
@@ -147,7 +147,7 @@ thread_local! {
 impl Core {
     pub(crate) fn new(limit: u32, workers: Workers, devices: Devices, serial: bool, patience: Duration) -> Self {
         Self {
-            stalls: Arc::new(Stalls::new(patience)),
+            stalls: Stalls::new(patience),
             tracer: Tracer::new(lanes(&workers, &devices)),
             slab: Slab::new(limit),
             names: Names::default(),

@@ -18,6 +18,7 @@ use crate::policy::WorkerId;
 use crate::stall::Entry;
 use crate::stall::blocked::Waiting;
 use crate::sync::atomic::{Ordering, fence};
+use crate::sync::lock;
 use crate::task::extras::Extras;
 use crate::task::record::{Kind, Record, TaskId, flag};
 use crate::trace::Described;
@@ -44,7 +45,7 @@ pub(crate) enum Service {
 pub(crate) struct Peeked {
     name: crate::task::name::Name,
     location: &'static std::panic::Location<'static>,
-    /// Only to be compared.
+    /// Only to be compared; but see `peek_parent`.
     pub(crate) scope: *const Scope,
 }
 
@@ -131,27 +132,34 @@ impl Core {
         }
     }
 
-    /// Calls `f` with the records that wait for a task in order to start.
-    pub(crate) fn for_each_later(&self, id: TaskId, mut f: impl FnMut(u32)) {
+    /// Calls `f` with the records that wait for a task, and whether they do so in order to end, and not to start.
+    pub(crate) fn for_each_later(&self, id: TaskId, mut f: impl FnMut(u32, bool)) {
         let record = self.slab.get(id.index());
         let mut edge = record.first_edge();
         for _ in 0..EDGES {
             let Some(at) = edge else { return };
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
-            if holder.is_ending(at.link()) {
-                continue;
-            }
+            let ending = holder.is_ending(at.link());
             if kind_of(holder) != Kind::Extension {
-                f(at.record());
+                f(at.record(), ending);
                 continue;
             }
             // Both are read again afterwards: a record that was used anew meanwhile belongs to someone else.
             let owner = holder.owner();
             if kind_of(holder) == Kind::Extension && record.generation() == id.generation() {
-                f(owner);
+                f(owner, ending);
             }
         }
+    }
+
+    /// The task in which a task was submitted, if it was in one and is not complete.
+    pub(crate) fn peek_parent(&self, id: TaskId) -> Option<TaskId> {
+        let _scopes = lock(&self.scopes);
+        let scope = self.peek(id)?.scope;
+        // SAFETY: the task was not complete when its scope was read, so that its parent had not ended the scope; and to do that
+        // it needs the lock which is held here, see `end_scope`.
+        unsafe { scope.as_ref() }.map(|scope| scope.parent)
     }
 
     /// Parts of the description of a task, unless it is complete.

@@ -5,6 +5,7 @@ use super::{Core, Local, Running};
 use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
+use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::stack::with_room;
 use crate::sync::{MutexGuard, lock, try_lock};
@@ -77,7 +78,7 @@ impl Core {
                 }
                 self.offer(id, record, ready);
             }
-            Kind::Sync => stack.push(index),
+            Kind::Sync | Kind::Gate => stack.push(index),
             // Its holder, who submitted it, sees that nothing is left to wait for.
             Kind::Held => {}
             Kind::Free | Kind::Extension => unreachable!("only tasks become ready"),
@@ -342,7 +343,7 @@ impl Core {
         let state = self.context(index);
         self.refuse_wait_in_task(|_| format!("waits for the context `{}`; {CHILDREN_ONLY}", state.name))?;
         self.context_waiters.fetch_add(1, Ordering::SeqCst);
-        let waited = self.waiters.wait_quiet(self, |core| core.context(index).is_quiet());
+        let waited = self.waiters.wait_quiet(self, On::Context(index), |core| core.context(index).is_quiet());
         self.context_waiters.fetch_sub(1, Ordering::SeqCst);
         waited
     }

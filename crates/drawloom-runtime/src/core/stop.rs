@@ -1,7 +1,8 @@
 //! Cancelling tasks, and the end of a runtime.
 //!
 //! A task that was cancelled keeps its place: it is completed when its turn comes, without having run. So nothing that was
-//! submitted is ever lost, and what it captured is dropped. Once there are no workers any more, whoever makes a task ready
+//! submitted is ever lost, and what it captured is dropped. Only what it was told to come after in another family it does not
+//! wait for any more, as that may be what waits for its parent. Once there are no workers any more, whoever makes a task ready
 //! completes it: the thread that drops a guard, for example.
 
 use std::cell::Cell;
@@ -11,6 +12,7 @@ use rustc_hash::FxHashSet;
 use super::{Core, Local, peek};
 use crate::error::Error;
 use crate::policy::{ReadyKind, WorkerId};
+use crate::stall::On;
 use crate::sync::atomic::Ordering;
 use crate::sync::thread_local;
 use crate::task::record::{TaskId, flag};
@@ -26,6 +28,7 @@ impl Core {
     pub(crate) fn cancel(&self, context: Option<u32>, error: Error) {
         self.failures.cancel(context, error, |spared| self.mark_cancelled(context, spared));
         let _helping = self.stalls.help();
+        self.open_gates();
         self.cancel_calls(|of| context.is_none_or(|context| self.belongs_to(of, context)));
         self.complete_stranded(context);
     }
@@ -85,6 +88,12 @@ impl Core {
         self.waiters.note_quiet();
     }
 
+    /// Whether a task that has not run was cancelled, and not marked by mistake.
+    pub(super) fn is_given_up(&self, id: TaskId) -> bool {
+        let context = peek::context_of(self.slab.get(id.index()));
+        self.is_cancelled(id) && self.failures.cancellation(id, |of| self.belongs_to(context, of)).is_some()
+    }
+
     pub(super) fn is_cancelled(&self, id: TaskId) -> bool {
         self.slab.get(id.index()).flags.load(Ordering::Relaxed) & flag::CANCELLED != 0
     }
@@ -92,7 +101,7 @@ impl Core {
     /// Ends the runtime: nothing may be submitted, and everything that was submitted is run; what cannot run is cancelled.
     pub(crate) fn drain(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        if let Err(stall) = self.waiters.wait_quiet(self, Core::is_everything_complete) {
+        if let Err(stall) = self.waiters.wait_quiet(self, On::Everything, Core::is_everything_complete) {
             let message = format!("the runtime ended, and {}", stall.message());
             self.cancel(None, Error::new(crate::error::ErrorKind::Cancelled, message));
         }

@@ -139,7 +139,7 @@ impl Core {
     /// Runs a team task on threads of its own: the serial engine.
     fn run_team_here(&self, local: &mut Local, id: TaskId, bounds: Bounds, serial: &Serial) {
         let size = bounds.least;
-        let team = TeamRun::new(id, Vec::new(), size, bounds.lent, &self.stalls);
+        let team = TeamRun::new(id, Vec::new(), size, bounds.lent);
         #[cfg(not(loom))]
         std::thread::scope(|scope| {
             let team = &team;
@@ -195,7 +195,7 @@ impl Core {
                 self.run_body_as_member(local, team, rank, record)
             } else {
                 // Lent: the first member never comes to this barrier, but breaks it when it is done.
-                let _ = team.meet(0, local.worker);
+                let _ = team.meet(self, 0, local.worker);
                 true
             };
             let kind = if succeeded { EventKind::End } else { EventKind::Failed };
@@ -204,6 +204,22 @@ impl Core {
         if team.finish() {
             self.complete_team(local, team);
         }
+    }
+
+    /// A member of a team begins to wait for the others: until they come, its worker can join no other team.
+    pub(crate) fn begin_meeting(&self, worker: Option<WorkerId>) {
+        self.set_meets(worker, true);
+    }
+
+    /// A member of a team goes on.
+    pub(crate) fn end_meeting(&self, worker: Option<WorkerId>) {
+        self.set_meets(worker, false);
+    }
+
+    fn set_meets(&self, worker: Option<WorkerId>, meets: bool) {
+        let Some(worker) = worker else { return };
+        self.workers.seat(worker).set_meets(meets);
+        self.teams.reconsider(self);
     }
 
     /// The first member looks whether the task may run, and makes the scope that children of any member will share.
@@ -243,7 +259,7 @@ impl Core {
             Err(panic)
         } else {
             let mut frame = Frame::new(args, counts, &places, &mut scratch, layouts);
-            frame.team = Some(Part { run: team, rank, worker });
+            frame.team = Some(Part { core: self, run: team, rank, worker });
             frame.cpus = Some(&self.workers);
             let description: *mut Description = record.description.get().cast();
             // SAFETY: the description was written before the task could be ready, and the table is not changed. Only the

@@ -322,7 +322,7 @@ impl Core {
             Whose::Nobodys => "waits for all tasks, which may need that worker".to_owned(),
             Whose::Other => format!("waits for all tasks of another runtime; {CHILDREN_ONLY}"),
         })?;
-        self.waiters.wait_quiet(self, Core::is_everything_complete)?;
+        self.waiters.wait_quiet(self, On::Everything, Core::is_everything_complete)?;
         self.failures.report()
     }
 }

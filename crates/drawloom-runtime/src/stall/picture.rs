@@ -37,8 +37,10 @@ pub(super) struct Picture {
     pub(super) entries: Vec<Entry>,
     /// Tasks that wait for data that others hold who commute with them.
     pub(super) commuting: FxHashSet<TaskId>,
-    /// The records that each record waits for.
+    /// The records that each record waits for in order to start.
     pub(super) earlier: FxHashMap<u32, Vec<u32>>,
+    /// The records that each record waits for in order to end.
+    pub(super) partners: FxHashMap<u32, Vec<u32>>,
     /// Equal when nothing has changed.
     pub(super) signature: u64,
     /// The threads that waited inside of tasks when the picture was judged.
@@ -51,14 +53,24 @@ impl Picture {
     pub(super) fn take(core: &Core) -> Self {
         let entries: Vec<Entry> = core.slab.in_use().into_iter().map(|index| core.look_at(index)).collect();
         // After the entries: see `motion_of`.
-        let mut earlier: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let (mut earlier, mut partners): (FxHashMap<u32, Vec<u32>>, FxHashMap<u32, Vec<u32>>) = Default::default();
         for entry in &entries {
-            core.for_each_later(entry.id, |later| earlier.entry(later).or_default().push(entry.id.index()));
+            core.for_each_later(entry.id, |later, ending| {
+                let edges = if ending { &mut partners } else { &mut earlier };
+                edges.entry(later).or_default().push(entry.id.index());
+            });
         }
         let mut hasher = FxHasher::default();
         entries.hash(&mut hasher);
         let signature = hasher.finish();
-        Self { entries, commuting: core.commuting(), earlier, signature, waiting: Waiting::default(), kept: false }
+        let (commuting, waiting) = (core.commuting(), Waiting::default());
+        Self { entries, commuting, earlier, partners, signature, waiting, kept: false }
+    }
+
+    /// One task that each task has submitted and that is not complete, by the record of the parent.
+    pub(super) fn children(&self, core: &Core) -> FxHashMap<u32, TaskId> {
+        let tasks = self.entries.iter().filter(|e| e.kind == Kind::Task);
+        tasks.filter_map(|e| Some((core.peek_parent(e.id)?.index(), e.id))).collect()
     }
 
     /// Whether anything can go on.
@@ -110,7 +122,7 @@ impl Picture {
                 let edges = self.earlier.get(&entry.id.index()).map_or(0, Vec::len);
                 if edges == entry.pending as usize { Motion::Never } else { Motion::Now }
             }
-            Kind::Sync | Kind::Held => Motion::Now,
+            Kind::Sync | Kind::Gate | Kind::Held => Motion::Now,
             Kind::Task if entry.claimed => {
                 // Its body has returned or waits, as no worker is awake. The nodes of a plan cannot be seen here. A team
                 // may become possible when someone changes its context.

@@ -15,7 +15,7 @@
 //!
 //! | field | submitting thread | others |
 //! |---|---|---|
-//! | `word` | adds edges by compare-and-swap | add edges; the completing thread swaps it once |
+//! | `word` | adds edges by compare-and-swap | add edges; the completing thread swaps it once; who cancels takes the edge of a gate |
 //! | `links[k]` | writes before publishing edge k | the thread that completes the earlier task reads, then counts `pending` down |
 //! | `binding`, `ending` | bit k before publishing edge k | the thread that completes the earlier task reads bit k |
 //! | `pending` | adds before publishing edges | counted down by completing threads; who reaches zero makes the task ready, except for a guard: who waits for its turn sees the zero as well, and has the record from then on |
@@ -119,6 +119,8 @@ pub(crate) enum Kind {
     Held,
     /// More links for another task.
     Extension,
+    /// A point between a task and a child elsewhere that comes after it, which can be opened before its time.
+    Gate,
 }
 
 impl Kind {
@@ -128,7 +130,8 @@ impl Kind {
             1 => Kind::Task,
             2 => Kind::Sync,
             3 => Kind::Held,
-            _ => Kind::Extension,
+            4 => Kind::Extension,
+            _ => Kind::Gate,
         }
     }
 }
@@ -305,6 +308,16 @@ impl Record {
     /// The first edge of the present task, as far as one can see from outside.
     pub(crate) fn first_edge(&self) -> Option<EdgeId> {
         edge(self.word.load(Ordering::Acquire) as u32)
+    }
+
+    /// Takes the only edge of a task that is not complete, if the edge is as described when it is taken.
+    pub(crate) fn take_edge(&self, generation: u32, may: impl FnOnce(EdgeId) -> bool) -> Option<EdgeId> {
+        let word = self.word.load(Ordering::Acquire);
+        let only = edge(word as u32).filter(|only| (word >> 32) as u32 == generation && may(*only))?;
+        // AcqRel: as in `close`, with which it is in one order: one of the two gets the edge. If this does, nothing has happened
+        // to the later task since the word was read.
+        let taken = pack(generation, NO_EDGE);
+        self.word.compare_exchange(word, taken, Ordering::AcqRel, Ordering::Relaxed).is_ok().then_some(only)
     }
 
     /// For an extension, the record that it belongs to. It has no children to count, so the count's place is free.

@@ -9,9 +9,10 @@
 //!
 //! 1. Nobody belongs to a call that is not complete. Volunteers wait for the line, not for one call, and every change
 //!    matches them anew. So two calls cannot hold half of the workers each.
-//! 2. A call asks for workers only while enough of them can come: they are driven, and do not wait inside of a task for
-//!    children. Such a worker may run only the family of that task, so it counts only for calls of that family. As soon as
-//!    too few can come, the volunteers are let go and run other tasks, one of which may be what is waited for.
+//! 2. A call asks for workers only while enough of them can come: they are driven, and do not wait inside of a task, for
+//!    children or for the other members of a team. Who waits for children may run only the family of that task, so it counts
+//!    only for calls of that family; who waits for other members runs nothing. As soon as too few can come, the volunteers
+//!    are let go and run other tasks, one of which may be what is waited for.
 //!
 //! Everything here happens under one lock for the whole runtime, which is taken only while there are calls.
 
@@ -60,8 +61,8 @@ impl Formation {
     /// A team task is ready: a call is made.
     pub(crate) fn open(&self, core: &Core, call: Call) {
         let mut line = lock(&self.line);
-        // SeqCst: in one order with `Seat::set_waits_in`. Either a worker that begins to wait sees the call, or the call
-        // sees that it waits.
+        // SeqCst: in one order with `Seat::set_waits_in` and `Seat::set_meets`. Either a worker that begins to wait sees the
+        // call, or the call sees that it waits.
         self.open.fetch_add(1, Ordering::SeqCst);
         line.calls.push(call);
         self.match_up(core, &mut line);
@@ -186,7 +187,9 @@ impl Call {
     /// Whether a worker will reach a point where it could join, without someone else's help.
     fn can_come(&self, core: &Core, worker: WorkerId) -> bool {
         let seat = core.workers.seat(worker);
-        seat.driven.load(Ordering::SeqCst) && seat.waits_in().is_none_or(|task| self.ancestors.contains(&task))
+        seat.driven.load(Ordering::SeqCst)
+            && !seat.meets()
+            && seat.waits_in().is_none_or(|task| self.ancestors.contains(&task))
     }
 
     /// Asks those who can come, if they are enough, and takes back what was asked of others. True when anything changed.
@@ -230,6 +233,6 @@ impl Call {
             return None;
         }
         let size = team.len() as u32;
-        Some(TeamRun::new(self.task, team, size, lent, &core.stalls))
+        Some(TeamRun::new(self.task, team, size, lent))
     }
 }

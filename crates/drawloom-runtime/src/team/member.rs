@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::run::TeamRun;
+use crate::core::Core;
 use crate::policy::WorkerId;
 use crate::topology::CpuId;
 
@@ -18,6 +19,7 @@ pub struct Member<'v> {
 /// Which part in which team a thread has, and which worker it is.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'v> {
+    pub(crate) core: &'v Core,
     pub(crate) run: &'v TeamRun,
     pub(crate) rank: u32,
     pub(crate) worker: Option<WorkerId>,
@@ -69,7 +71,7 @@ impl<'v> Member<'v> {
     }
 
     pub(crate) fn try_meet(&self, purpose: usize) -> Result<(), super::barrier::Broken> {
-        self.part.run.meet(purpose, self.part.worker)
+        self.part.run.meet(self.part.core, purpose, self.part.worker)
     }
 
     /// This member's part of `0..len`. The parts of all members are disjoint, cover everything, and differ in length by at

@@ -1,10 +1,10 @@
 //! A team that is complete: ranks, barrier, end.
 
+use crate::core::Core;
 use crate::error::Error;
 use crate::policy::WorkerId;
-use crate::stall::Stalls;
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use crate::sync::{Arc, Mutex, lock};
+use crate::sync::{Mutex, lock};
 use crate::task::record::TaskId;
 
 use super::barrier::{Barrier, Broken};
@@ -23,14 +23,12 @@ pub(crate) struct TeamRun {
     called_off: AtomicBool,
     start: Barrier,
     barrier: Barrier,
-    /// Where members that wait for others are noted.
-    stalls: Arc<Stalls>,
     /// Why the task failed, by the lowest rank that knows.
     failure: Mutex<Option<(u32, Error)>>,
 }
 
 impl TeamRun {
-    pub(crate) fn new(task: TaskId, workers: Vec<WorkerId>, size: u32, lent: bool, stalls: &Arc<Stalls>) -> Self {
+    pub(crate) fn new(task: TaskId, workers: Vec<WorkerId>, size: u32, lent: bool) -> Self {
         Self {
             task,
             workers,
@@ -41,7 +39,6 @@ impl TeamRun {
             called_off: AtomicBool::new(false),
             start: Barrier::new(size),
             barrier: Barrier::new(size),
-            stalls: Arc::clone(stalls),
             failure: Mutex::new(None),
         }
     }
@@ -82,12 +79,15 @@ impl TeamRun {
     }
 
     /// A member waits for the others, for a purpose. It may wait for ever: for one that waits itself for what it keeps
-    /// the member's worker from.
-    pub(crate) fn meet(&self, purpose: usize, worker: Option<WorkerId>) -> Result<(), Broken> {
+    /// the member's worker from, be it a task or another team.
+    pub(crate) fn meet(&self, core: &Core, purpose: usize, worker: Option<WorkerId>) -> Result<(), Broken> {
         let Some(round) = self.barrier.arrive(purpose)? else { return Ok(()) };
         let is_over = || self.barrier.is_over(round);
-        let _note = self.stalls.enter(Some(worker), &is_over);
-        self.barrier.sleep(round)
+        let _note = core.stalls.enter(Some(worker), &is_over);
+        core.begin_meeting(worker);
+        let met = self.barrier.sleep(round);
+        core.end_meeting(worker);
+        met
     }
 
     /// A member is done. True for the last one, who completes the task.

@@ -21,6 +21,8 @@ pub(crate) struct Seat {
     generation: AtomicU64,
     /// The task in whose body the worker waits for children, running only those; zero when it does not.
     waiting_in: AtomicU64,
+    /// Whether the worker is a member of a team and waits for the others, running nothing.
+    meets: AtomicBool,
     /// Whether a thread drives the worker continuously.
     pub(crate) driven: AtomicBool,
     /// The number of the thread that drives the worker, step by step or continuously; zero when none does.
@@ -48,6 +50,7 @@ impl Seat {
             memberships: UnsafeCell::default(),
             generation: AtomicU64::new(0),
             waiting_in: AtomicU64::new(0),
+            meets: AtomicBool::new(false),
             driven: AtomicBool::new(false),
             driver: AtomicU64::new(0),
             taken: AtomicBool::new(false),
@@ -124,5 +127,15 @@ impl Seat {
 
     pub(crate) fn set_waits_in(&self, task: Option<TaskId>) {
         self.waiting_in.store(task.map_or(0, TaskId::bits), Ordering::SeqCst);
+    }
+
+    /// Whether the worker waits for the other members of a team.
+    pub(crate) fn meets(&self) -> bool {
+        // SeqCst: as in `waits_in`.
+        self.meets.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_meets(&self, meets: bool) {
+        self.meets.store(meets, Ordering::SeqCst);
     }
 }

@@ -17,6 +17,7 @@ fn a_wait_for_tasks_that_no_worker_can_take_ends_with_their_names() {
     let error = empty.wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stalled);
     assert!(error.to_string().contains("`nobody's`") && error.to_string().contains("`empty` has none"), "{error}");
+    assert!(error.to_string().contains("waits for all tasks of context `empty`, and"), "{error}");
     empty.delete().unwrap();
     loom.wait_all().unwrap();
     let team = loom.task("pair").team(2).run(|_| ());

@@ -92,6 +92,86 @@ fn a_worker_that_is_lent_keeps_nobody_from_being_told_of_a_stall() {
     settle(&loom);
 }
 
+/// What a member or a lender was told that waits for a team, which needs the workers of its own.
+fn assert_names_both_teams(error: &Error) {
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    let text = error.to_string();
+    assert!(text.starts_with("task `outer` (") && text.contains("waits for task `inner` ("), "{text}");
+    assert!(text.contains("waits for a team of at least 2 workers: context `main` has 2, of which 1 "), "{text}");
+}
+
+#[test]
+fn a_member_that_waits_for_a_team_which_needs_the_other_members_is_told() {
+    // The other one waits for this one at a barrier, or for the end of all.
+    for meets in [false, true] {
+        let loom = patient(2);
+        let handle = loom.clone();
+        let (tell, told) = mpsc::channel::<Error>();
+        let outer = loom.task("outer").team(2).returns(move |member| {
+            if member.rank() == 0 {
+                tell.send(handle.task("inner").team(2).run(|_| ()).wait().unwrap_err()).unwrap();
+            }
+            if meets {
+                member.barrier();
+            }
+        });
+        assert_names_both_teams(&told.recv().unwrap());
+        settle(&loom);
+        outer.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_body_that_waits_for_a_team_which_needs_its_lent_workers_is_told() {
+    let loom = patient(2);
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    let outer = loom.task("outer").lent_team(2).run(move |_| {
+        tell.send(handle.task("inner").team(2).run(|_| ()).wait().unwrap_err()).unwrap();
+    });
+    assert_names_both_teams(&told.recv().unwrap());
+    settle(&loom);
+    outer.wait().unwrap();
+}
+
+#[test]
+fn a_member_of_a_recorded_team_that_waits_for_a_team_which_needs_the_others_is_told() {
+    let loom = patient(2);
+    let x = loom.value("x", 0_u64);
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    let capture = loom.capture("plan");
+    capture.task("outer").lend(&x).team(2).run(move |member, _| {
+        if member.rank() == 0 {
+            tell.send(handle.task("inner").team(2).run(|_| ()).wait().unwrap_err()).unwrap();
+        }
+        member.barrier();
+    });
+    let run = capture.plan().unwrap().start();
+    assert_names_both_teams(&told.recv().unwrap());
+    settle(&loom);
+    run.wait().unwrap();
+}
+
+#[test]
+fn members_that_meet_often_are_waited_for_by_other_teams() {
+    let loom = Loom::builder().workers(3).patience(FOR_EVER).build().unwrap();
+    for _ in 0..20 {
+        let pair = loom.task("pair").team(2).run(|member| {
+            for _ in 0..50 {
+                if member.rank() == 0 {
+                    std::thread::yield_now();
+                }
+                member.barrier();
+            }
+        });
+        let all = loom.task("all").team(3).returns(|member| member.size());
+        loom.task("alone").run(|| ());
+        assert_eq!(all.wait().unwrap(), 3);
+        pair.wait().unwrap();
+    }
+}
+
 #[test]
 fn a_member_of_a_serial_team_that_waits_for_others_is_no_stall() {
     for size in [2, 4] {

@@ -315,6 +315,21 @@ fn what_a_policy_keeps_to_itself_is_named_and_given_up() {
     }
 }
 
+#[test]
+fn a_policy_that_nobody_asks_is_not_said_to_keep_anything() {
+    let loom = Loom::builder().workers(1).patience(Duration::from_millis(20)).build().unwrap();
+    let empty = loom.context("empty").workers([]).policy_with(|_| Box::new(Odd::default())).create().unwrap();
+    loom.task("nobody's").in_context(&empty).run(|| ());
+    let text = loom.wait_all().unwrap_err().to_string();
+    assert!(
+        text.contains("task `nobody's` (") && text.contains("waits for a worker: context `empty` has none"),
+        "{text}"
+    );
+    assert!(!text.contains("hand it out"), "{text}");
+    empty.delete().unwrap();
+    loom.wait_all().unwrap();
+}
+
 /// Hands out the first task only.
 #[derive(Default)]
 struct Once(Queue, AtomicUsize);

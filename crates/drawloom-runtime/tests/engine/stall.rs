@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
-use drawloom_runtime::{ErrorKind, Loom, LoomBuilder, Pattern, Region, Sum};
+use drawloom_runtime::{ErrorKind, Future, Loom, LoomBuilder, Pattern, Region, Sum};
 
 /// So long that a test which needs it would never end.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
@@ -404,6 +404,142 @@ fn threads_that_share_a_serial_engine_do_not_wait_for_each_other() {
         drops.wait().unwrap();
     });
     assert_eq!(sum.get().unwrap(), 1);
+}
+
+/// A task that waits for its child, which waits for a task outside, which waits for the first one.
+struct Cycle {
+    loom: Loom,
+    parent: Future<()>,
+    uncle: Arc<Future<()>>,
+    ran: Arc<AtomicUsize>,
+}
+
+impl Cycle {
+    fn new(workers: usize) -> Self {
+        let loom = Loom::builder().workers(workers).patience(FOR_EVER).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let (give, given) = mpsc::channel::<Arc<Future<()>>>();
+        let (handle, count) = (loom.clone(), Arc::clone(&ran));
+        let parent = loom.task("parent").lend(&x).run(move |_| {
+            let uncle = given.recv().unwrap();
+            handle.task("child").after(&*uncle).run(move || _ = count.fetch_add(1, Ordering::Relaxed));
+        });
+        let count = Arc::clone(&ran);
+        let uncle = loom.task("uncle").update(&x).run(move |_| _ = count.fetch_add(1, Ordering::Relaxed));
+        let uncle = Arc::new(uncle);
+        give.send(Arc::clone(&uncle)).unwrap();
+        Self { loom, parent, uncle, ran }
+    }
+}
+
+#[test]
+fn a_task_that_waits_for_its_child_is_in_the_report_of_a_stall() {
+    for workers in [1, 2] {
+        let Cycle { loom, parent, .. } = Cycle::new(workers);
+        for error in [loom.wait_all().unwrap_err(), parent.wait().unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Stalled);
+            let text = error.to_string();
+            let is_told = |who: &str, what: &str| {
+                let mut parts = text.split("task `").filter(|part| !part.is_empty());
+                parts.any(|part| part.starts_with(&format!("{who}` (")) && part.ends_with(what))
+            };
+            assert!(is_told("parent", ") waits for its child, "), "{text}");
+            assert!(is_told("child", ") waits for ") && is_told("uncle", ") waits for "), "{text}");
+        }
+    }
+}
+
+#[test]
+fn cancelling_gives_up_tasks_that_wait_for_each_other_through_a_parent() {
+    for workers in [1, 2] {
+        let Cycle { loom, parent, uncle, ran } = Cycle::new(workers);
+        assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Stalled);
+        loom.cancel();
+        assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Cancelled);
+        parent.wait().unwrap();
+        assert_eq!(Arc::into_inner(uncle).unwrap().wait().unwrap_err().kind(), ErrorKind::Cancelled);
+        assert_eq!(ran.load(Ordering::Relaxed), 0);
+        assert_eq!(loom.task("after").returns(|| 1).wait().unwrap(), 1);
+    }
+}
+
+#[test]
+fn a_runtime_ends_with_its_tasks_although_they_wait_for_each_other() {
+    let Cycle { loom, ran, .. } = Cycle::new(2);
+    // The parent has a handle, too, until its body has returned.
+    assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Stalled);
+    drop(loom);
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+    assert_eq!(Arc::strong_count(&ran), 1, "what the tasks captured is dropped");
+}
+
+#[test]
+fn a_child_comes_after_a_task_outside_and_is_cancelled_when_that_fails() {
+    for (workers, fails) in [(1, false), (2, false), (1, true), (2, true)] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let held = x.write().unwrap();
+        let before = loom.task("before").update(&x).run(move |x| {
+            assert!(!fails, "on purpose");
+            *x = 1;
+        });
+        let done = Arc::new(AtomicUsize::new(0));
+        let (handle, count) = (loom.clone(), Arc::clone(&done));
+        let (tell, told) = mpsc::channel();
+        loom.task("parent").run(move || {
+            // More than a record has room for.
+            let others: Vec<_> = (0..9).map(|_| handle.task("other").run(|| ())).collect();
+            let child = others.iter().fold(handle.task("child").after(&before), |child, other| child.after(other));
+            tell.send(child.run(move || _ = count.fetch_add(1, Ordering::Relaxed))).unwrap();
+        });
+        let child = told.recv().unwrap();
+        assert_eq!(done.load(Ordering::Relaxed), 0, "the child comes after a task that has not run");
+        drop(held);
+        let result = child.wait();
+        assert_eq!(result.is_err(), fails);
+        assert!(result.err().is_none_or(|error| error.kind() == ErrorKind::Cancelled));
+        assert_eq!(done.load(Ordering::Relaxed), usize::from(!fails));
+        assert_eq!(loom.wait_all().is_err(), fails);
+    }
+}
+
+#[test]
+fn a_task_that_ends_with_another_one_is_in_the_report_of_a_stall() {
+    for workers in [1, 2] {
+        let loom = Loom::builder().workers(workers).patience(FOR_EVER).build().unwrap();
+        let (give, given) = mpsc::channel::<Arc<Future<()>>>();
+        let handle = loom.clone();
+        let parent = loom.task("parent").run(move || {
+            let parent = given.recv().unwrap();
+            handle.task("child").ends_with(&*parent).run(|| ());
+        });
+        let parent = Arc::new(parent);
+        give.send(Arc::clone(&parent)).unwrap();
+        let error = loom.wait_all().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Stalled);
+        let text = error.to_string();
+        assert!(text.contains("which can never be: task `"), "{text}");
+        assert!(text.contains(") waits for its child, task `child` ("), "{text}");
+        assert!(text.contains("task `child` (") && text.contains("), to end with it"), "{text}");
+    }
+}
+
+#[test]
+fn a_guard_that_was_given_up_is_in_no_report() {
+    for builder in builders() {
+        let loom = builder.patience(FOR_EVER).build().unwrap();
+        let x = loom.value("x", 0_u64);
+        let guard = x.write().unwrap();
+        assert_eq!(x.write().err().unwrap().kind(), ErrorKind::Stalled);
+        loom.task("reader").read(&x).run(|_| ());
+        let text = loom.wait_all().unwrap_err().to_string();
+        assert!(!text.contains("`guard`") && !text.contains("more wait"), "{text}");
+        // It waits for the guard that was given up, which waits for the one that is held.
+        assert!(text.contains("task `reader` (") && text.contains("), which this thread holds"), "{text}");
+        drop(guard);
+        loom.wait_all().unwrap();
+    }
 }
 
 /// Completing a cancelled team task takes its time, and meanwhile no worker is awake and nobody waits for a team.

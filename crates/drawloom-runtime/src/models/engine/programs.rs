@@ -181,6 +181,27 @@ fn a_failure_reaches_those_who_depend_on_it_and_nobody_else() {
     });
 }
 
+/// The gate of the child is opened by who cancels, or by the task before it.
+#[test]
+fn a_child_that_comes_after_a_task_outside_is_given_up_once_or_runs_in_its_turn() {
+    check(|| {
+        let loom = loom(2);
+        let x = loom.value("x", 0_u64);
+        let before = loom.task("before").update(&x).run(|x| append(x, 1));
+        let (inner, done) = (loom.clone(), Arc::new(AtomicUsize::new(0)));
+        let count = Arc::clone(&done);
+        let seen = x.clone();
+        let parent = loom.task("parent").run(move || {
+            let child = inner.task("child").after(&before).run(move || _ = count.fetch_add(1, Ordering::SeqCst));
+            drop((child, before, seen));
+        });
+        loom.cancel();
+        let _ = (parent.wait(), loom.wait_all());
+        assert!(done.load(Ordering::SeqCst) <= 1);
+        assert_eq!(Arc::strong_count(&done), 1, "what the child captured is dropped");
+    });
+}
+
 #[test]
 fn tasks_that_are_cancelled_are_complete_whatever_they_were_about_to_do() {
     check(|| {
