@@ -355,3 +355,27 @@ fn devices_that_still_wait_when_all_is_quiet_are_named() {
         assert_eq!(machine.failed_log().map(|log| log.counts().sends), Some(4), "{executor:?}");
     }
 }
+
+/// Says a number of things at the beginning.
+struct Talker;
+
+impl Handlers for Talker {
+    fn init(&self, device: &mut Device<'_>) {
+        (0..75).for_each(|number: u32| device.log(1, || number.to_string()));
+    }
+}
+
+#[test]
+fn no_more_lines_are_kept_than_asked_for_and_the_others_are_counted() {
+    let graph_type = GraphType::builder("talk").device(DeviceType::builder("talker").handlers(Talker)).build().unwrap();
+    let mut builder = InstanceBuilder::new(&graph_type, "talk");
+    let kind = graph_type.device("talker").unwrap();
+    for number in 0..4 {
+        builder.device(&format!("talker_{number}"), kind).unwrap();
+    }
+    let instance = builder.build().unwrap();
+    for executor in executors() {
+        let report = Machine::new(&instance).run(&Settings::new(executor).lines(1, 100)).unwrap();
+        assert_eq!((report.lines.len(), report.dropped_lines), (100, 200), "{executor:?}");
+    }
+}

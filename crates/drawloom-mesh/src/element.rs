@@ -64,21 +64,18 @@ impl fmt::Display for Kind {
 }
 
 /// Numbers that can be incremented.
+///
+/// Integers wrap: sums are taken modulo two to the number of their bits. So a sum that has room in its type is right, whatever
+/// the order of its parts and whether or not they have room, and one that has none is the same on every backend.
 pub trait Number: Portable {
     /// Where increments start.
     const ZERO: Self;
 
     /// The sum.
-    ///
-    /// # Panics
-    /// When an integer has no room for it.
     #[must_use]
     fn plus(self, other: Self) -> Self;
 
     /// The difference.
-    ///
-    /// # Panics
-    /// As [`Number::plus`].
     #[must_use]
     fn minus(self, other: Self) -> Self;
 }
@@ -122,12 +119,12 @@ macro_rules! integers {
 
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
-                self.checked_add(other).expect("an increment has no room in its type")
+                self.wrapping_add(other)
             }
 
             #[inline(always)]
             fn minus(self, other: Self) -> Self {
-                self.checked_sub(other).expect("an increment has no room in its type")
+                self.wrapping_sub(other)
             }
         }
 

@@ -84,10 +84,28 @@ fn arguments_belong_to_the_set_of_the_loop() {
     assert!(said.ends_with("argument 0: map `ends` leads to `nodes`, and dat `weight` is on `edges`"), "{said}");
     let (mesh, h) = pairs();
     let said = refusal_on(mesh, |program| program.each(h.edges, "sweep").read(h.level.at(h.ends, 2)).run(|_| ()));
-    assert!(said.ends_with("argument 0: column 2 of a map that has 2"), "{said}");
+    assert!(said.ends_with("argument 0: column 2 of map `ends`, which has 2"), "{said}");
     let (_, other) = pairs();
     let said = refusal(|program| program.each(other.edges, "sweep").read(other.weight).run(|_| ()));
     assert!(said.contains("of another mesh"), "{said}");
+    let said = refusal(|program| program.scalar("judge").read(other.sum).run(|_| ()));
+    assert!(said.ends_with("argument 0: a global of another mesh was given"), "{said}");
+}
+
+/// What an argument of another mesh is, and which it is.
+#[test]
+fn arguments_of_another_mesh_are_named_by_number_and_kind() {
+    let (mesh, own) = pairs();
+    let (_, other) = pairs();
+    let said =
+        refusal_on(mesh, |program| program.each(own.edges, "s").read(own.weight).read(other.weight).run(|_, _| ()));
+    assert!(said.ends_with("argument 1: a dat of another mesh was given"), "{said}");
+    let (mesh, own) = pairs();
+    let said = refusal_on(mesh, |program| program.each(own.edges, "s").read(own.level.at(other.ends, 5)).run(|_| ()));
+    assert!(said.ends_with("argument 0: a map of another mesh was given"), "{said}");
+    let (mesh, own) = pairs();
+    let said = refusal_on(mesh, |program| program.each(own.edges, "s").max_with(own.sum, other.sum).run(|_| ()));
+    assert!(said.ends_with("argument 0: a global of another mesh was given"), "{said}");
 }
 
 #[test]
@@ -114,6 +132,49 @@ fn what_is_changed_has_one_access() {
 }
 
 #[test]
+fn arguments_that_are_absent_are_no_use() {
+    let backends = [
+        Backend::Serial,
+        Backend::Debug { seed: 3 },
+        Backend::Threads(Threads::new().workers(2)),
+        Backend::Events(Events::new()),
+        Backend::Events(Events::new().prune()),
+    ];
+    for backend in backends {
+        let (mesh, h) = pairs();
+        let mut program = Program::new(mesh);
+        program.each(h.edges, "flow").read_if(false, h.level.at(h.ends, 0)).inc(h.level.at(h.ends, 1)).run(
+            |from, to: &mut [Acc<f64>; 1]| {
+                assert!(from.is_none());
+                to[0] += 1.0;
+            },
+        );
+        program.each(h.edges, "mark").write_if(false, h.level.through(h.ends)).read_if(false, h.sum).inc(h.sum).run(
+            |level, no_sum, sum| {
+                assert!(level.is_none() && no_sum.is_none());
+                sum[0] += 1.0;
+            },
+        );
+        let mut run = program.start(backend.clone()).unwrap();
+        run.run().unwrap();
+        assert_eq!(run.dat(h.level).unwrap(), [[0.0], [1.0], [1.0]], "{backend:?}");
+        assert_eq!(run.global(h.sum).unwrap(), [2.0], "{backend:?}");
+    }
+    // Those that are there count as before.
+    let (mesh, h) = pairs();
+    let said = refusal_on(mesh, |program| {
+        let each = program.each(h.edges, "flow").read_if(true, h.level.at(h.ends, 0)).inc(h.level.at(h.ends, 1));
+        each.run(|_, _: &mut [Acc<f64>; 1]| ());
+    });
+    assert!(said.contains("dat `level` is argument 0 to read and argument 1 to inc"), "{said}");
+    let (mesh, h) = pairs();
+    let said = refusal_on(mesh, |program| {
+        program.each(h.edges, "mark").write_if(true, h.level.through(h.ends)).run(|_| ());
+    });
+    assert!(said.contains("is to write twice"), "{said}");
+}
+
+#[test]
 fn no_element_is_written_twice() {
     let (mesh, h) = pairs();
     let said = refusal_on(mesh, |program| {
@@ -133,7 +194,14 @@ fn no_element_is_written_twice() {
 
 #[test]
 fn a_kernel_writes_what_it_must_and_a_panic_is_the_loops_failure() {
-    for backend in [Backend::Serial, Backend::Debug { seed: 3 }, Backend::Threads(Threads::new().workers(2))] {
+    let backends = [
+        Backend::Serial,
+        Backend::Debug { seed: 3 },
+        Backend::Threads(Threads::new().workers(2)),
+        Backend::Events(Events::new()),
+        Backend::Events(Events::new().executor(Executor::Parallel { workers: 2 }).prune()),
+    ];
+    for backend in backends {
         let (mesh, h) = pairs();
         let mut program = Program::new(mesh);
         program.each(h.edges, "lazy").read(h.one).write(h.weight).index().run(|_, weight, index| {
@@ -144,21 +212,40 @@ fn a_kernel_writes_what_it_must_and_a_panic_is_the_loops_failure() {
         let error = program.start(backend.clone()).unwrap().run().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Failed);
         let said = error.to_string();
-        assert!(said.contains("loop `lazy` failed: its kernel returned without having written"), "{said}");
-        assert!(said.contains("iteration 1"), "{said}");
+        let here = concat!("loop `lazy` at ", file!());
+        assert!(said.starts_with(here), "{said}");
+        let expected = " failed: its kernel returned without having written an argument of iteration 1";
+        assert!(said.ends_with(expected), "{said}");
 
         let (mesh, h) = pairs();
         let mut program = Program::new(mesh);
         program.each(h.edges, "bad").read(h.weight).run(|_| panic!("out of cheese"));
         let error = program.start(backend.clone()).unwrap().run().unwrap_err();
         let said = error.to_string();
-        assert!(said.contains("bad") && said.contains("out of cheese"), "{said}");
+        assert!(said.starts_with(concat!("loop `bad` at ", file!())), "{said}");
+        assert!(said.ends_with(" failed: out of cheese"), "{said}");
+
+        // Beside another one that runs with it.
+        let (mesh, h) = pairs();
+        let mut program = Program::new(mesh);
+        program.each(h.edges, "good").update(h.weight).run(|weight| weight[0] += 1.0);
+        program.each(h.edges, "bad").update(h.weight).run(|_| panic!("out of cheese"));
+        let said = program.start(backend.clone()).unwrap().run().unwrap_err().to_string();
+        assert!(said.starts_with("loop `bad` at ") && said.ends_with(" failed: out of cheese"), "{said}");
+
+        let (mesh, h) = pairs();
+        let mut program = Program::new(mesh);
+        program.scalar("worse").read(h.sum).run(|_| panic!("out of bread"));
+        let said = program.start(backend.clone()).unwrap().run().unwrap_err().to_string();
+        assert!(said.starts_with(concat!("scalar code `worse` at ", file!())), "{said}");
+        assert!(said.ends_with(" failed: out of bread"), "{said}");
 
         let (mesh, h) = pairs();
         let mut program = Program::new(mesh);
         program.scalar("judge").read(h.sum).try_run(|sum| if sum[0] < 1.0 { Err("too little") } else { Ok(()) });
         let error = program.start(backend).unwrap().run().unwrap_err();
-        assert!(error.to_string().contains("scalar code `judge` failed: too little"), "{error}");
+        let said = error.to_string();
+        assert!(said.starts_with("scalar code `judge` at ") && said.ends_with(" failed: too little"), "{said}");
     }
 }
 
@@ -325,4 +412,27 @@ fn two_things_that_would_have_one_name_among_messages_are_refused_with_both() {
         })
     });
     assert!(loops.contains("loop `dat_a` and dat `a_begin` would both be called `dat_a_begin`"), "{loops}");
+}
+
+/// Names of a loop and of a dat that are, put together, those of another two.
+#[test]
+fn loops_whose_pins_would_have_one_name_run_as_messages() {
+    for events in [Events::new(), Events::new().prune().control(Control::Tree)] {
+        let mut mesh = Mesh::new();
+        let nodes = mesh.set("nodes", 3).unwrap();
+        let next = mesh.map::<1>("next", nodes, nodes, vec![1, 2, 0]).unwrap();
+        let long = mesh.dat("b_dat_c", nodes, vec![[1.0], [2.0], [3.0]]).unwrap();
+        let short = mesh.dat("c", nodes, vec![[10.0], [20.0], [30.0]]).unwrap();
+        let seen = mesh.dat_of("seen", nodes, [0.0]).unwrap();
+        let mut program = Program::new(mesh);
+        program.each(nodes, "a").read(long.at(next, 0)).inc(seen).run(|from, seen| seen[0] += from[0]);
+        program.each(nodes, "a_dat_b").read(short.at(next, 0)).inc(seen).run(|from, seen| seen[0] += from[0]);
+        program.each(nodes, "a").inc(long.at(next, 0)).run(|to| to[0] += 1.0);
+        program.each(nodes, "a_1_dat_b").inc(short.at(next, 0)).run(|to| to[0] += 1.0);
+        let mut run = program.start(Backend::Events(events)).unwrap();
+        run.run().unwrap();
+        assert_eq!(run.dat(seen).unwrap(), [[22.0], [33.0], [11.0]], "{events:?}");
+        assert_eq!(run.dat(long).unwrap(), [[2.0], [3.0], [4.0]], "{events:?}");
+        assert_eq!(run.dat(short).unwrap(), [[11.0], [21.0], [31.0]], "{events:?}");
+    }
 }

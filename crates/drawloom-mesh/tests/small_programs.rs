@@ -302,3 +302,77 @@ fn a_mesh_whose_neighbours_are_far_apart_runs_in_parallel_with_the_same_bits() {
         assert!(same_flows == flows);
     }
 }
+
+/// The pads of contributions start at zero, below which an unsigned number has no room.
+#[test]
+fn unsigned_numbers_are_decremented_through_maps_and_as_globals() {
+    let mut mesh = Mesh::new();
+    let (nodes, edges) = (mesh.set("nodes", 3).unwrap(), mesh.set("edges", 2).unwrap());
+    let ends = mesh.map::<2>("ends", edges, nodes, vec![0, 1, 1, 2]).unwrap();
+    let left = mesh.dat_of("left", nodes, [10_u32]).unwrap();
+    let also = mesh.dat_of("also", nodes, [10_u32]).unwrap();
+    let all = mesh.global("all", [100_u32]).unwrap();
+    let mut program = Program::new(mesh);
+    program.each(edges, "take").inc(left.at(ends, 0)).inc(also.through(ends)).inc(all).run(|left, also, all| {
+        left[0] -= 1;
+        also[0][0] -= 1;
+        also[1][0] -= 2;
+        all[0] -= 3;
+    });
+    on_every_backend(&program, |run, time| {
+        assert_eq!(run.dat(left).unwrap(), [[10 - time], [10 - time], [10]]);
+        assert_eq!(run.dat(also).unwrap(), [[10 - time], [10 - 3 * time], [10 - 2 * time]]);
+        assert_eq!(run.global(all).unwrap(), [100 - 6 * time]);
+    });
+}
+
+#[test]
+fn a_sum_of_integers_is_the_same_in_every_order_also_where_a_part_of_it_has_no_room() {
+    let mut mesh = Mesh::new();
+    let xs = mesh.set("xs", 40).unwrap();
+    let (sum, beyond) = (mesh.global("sum", [i32::MAX]).unwrap(), mesh.global("beyond", [i32::MAX]).unwrap());
+    let mut program = Program::new(mesh);
+    program.each(xs, "to and fro").index().inc(sum).inc(beyond).run(|index, sum, beyond| {
+        if index % 2 == 0 {
+            sum[0] -= 5;
+        } else {
+            sum[0] += 5;
+        }
+        beyond[0] += 1;
+    });
+    on_every_backend(&program, |run, time| {
+        assert_eq!(run.global(sum).unwrap(), [i32::MAX]);
+        assert_eq!(run.global(beyond).unwrap(), [i32::MAX.wrapping_add(40 * time as i32)]);
+    });
+}
+
+#[test]
+fn the_lowest_and_the_highest_may_be_absent() {
+    for present in [false, true] {
+        let mut mesh = Mesh::new();
+        let (nodes, edges) = (mesh.set("nodes", 3).unwrap(), mesh.set("edges", 2).unwrap());
+        let ends = mesh.map::<2>("ends", edges, nodes, vec![0, 1, 1, 2]).unwrap();
+        let lowest = mesh.dat_of("lowest", nodes, [9_i64]).unwrap();
+        let highest = mesh.global("highest", [-1_i64]).unwrap();
+        let both = mesh.dat_of("both", nodes, [0_i64]).unwrap();
+        let mut program = Program::new(mesh);
+        program
+            .each(edges, "find")
+            .index()
+            .min_if(present, lowest.at(ends, 1))
+            .max_if(present, highest)
+            .max_if(present, both.through(ends))
+            .run(|index, lowest, highest, both| {
+                let index = index as i64;
+                lowest.into_iter().for_each(|lowest| lowest[0].offer(index));
+                highest.into_iter().for_each(|highest| highest[0].offer(index));
+                both.into_iter().flatten().for_each(|both| both[0].offer(index + 1));
+            });
+        on_every_backend(&program, |run, _| {
+            let expected = if present { [[9], [0], [1]] } else { [[9]; 3] };
+            assert_eq!(run.dat(lowest).unwrap(), expected);
+            assert_eq!(run.global(highest).unwrap(), [if present { 1 } else { -1 }]);
+            assert_eq!(run.dat(both).unwrap(), if present { [[1], [2], [2]] } else { [[0]; 3] });
+        });
+    }
+}

@@ -18,7 +18,7 @@ use crate::written::{self, Use};
 Examples:
   drawloom plot naca0012:20x30 -o mesh.svg                            the cells of a mesh
   drawloom plot new_grid.dat --window -0.5,-0.7,1.5,0.7 -o mesh.png   what is near the airfoil
-  drawloom plot result.vtu --field p --range 0,1 -o p.png             a field, with a colour bar
+  drawloom plot result.vtu --field pressure -o pressure.png           a field, with a colour bar
 
 Exit codes: 0 drawn, 2 an unusable file or setting.")]
 pub(crate) struct Arguments {

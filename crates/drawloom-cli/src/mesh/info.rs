@@ -88,13 +88,13 @@ fn text(mesh: &RawMesh, quality: &[MapQuality], output: &mut Output) {
         output.line(format_args!("  {:<wide$}{leads:<34}{bandwidth:>12}{distance:>12.1}{reuse:>8.2}", map.name));
     }
     if !mesh.dats.is_empty() {
-        output.line(format_args!("{:<1$}{2:>48}{3:>16}", "dats", wide, "lowest", "highest"));
+        output.line(format_args!("{:<1$}{2:>51}{3:>21}", "dats", wide, "lowest", "highest"));
     }
     for dat in &mesh.dats {
         let holds = format!("{} {} on {}", dat.dim, dat.values.type_name(), dat.set);
         let [lowest, highest] =
             range(&dat.values).map(|value| value.map_or("-".to_owned(), |value| format!("{value}")));
-        output.line(format_args!("  {:<wide$}{holds:<30}{lowest:>16}{highest:>16}", dat.name));
+        output.line(format_args!("  {:<wide$}{holds:<28} {lowest:>20} {highest:>20}", dat.name));
     }
     if !mesh.constants.is_empty() {
         output.line("constants");

@@ -57,6 +57,18 @@ fn info_lists_everything_for_people() {
 }
 
 #[test]
+fn numbers_of_many_digits_stay_apart() {
+    let nodes =
+        "$Nodes\n1 3 1 3\n2 1 0 3\n1\n2\n3\n-0.12345678901234566 0 0\n1.1564500410678693 0 0\n0 1 0\n$EndNodes\n";
+    let elements = "$Elements\n1 1 1 1\n2 1 2 1\n1 1 2 3\n$EndElements\n";
+    let folder = Folder::new();
+    let path = folder.file("grid.msh", format!("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n{nodes}{elements}"));
+    let ran = drawloom(&["mesh", "info", &path]).exits(0);
+    let line = ran.out.lines().find(|line| line.trim_start().starts_with("p_x")).expect("coordinates");
+    assert!(line.ends_with(" -0.12345678901234566   1.1564500410678693"), "{line}");
+}
+
+#[test]
 fn renumbering_writes_a_mesh_and_says_what_it_gained() {
     let folder = Folder::new();
     let (path, ordered) = (folder.path("grid.dat"), folder.path("ordered.dat"));

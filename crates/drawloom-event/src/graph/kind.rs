@@ -40,6 +40,7 @@ pub struct GraphType {
     devices: Vec<DeviceType>,
     shared_code: String,
     documentation: String,
+    edges_differ: bool,
     /// The first input pin of each device type, when all input pins are counted through.
     first_input: Vec<u32>,
 }
@@ -54,6 +55,7 @@ impl GraphType {
             devices: Vec::new(),
             shared_code: String::new(),
             documentation: String::new(),
+            edges_differ: false,
         }
     }
 
@@ -92,6 +94,11 @@ impl GraphType {
         &self.documentation
     }
 
+    /// Whether two edges that are alike are a mistake.
+    pub fn edges_differ(&self) -> bool {
+        self.edges_differ
+    }
+
     /// The number of an input pin when those of all device types are counted through.
     pub(crate) fn input_number(&self, kind: u32, pin: u32) -> usize {
         (self.first_input[kind as usize] + pin) as usize
@@ -118,9 +125,17 @@ pub struct GraphTypeBuilder {
     devices: Vec<DeviceTypeBuilder>,
     shared_code: String,
     documentation: String,
+    edges_differ: bool,
 }
 
 impl GraphTypeBuilder {
+    /// Two edges between the same pins with the same properties are a mistake, because devices count what arrives: a file with
+    /// such edges is refused.
+    pub fn with_edges_that_differ(mut self) -> Self {
+        self.edges_differ = true;
+        self
+    }
+
     /// The properties of a graph.
     pub fn properties(mut self, properties: Layout) -> Self {
         self.properties = properties;
@@ -187,6 +202,7 @@ impl GraphTypeBuilder {
             devices,
             shared_code: self.shared_code,
             documentation: self.documentation,
+            edges_differ: self.edges_differ,
             first_input,
         })
     }

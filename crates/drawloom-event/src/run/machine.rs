@@ -249,8 +249,10 @@ pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
         // All parts are told at the same time.
         report.counts.idle_rounds = report.counts.idle_rounds.max(part.counts.idle_rounds);
         report.exit = report.exit.or(part.context.exit);
-        report.lines.extend(part.context.lines);
-        report.dropped_lines += part.context.dropped;
+        // Each part keeps as many as all may.
+        let room = part.context.most_lines - report.lines.len();
+        report.dropped_lines += part.context.dropped + part.context.lines.len().saturating_sub(room) as u64;
+        report.lines.extend(part.context.lines.into_iter().take(room));
         report.checkpoints.extend(part.context.checkpoints);
         report.exports.extend(part.context.exports);
         if let Some(recorder) = part.recorder {

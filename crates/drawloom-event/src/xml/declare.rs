@@ -42,6 +42,9 @@ impl<'a> Declarations<'a> {
             .documentation(self.registered.documentation())
             .shared_code(self.registered.shared_code())
             .properties(self.layout(node, "Properties", self.registered.properties(), "the graph")?);
+        if self.registered.edges_differ() {
+            builder = builder.with_edges_that_differ();
+        }
         for message in self.registered.messages() {
             let found = find(&messages, "id", message.id())?;
             let place = format!("message type {:?}", message.id());

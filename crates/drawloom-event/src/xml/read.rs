@@ -12,7 +12,7 @@ use crate::data::json::{self, Missing};
 use crate::data::{Layout, Record};
 use crate::error::{Error, Result};
 use crate::graph::build::EdgeValues;
-use crate::graph::{GraphType, Instance, InstanceBuilder};
+use crate::graph::{DeviceId, GraphType, Instance, InstanceBuilder};
 
 /// Reads the instance of a graph file, and binds its device types to registered handlers.
 ///
@@ -122,7 +122,11 @@ impl<R: Read> File<'_, R> {
                 Item::End => return Err(malformed("the file ends inside of the instance", self.stream.line())),
             }
         }
-        builder.build().map_err(|e| e.at_line(line))
+        let instance = builder.build().map_err(|e| e.at_line(line))?;
+        match graph_type.edges_differ().then(|| twice(&instance)).flatten() {
+            Some(edge) => Err(malformed(format!("edge {edge} is there twice"), line)),
+            None => Ok(instance),
+        }
     }
 
     /// Calls a function for each element of a list, with what is in it.
@@ -234,4 +238,21 @@ struct Values {
     open: Open,
     properties: Option<String>,
     state: Option<String>,
+}
+
+/// The first edge that is like another one, by its path: one of a pin that sends over all of its edges.
+fn twice(instance: &Instance) -> Option<String> {
+    let mut all: Vec<_> = instance
+        .all_edges()
+        .filter(|(_, ends)| !instance.type_of(ends.source).outputs()[ends.output.index()].is_indexed())
+        .map(|(edge, ends)| {
+            ((ends.source.0, ends.output.0, ends.target.0, ends.input.0), instance.edge_properties(edge))
+        })
+        .collect();
+    all.sort_unstable();
+    let &((source, output, target, input), _) = all.windows(2).find(|two| two[0] == two[1])?.first()?;
+    let (source, target) = (DeviceId(source), DeviceId(target));
+    let input = instance.type_of(target).inputs()[input as usize].name();
+    let output = instance.type_of(source).outputs()[output as usize].name();
+    Some(format!("{}:{input}-{}:{output}", instance.name(target), instance.name(source)))
 }

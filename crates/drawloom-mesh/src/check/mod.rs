@@ -98,7 +98,7 @@ pub(crate) fn scalar_is_sound(mesh: &Mesh, decl: &ScalarDecl) -> Result<(), Erro
     })
 }
 
-/// One access mode for each global, and one argument unless it is only read.
+/// One access mode for each global, and one argument unless it is only read. Absent arguments are no use.
 fn globals_are_sound(mesh: &Mesh, args: &[ArgDecl]) -> Result<(), String> {
     let mut uses: HashMap<u32, (usize, &'static str, bool)> = HashMap::new();
     let mut note = |number: usize, global: u32, word: &'static str, reads: bool| match uses
@@ -112,7 +112,7 @@ fn globals_are_sound(mesh: &Mesh, args: &[ArgDecl]) -> Result<(), String> {
         _ => Ok(()),
     };
     for (number, arg) in args.iter().enumerate() {
-        if let ArgDecl::Global { global, access, payload, .. } = *arg {
+        if let ArgDecl::Global { global, access, payload, present: true } = *arg {
             note(number, global, access.name(), access == Access::Read)?;
             if let Some(payload) = payload {
                 note(number, payload, access.name(), false)?;
@@ -123,11 +123,11 @@ fn globals_are_sound(mesh: &Mesh, args: &[ArgDecl]) -> Result<(), String> {
 }
 
 /// One access mode for each dat; one argument if it is written or updated, or one for each target through a map; and no
-/// element written twice.
+/// element written twice. Absent arguments are no use.
 fn dat_is_sound(mesh: &Mesh, decl: &LoopDecl, dat: u32) -> Result<(), String> {
     let mut uses: Vec<(usize, Route, Access)> = Vec::new();
     for (number, arg) in decl.args.iter().enumerate() {
-        if let ArgDecl::Dat { dat: of, route, access, .. } = *arg
+        if let ArgDecl::Dat { dat: of, route, access, present: true } = *arg
             && of == dat
         {
             uses.push((number, route, access));

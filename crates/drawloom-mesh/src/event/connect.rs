@@ -5,7 +5,7 @@ use std::sync::Arc;
 use drawloom_event::data::Record;
 use drawloom_event::{DeviceId, EdgeValues, InputId, Instance, InstanceBuilder, OutputId};
 
-use super::declare::{Declared, is_with_element, of_events, write_pin};
+use super::declare::{Declared, is_with_element, of_events, read_pin, write_pin};
 use super::involved::{Invocation, Through};
 use super::names::GLOBAL;
 use super::options::{Control, Events};
@@ -263,7 +263,7 @@ impl Edges<'_> {
     fn read(&mut self, invocation: &Invocation, read: &Through) -> Result<(), Error> {
         let (name, home) = (&invocation.name, invocation.decl.set);
         let map = &self.mesh.maps[read.map as usize];
-        let output = self.output(map.to, &format!("{name}_{}_read_send", self.declared.names.dat(read.dat)));
+        let output = self.output(map.to, &read_pin(invocation, &self.declared.names, read.dat));
         let input = self.input(home, &format!("{name}_arg{}_read_recv", read.arg));
         for (element, row) in map.table.chunks(map.arity).enumerate() {
             for column in 0..read.columns {

@@ -1,5 +1,6 @@
 //! The device `global`: the program as a list of steps, and the globals.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use drawloom_event::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
@@ -11,7 +12,7 @@ use crate::kernel::place::Place;
 use crate::kernel::site::ArgDecl;
 use crate::mesh::Mesh;
 use crate::program::statement::{Condition, LoopDecl, ScalarDecl, Statement};
-use crate::run::{Trouble, failed, require_finite};
+use crate::run::{Trouble, require_finite, said_by};
 
 /// One step of a program.
 pub(super) enum Step {
@@ -193,6 +194,11 @@ pub(super) enum Enders {
 impl Handlers for Controller {
     fn receive(&self, pin: InputId, device: &mut Device<'_>, message: &[u8], _: EdgeView<'_>) {
         let loop_number = pin.index();
+        if !self.is_under_way(device.state, loop_number) {
+            let name = &self.invocations[loop_number].decl.name;
+            return device
+                .assert(false, || format!("more devices than there are say that they are at the end of `{name}`"));
+        }
         let state = device.state.as_mut_ptr();
         for ((arg, at, folding), best) in self.ends[loop_number].iter().zip(&self.bests[loop_number]) {
             let ArgDecl::Global { global, payload, .. } = self.invocations[loop_number].decl.args[*arg] else {
@@ -397,8 +403,9 @@ impl Controller {
             Place { base, ..Place::NOWHERE }
         };
         let places: Vec<Place> = decl.args.iter().map(place).collect();
-        if let Err(said) = (decl.body)(&places) {
-            let message = self.trouble.note(failed("scalar code", &decl.name, &said));
+        let done = catch_unwind(AssertUnwindSafe(|| (decl.body)(&places)));
+        if let Err(said) = done.unwrap_or_else(|panic| Err(said_by(&*panic))) {
+            let message = self.trouble.note(decl.failed(&said));
             device.assert(false, || message);
         }
     }

@@ -7,6 +7,7 @@
 //! Which pins want to send follows from these numbers. It is kept beside them, a bit for each pin, and changed where they
 //! change, because it is asked for far more often.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use drawloom_event::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
@@ -15,7 +16,7 @@ use super::wiring::ones;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
 use crate::program::statement::LoopDecl;
-use crate::run::not_written;
+use crate::run::{Trouble, not_written, said_by};
 
 const IN_PROGRESS: usize = 0;
 const READ_SEND_MASK: usize = 4;
@@ -162,6 +163,9 @@ pub(super) struct Elements {
     pub(super) inputs: Vec<Input>,
     pub(super) outputs: Vec<Output>,
     pub(super) ons: Vec<On>,
+    /// The number of the first device, if they are those of a mesh in the order of its elements. Those of a file may not be.
+    pub(super) first: Option<usize>,
+    pub(super) trouble: Arc<Trouble>,
 }
 
 #[inline]
@@ -183,6 +187,12 @@ fn add(bytes: &mut [u8], at: usize) {
 #[inline]
 fn bits(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// More came than is counted: somebody has drawn an edge twice.
+#[cold]
+fn too_many(on: &On, device: &mut Device<'_>, total: u32, until: &str) {
+    device.assert(false, || format!("more than {total} messages of loop `{}` came {until}", on.name));
 }
 
 impl On {
@@ -264,13 +274,16 @@ impl Elements {
 
     /// Something arrived that the kernel waits for.
     #[inline]
-    fn count_read(&self, on: &On, state: &mut [u8]) {
-        let count = number(state, on.counts + READ_RECV_COUNT) + 1;
-        set_number(state, on.counts + READ_RECV_COUNT, count);
+    fn count_read(&self, on: &On, device: &mut Device<'_>) {
+        let count = number(device.state, on.counts + READ_RECV_COUNT) + 1;
+        set_number(device.state, on.counts + READ_RECV_COUNT, count);
         if count == on.read_recv_total
             && let Some(execute) = on.execute
         {
-            self.want(state, execute);
+            self.want(device.state, execute);
+        }
+        if count > on.read_recv_total {
+            too_many(on, device, on.read_recv_total, "before it executes");
         }
     }
 
@@ -278,6 +291,10 @@ impl Elements {
     #[inline]
     fn look_for_end(&self, on: &On, device: &mut Device<'_>) {
         if !on.is_at_end(device.state, device.properties) {
+            let total = number(device.properties, on.write_recv_total);
+            if number(device.state, on.counts + WRITE_RECV_COUNT) > total {
+                too_many(on, device, total, "until its end");
+            }
             return;
         }
         match on.ends.of(device.properties) {
@@ -302,7 +319,7 @@ impl Handlers for Elements {
                 let on = &self.ons[*on];
                 self.enter(on, device);
                 match is_read {
-                    true => self.count_read(on, device.state),
+                    true => self.count_read(on, device),
                     false => add(device.state, on.counts + WRITE_RECV_COUNT),
                 }
                 for &(from, to, size) in copies {
@@ -313,7 +330,7 @@ impl Handlers for Elements {
             Input::Read { on, to, size, .. } => {
                 let on = &self.ons[*on];
                 self.enter(on, device);
-                self.count_read(on, device.state);
+                self.count_read(on, device);
                 let to = to + column * size;
                 device.state[to..to + size].copy_from_slice(&message[..*size]);
                 // It executes later, so this is never the end.
@@ -389,8 +406,16 @@ impl Handlers for Elements {
                     self.want_all(device.state, on.first_write, ones(on.writes as usize));
                 }
                 if let Some(execution) = &on.execution {
-                    let done = execution.run(device);
-                    device.assert(done.is_ok(), || format!("loop `{}`: {}", execution.decl.name, not_written(0)));
+                    let done = catch_unwind(AssertUnwindSafe(|| execution.run(device)));
+                    let said = match done {
+                        Ok(Ok(())) => None,
+                        Ok(Err(_)) => Some(not_written(self.first.map(|first| device.id().index() - first))),
+                        Err(panic) => Some(said_by(&*panic)),
+                    };
+                    if let Some(said) = said {
+                        let message = self.trouble.note(execution.decl.failed(&said));
+                        device.assert(false, || message);
+                    }
                 }
                 on
             }

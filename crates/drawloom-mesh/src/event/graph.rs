@@ -1,14 +1,15 @@
 //! A program compiled to a graph type, and its instance for its own sake, to be written to a file.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use drawloom_event::Instance;
 
 use super::connect::connect;
 use super::controller::steps;
-use super::declare::{Declared, declare};
+use super::declare::{Declared, declare, read_pin, write_pin};
 use super::involved::Invocation;
-use super::names::invocations;
+use super::names::{Names, invocations, unique};
 use super::options::Events;
 use super::text::HandlerText;
 use crate::error::{Error, ErrorKind};
@@ -36,8 +37,35 @@ pub(super) fn compiled(
     let of = |(name, decl): (String, &Arc<LoopDecl>)| {
         Invocation::new(mesh, name, Arc::clone(decl), |dat| lasting[dat as usize])
     };
-    let list: Vec<Invocation> = names.into_iter().zip(&loops).map(of).collect();
+    let mut list: Vec<Invocation> = names.into_iter().zip(&loops).map(of).collect();
+    keep_pins_apart(mesh, events, &mut list);
     declare(mesh, events, list, steps(statements, &loops), (id, text, pauses), trouble)
+}
+
+/// Gives another name to a loop that would have a pin of the name of another loop's: the names of a loop and of a dat
+/// together can be those of another two.
+fn keep_pins_apart(mesh: &Mesh, events: &Events, invocations: &mut [Invocation]) {
+    let names = Names::new(mesh);
+    let mut known: HashSet<String> = invocations.iter().map(|invocation| invocation.name.clone()).collect();
+    let mut taken: HashSet<(u32, String)> = HashSet::new();
+    for invocation in invocations {
+        let name = invocation.name.clone();
+        let mut pins = pins_of_dats(mesh, events, &names, invocation);
+        while !taken.is_disjoint(&pins) {
+            invocation.name = unique(name.clone(), &mut known);
+            pins = pins_of_dats(mesh, events, &names, invocation);
+        }
+        taken.extend(pins);
+    }
+}
+
+/// The pins of a loop that are called after dats, with the sets that have them.
+fn pins_of_dats(mesh: &Mesh, events: &Events, names: &Names, invocation: &Invocation) -> HashSet<(u32, String)> {
+    let set_of = |dat: u32| mesh.dats[dat as usize].set;
+    let reads = invocation.read_dats.iter().map(|dat| (set_of(*dat), read_pin(invocation, names, *dat)));
+    let writes = invocation.writes.iter();
+    let writes = writes.map(|write| (set_of(write.dat), write_pin(invocation, names, write, events.prune)));
+    reads.chain(writes).collect()
 }
 
 /// Which dats no loop changes.

@@ -61,7 +61,8 @@ pub(super) fn identifier(name: &str) -> String {
     text
 }
 
-fn unique(name: String, taken: &mut HashSet<String>) -> String {
+/// A name, with a number if it is taken.
+pub(super) fn unique(name: String, taken: &mut HashSet<String>) -> String {
     let mut candidate = name.clone();
     let mut number = 1;
     while !taken.insert(candidate.clone()) {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use drawloom_event::{Executor, Machine as EventMachine, Settings};
+use drawloom_event::xml::{self, Registry};
+use drawloom_event::{DeviceId, EdgeId, Executor, InstanceBuilder, Machine as EventMachine, Settings};
 
 use super::declare::Declared;
 use super::machine::OnEvents;
@@ -142,4 +143,59 @@ fn loops_are_apart_if_they_share_neither_changes_nor_places_of_globals() {
     assert!(!apart("told", "told_too"), "one place for the global that both are told");
     assert!(apart("told", "elsewhere"), "a place on each set");
     assert!(!apart("look", "add"), "both contribute to the same global");
+}
+
+/// A device would be counted twice, and another one not be waited for.
+#[test]
+fn a_file_with_an_edge_that_is_there_twice_is_refused() {
+    let program = program();
+    let instance = program.event_graph("twice", None).unwrap();
+    let mut registry = Registry::new();
+    registry.register(instance.graph_type()).unwrap();
+    let mut file = Vec::new();
+    xml::write(&instance, xml::Version::V4, &mut file).unwrap();
+    let file = String::from_utf8(file).unwrap();
+    xml::read(file.as_bytes(), &registry).unwrap();
+    let edges: Vec<&str> = file.lines().filter(|line| line.contains("<EdgeI ")).collect();
+    assert_eq!(edges.len(), instance.edges());
+    for edge in edges {
+        let twice = file.replacen(edge, &format!("{edge}{edge}"), 1);
+        let error = xml::read(twice.as_bytes(), &registry).unwrap_err().to_string();
+        let path = edge.split('"').nth(1).unwrap();
+        assert!(error.contains(&format!("edge {path} is there twice")), "{error}");
+    }
+}
+
+/// The same, of a graph that was made otherwise.
+#[test]
+fn a_device_that_says_twice_that_it_is_at_the_end_is_found_by_counting() {
+    let instance = program().event_graph("twice", None).unwrap();
+    let with_edge_twice = |twice: Option<EdgeId>| {
+        let mut builder = InstanceBuilder::new(instance.graph_type(), "twice");
+        builder.properties(instance.properties()).unwrap();
+        for device in (0..instance.devices() as u32).map(DeviceId) {
+            let (kind, name) = (instance.type_id(device), instance.name(device));
+            let (properties, state) = (instance.device_properties(device), instance.initial_state(device));
+            builder.device_with(name, kind, Some(properties), Some(state)).unwrap();
+        }
+        for (edge, ends) in instance.all_edges() {
+            for _ in 0..1 + u32::from(twice == Some(edge)) {
+                builder.edge(ends.source, ends.output, ends.target, ends.input).unwrap();
+            }
+        }
+        builder.build().unwrap()
+    };
+    let run = |twice: Option<EdgeId>, executor: Executor| {
+        EventMachine::new(&with_edge_twice(twice)).run(&Settings::new(executor)).map(drop)
+    };
+    let global = instance.device("global").unwrap();
+    for executor in [Executor::Fifo, Executor::Lifo, Executor::Random { seed: 1 }, Executor::Parallel { workers: 2 }] {
+        run(None, executor).unwrap();
+        for (edge, ends) in instance.all_edges().filter(|(_, ends)| ends.target == global) {
+            assert!(run(Some(edge), executor).is_err(), "{ends:?} {executor:?}");
+        }
+    }
+    for (edge, ends) in instance.all_edges() {
+        assert!(run(Some(edge), Executor::Fifo).is_err(), "{ends:?}");
+    }
 }

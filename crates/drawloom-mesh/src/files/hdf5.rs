@@ -107,6 +107,14 @@ fn read_file(path: &Path, layout: &Layout) -> Result<RawMesh, Error> {
         table.add_to(&mut mesh, layout)?;
     }
     mesh.check()?;
+    // As in all other formats.
+    if let Ok(dat) = mesh.dat("p_x")
+        && let Some(index) = dat.values.numbers().iter().position(|value| !value.is_finite())
+    {
+        let (element, set) = (index / dat.dim, &dat.set);
+        let message = format!("dat `p_x`: a coordinate of element {element} of `{set}` is not finite");
+        return Err(Error::new(ErrorKind::Inconsistent, message));
+    }
     Ok(mesh)
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<(
         return write(&mut file).map_err(failed);
     }
     let path = &real(path);
+    remove_abandoned(path);
     let temporary = temporary(path).map_err(failed)?;
     let written = write_whole(&temporary, path, write);
     if written.is_err() {
@@ -35,6 +36,7 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<(
 pub(crate) fn replace_through(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
     let failed = |source| Error::io("write", path, source);
     let real = &real(path);
+    remove_abandoned(real);
     let temporary = temporary(real).map_err(failed)?;
     let written = write(&temporary).and_then(|()| {
         let whole = File::open(&temporary).and_then(|file| file.sync_all());
@@ -99,6 +101,23 @@ fn temporary(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temporary))
 }
 
+/// Removes what processes that are no more were writing beside a file when they were killed. Where it is not known who is
+/// still there, nothing is removed.
+fn remove_abandoned(path: &Path) {
+    let (Some(name), Some(folder)) = (path.file_name().and_then(|name| name.to_str()), path.parent()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let (Ok(entries), true) = (fs::read_dir(folder), Path::new("/proc/self").exists()) else { return };
+    for entry in entries.flatten() {
+        let found = entry.file_name();
+        let process = found.to_str().and_then(|found| found.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.'));
+        let process = process.and_then(|rest| rest.strip_suffix(".partial")?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            // If it cannot be removed, it is only in the way of whoever looks at the folder.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -143,6 +162,22 @@ mod tests {
         assert_eq!(names(&folder.0), ["state"]);
         replace_by(&path, b"new").expect("written");
         assert_eq!((fs::read(&path).expect("it is there"), names(&folder.0).len()), (b"new".to_vec(), 1));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not() {
+        let folder = Folder::new("killed");
+        // No process has a number as high as this.
+        let (killed, other) = (format!(".state.{}.partial", u32::MAX), format!(".other.{}.partial", u32::MAX));
+        let living = format!(".state.{}.partial", std::os::unix::process::parent_id());
+        for name in [&killed, &other, &living] {
+            fs::write(folder.0.join(name), "half").expect("written");
+        }
+        replace_by(&folder.0.join("state"), b"new").expect("written");
+        let mut found = names(&folder.0);
+        found.sort();
+        assert_eq!(found, [other, living, "state".to_owned()]);
     }
 
     #[test]

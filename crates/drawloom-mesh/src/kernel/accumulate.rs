@@ -1,13 +1,15 @@
-//! What a kernel receives to contribute to: it can add or compare, and never look.
+//! What a kernel receives to contribute to: it can add or compare, and never look, not even by formatting.
 //!
 //! That is what makes a result independent of the order of iterations. It holds because of these types, not because of a
-//! rule that someone has to remember.
+//! rule that someone has to remember. One thing they cannot forbid: values behind two exclusive references can change places,
+//! so `std::mem::swap` of two accumulators compiles. Its result depends on the backend.
 
+use std::fmt;
 use std::ops::{AddAssign, SubAssign};
 
 use crate::element::{Number, Ordered};
 
-/// A number that a kernel adds to. Only `+=` and `-=` exist.
+/// A number that a kernel adds to. Only `+=` and `-=` exist. Integers wrap; see [`Number`].
 ///
 /// ```
 /// # use drawloom_mesh::kernel::Acc;
@@ -24,7 +26,6 @@ use crate::element::{Number, Ordered};
 /// }
 /// ```
 #[repr(transparent)]
-#[derive(Debug)]
 pub struct Acc<T>(pub(crate) T);
 
 impl<T: Number> AddAssign<T> for Acc<T> {
@@ -43,7 +44,6 @@ impl<T: Number> SubAssign<T> for Acc<T> {
 
 /// The lowest of the values that kernels offer.
 #[repr(transparent)]
-#[derive(Debug)]
 pub struct Lowest<T>(pub(crate) T);
 
 impl<T: Ordered> Lowest<T> {
@@ -58,7 +58,6 @@ impl<T: Ordered> Lowest<T> {
 
 /// The highest of the values that kernels offer.
 #[repr(transparent)]
-#[derive(Debug)]
 pub struct Highest<T>(pub(crate) T);
 
 impl<T: Ordered> Highest<T> {
@@ -73,7 +72,6 @@ impl<T: Ordered> Highest<T> {
 
 /// The lowest of the values that kernels offer, and what came with it. Of equal values the first iteration's counts.
 #[repr(C)]
-#[derive(Debug)]
 pub struct LowestWith<T, P> {
     pub(crate) value: T,
     pub(crate) payload: P,
@@ -93,7 +91,6 @@ impl<T: Ordered, P: Copy> LowestWith<T, P> {
 
 /// The highest of the values that kernels offer, and what came with it. Of equal values the first iteration's counts.
 #[repr(C)]
-#[derive(Debug)]
 pub struct HighestWith<T, P> {
     pub(crate) value: T,
     pub(crate) payload: P,
@@ -113,7 +110,6 @@ impl<T: Ordered, P: Copy> HighestWith<T, P> {
 
 /// Where a kernel writes all components of an element. What was there before cannot be seen, and a kernel that returns
 /// without having written is an error.
-#[derive(Debug)]
 pub struct Out<T, const N: usize>(pub(crate) Option<[T; N]>);
 
 impl<T: Copy, const N: usize> Out<T, N> {
@@ -121,5 +117,42 @@ impl<T: Copy, const N: usize> Out<T, N> {
     #[inline(always)]
     pub fn set(&mut self, value: [T; N]) {
         self.0 = Some(value);
+    }
+}
+
+/// The names of types alone: what was contributed so far, or written, is not to be seen.
+macro_rules! debug_without_values {
+    ($($name:ident<$($p:ident),*>)*) => { $(
+        impl<$($p),*> fmt::Debug for $name<$($p),*> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(..)"))
+            }
+        }
+    )* };
+}
+debug_without_values! { Acc<T> Lowest<T> Highest<T> LowestWith<T, P> HighestWith<T, P> }
+
+impl<T, const N: usize> fmt::Debug for Out<T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Out(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formatting_does_not_show_what_was_contributed() {
+        let (value, payload, element) = (123, 123, 123);
+        let texts = [
+            format!("{:?}", Acc(123)),
+            format!("{:?}", Lowest(123)),
+            format!("{:?}", Highest(123)),
+            format!("{:?}", LowestWith { value, payload, element }),
+            format!("{:#?}", HighestWith { value, payload, element }),
+            format!("{:?}", Out(Some([123]))),
+        ];
+        assert_eq!(texts, ["Acc(..)", "Lowest(..)", "Highest(..)", "LowestWith(..)", "HighestWith(..)", "Out(..)"]);
     }
 }

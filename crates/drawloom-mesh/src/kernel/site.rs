@@ -62,6 +62,28 @@ pub(crate) enum ArgDecl {
     Size { set: u32 },
 }
 
+impl ArgDecl {
+    /// What it is called in messages.
+    pub(crate) fn what(&self) -> &'static str {
+        match self {
+            ArgDecl::Dat { .. } => "dat",
+            ArgDecl::Global { .. } => "global",
+            ArgDecl::Index { .. } | ArgDecl::Size { .. } => "set",
+        }
+    }
+
+    /// The map that it goes through.
+    pub(crate) fn map(&self) -> Option<u32> {
+        match *self {
+            ArgDecl::Dat { route, .. } | ArgDecl::Index { route } => match route {
+                Route::Column { map, .. } | Route::Whole { map } => Some(map),
+                Route::Direct => None,
+            },
+            ArgDecl::Global { .. } | ArgDecl::Size { .. } => None,
+        }
+    }
+}
+
 /// An argument as declared, with the meshes that its handles belong to.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]

@@ -79,13 +79,19 @@ impl<'p, A> Each<'p, A> {
         A: Append<X>,
     {
         let mesh = self.program.mesh();
-        let foreign = mesh.own("dat or global", declared.mesh).err();
-        let foreign = foreign.or_else(|| declared.map_mesh.and_then(|map| mesh.own("map", map).err()));
+        let foreign = mesh.own(declared.arg.what(), declared.mesh).err();
+        let foreign = foreign.or_else(|| {
+            let what = if let ArgDecl::Global { .. } = declared.arg { "global" } else { "map" };
+            declared.map_mesh.and_then(|with| mesh.own(what, with).err())
+        });
+        let map = declared.arg.map().filter(|_| foreign.is_none()).map(|map| mesh.maps[map as usize].name.clone());
         if let Some(error) = foreign {
             self.refuse(format!("argument {}: {error}", self.args.len()));
         }
-        if let Some((column, arity)) = declared.column.filter(|(column, arity)| column >= arity) {
-            self.refuse(format!("argument {}: column {column} of a map that has {arity}", self.args.len()));
+        if let (Some((column, arity)), Some(map)) = (declared.column, map)
+            && column >= arity
+        {
+            self.refuse(format!("argument {}: column {column} of map `{map}`, which has {arity}", self.args.len()));
         }
         self.args.push(declared.arg);
         Each {
@@ -201,6 +207,22 @@ impl<'p, A> Each<'p, A> {
         A: Append<Optional<S::Arg>>,
     {
         self.add::<Optional<S::Arg>>(optional(site.declare(Access::Inc), present))
+    }
+
+    /// The kernel offers values, of which the lowest is kept, if the argument is there.
+    pub fn min_if<S: Contributable<Lowering>>(self, present: bool, site: S) -> Each<'p, A::List>
+    where
+        A: Append<Optional<S::Arg>>,
+    {
+        self.add::<Optional<S::Arg>>(optional(site.declare(Access::Min), present))
+    }
+
+    /// The kernel offers values, of which the highest is kept, if the argument is there.
+    pub fn max_if<S: Contributable<Raising>>(self, present: bool, site: S) -> Each<'p, A::List>
+    where
+        A: Append<Optional<S::Arg>>,
+    {
+        self.add::<Optional<S::Arg>>(optional(site.declare(Access::Max), present))
     }
 
     /// The kernel receives the number of the element.

@@ -40,7 +40,8 @@ impl<'p, A> Scalar<'p, A> {
         A: Append<X>,
     {
         if let Err(error) = self.program.mesh().own("global", declared.mesh) {
-            let message = format!("scalar code `{}` at {}: {error}", self.name, self.location);
+            let message =
+                format!("scalar code `{}` at {}: argument {}: {error}", self.name, self.location, self.args.len());
             self.refused.get_or_insert(Error::new(ErrorKind::Refused, message));
         }
         self.args.push(declared.arg);

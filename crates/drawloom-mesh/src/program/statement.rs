@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
+use crate::error::{Error, ErrorKind};
 use crate::kernel::body::LoopBody;
 use crate::kernel::place::Place;
 use crate::kernel::site::ArgDecl;
@@ -19,6 +20,13 @@ pub(crate) struct LoopDecl {
     pub(crate) body: Box<dyn LoopBody>,
 }
 
+impl LoopDecl {
+    /// What went wrong in it, with its name and its place in the user's program.
+    pub(crate) fn failed(&self, said: &str) -> Error {
+        failed("loop", &self.name, self.location, said)
+    }
+}
+
 /// The body of scalar code. The places are those of its globals, in order.
 pub(crate) type ScalarBody = Box<dyn Fn(&[Place]) -> Result<(), String> + Send + Sync>;
 
@@ -28,6 +36,17 @@ pub(crate) struct ScalarDecl {
     pub(crate) location: &'static Location<'static>,
     pub(crate) args: Vec<ArgDecl>,
     pub(crate) body: ScalarBody,
+}
+
+impl ScalarDecl {
+    /// What went wrong in it, with its name and its place in the user's program.
+    pub(crate) fn failed(&self, said: &str) -> Error {
+        failed("scalar code", &self.name, self.location, said)
+    }
+}
+
+fn failed(what: &str, name: &str, location: &Location<'_>, said: &str) -> Error {
+    Error::new(ErrorKind::Failed, format!("{what} `{name}` at {location} failed: {said}"))
 }
 
 /// What decides a branch: a global, and whether its value counts as true.

@@ -111,8 +111,8 @@ impl Serial {
         let run = std::panic::AssertUnwindSafe(|| (decl.body)(&places));
         match std::panic::catch_unwind(run) {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(said)) => Err(failed("scalar code", &decl.name, &said)),
-            Err(panic) => Err(failed("scalar code", &decl.name, &said_by(&*panic))),
+            Ok(Err(said)) => Err(decl.failed(&said)),
+            Err(panic) => Err(decl.failed(&said_by(&*panic))),
         }
     }
 
@@ -159,8 +159,8 @@ impl Serial {
         };
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
             Ok(Ok(())) => {}
-            Ok(Err(iteration)) => return Err(failed("loop", &decl.name, &not_written(iteration))),
-            Err(panic) => return Err(failed("loop", &decl.name, &said_by(&*panic))),
+            Ok(Err(iteration)) => return Err(decl.failed(&not_written(iteration))),
+            Err(panic) => return Err(decl.failed(&said_by(&*panic))),
         }
         for (number, folding, mut slots, place) in partials.list {
             if slots.is_empty() {
@@ -319,16 +319,14 @@ pub(crate) fn require_finite(
     Err(Error::new(ErrorKind::NotFinite, format!("global `{name}` is {value}{place}")))
 }
 
-pub(crate) fn failed(what: &str, name: &str, said: &str) -> Error {
-    Error::new(ErrorKind::Failed, format!("{what} `{name}` failed: {said}"))
-}
-
-pub(crate) fn not_written(iteration: usize) -> String {
-    format!("its kernel returned without having written an argument of iteration {iteration}")
+/// That a kernel did not write what it must, in an iteration if it is known.
+pub(crate) fn not_written(iteration: impl Into<Option<usize>>) -> String {
+    let of = iteration.into().map_or(String::new(), |iteration| format!(" of iteration {iteration}"));
+    format!("its kernel returned without having written an argument{of}")
 }
 
 /// What a panic said.
-fn said_by(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn said_by(panic: &(dyn std::any::Any + Send)) -> String {
     let said = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }

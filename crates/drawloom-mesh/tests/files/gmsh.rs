@@ -71,6 +71,7 @@ fn mistakes_are_described_with_their_place() {
             "binary files are read in version 4.1 with numbers of 8 bytes, not 4.1 with 4",
         ),
         ("4 2 5 100 3", "4 2 5 99 3", ErrorKind::Inconsistent, "element 4 has the node 99, which is not there"),
+        ("4 2 5 100 3", "2 2 5 100 3", ErrorKind::Inconsistent, "the element 2 is there twice"),
         ("\n100\n", "\n3\n", ErrorKind::Inconsistent, "the node 3 is there twice"),
         ("2 2 3 1\n", "2 2 140 1\n", ErrorKind::Unsupported, "elements of type 140 are not supported"),
         ("3 4 1 4\n", "3 5 1 4\n", ErrorKind::Malformed, "line 44: there are 4 elements instead of 5"),

@@ -97,3 +97,19 @@ fn what_is_no_hdf5_file_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.to_string().contains("broken.h5"), "{error}");
 }
+
+#[test]
+fn coordinates_are_finite() {
+    let folder = Folder::new("finite");
+    let path = folder.0.join("grid.h5");
+    for value in [f64::NAN, f64::INFINITY] {
+        let mut mesh = naca0012(6, 9).expect("a mesh");
+        let dat = mesh.dats.iter_mut().find(|dat| dat.name == "p_x").expect("coordinates");
+        let Values::F64(values) = &mut dat.values else { panic!("coordinates are f64") };
+        values[7] = value;
+        write(&path, &mesh).expect("written");
+        let error = read(&path).expect_err("refused");
+        assert_eq!(error.kind(), ErrorKind::Inconsistent, "{error}");
+        assert!(error.to_string().contains("a coordinate of element 3 of `nodes` is not finite"), "{error}");
+    }
+}

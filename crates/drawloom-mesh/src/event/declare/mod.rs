@@ -129,6 +129,7 @@ struct Declaring<'a> {
     constants: Vec<Option<usize>>,
     /// Whether the program can be made to pause. Graphs that are written do not.
     pauses: bool,
+    trouble: &'a Arc<Trouble>,
 }
 
 /// What a name stands for: something of the user's, or of the protocol.
@@ -248,6 +249,7 @@ pub(super) fn declare(
         messages: &messages,
         constants,
         pauses,
+        trouble,
     };
     let watch = options.checked.then(|| Arc::new(Watch::new(mesh, &invocations, options)));
     let watched = |handlers: Arc<dyn Handlers>, what: Watched| -> Arc<dyn Handlers> {
@@ -256,7 +258,7 @@ pub(super) fn declare(
             None => handlers,
         }
     };
-    let mut builder = GraphType::builder(id).properties(graph.clone());
+    let mut builder = GraphType::builder(id).properties(graph.clone()).with_edges_that_differ();
     if let Some(text) = text {
         check_form(options)?;
         builder = builder.shared_code(text.shared_code(&invocations, &steps)?);
@@ -375,6 +377,11 @@ fn constants(mesh: &Mesh, names: &Names, graph: &Layout) -> Result<Vec<Option<us
         global.constant.then(|| offset(graph, &names.global(number as u32))).transpose()
     };
     mesh.globals.iter().enumerate().map(of).collect()
+}
+
+/// The name of the pin over which a loop's values of a dat are sent to be read.
+pub(super) fn read_pin(invocation: &Invocation, names: &Names, dat: u32) -> String {
+    format!("{}_{}_read_send", invocation.name, names.dat(dat))
 }
 
 /// The name of the pin where what a loop writes arrives.

@@ -7,7 +7,8 @@ use drawloom_event::graph::DeviceTypeBuilder;
 use drawloom_event::{Code, DeviceType, InputPin, OutputPin};
 
 use super::{
-    COUNTS, Declaring, Members, Of, buffer, is_with_element, message_of, of_events, offset, pad, type_of, write_pin,
+    COUNTS, Declaring, Members, Of, buffer, is_with_element, message_of, of_events, offset, pad, read_pin, type_of,
+    write_pin,
 };
 use crate::error::Error;
 use crate::event::element::{ArgAt, Each, Elements, Execution, Input, On, Output};
@@ -56,8 +57,17 @@ pub(super) fn declare_set(
         device = device.code(Code { ready, ..Code::default() });
     }
     let words = words_for(this.outputs.len());
-    let handlers =
-        Arc::new(Elements { ready: ready_at, words, inputs: this.inputs, outputs: this.outputs, ons: this.ons });
+    // Devices are made set by set.
+    let first = all.pauses.then(|| all.mesh.sets[..set as usize].iter().map(|set| set.size).sum());
+    let handlers = Arc::new(Elements {
+        ready: ready_at,
+        words,
+        inputs: this.inputs,
+        outputs: this.outputs,
+        ons: this.ons,
+        first,
+        trouble: Arc::clone(all.trouble),
+    });
     Ok((this.layout, device, handlers))
 }
 
@@ -204,7 +214,7 @@ impl<'a> OfSet<'a> {
         let Declaring { mesh, names, .. } = self.all;
         let name = &invocation.name;
         for (bit, dat) in (0..).zip(invocation.read_dats_on(mesh, self.set)) {
-            let pin = OutputPin::new(format!("{name}_{}_read_send", names.dat(dat)), names.dat(dat));
+            let pin = OutputPin::new(read_pin(invocation, names, dat), names.dat(dat));
             device = device.output(pin.with_code(words.map_or(String::new(), |words| words.read_send(bit, dat))));
             let size = mesh.dats[dat as usize].values.bytes_each();
             let from = offset(&self.layout.state, &names.dat(dat))?;

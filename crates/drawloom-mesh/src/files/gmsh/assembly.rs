@@ -7,6 +7,7 @@ use crate::raw::{RawMesh, Values};
 /// Puts the mesh together. Nodes stay in the order of the file, and so do the elements of each type.
 pub(super) fn assemble(sections: Sections) -> Result<RawMesh, Error> {
     let places = Places::of(&sections.nodes)?;
+    elements_differ(&sections.blocks)?;
     let mut mesh = RawMesh::new();
     mesh.add_set("nodes", sections.nodes.len());
     let flat = sections.nodes.iter().all(|(_, place)| place[2] == 0.0);
@@ -46,6 +47,16 @@ fn add_elements(mesh: &mut RawMesh, set: &str, sections: &Sections, places: &Pla
     mesh.add_dat(&format!("{set}_entity"), set, 1, Values::I32(entities));
     mesh.add_dat(&format!("{set}_physical"), set, 1, Values::I32(groups));
     Ok(())
+}
+
+/// Refuses two elements of one number.
+fn elements_differ(blocks: &[Block]) -> Result<(), Error> {
+    let mut numbers: Vec<u64> = blocks.iter().flat_map(|block| &block.elements).copied().collect();
+    numbers.sort_unstable();
+    match numbers.windows(2).find(|two| two[0] == two[1]) {
+        Some(two) => Err(Error::new(ErrorKind::Inconsistent, format!("the element {} is there twice", two[0]))),
+        None => Ok(()),
+    }
 }
 
 fn missing(block: &Block, element: usize, node: u64) -> Error {

@@ -1,5 +1,6 @@
 //! What one task does: a block of one loop, or of several that go together.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -115,12 +116,14 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Runs the task. The error is a loop, by its place in the job, and the iteration after which something was not written.
+    /// Runs the task, and notes which of its loops it is at. The error is the iteration after which something was not
+    /// written.
     pub(crate) fn run(
         &self,
         reads: &Views<'_, Erased>,
         updates: &mut ViewsMut<'_, Erased>,
-    ) -> Result<(), (usize, usize)> {
+        at: &Cell<usize>,
+    ) -> Result<(), usize> {
         let mut places: Vec<Vec<Place>> = self.steps.iter().map(|step| step.places(reads, updates)).collect();
         let bases: Vec<Vec<*mut u8>> = (self.steps.iter().zip(&places))
             .map(|(step, places)| step.foldings.iter().map(|(number, _)| places[*number].base).collect())
@@ -129,21 +132,21 @@ impl Job {
             let since = Instant::now();
             let done = run_alone(step, &mut places[0], &bases[0]);
             step.cut.clock.add(since.elapsed(), u64::from(step.part == 0));
-            return done.map_err(|iteration| (0, iteration));
+            return done;
         }
         let home = self.steps[0].part().home.clone();
         let mut spent = vec![Duration::ZERO; self.steps.len()];
         let mut since = Instant::now();
         for chunk in chunks(home, CHUNK) {
             for (number, step) in self.steps.iter().enumerate() {
+                at.set(number);
                 if chunk.start.is_multiple_of(BLOCK) {
                     step.select(&mut places[number], &bases[number], chunk.start / BLOCK);
                 }
                 // SAFETY: the task declared the blocks that the iterations lead to, and whether it changes them, so the
                 // engine lets nobody get into its way; maps lead to elements that exist; and the values of a dat have the
                 // type of its handle.
-                let done = unsafe { step.cut.decl.body.run(&places[number], chunk.clone()) };
-                done.map_err(|iteration| (number, iteration))?;
+                unsafe { step.cut.decl.body.run(&places[number], chunk.clone())? };
                 let now = Instant::now();
                 spent[number] += now - since;
                 since = now;

@@ -1,6 +1,8 @@
 //! From statements to recorded plans, and the control flow around them.
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +21,7 @@ use crate::mesh::Mesh;
 use crate::mesh::store::of_engine;
 use crate::program::statement::{Condition, LoopDecl, ScalarDecl, Statement};
 use crate::run::partials::{Slot, block_count, fold_pairwise, slots_each};
-use crate::run::serial::{failed, not_written, require_finite};
+use crate::run::serial::{not_written, require_finite, said_by};
 
 /// A repetition that runs at most this often becomes a part of the recording around it.
 const UNROLLED: u64 = 8;
@@ -257,7 +259,8 @@ impl<'a> Lowering<'a> {
             }
             let places: Vec<Place> = sources.iter().map(place).collect();
             let _constants = &data;
-            (decl.body)(&places).map_err(|said| trouble.note(failed("scalar code", &decl.name, &said)))
+            let done = catch_unwind(AssertUnwindSafe(|| (decl.body)(&places)));
+            done.unwrap_or_else(|panic| Err(said_by(&*panic))).map_err(|said| trouble.note(decl.failed(&said)))
         });
     }
 
@@ -428,9 +431,14 @@ impl<'a> Lowering<'a> {
             }
             // The tables of maps and the values of constants live as long as these.
             let _alive = (&mesh, &data);
-            job.run(&reads, &mut updates).map_err(|(step, iteration)| {
-                trouble.note(failed("loop", &job.steps[step].cut.decl.name, &not_written(iteration)))
-            })
+            let at = Cell::new(0);
+            let done = catch_unwind(AssertUnwindSafe(|| job.run(&reads, &mut updates, &at)));
+            let said = match done {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(iteration)) => not_written(iteration),
+                Err(panic) => said_by(&*panic),
+            };
+            Err(trouble.note(job.steps[at.get()].cut.decl.failed(&said)))
         });
     }
 

@@ -71,7 +71,8 @@ impl Threads {
         self
     }
 
-    /// Cuts every set into a number of blocks, instead of as many as suit the caches and the workers.
+    /// Cuts every set into at most a number of blocks, instead of as many as suit the caches and the workers. Sets are
+    /// cut between runs of 1024 elements, so one of no more than that is one block.
     pub fn blocks(mut self, blocks: usize) -> Self {
         self.blocks = Some(blocks);
         self
