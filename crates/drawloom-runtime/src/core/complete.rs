@@ -184,7 +184,8 @@ impl Core {
         if let Some(outer) = unsafe { outer.as_ref() } {
             outer.leave(inside.id);
         }
-        // Nobody looks it up from here on, nor at it from outside; see `peek_parent`. Regions whose last handle goes now are released like those of the application.
+        // Nobody looks it up from here on, nor at it from outside; see `peek_parent`. Regions whose last handle goes now are
+        // released like those of the application.
         lock(&self.scopes).remove(&inside.id.0);
         for tree in inside.end().into_iter().flatten() {
             // SAFETY: no handle is left, and all tasks of the scope that the region belongs to are complete.
