@@ -16,7 +16,7 @@ tests=("$@")
 host=$(rustc -vV | sed -n 's/^host: //p')
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/tsan
 export DRAWLOOM_CASES=${DRAWLOOM_CASES:-400}
-export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp halt_on_error=0 exitcode=66 history_size=4 ${TSAN_OPTIONS:-}"
+export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp halt_on_error=0 exitcode=66 history_size=4 allocator_may_return_null=1 ${TSAN_OPTIONS:-}"
 # Frames of the standard library say little without lines of our own.
 export RUSTFLAGS="-Zsanitizer=thread ${RUSTFLAGS:-}"
 
