@@ -12,8 +12,9 @@ use std::panic::Location;
 
 use drawloom_graph::IndexSet;
 
-use super::alone::Pace;
+use super::abreast::Abreast;
 use super::compile::{Bound, Node, NodeWork, Pattern, accumulators};
+use super::pace::{Pace, Way};
 use super::trouble::Trouble;
 use crate::access::reduction::Accumulator;
 use crate::access::{Arg, Mode, Scratchpad};
@@ -58,6 +59,7 @@ pub(crate) struct PlanState {
     /// For each node with rare parts, where it contributes to.
     pub(super) places: Vec<Vec<*mut u8>>,
     pub(super) pace: Pace,
+    pub(super) abreast: Abreast,
     /// Its number in a trace.
     pub(crate) mark: Mark,
     /// Updated by each run, so that runs of one plan follow each other.
@@ -110,6 +112,7 @@ impl PlanState {
             accumulators,
             places,
             pace: Pace::default(),
+            abreast: Abreast::new(pattern.lanes.as_ref()),
             mark: Mark::default(),
             _turn: turn,
             pattern,
@@ -222,20 +225,33 @@ impl PlanState {
         }
         let asks = pattern.ranked || !core.context(context).follows_on;
         self.asks.store(asks, Ordering::Relaxed);
-        if !asks && self.run_alone(core, local) {
-            return;
+        let way = match core.workers.count {
+            _ if asks || self.has_apart() => Way::Together,
+            1 => Way::Alone,
+            _ => self.pace.choose(pattern.nodes.len(), pattern.lanes.is_some()),
+        };
+        match way {
+            Way::Together => self.begin_together(core, local, context, asks),
+            Way::Abreast => self.begin_abreast(core, local, context),
+            Way::Alone => self.run_alone(core, local),
         }
-        self.pace.begin_together();
+    }
+
+    /// Begins a run for whoever is free.
+    fn begin_together(self: &Arc<Self>, core: &Core, local: &Local, context: u32, asks: bool) {
+        let pattern = &*self.pattern;
+        self.pace.begin(Way::Together);
+        self.hold();
         self.reset_counts();
         if pattern.roots.len() > MANY_ROOTS && !asks {
             let shares = core.workers.count.min(pattern.roots.len().div_ceil(SHARE));
             // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
-            self.hand_to_all(pattern.ends + shares);
+            self.set_ends(pattern.ends + shares);
             for _ in 0..shares {
                 core.push_node(local, context, Ready::share(self));
             }
         } else {
-            self.hand_to_all(pattern.ends);
+            self.set_ends(pattern.ends);
             for &root in &pattern.roots {
                 core.push_node(local, context, self.ready(root));
             }
@@ -250,10 +266,13 @@ impl PlanState {
     }
 
     /// Nodes are about to be pushed; so many of those that are left are waited for by nobody.
-    pub(super) fn hand_to_all(self: &Arc<Self>, ends: usize) {
+    pub(super) fn set_ends(&self, ends: usize) {
         self.ends.store(ends, Ordering::Relaxed);
-        // Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds
-        // that it is over.
+    }
+
+    /// Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds that it
+    /// is over.
+    pub(super) fn hold(self: &Arc<Self>) {
         let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
     }
 
@@ -327,8 +346,11 @@ impl PlanState {
         self.count_ends(core, local, ended)
     }
 
-    /// Runs shares of the nodes that wait for nothing, until none are left. True when the run is over.
+    /// Runs a lane, or shares of the nodes that wait for nothing until none are left. True when the run is over.
     pub(crate) fn run_share(&self, core: &Core, local: &mut Local) -> bool {
+        if self.abreast.is_on() {
+            return self.run_lane(core, local);
+        }
         let context = self.context();
         let mut scratch = local.take_scratch();
         let at = At::new(self);

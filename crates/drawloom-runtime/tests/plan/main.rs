@@ -5,6 +5,7 @@ mod failing;
 mod lives;
 mod priority;
 mod short;
+mod ways;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
