@@ -89,7 +89,7 @@ impl Core {
         self.check_workers(&workers)?;
         refuse_outsiders(&name, &around.name, &workers, &inherited)?;
         // Before anyone can push into the new context: wake-ups must look at memberships from now on.
-        self.workers.confined.store(true, Ordering::SeqCst);
+        self.workers.confine();
         let count = self.workers.count;
         let index = self.contexts.push(ContextState::inside(parent, name, policy, count));
         change.contexts.push((index, Vec::new(), workers));
@@ -204,7 +204,7 @@ impl Change<'_> {
     /// Makes the change.
     fn make(&mut self) {
         let core = self.core;
-        core.workers.confined.store(true, Ordering::SeqCst);
+        core.workers.confine();
         // Not whatever worker the thread drives: only while it runs a task is it certain that nobody else drives that worker.
         let this = core.running_worker();
         let concerned = sorted(self.contexts.iter().flat_map(|(_, old, new)| old.iter().chain(new).copied()).collect());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{check, spawn};
+use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread;
 use crate::worker::sleep::Sleep;
@@ -94,6 +95,61 @@ fn everybody_is_woken_who_sleeps_when_all_are() {
         crate::sync::atomic::fence(Ordering::SeqCst);
         sleep.wake_all();
         workers.into_iter().for_each(|w| w.join().unwrap());
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
+    });
+}
+
+/// Who keeps up alone resigns before it sleeps, so nothing stays behind that nobody was woken for.
+#[test]
+fn a_keeper_that_sleeps_leaves_no_task_behind() {
+    check(|| {
+        let (sleep, tasks) = (Sleep::new(1), AtomicUsize::new(0));
+        let worker = WorkerId(0);
+        assert!(sleep.keeper.become_keeper(worker));
+        let shared = Arc::new((sleep, tasks));
+        let thread = {
+            let shared = Arc::clone(&shared);
+            spawn(move || {
+                let (sleep, tasks) = &*shared;
+                sleep.begin_looking();
+                sleep.keeper.resign(worker);
+                let look = || tasks.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Acquire).ok();
+                while sleep.sleep(0, look).is_none() {}
+                sleep.found();
+            })
+        };
+        let (sleep, tasks) = &*shared;
+        tasks.store(1, Ordering::Release);
+        crate::sync::atomic::fence(Ordering::SeqCst);
+        if !sleep.keeper.is_there() {
+            sleep.notify_fenced();
+        }
+        thread.join().unwrap();
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
+    });
+}
+
+/// Whoever naps is woken as others are, and is counted once.
+#[test]
+fn a_worker_that_naps_can_be_woken() {
+    check(|| {
+        let shared = Arc::new((Sleep::new(1), AtomicUsize::new(0)));
+        let thread = {
+            let shared = Arc::clone(&shared);
+            spawn(move || {
+                let (sleep, wanted) = &*shared;
+                sleep.begin_looking();
+                let most = std::time::Duration::from_secs(1);
+                while wanted.load(Ordering::Acquire) == 0 {
+                    sleep.nap(0, most, || wanted.load(Ordering::Acquire) == 0);
+                }
+                sleep.found();
+            })
+        };
+        let (sleep, wanted) = &*shared;
+        wanted.store(1, Ordering::Release);
+        sleep.wake_worker(0);
+        thread.join().unwrap();
         assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
     });
 }

@@ -188,6 +188,7 @@ impl PlanState {
         let start = self.pace.lasts();
         // Nodes of other lanes may be longer than most.
         let each = self.pace.together() / self.pattern.nodes.len().max(1) as u64;
+        let patience_for_nobody = PATIENCE_FOR_NOBODY.min(PATIENCE + 2 * self.pace.together());
         loop {
             for _ in 0..BETWEEN {
                 hint::spin_loop();
@@ -198,7 +199,7 @@ impl PlanState {
             let waited = self.pace.lasts().saturating_sub(start);
             // Relaxed: it only says how long to wait.
             let is_taken = walk.taken.load(Ordering::Relaxed);
-            let patience = if is_taken { PATIENCE.max(16 * each) } else { PATIENCE_FOR_NOBODY };
+            let patience = if is_taken { PATIENCE.max(16 * each) } else { patience_for_nobody };
             if MODELLED || waited > patience || self.is_broken_off(place) {
                 return has_come();
             }

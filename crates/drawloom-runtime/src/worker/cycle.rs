@@ -4,7 +4,7 @@
 //! input, making transfers progress, and running the task. Transfers progress also when no task was chosen: a task whose
 //! data is on its way runs in the turn in which it has arrived, and until then its worker chooses no other.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use drawloom_trace::{IdleReason, Phase};
 
@@ -16,6 +16,10 @@ use crate::sync::{Arc, MODELLED, hint, thread};
 
 /// How long a worker pauses between two looks.
 const SPINS: usize = if MODELLED { 1 } else { 32 };
+
+/// How long a worker sleeps at a time while another one keeps up alone, at first and at most.
+const NAP: Duration = Duration::from_micros(100);
+const LONGEST_NAP: Duration = Duration::from_micros(400);
 
 /// What a scheduling operation ended with.
 pub(crate) enum Found {
@@ -43,8 +47,11 @@ pub(crate) fn run_seated(core: &Arc<Core>, local: &mut Local, worker: WorkerId) 
         while !core.workers.is_stopping() || has_begun(core, local, &next) {
             if !run_once(core, local, worker, &mut next) {
                 next = look_for_work(core, local, worker);
+            } else if local.shift.worked() {
+                review(core, local, worker);
             }
         }
+        local.shift.resign(&core.workers.sleep.keeper, worker);
     });
     core.workers.end_driving(worker);
     core.flush(local);
@@ -118,7 +125,10 @@ pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &
 fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     core.waiters.note_quiet();
     core.tracer.idle(Some(worker), IdleReason::NoWork);
+    local.shift.looks(&core.workers.sleep.keeper);
+    let since = Instant::now();
     let found = look_until_found(core, local, worker);
+    local.shift.looked(since.elapsed());
     core.tracer.busy(Some(worker));
     found
 }
@@ -127,6 +137,7 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     let sleep = &core.workers.sleep;
     sleep.begin_looking();
     loop {
+        nap_beside_keeper(core, worker);
         for round in 0..local.patience.looks() {
             // Not at once: a thread that submits goes faster when it is not met at every task, and several are found then.
             for _ in 0..SPINS {
@@ -155,6 +166,8 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
         }
         core.tracer.idle(Some(worker), IdleReason::Parked);
         core.workers.parked[worker.index()].fetch_add(1, Ordering::Relaxed);
+        // Before the last look: whoever pushed a task and saw a keeper has woken nobody.
+        local.shift.resign(&sleep.keeper, worker);
         // The end of the runtime wakes those who sleep. Who is about to sleep then, and comes too late for that, sees it here.
         let last_look = || match core.choose(local, worker) {
             Found::Nothing if core.workers.is_stopping() => Some(Found::Nothing),
@@ -175,9 +188,42 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     }
 }
 
-/// One who looked has found something. If that was the last one, there may be more to do, and nobody was woken for it.
+/// Sees whether this worker should run all tasks alone.
+#[cold]
+fn review(core: &Core, local: &mut Local, worker: WorkerId) {
+    let may_be = core.workers.count > 1 && core.may_have_keeper();
+    let completed = || core.context(0).counts().1;
+    if local.shift.review(&core.workers.sleep.keeper, worker, Instant::now(), may_be, completed) {
+        // Whoever can help may do so again.
+        core.wake_more();
+    }
+}
+
+/// Sleeps for as long as another worker keeps up alone.
+fn nap_beside_keeper(core: &Core, worker: WorkerId) {
+    let sleep = &core.workers.sleep;
+    let mut nap = NAP;
+    while let Some(before) = sleep.keeper.other(worker) {
+        // Whoever wants something of this worker, or ends the runtime, wakes it; what came before that is seen here.
+        let has_to = || core.workers.seat(worker).state.is_asked() || core.workers.is_stopping();
+        core.tracer.idle(Some(worker), IdleReason::Parked);
+        let slept = sleep.nap(worker.index(), nap, || !has_to() && sleep.keeper.is_there() && core.may_have_keeper());
+        core.tracer.idle(Some(worker), IdleReason::NoWork);
+        if !slept || has_to() {
+            return;
+        }
+        if sleep.keeper.other(worker) == Some(before) {
+            sleep.keeper.depose();
+            return;
+        }
+        nap = (2 * nap).min(LONGEST_NAP);
+    }
+}
+
+/// One who looked has found something. If that was the last one, there may be more to do, and nobody was woken for it. A worker
+/// that keeps up alone wakes nobody.
 fn leave_looking(core: &Core) {
-    if core.workers.sleep.found() && !core.is_stuck() {
+    if core.workers.sleep.found() && !core.workers.sleep.keeper.is_there() && !core.is_stuck() {
         core.wake_more();
     }
 }

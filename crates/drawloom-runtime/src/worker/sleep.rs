@@ -23,7 +23,9 @@
 
 use std::time::Duration;
 
+use super::keeper::Keeper;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::sync::time::park_at_most;
 use crate::sync::{MODELLED, Mutex, Padded, lock, thread};
 
 /// How often a worker looks before it sleeps. It looks longer when it found something that way, or would have if it had
@@ -71,6 +73,8 @@ pub(crate) struct Sleep {
     sleeping: Padded<AtomicUsize>,
     sleepers: Mutex<Vec<Sleeper>>,
     woken: Vec<AtomicBool>,
+    /// The worker that keeps up alone, if there is one.
+    pub(crate) keeper: Keeper,
 }
 
 struct Sleeper {
@@ -85,6 +89,7 @@ impl Sleep {
             sleeping: Padded::default(),
             sleepers: Mutex::new(Vec::with_capacity(workers)),
             woken: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            keeper: Keeper::default(),
         }
     }
 
@@ -171,6 +176,35 @@ impl Sleep {
 
     /// A worker that is looking sleeps, unless `look` finds something at the last moment. Afterwards it is looking again.
     pub(crate) fn sleep<T>(&self, worker: usize, look: impl FnOnce() -> Option<T>) -> Option<T> {
+        self.lie_down(worker);
+        let found = look();
+        if found.is_some() && self.get_up(worker) {
+            return found;
+        }
+        // Also after something was found: who has taken this worker out of the list is about to count it as looking. That must
+        // be over before it can sleep again, or it would be counted twice, and woken from a sleep that nobody knows of.
+        self.wait_until_woken(worker);
+        found
+    }
+
+    /// A worker that is looking sleeps for some time at most, if it may still do so at the last moment. Afterwards it is looking
+    /// again. True when nobody has woken it.
+    pub(crate) fn nap(&self, worker: usize, most: Duration, may_sleep: impl FnOnce() -> bool) -> bool {
+        self.lie_down(worker);
+        let may_sleep = may_sleep();
+        if may_sleep {
+            park_at_most(most);
+        }
+        if self.get_up(worker) {
+            return may_sleep;
+        }
+        // As in `sleep`.
+        self.wait_until_woken(worker);
+        false
+    }
+
+    /// A worker that is looking is in the list of those who sleep from now on.
+    fn lie_down(&self, worker: usize) {
         // Release: nobody wakes this worker before it is in the list below.
         self.woken[worker].store(false, Ordering::Release);
         {
@@ -182,17 +216,13 @@ impl Sleep {
         }
         self.looking.fetch_sub(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let found = look();
-        if found.is_some() && self.get_up(worker) {
-            return found;
-        }
-        // Also after something was found: who has taken this worker out of the list is about to count it as looking. That must
-        // be over before it can sleep again, or it would be counted twice, and woken from a sleep that nobody knows of.
+    }
+
+    fn wait_until_woken(&self, worker: usize) {
         // Acquire: pairs with `rouse`. A thread may be unparked for other reasons.
         while !self.woken[worker].load(Ordering::Acquire) {
             thread::park();
         }
-        found
     }
 
     /// A worker takes itself out of the list, and looks again. False when someone else has taken it out, to wake it.
