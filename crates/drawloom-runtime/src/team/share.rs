@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 
 use super::member::{Member, share_of};
 use crate::access::frame::{Frame, Place};
-use crate::access::{Access, Commute, Lend, Read, ReadAll, Scratch, Update, UpdateAll, Write};
+use crate::access::{Access, ByValue, Commute, Lend, Read, ReadAll, Scratch, Update, UpdateAll, Write};
 use crate::data::array::Array;
 use crate::data::csr::Csr;
 use crate::data::element::Portable;
@@ -163,13 +163,13 @@ macro_rules! shared {
         impl<$r: $bound> TeamAccess for $access<$r> {
             type TeamView<'v> = <Self as Access>::View<'v>;
             unsafe fn team_view<'v>(frame: &mut Frame<'v>, _: &Member<'_>) -> Self::TeamView<'v> {
-                // SAFETY: promised by the caller. The view is one to read, to lend, or of the member's own buffer.
+                // SAFETY: promised by the caller. The view is one to read, to lend, or the member's own.
                 unsafe { Self::view(frame) }
             }
         }
     )* };
 }
-shared! { Read<R: Region> ReadAll<R: Region> Lend<R: Region> Scratch<T: Portable> }
+shared! { Read<R: Region> ReadAll<R: Region> Lend<R: Region> Scratch<T: Portable> ByValue<T: Portable> }
 
 macro_rules! exclusive {
     ($($access:ident)*) => { $(
