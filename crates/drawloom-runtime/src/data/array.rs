@@ -87,7 +87,7 @@ impl<T: Send + Sync + 'static, const N: usize> Array<T, N> {
     /// same call gives the same tiles again.
     ///
     /// # Errors
-    /// When an extent is zero.
+    /// When an extent is zero, or there would be so many tiles that they would take all memory.
     pub fn tiles(&self, extents: [usize; N]) -> Result<Parts<Array<T, N>>> {
         cut_into_tiles(&self.handle, &extents, Cut::Grid(extents.to_vec()))
     }

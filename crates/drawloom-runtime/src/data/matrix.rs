@@ -11,6 +11,7 @@ use super::piece::Shape;
 use super::region::{Handle, Region, kind_of_region};
 use super::strided::{MatrixMut, MatrixRef};
 use super::tree::Cut;
+use super::vector::refuse_too_scattered;
 
 kind_of_region! {
     /// A matrix stored by columns, or a tile of one.
@@ -98,6 +99,22 @@ pub(crate) fn tiles_of(shape: &Shape, tile: &[usize]) -> Vec<Shape> {
         .collect()
 }
 
+/// How many tiles a strided piece has, and how many runs of elements in all of them at most.
+fn tile_count(shape: &Shape, tile: &[usize]) -> (usize, usize) {
+    let Shape::Strided { extents, strides, .. } = shape else { unreachable!("only strided pieces have tiles") };
+    if extents.contains(&0) {
+        return (0, 0);
+    }
+    let along = strides.iter().position(|&stride| stride == 1);
+    let (mut count, mut runs) = (1_usize, 1_usize);
+    for (i, (&extent, &size)) in extents.iter().zip(tile).enumerate() {
+        let tiles = extent.div_ceil(size);
+        count = count.saturating_mul(tiles);
+        runs = runs.saturating_mul(if Some(i) == along { tiles } else { extent });
+    }
+    (count, runs)
+}
+
 /// Cuts a strided piece into tiles.
 pub(crate) fn cut_into_tiles<R: Region>(handle: &Handle, tile: &[usize], cut: Cut) -> Result<Parts<R>> {
     if tile.contains(&0) {
@@ -107,6 +124,8 @@ pub(crate) fn cut_into_tiles<R: Region>(handle: &Handle, tile: &[usize], cut: Cu
         ));
     }
     let piece = handle.piece();
+    let (count, runs) = tile_count(&piece.shape, tile);
+    refuse_too_scattered(handle, count, runs)?;
     let shapes = tiles_of(&piece.shape, tile);
     let sets = shapes.iter().map(|shape| {
         let Shape::Strided { first, extents, strides } = shape else { unreachable!("tiles are strided") };
@@ -141,7 +160,7 @@ impl<T: Send + Sync + 'static> Matrix<T> {
     /// call gives the same tiles again.
     ///
     /// # Errors
-    /// When the tile has no rows or no columns.
+    /// When the tile has no rows or no columns, or there would be so many that they would take all memory.
     pub fn tiles(&self, rows: usize, columns: usize) -> Result<Parts<Matrix<T>>> {
         cut_into_tiles(&self.handle, &[rows, columns], Cut::Tiles(rows, columns))
     }

@@ -343,6 +343,27 @@ fn numbers_of_pieces_that_would_take_all_memory_are_refused() {
         assert!(error.to_string().contains("cannot be cut into"), "{error}");
     }
     assert_eq!(v.blocks(1000).unwrap().len(), 1000, "empty pieces are no mistake");
+    // Not empty, but too many to be remembered: memory that is never touched costs nothing, and lists of pieces do.
+    let many = loom.vector_without_contents::<u8>("many", (1 << 31) + 7).unwrap();
+    let square = loom.matrix_without_contents::<u8>("square", 50_000, 50_000).unwrap();
+    let cube = loom.array_without_contents::<u8, 3>("cube", [1000, 1000, 2500]).unwrap();
+    for error in [
+        many.blocks(1 << 31).err(),
+        many.halos(1 << 31, 1).err(),
+        square.tiles(1, 1).err(),
+        // Whole rows, of which no two elements are neighbours.
+        square.tiles(1, 50_000).err(),
+        cube.tiles([1, 1, 1]).err(),
+        cube.tiles([1000, 1000, 1]).err(),
+    ] {
+        let error = error.expect("it is refused");
+        assert!(
+            error.to_string().contains("cannot be cut into") && error.to_string().contains(" are the most"),
+            "{error}"
+        );
+    }
+    assert_eq!(square.tiles(50_000, 1).unwrap().len(), 50_000);
+    assert_eq!(cube.tiles([1, 1000, 2500]).unwrap().len(), 1000);
     let nothing = loom.array("a", [0, usize::MAX, usize::MAX], Vec::<u8>::new()).unwrap();
     assert_eq!(nothing.tiles([1, 1, 1]).unwrap().len(), 0);
     loom.task("t").reduce(&nothing, Sum).run(|a| assert_eq!(a.extents(), [0, usize::MAX, usize::MAX]));
