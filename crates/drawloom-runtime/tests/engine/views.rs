@@ -1,6 +1,8 @@
 //! Views of every shape against plain indexing: small ones, all of them.
 
-use drawloom_runtime::{Future, Loom, Matrix, Pattern, Region, Sum, portable};
+use std::sync::Arc;
+
+use drawloom_runtime::{Future, Loom, Matrix, Operator, Pattern, Region, Sum, portable};
 
 /// The number in storage of each element of a grid, by place, the first dimension fastest.
 fn grid(first: usize, extents: &[usize], strides: &[usize]) -> Vec<(Vec<usize>, usize)> {
@@ -391,4 +393,60 @@ fn a_scratch_buffer_that_cannot_be_had_is_an_error() {
         assert!(text.contains("`huge`") && text.contains("281474976710656 bytes"), "{text}");
         assert_eq!(loom.task("small").scratch::<f64>(3).returns(|s| s.iter().sum::<f64>()).wait().unwrap(), 0.0);
     }
+}
+
+/// An element that is not plain, and counted.
+#[derive(Clone)]
+struct Word(String, #[allow(dead_code, reason = "it counts the words")] Arc<()>);
+
+/// Puts words one behind the other.
+#[derive(Clone)]
+struct Append(Arc<()>);
+
+impl Operator<Word> for Append {
+    fn name(&self) -> &'static str {
+        "append"
+    }
+    fn identity(&self) -> Word {
+        Word(String::new(), Arc::clone(&self.0))
+    }
+    fn fold(&self, into: &mut Word, from: &Word) {
+        into.0.push_str(&from.0);
+    }
+    fn mixes_with(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn every_kind_of_region_can_hold_elements_of_any_type_and_drops_each_once() {
+    let count = Arc::new(());
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let words = |n: usize| vec![Word("a".to_owned(), Arc::clone(&count)); n];
+        let matrix = loom.host_matrix("matrix", 2, 3, words(6)).unwrap();
+        let array = loom.host_array("array", [2, 2, 2], words(8)).unwrap();
+        let csr = loom.host_csr("csr", Pattern::new(2, vec![0, 1, 3], vec![0, 0, 1]).unwrap(), words(3)).unwrap();
+        for tile in matrix.tiles(1, 2).unwrap() {
+            let columns = tile.columns();
+            loom.task("push").update(&tile).run(move |mut tile| (0..columns).for_each(|j| tile[[0, j]].0.push('b')));
+            let append = Append(Arc::clone(&count));
+            loom.task("append").reduce(&tile, append).run(|mut tile| tile[[0, 0]].0.push('c'));
+        }
+        for tile in array.tiles([1, 2, 2]).unwrap() {
+            loom.task("push").commute(&tile).run(|mut tile| tile[[0, 1, 1]].0.push('b'));
+        }
+        for rows in csr.row_blocks(2).unwrap() {
+            loom.task("push").update(&rows).run(|mut rows| rows.values_mut().iter_mut().for_each(|x| x.0.push('b')));
+        }
+        let row = loom.task("row").read(&matrix).returns(|m| (0..3).map(|j| m[[1, j]].0.clone()).collect::<Vec<_>>());
+        assert_eq!(row.wait().unwrap(), ["abc", "ab", "abc"]);
+        assert_eq!(array.read().unwrap().view()[[1, 1, 1]].0, "ab");
+        assert_eq!(csr.read().unwrap().view().values().iter().map(|x| x.0.as_str()).collect::<String>(), "ababab");
+        let error = loom.task("again").update(&matrix).retry(1).run(|_| ()).wait().unwrap_err();
+        assert!(error.to_string().contains("its elements are not plain"), "{error}");
+        let error = loom.host_array("wrong", [2, 2], words(3)).unwrap_err().to_string();
+        assert!(error.contains("array `wrong`: extents [2, 2] do not make 3 elements"), "{error}");
+        let _ = loom.wait_all();
+    }
+    assert_eq!(Arc::strong_count(&count), 1);
 }
