@@ -330,6 +330,75 @@ fn elements_without_a_size_are_counted_all_the_same() {
 }
 
 #[test]
+fn halo_tiles_are_tiles_with_what_is_around_them() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let (rows, columns, leading) = (5, 7, 6);
+        let m = loom.matrix_with_leading("m", rows, columns, leading, (0..leading * columns).collect()).unwrap();
+        let a = loom.array("a", [rows, columns], (0..rows * columns).collect()).unwrap();
+        for (tile_rows, tile_columns, width) in [(2, 3, 1), (1, 1, 2), (5, 2, 0), (3, 9, usize::MAX), (2, 2, 4)] {
+            let halos = m.halo_tiles(tile_rows, tile_columns, width).unwrap();
+            let grid = a.halo_tiles([tile_rows, tile_columns], [width, 0]).unwrap();
+            assert_eq!(halos.len(), m.tiles(tile_rows, tile_columns).unwrap().len());
+            assert_eq!(grid.len(), halos.len());
+            for (number, (halo, band)) in halos.zip(grid).enumerate() {
+                let down = rows.div_ceil(tile_rows);
+                let (top, left) = (number % down * tile_rows, number / down * tile_columns);
+                let around = |at: usize, size: usize, width: usize, most: usize| {
+                    at.saturating_sub(width)..at.saturating_add(size).saturating_add(width).min(most)
+                };
+                let (r, c) = (around(top, tile_rows, width, rows), around(left, tile_columns, width, columns));
+                let narrow = around(left, tile_columns, 0, columns);
+                let expected: Vec<usize> = c.clone().flat_map(|j| r.clone().map(move |i| i + j * leading)).collect();
+                let guard = halo.read().unwrap();
+                let view = guard.view();
+                let found: Vec<usize> =
+                    (0..c.len()).flat_map(|j| (0..r.len()).map(move |i| (i, j))).map(|(i, j)| view[[i, j]]).collect();
+                assert_eq!((view.rows(), view.columns()), (r.len(), c.len()));
+                assert_eq!(found, expected);
+                let guard = band.read().unwrap();
+                assert_eq!(guard.view().extents(), [r.len(), narrow.len()]);
+                assert_eq!(guard.view()[[0, 0]], r.start * columns + narrow.start);
+            }
+        }
+        assert_eq!(m.halo_tiles(2, 3, 1).unwrap().next().unwrap().name(), "m.halos2x3w1x1[0]");
+        assert!(m.halo_tiles(0, 3, 1).is_err());
+        assert!(!m.halo_tiles(2, 3, 1).unwrap().is_disjoint());
+    }
+}
+
+#[test]
+fn a_stencil_over_halo_tiles_is_ordered_by_what_they_share() {
+    let sum_of = |loom: Loom| {
+        let n = 12;
+        let start: Vec<u64> = (0..n * n).map(|i| (i * 7 % 11) as u64).collect();
+        let (old, new) =
+            (loom.matrix("old", n, n, start).unwrap(), loom.matrix("new", n, n, vec![0_u64; n * n]).unwrap());
+        for step in 0..6 {
+            let (from, to) = if step % 2 == 0 { (&old, &new) } else { (&new, &old) };
+            let tiles = from.halo_tiles(4, 4, 1).unwrap().zip(to.tiles(4, 4).unwrap());
+            for (number, (halo, tile)) in tiles.enumerate() {
+                // Tiles at the upper and left edges have nothing before them.
+                let (top, left) = (usize::from(number % 3 > 0), usize::from(number / 3 > 0));
+                loom.task("sum").read(&halo).write(&tile).run(move |halo, mut tile| {
+                    for j in 0..4 {
+                        for i in 0..4 {
+                            let rows = (i + top).saturating_sub(1)..(i + top + 2).min(halo.rows());
+                            let columns = (j + left).saturating_sub(1)..(j + left + 2).min(halo.columns());
+                            let around = columns.flat_map(|c| rows.clone().map(move |r| (r, c)));
+                            tile[[i, j]] = around.map(|(r, c)| halo[[r, c]]).fold(0, u64::wrapping_add);
+                        }
+                    }
+                });
+            }
+        }
+        let guard = old.read().unwrap();
+        (0..n * n).map(|i| guard.view()[[i % n, i / n]]).collect::<Vec<_>>()
+    };
+    let expected = sum_of(Loom::serial());
+    assert_eq!(sum_of(Loom::builder().workers(3).build().unwrap()), expected);
+}
+
+#[test]
 fn numbers_of_pieces_that_would_take_all_memory_are_refused() {
     let loom = Loom::serial();
     let v = loom.vector("v", vec![0_u8; 4]);
