@@ -6,7 +6,8 @@ use crate::sync::atomic::Ordering;
 use crate::task::record::Record;
 
 /// Figures about a runtime at a moment. Counts go up from when the runtime was made; they are read one after the other
-/// while tasks run, so they need not fit each other exactly.
+/// while tasks run, so they need not fit each other exactly. A run of a plan is one task here, and so is each of its tasks that
+/// needs more than a call: in a context of its own, a team, on a device, with children, or with other tries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

@@ -3,7 +3,9 @@
 use std::alloc::Layout;
 
 use super::arg::Arg;
+use super::given;
 use super::reduction::{Accumulator, Reduction};
+use crate::data::element::Portable;
 use crate::data::piece::Piece;
 use crate::sync::Arc;
 use crate::team::member::Part;
@@ -57,7 +59,7 @@ pub(crate) struct Contribution {
 pub struct Frame<'v> {
     args: &'v [Arg],
     next: usize,
-    /// For `read_all` and `update_all`, how many arguments each of them has, in order.
+    /// For `read_all` and `update_all`, how many arguments each of them has, and values, in order: see [`given`].
     counts: &'v [u32],
     next_count: usize,
     /// Where the accumulators of the arguments are that are reduced into.
@@ -137,6 +139,13 @@ impl<'v> Frame<'v> {
         let first = self.next;
         self.next += count;
         Places { args: &self.args[first..self.next], bases: self.bases.map(|b| &b[first..first + count]) }
+    }
+
+    /// The next value.
+    pub(crate) fn value<T: Portable>(&mut self) -> T {
+        let (value, words) = given::read(&self.counts[self.next_count..]);
+        self.next_count += words;
+        value
     }
 
     /// The place of the accumulator for the next argument, which is reduced into.

@@ -37,6 +37,8 @@ pub struct Commute<R>(PhantomData<R>);
 pub struct Lend<R>(PhantomData<R>);
 /// The body has a buffer of its own.
 pub struct Scratch<T>(PhantomData<T>);
+/// The body has a value.
+pub struct ByValue<T>(PhantomData<T>);
 /// The body reads each region of a list.
 pub struct ReadAll<R>(PhantomData<R>);
 /// The body reads and writes each region of a list.
@@ -96,6 +98,13 @@ impl<T: Portable> Access for Scratch<T> {
             std::ptr::write_bytes(address, 0, layout.size());
             std::slice::from_raw_parts_mut(address.cast(), len)
         }
+    }
+}
+
+impl<T: Portable> Access for ByValue<T> {
+    type View<'v> = T;
+    unsafe fn view<'v>(frame: &mut Frame<'v>) -> T {
+        frame.value()
     }
 }
 

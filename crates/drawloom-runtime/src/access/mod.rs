@@ -5,6 +5,7 @@
 //! | [`arg`] | one argument of a task: a piece and a mode, in one word |
 //! | [`kinds`] | the types that stand for accesses in the builder, each with the view it gives |
 //! | [`frame`] | what a body runs in: its arguments, resolved to addresses |
+//! | [`given`] | values that a task is given, beside its regions |
 //! | [`operator`] | operators of reductions |
 //! | [`reduction`] | private contributions, and the order in which they are folded |
 
@@ -12,6 +13,7 @@
 
 mod arg;
 pub(crate) mod frame;
+pub(crate) mod given;
 mod kinds;
 mod operator;
 pub(crate) mod reduction;
@@ -19,6 +21,6 @@ pub(crate) mod reduction;
 pub(crate) use arg::{Arg, Mode};
 pub use frame::{Frame, Scratchpad};
 pub use kinds::{
-    Access, Commute, Lend, Lent, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Views, ViewsMut, Write,
+    Access, ByValue, Commute, Lend, Lent, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Views, ViewsMut, Write,
 };
 pub use operator::{Max, Min, Operator, Product, Sum};

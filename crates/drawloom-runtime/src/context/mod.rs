@@ -167,7 +167,7 @@ impl Context {
         ContextBuilder::new(&self.core, name.into(), self.index)
     }
 
-    /// Waits until every task of the context is complete.
+    /// Waits until every task of the context is complete. Tasks of contexts inside of it are their own, and not waited for.
     ///
     /// # Errors
     /// When the context was deleted, inside of a task, and when tasks wait that can never run.
@@ -176,7 +176,8 @@ impl Context {
         self.core.wait_for_context(self.index)
     }
 
-    /// Gives up every task of the context that has not started. Those that run are finished.
+    /// Gives up every task of the context that has not started. Those that run are finished, and so are those of contexts
+    /// inside of it.
     ///
     /// Tasks that did not run count as cancelled: their futures, and the next wait for everything, say so. The context can
     /// be used as before.

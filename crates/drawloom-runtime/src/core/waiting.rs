@@ -9,7 +9,7 @@ use super::{Core, Running};
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, Result};
-use crate::order::history::Comer;
+use crate::order::history::{Comer, note_written};
 use crate::policy::ReadyKind;
 use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
@@ -71,6 +71,28 @@ impl Core {
 
     /// Waits until every task that was submitted before and touches a piece is complete.
     pub(crate) fn wait_for_piece(&self, piece: &Piece, location: &'static Location<'static>) -> Result<()> {
+        let id = self.hold_whatever_is_there(piece, location)?;
+        let because = piece.tree().spoiled(&piece.indices);
+        self.let_go(id);
+        because.map_or(Ok(()), Err)
+    }
+
+    /// As [`Core::hold`], to write everything anew: nothing need be there, and what was spoiled no longer is. Both is so from
+    /// the moment on in which it can be written, and not if that never comes.
+    pub(crate) fn hold_to_overwrite(&self, piece: &Piece, location: &'static Location<'static>) -> Result<TaskId> {
+        let id = self.hold_whatever_is_there(piece, location)?;
+        let arg = Arg::new(piece, Mode::Write);
+        if let Err(error) = self.make_proper_here(&[arg]) {
+            self.let_go(id);
+            return Err(error);
+        }
+        note_written(&[arg]);
+        piece.tree().heal(&piece.indices);
+        Ok(id)
+    }
+
+    /// Waits for the turn of a guard that has a piece for itself, with or without contents.
+    fn hold_whatever_is_there(&self, piece: &Piece, location: &'static Location<'static>) -> Result<TaskId> {
         self.refuse_hold(piece)?;
         // Ordered as if it wrote everything, without being taken for a writer: what is missing stays missing.
         let arg = Arg::new(piece, Mode::LendWrite);
@@ -83,9 +105,7 @@ impl Core {
             self.trace_submission(id, None, &[arg], None);
         });
         self.finish_hold(id, record, &waits)?;
-        let because = piece.tree().spoiled(&piece.indices);
-        self.let_go(id);
-        because.map_or(Ok(()), Err)
+        Ok(id)
     }
 
     /// Refuses a wait that no task may do, of this runtime or of another one: the worker would be missing there, and nobody

@@ -87,9 +87,18 @@ impl<T: Send + Sync + 'static, const N: usize> Array<T, N> {
     /// same call gives the same tiles again.
     ///
     /// # Errors
-    /// When an extent is zero.
+    /// When an extent is zero, or there would be so many tiles that they would take all memory.
     pub fn tiles(&self, extents: [usize; N]) -> Result<Parts<Array<T, N>>> {
-        cut_into_tiles(&self.handle, &extents, Cut::Grid(extents.to_vec()))
+        cut_into_tiles(&self.handle, &extents, &[0; N], Cut::Grid(extents.to_vec()))
+    }
+
+    /// The tiles of [`Array::tiles`], each with up to so many more elements on both sides of each dimension.
+    ///
+    /// # Errors
+    /// As [`Array::tiles`].
+    pub fn halo_tiles(&self, extents: [usize; N], width: [usize; N]) -> Result<Parts<Array<T, N>>> {
+        let cut = Cut::HaloGrid { tile: extents.to_vec(), width: width.to_vec() };
+        cut_into_tiles(&self.handle, &extents, &width, cut)
     }
 
     /// The same region, left out of the order of tasks.

@@ -132,6 +132,22 @@ impl<T> CsrMut<'_, T> {
     }
 }
 
+impl<'v, T: Send + Sync + 'static> CsrMut<'v, T> {
+    /// Some of the rows of a place: `choose` is given how many there are.
+    ///
+    /// # Safety
+    /// As [`Region::view_mut`], for the chosen rows only, which exist.
+    pub(crate) unsafe fn part(place: Place<'v>, choose: impl FnOnce(usize) -> Range<usize>) -> Self {
+        let ((first, end), pattern, address, _) = parts::<T>(place);
+        let chosen = choose(end - first);
+        let rows = (first + chosen.start, first + chosen.end);
+        let (before, after) = (pattern.starts[rows.0], pattern.starts[rows.1]);
+        let address = address.wrapping_add(before - pattern.starts[first]);
+        // SAFETY: the values of rows lie one after the other, and the caller has those of the chosen ones for itself.
+        CsrMut { rows, pattern, values: unsafe { std::slice::from_raw_parts_mut(address, after - before) } }
+    }
+}
+
 fn place(rows: (usize, usize), pattern: &Pattern, row: usize) -> (Range<usize>, Range<usize>) {
     assert!((rows.0..rows.1).contains(&row), "row {row} is not among rows {}..{}", rows.0, rows.1);
     let (start, end, first) = (pattern.starts[row], pattern.starts[row + 1], pattern.starts[rows.0]);

@@ -3,7 +3,7 @@
 /// Plain bytes: a value of such a type may be copied to another memory and back, byte by byte.
 ///
 /// Regions of portable elements can be used by every kind of worker. Regions of other types, made with the `host_`
-/// constructors, keep their tasks on processors of this machine.
+/// constructors (there is one for each kind of region), keep their tasks on processors of this machine.
 ///
 /// The numbers, `bool` and arrays of portable types are portable. For a struct, use [`portable!`](crate::portable).
 ///

@@ -9,7 +9,7 @@ use std::panic::Location;
 
 use crate::access::frame::Place;
 use crate::access::{Arg, Mode};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::task::record::TaskId;
 
 use super::region::Region;
@@ -24,6 +24,8 @@ pub struct WriteGuard<R: Region>(Held<R>);
 struct Held<R: Region> {
     region: R,
     task: TaskId,
+    /// Where it was asked for, if everything is to be written anew.
+    overwrites: Option<&'static Location<'static>>,
     /// A guard stays on its thread, so that it is known which threads could let go.
     thread: PhantomData<std::sync::MutexGuard<'static, ()>>,
 }
@@ -32,7 +34,13 @@ impl<R: Region> Held<R> {
     fn take(region: &R, mode: Mode, location: &'static Location<'static>) -> Result<Self> {
         let handle = region.handle();
         let task = handle.root.core.hold(Arg::new(handle.piece(), mode), location)?;
-        Ok(Self { region: region.clone(), task, thread: PhantomData })
+        Ok(Self { region: region.clone(), task, overwrites: None, thread: PhantomData })
+    }
+
+    fn overwrite(region: &R, location: &'static Location<'static>) -> Result<Self> {
+        let handle = region.handle();
+        let task = handle.root.core.hold_to_overwrite(handle.piece(), location)?;
+        Ok(Self { region: region.clone(), task, overwrites: Some(location), thread: PhantomData })
     }
 
     fn place(&self) -> Place<'_> {
@@ -43,7 +51,16 @@ impl<R: Region> Held<R> {
 
 impl<R: Region> Drop for Held<R> {
     fn drop(&mut self) {
-        self.region.handle().root.core.let_go(self.task);
+        let handle = self.region.handle();
+        if let Some(location) = self.overwrites
+            && std::thread::panicking()
+        {
+            // What counted as written may be so in part only.
+            let (name, piece) = (self.region.name(), handle.piece());
+            let message = format!("a thread panicked while it wrote region `{name}` through the guard of {location}");
+            piece.tree().spoil(&piece.indices, &Error::new(ErrorKind::Panicked, message));
+        }
+        handle.root.core.let_go(self.task);
     }
 }
 
@@ -64,6 +81,11 @@ impl<R: Region> WriteGuard<R> {
     #[track_caller]
     pub(crate) fn take(region: &R) -> Result<Self> {
         Held::take(region, Mode::Update, Location::caller()).map(Self)
+    }
+
+    #[track_caller]
+    pub(crate) fn overwrite(region: &R) -> Result<Self> {
+        Held::overwrite(region, Location::caller()).map(Self)
     }
 
     /// The data, to read.

@@ -11,6 +11,7 @@ use super::piece::Shape;
 use super::region::{Handle, Region, kind_of_region};
 use super::strided::{MatrixMut, MatrixRef};
 use super::tree::Cut;
+use super::vector::refuse_too_scattered;
 
 kind_of_region! {
     /// A matrix stored by columns, or a tile of one.
@@ -78,8 +79,9 @@ pub(crate) fn indices_of(first: usize, extents: &[usize], strides: &[usize]) -> 
     IndexSet::from_runs(runs.collect::<Vec<_>>())
 }
 
-/// The tiles of a strided piece: shapes with their indices, the first dimension fastest.
-pub(crate) fn tiles_of(shape: &Shape, tile: &[usize]) -> Vec<Shape> {
+/// The tiles of a strided piece, the first dimension fastest, each with up to `width` more elements on both sides of each
+/// dimension.
+pub(crate) fn tiles_of(shape: &Shape, tile: &[usize], width: &[usize]) -> Vec<Shape> {
     let Shape::Strided { first, extents, strides } = shape else { unreachable!("only strided pieces have tiles") };
     let counts: Vec<usize> = extents.iter().zip(tile).map(|(e, t)| e.div_ceil(*t)).collect();
     let total: usize = counts.iter().product();
@@ -90,16 +92,41 @@ pub(crate) fn tiles_of(shape: &Shape, tile: &[usize]) -> Vec<Shape> {
             for i in 0..tile.len() {
                 let at = (rest % counts[i]) * tile[i];
                 rest /= counts[i];
+                let end = at.saturating_add(tile[i]).saturating_add(width[i]).min(extents[i]);
+                let at = at.saturating_sub(width[i]);
                 start += at * strides[i];
-                part.push(tile[i].min(extents[i] - at));
+                part.push(end - at);
             }
             Shape::Strided { first: start, extents: part.into(), strides: strides.clone() }
         })
         .collect()
 }
 
-/// Cuts a strided piece into tiles.
-pub(crate) fn cut_into_tiles<R: Region>(handle: &Handle, tile: &[usize], cut: Cut) -> Result<Parts<R>> {
+/// How many tiles a strided piece has, and how many runs of elements in all of them at most.
+fn tile_count(shape: &Shape, tile: &[usize], width: &[usize]) -> (usize, usize) {
+    let Shape::Strided { extents, strides, .. } = shape else { unreachable!("only strided pieces have tiles") };
+    if extents.contains(&0) {
+        return (0, 0);
+    }
+    let along = strides.iter().position(|&stride| stride == 1);
+    let (mut count, mut runs) = (1_usize, 1_usize);
+    for (i, (&extent, &size)) in extents.iter().zip(tile).enumerate() {
+        let tiles = extent.div_ceil(size);
+        count = count.saturating_mul(tiles);
+        // Those on the margins are in several tiles.
+        let margins = tiles.saturating_mul(width[i]).saturating_mul(2).min(extent.saturating_mul(tiles));
+        runs = runs.saturating_mul(if Some(i) == along { tiles } else { extent.saturating_add(margins) });
+    }
+    (count, runs)
+}
+
+/// Cuts a strided piece into tiles, which overlap by `width` in each dimension.
+pub(crate) fn cut_into_tiles<R: Region>(
+    handle: &Handle,
+    tile: &[usize],
+    width: &[usize],
+    cut: Cut,
+) -> Result<Parts<R>> {
     if tile.contains(&0) {
         return Err(Error::new(
             ErrorKind::Partition,
@@ -107,7 +134,12 @@ pub(crate) fn cut_into_tiles<R: Region>(handle: &Handle, tile: &[usize], cut: Cu
         ));
     }
     let piece = handle.piece();
-    let shapes = tiles_of(&piece.shape, tile);
+    if let Some(known) = handle.tree().known_partition(piece, &cut) {
+        return Ok(Parts::new(&handle.root, known));
+    }
+    let (count, runs) = tile_count(&piece.shape, tile, width);
+    refuse_too_scattered(handle, count, runs)?;
+    let shapes = tiles_of(&piece.shape, tile, width);
     let sets = shapes.iter().map(|shape| {
         let Shape::Strided { first, extents, strides } = shape else { unreachable!("tiles are strided") };
         indices_of(*first, extents, strides)
@@ -141,9 +173,18 @@ impl<T: Send + Sync + 'static> Matrix<T> {
     /// call gives the same tiles again.
     ///
     /// # Errors
-    /// When the tile has no rows or no columns.
+    /// When the tile has no rows or no columns, or there would be so many that they would take all memory.
     pub fn tiles(&self, rows: usize, columns: usize) -> Result<Parts<Matrix<T>>> {
-        cut_into_tiles(&self.handle, &[rows, columns], Cut::Tiles(rows, columns))
+        cut_into_tiles(&self.handle, &[rows, columns], &[0, 0], Cut::Tiles(rows, columns))
+    }
+
+    /// The tiles of [`Matrix::tiles`], each with up to `width` more rows above and below and columns left and right.
+    ///
+    /// # Errors
+    /// As [`Matrix::tiles`].
+    pub fn halo_tiles(&self, rows: usize, columns: usize, width: usize) -> Result<Parts<Matrix<T>>> {
+        let (tile, width) = (vec![rows, columns], vec![width; 2]);
+        cut_into_tiles(&self.handle, &[rows, columns], &width.clone(), Cut::HaloGrid { tile, width })
     }
 
     /// How many tiles of the given size the matrix has down, and across.

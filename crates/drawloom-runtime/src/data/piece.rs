@@ -37,6 +37,7 @@ impl Shape {
 }
 
 /// Another piece of the same region that shares elements with this one.
+#[derive(Clone, Copy)]
 pub(crate) struct Alias {
     piece: NonNull<Piece>,
     /// How many elements they share.
@@ -53,11 +54,54 @@ impl Alias {
 }
 
 /// The pieces that overlap a given one, as known at a generation of the tree.
+///
+/// When there are new partitions, what overlaps in them is added behind what is known already, in the same memory as long as
+/// there is room, and in memory of twice the size otherwise. So a region that is cut again and again does not keep as many
+/// long lists.
 pub(crate) struct Aliases {
     generation: u32,
-    list: Vec<Alias>,
+    /// The first `len` of these do not change any more.
+    start: NonNull<Alias>,
+    len: usize,
+    room: usize,
+    /// Whether the memory is not that of the list before.
+    is_new: bool,
     /// The list that this one replaced; it may still be read, and is freed with the tree.
     before: Option<Box<Aliases>>,
+}
+
+impl Aliases {
+    fn list(&self) -> &[Alias] {
+        // SAFETY: the first `len` elements were written before this list was published, and are freed with the tree.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    /// A list that goes on where another one ends, which nobody else makes longer meanwhile.
+    fn following(before: Option<Box<Aliases>>, generation: u32, more: Vec<Alias>) -> Self {
+        let (start, len, room) = before.as_ref().map_or((NonNull::dangling(), 0, 0), |b| (b.start, b.len, b.room));
+        let all = len + more.len();
+        if all <= room {
+            // SAFETY: there is room behind what is known, where no list reaches that was published.
+            unsafe { std::ptr::copy_nonoverlapping(more.as_ptr(), start.as_ptr().add(len), more.len()) };
+            return Self { generation, start, len: all, room, is_new: false, before };
+        }
+        let mut longer = Vec::with_capacity(all.max(2 * room));
+        longer.extend_from_slice(before.as_ref().map_or(&[][..], |before| before.list()));
+        longer.extend(more);
+        let mut longer = std::mem::ManuallyDrop::new(longer);
+        let start = NonNull::new(longer.as_mut_ptr()).expect("vectors are somewhere");
+        Self { generation, start, len: all, room: longer.capacity(), is_new: true, before }
+    }
+}
+
+impl Drop for Aliases {
+    fn drop(&mut self) {
+        if self.is_new {
+            // SAFETY: the memory is that of a vector with this capacity, which was given up in `following`. Lists that share
+            // it are dropped together with this one.
+            drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), 0, self.room) });
+        }
+    }
 }
 
 /// A part of a region. The alignment leaves four bits of its address for the mode of an argument.
@@ -128,7 +172,7 @@ impl Piece {
         let list = self.aliases.load(Ordering::Acquire);
         // SAFETY: published lists are immutable, and freed with the tree.
         match unsafe { list.as_ref() } {
-            Some(aliases) if aliases.generation == generation => &aliases.list,
+            Some(aliases) if aliases.generation == generation => aliases.list(),
             None if generation == 0 => &[],
             _ => self.find_aliases(),
         }
@@ -142,33 +186,38 @@ impl Piece {
         let generation = tree.generation.load(Ordering::Relaxed);
         let current = self.aliases.load(Ordering::Relaxed);
         // SAFETY: as in `aliases`.
-        if let Some(aliases) = unsafe { current.as_ref() }.filter(|a| a.generation == generation) {
-            return &aliases.list;
+        let known = unsafe { current.as_ref() };
+        if let Some(aliases) = known.filter(|a| a.generation == generation) {
+            return aliases.list();
         }
+        // Each generation is one partition more.
+        let added = &partitions.list[known.map_or(0, |aliases| aliases.generation as usize)..];
         let mut list = Vec::new();
         let mut consider = |other: &Piece, shared: u64| {
             if !std::ptr::eq(other, self) && shared > 0 {
                 list.push(Alias { piece: NonNull::from(other), shared, inside: shared == other.indices.len() });
             }
         };
-        consider(&tree.root, self.indices.len());
-        for partition in &partitions.list {
+        if known.is_none() {
+            consider(&tree.root, self.indices.len());
+        }
+        for partition in added {
             for (colour, shared) in partition.index.overlaps(&self.indices) {
                 consider(&partition.pieces[colour as usize], shared);
             }
         }
         if std::ptr::eq(self, &*tree.root) {
             // Tasks on pieces without elements need the region, too: what frees it is ordered by the whole.
-            let empty = partitions.list.iter().flat_map(|p| &p.pieces).filter(|p| p.indices.is_empty());
+            let empty = added.iter().flat_map(|p| &p.pieces).filter(|p| p.indices.is_empty());
             list.extend(empty.map(|p| Alias { piece: NonNull::from(p), shared: 0, inside: true }));
         }
         // SAFETY: the old list came from `Box::into_raw` below, and stays allocated as part of the new one.
         let before = (!current.is_null()).then(|| unsafe { Box::from_raw(current) });
-        let aliases = Box::into_raw(Box::new(Aliases { generation, list, before }));
+        let aliases = Box::into_raw(Box::new(Aliases::following(before, generation, list)));
         // Release: pairs with the load in `aliases`.
         self.aliases.store(aliases, Ordering::Release);
         // SAFETY: just made, and freed only with the tree.
-        unsafe { &(*aliases).list }
+        unsafe { (*aliases).list() }
     }
 }
 
@@ -229,5 +278,50 @@ impl RunIndex {
         let mut list: Vec<(u32, u64)> = shared.into_iter().collect();
         list.sort_unstable();
         list
+    }
+}
+
+#[cfg(all(test, not(any(loom, feature = "shuttle"))))]
+mod tests {
+    use super::*;
+    use crate::{Loom, Region};
+
+    /// How many places for aliases a piece keeps, in all its lists.
+    fn kept(piece: &Piece) -> usize {
+        // SAFETY: as in `Piece::aliases`.
+        let mut list = unsafe { piece.aliases.load(Ordering::Relaxed).as_ref() };
+        let mut places = 0;
+        while let Some(aliases) = list {
+            places += if aliases.is_new { aliases.room } else { 0 };
+            list = aliases.before.as_deref();
+        }
+        places
+    }
+
+    /// The pieces that share elements with one, with how many.
+    fn overlapping(piece: &Piece, without: &Piece) -> Vec<(*const Piece, u64)> {
+        let shared = piece.aliases().iter().filter(|alias| alias.shared > 0 && !std::ptr::eq(alias.piece(), without));
+        shared.map(|alias| (std::ptr::from_ref(alias.piece()), alias.shared)).collect()
+    }
+
+    #[test]
+    fn a_region_that_is_cut_again_and_again_keeps_what_overlaps_once() {
+        let loom = Loom::serial();
+        let v = loom.vector("v", vec![0_u8; 64]);
+        let tree = v.handle().tree();
+        let half = v.blocks(2).unwrap().next().unwrap();
+        for i in 0..1000_usize {
+            let (first, second) = (i % 64, i / 64 % 64);
+            let cut = v.subsets(&[vec![first], vec![second, 63 - first], Vec::new()]).unwrap().next().unwrap();
+            for piece in [v.handle().piece(), half.handle().piece(), cut.handle().piece()] {
+                let mut same = Piece::new(piece.shape.clone(), Arc::clone(&piece.indices), piece.space, None);
+                same.adopt(NonNull::from(tree));
+                assert_eq!(overlapping(piece, piece), overlapping(&same, piece), "found bit by bit, and at once");
+            }
+        }
+        let cuts = tree.generation.load(Ordering::Relaxed) as usize;
+        assert!(cuts > 900, "most cuts were new");
+        let places = kept(v.handle().piece());
+        assert!(places < 16 * cuts, "{places} places for {cuts} cuts");
     }
 }

@@ -128,6 +128,16 @@ pub trait Region: Clone + Send + Sync + 'static + sealed::Sealed {
         WriteGuard::take(self)
     }
 
+    /// As [`Region::write`], to write every element anew: there need not be any contents, and what a failed task should have
+    /// written is proper again. Elements that are left alone keep what is there, which is zero where nothing was.
+    ///
+    /// # Errors
+    /// Inside of a task, and when the wait could never end.
+    #[track_caller]
+    fn overwrite(&self) -> Result<WriteGuard<Self>> {
+        WriteGuard::overwrite(self)
+    }
+
     /// Waits until every task that was submitted before and touches the data is complete.
     ///
     /// # Errors

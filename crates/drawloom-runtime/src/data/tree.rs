@@ -148,6 +148,11 @@ pub(crate) enum Cut {
     },
     Tiles(usize, usize),
     Grid(Vec<usize>),
+    /// Tiles with a margin: how many more elements in each dimension, on both sides.
+    HaloGrid {
+        tile: Vec<usize>,
+        width: Vec<usize>,
+    },
     /// The first element of each run but the first.
     Runs(Vec<usize>),
     /// The indices of each piece, and whether they had to cover everything.
@@ -267,6 +272,11 @@ impl Tree {
         unsafe { &mut *self.base.get() }
     }
 
+    /// Finds a partition of a piece that was made before.
+    pub(crate) fn known_partition(&self, of: &Piece, cut: &Cut) -> Option<NonNull<Partition>> {
+        find(&lock(&self.partitions).list, of, cut)
+    }
+
     /// Finds or makes a partition of a piece. `shapes` says where each piece lies, given its indices.
     pub(crate) fn partition(
         &self,
@@ -278,14 +288,16 @@ impl Tree {
     ) -> Result<NonNull<Partition>> {
         let mut partitions = lock(&self.partitions);
         let Partitions { regions, list, listed } = &mut *partitions;
-        if let Some(found) = list.iter().find(|p| std::ptr::eq(p.of, of) && p.cut == cut) {
-            return Ok(NonNull::from(&**found));
+        if let Some(found) = find(list, of, &cut) {
+            return Ok(found);
         }
+        let by = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
         let name = match &cut {
             Cut::Blocks(n) => format!("blocks{n}"),
             Cut::Halos { blocks, width } => format!("halos{blocks}w{width}"),
             Cut::Tiles(rows, columns) => format!("tiles{rows}x{columns}"),
-            Cut::Grid(tiles) => format!("grid{}", tiles.iter().map(|t| t.to_string()).collect::<Vec<_>>().join("x")),
+            Cut::Grid(tiles) => format!("grid{}", by(tiles)),
+            Cut::HaloGrid { tile, width } => format!("halos{}w{}", by(tile), by(width)),
             Cut::Runs(_) | Cut::Listed(..) => {
                 *listed += 1;
                 format!("pieces{listed}")
@@ -374,6 +386,10 @@ impl Tree {
         mend(&mut spoiled, indices);
         self.has_spoiled.store(!spoiled.is_empty(), Ordering::Release);
     }
+}
+
+fn find(list: &[Box<Partition>], of: &Piece, cut: &Cut) -> Option<NonNull<Partition>> {
+    list.iter().find(|p| std::ptr::eq(p.of, of) && p.cut == *cut).map(|found| NonNull::from(&**found))
 }
 
 fn mend(spoiled: &mut Vec<(IndexSet, Error)>, indices: &IndexSet) {

@@ -48,13 +48,13 @@ impl<T: Send + Sync + 'static> Value<T> {
         Ok((*self.read()?).clone())
     }
 
-    /// Waits for the tasks that were submitted before, and puts another value in.
+    /// Waits for the tasks that were submitted before, and puts another value in, whether or not there was one.
     ///
     /// # Errors
-    /// As [`Region::write`].
+    /// As [`Region::overwrite`].
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
-        *self.write()? = value;
+        *self.overwrite()? = value;
         Ok(())
     }
 }

@@ -52,13 +52,35 @@ pub(crate) fn line<T>(place: Place<'_>) -> (*mut T, usize) {
     (place.base.cast::<T>().wrapping_add(first), len)
 }
 
-/// Refuses a number of pieces of which nearly all would be empty: such a number is a mistake, and would take all memory.
+/// How many pieces, and how many runs of elements in all of them, a partition may have. What is kept of so many takes tens of
+/// gibibytes.
+const MOST_PIECES: usize = 1 << 28;
+const MOST_RUNS: usize = 1 << 30;
+
+/// Refuses a number of pieces of which nearly all would be empty, or that would take all memory: it is a mistake.
 pub(crate) fn refuse_too_many(handle: &Handle, count: usize, parts: usize) -> Result<()> {
+    refuse_too_scattered(handle, count, 0)?;
     if count <= parts.saturating_mul(16).saturating_add(1024) {
         return Ok(());
     }
     let name = handle.piece().name();
     Err(Error::new(ErrorKind::Partition, format!("region `{name}` cannot be cut into {count} pieces: it has {parts}")))
+}
+
+/// Refuses pieces that consist of so many runs of elements that to remember them would take all memory.
+pub(crate) fn refuse_too_scattered(handle: &Handle, count: usize, runs: usize) -> Result<()> {
+    let name = || handle.piece().name();
+    let message = if count > MOST_PIECES {
+        format!("region `{}` cannot be cut into {count} pieces: {MOST_PIECES} are the most", name())
+    } else if runs > MOST_RUNS {
+        format!(
+            "region `{}` cannot be cut into pieces that have {runs} runs of neighbouring elements: {MOST_RUNS} are the most",
+            name()
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorKind::Partition, message))
 }
 
 /// Where a piece with one run of indices, or none, lies.

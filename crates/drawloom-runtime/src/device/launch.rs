@@ -4,8 +4,10 @@ use std::alloc::Layout;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::access::given;
 use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::core::panic_said;
+use crate::data::element::Portable;
 use crate::memory::{Address, Memory};
 use crate::sync::Arc;
 use crate::task::body::{BodyError, BodyTable, Payload};
@@ -66,6 +68,12 @@ impl<'a> Launch<'a> {
                 changes: arg.mode().mutates(),
             }
         })
+    }
+
+    /// The value with a number that the task was given, counted from zero, if there is one of this type: see
+    /// [`Task::value`](crate::Task::value).
+    pub fn value<T: Portable>(&self, number: usize) -> Option<T> {
+        given::find(self.counts, number)
     }
 
     /// What was attached to the task for this kind of device: a compiled kernel, for example.

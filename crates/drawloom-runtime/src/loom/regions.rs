@@ -115,6 +115,22 @@ impl Loom {
         Ok(self.region(name, data, shape, true, true))
     }
 
+    /// Stores a matrix of elements of any type, by columns without gaps between them. Only workers of this process can use it.
+    ///
+    /// # Errors
+    /// When the data does not fit.
+    pub fn host_matrix<T: Send + Sync + 'static>(
+        &self,
+        name: impl Into<String>,
+        rows: usize,
+        columns: usize,
+        data: Vec<T>,
+    ) -> Result<Matrix<T>> {
+        let name = name.into();
+        let shape = matrix_shape(&name, rows, columns, rows, data.len())?;
+        Ok(self.region(name, data, shape, false, true))
+    }
+
     /// Stores an array of any number of dimensions, the last one fastest.
     ///
     /// # Errors
@@ -145,6 +161,21 @@ impl Loom {
         Ok(self.region(name, room, shape, true, false))
     }
 
+    /// Stores an array of elements of any type, the last dimension fastest. Only workers of this process can use it.
+    ///
+    /// # Errors
+    /// When the data does not fit.
+    pub fn host_array<T: Send + Sync + 'static, const N: usize>(
+        &self,
+        name: impl Into<String>,
+        extents: [usize; N],
+        data: Vec<T>,
+    ) -> Result<Array<T, N>> {
+        let name = name.into();
+        let shape = array_shape(&name, extents, data.len())?;
+        Ok(self.region(name, data, shape, false, true))
+    }
+
     /// Stores a sparse matrix: a pattern, and a value for each element of it.
     ///
     /// # Errors
@@ -153,6 +184,21 @@ impl Loom {
         let name = name.into();
         let shape = csr_shape(&name, pattern, values.len())?;
         Ok(self.region(name, values, shape, true, true))
+    }
+
+    /// Stores a sparse matrix with values of any type. Only workers of this process can use it.
+    ///
+    /// # Errors
+    /// When the number of values is not that of the pattern.
+    pub fn host_csr<T: Send + Sync + 'static>(
+        &self,
+        name: impl Into<String>,
+        pattern: Pattern,
+        values: Vec<T>,
+    ) -> Result<Csr<T>> {
+        let name = name.into();
+        let shape = csr_shape(&name, pattern, values.len())?;
+        Ok(self.region(name, values, shape, false, true))
     }
 
     /// A sparse matrix of which only the pattern is known. Reading a value before it is written is an error.

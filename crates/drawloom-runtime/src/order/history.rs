@@ -393,6 +393,12 @@ pub(crate) fn refuse_missing(args: &[Arg]) -> Result<(), Refusal> {
             });
         }
     }
+    note_written(args);
+    Ok(())
+}
+
+/// Notes what is written.
+pub(crate) fn note_written(args: &[Arg]) {
     for arg in args.iter().filter(|a| a.mode().mutates()) {
         let tree = arg.piece().tree();
         if tree.has_missing.load(Ordering::Relaxed) {
@@ -401,7 +407,6 @@ pub(crate) fn refuse_missing(args: &[Arg]) -> Result<(), Refusal> {
             tree.has_missing.store(!missing.is_empty(), Ordering::Relaxed);
         }
     }
-    Ok(())
 }
 
 /// Refuses what a child touches without its parent having lent it.

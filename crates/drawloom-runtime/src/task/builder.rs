@@ -12,8 +12,11 @@ use super::body::{self, Body, BodyError};
 use super::future::{Future, Pending};
 use super::record::TaskId;
 use super::spec::Spec;
+use crate::access::given;
 use crate::access::reduction::folds;
-use crate::access::{Access, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write};
+use crate::access::{
+    Access, ByValue, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write,
+};
 use crate::context::Context;
 use crate::core::Core;
 use crate::data::region::{Handle, Region};
@@ -205,6 +208,22 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
             Layout::new::<()>()
         });
         self.spec.extras().scratch.push(layout);
+        self.typed()
+    }
+
+    /// The body has a copy of a value. It could capture it as well; but what a device runs in the place of the body has only
+    /// what was declared: see [`Launch::value`](crate::device::Launch::value).
+    pub fn value<T: Portable>(mut self, value: T) -> Task<'a, A::List, S>
+    where
+        A: Append<ByValue<T>>,
+    {
+        if size_of::<T>() > given::MOST_BYTES {
+            let message =
+                format!("cannot have a value of {} bytes; {} are the most", size_of::<T>(), given::MOST_BYTES);
+            self.spec.refuse(ErrorKind::Shape, message);
+        } else {
+            given::push(&mut self.spec.extras().counts, value);
+        }
         self.typed()
     }
 

@@ -31,7 +31,8 @@ pub(crate) type Implementation = Arc<dyn std::any::Any + Send + Sync>;
 pub(crate) struct Extras {
     /// All arguments, when there are more than a record holds in place.
     pub(crate) args: Vec<Arg>,
-    /// How many arguments each `read_all` and `update_all` has.
+    /// How many arguments each `read_all` and `update_all` has, and the values that the task is given: see
+    /// [`given`](crate::access::given).
     pub(crate) counts: Vec<u32>,
     /// Operators of the arguments that are reduced into, and whether their order is the canonical one.
     pub(crate) folds: Vec<(Arc<dyn Folds>, bool)>,

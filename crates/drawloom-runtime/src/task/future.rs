@@ -158,13 +158,20 @@ impl<T: 'static> IntoFuture for Future<T> {
 }
 
 /// A [`Future`] as one of the language, for `.await` on any executor.
+///
+/// Inside of a task, polling it is what [`Future::wait`] is: it runs the task's children until that one is complete, and is an
+/// error for anything else. An executor that went to sleep there instead would take a worker away that nobody knows of.
 pub struct Awaited<T>(Option<Future<T>>);
 
 impl<T: 'static> std::future::Future for Awaited<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<Result<T>> {
-        let future = self.0.as_ref().expect("a future is not polled after it is complete");
+        const OVER: &str = "a future is not polled after it is complete";
+        if Core::is_in_task() {
+            return Poll::Ready(self.0.take().expect(OVER).wait());
+        }
+        let future = self.0.as_ref().expect(OVER);
         let waker: &Waker = context.waker();
         if future.core.register_waker(future.id, waker) {
             return Poll::Pending;

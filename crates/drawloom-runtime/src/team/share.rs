@@ -15,8 +15,9 @@ use std::marker::PhantomData;
 
 use super::member::{Member, share_of};
 use crate::access::frame::{Frame, Place};
-use crate::access::{Access, Commute, Lend, Read, ReadAll, Scratch, Update, Write};
+use crate::access::{Access, ByValue, Commute, Lend, Read, ReadAll, Scratch, Update, UpdateAll, Write};
 use crate::data::array::Array;
+use crate::data::csr::Csr;
 use crate::data::element::Portable;
 use crate::data::matrix::Matrix;
 use crate::data::region::Region;
@@ -65,6 +66,13 @@ impl<T: Send + Sync + 'static, const N: usize> Share for Array<T, N> {
     }
 }
 
+impl<T: Send + Sync + 'static> Share for Csr<T> {
+    unsafe fn share<'v>(place: Place<'v>, rank: usize, size: usize) -> Self::Mut<'v> {
+        // SAFETY: promised by the caller. Ranges of rows are disjoint, and so are their values.
+        unsafe { crate::data::csr::CsrMut::part(place, |len| share_of(len, rank, size)) }
+    }
+}
+
 impl<R: Region> TeamMut<'_, R> {
     /// How many elements the whole argument has.
     pub fn len(&self) -> usize {
@@ -76,8 +84,8 @@ impl<R: Region> TeamMut<'_, R> {
         self.len() == 0
     }
 
-    /// This member's own share: a run of elements of a vector, columns of a matrix, or a range of an array's first
-    /// dimension.
+    /// This member's own share: a run of elements of a vector, columns of a matrix, a range of an array's first dimension, or
+    /// rows of a sparse matrix.
     ///
     /// # Panics
     /// When the team broke while someone had the whole.
@@ -155,13 +163,13 @@ macro_rules! shared {
         impl<$r: $bound> TeamAccess for $access<$r> {
             type TeamView<'v> = <Self as Access>::View<'v>;
             unsafe fn team_view<'v>(frame: &mut Frame<'v>, _: &Member<'_>) -> Self::TeamView<'v> {
-                // SAFETY: promised by the caller. The view is one to read, to lend, or of the member's own buffer.
+                // SAFETY: promised by the caller. The view is one to read, to lend, or the member's own.
                 unsafe { Self::view(frame) }
             }
         }
     )* };
 }
-shared! { Read<R: Region> ReadAll<R: Region> Lend<R: Region> Scratch<T: Portable> }
+shared! { Read<R: Region> ReadAll<R: Region> Lend<R: Region> Scratch<T: Portable> ByValue<T: Portable> }
 
 macro_rules! exclusive {
     ($($access:ident)*) => { $(
@@ -175,3 +183,14 @@ macro_rules! exclusive {
     )* };
 }
 exclusive! { Write Update Commute }
+
+/// Each region of the list is shared out by itself.
+impl<R: Region> TeamAccess for UpdateAll<R> {
+    type TeamView<'v> = Vec<TeamMut<'v, R>>;
+    unsafe fn team_view<'v>(frame: &mut Frame<'v>, member: &Member<'_>) -> Vec<TeamMut<'v, R>> {
+        let (rank, size, places) = (member.rank(), member.size(), frame.places());
+        let part = |i| TeamMut { place: places.get(i), rank, size, lost: false, region: PhantomData };
+        // Allocates, once for each member.
+        (0..places.len()).map(part).collect()
+    }
+}

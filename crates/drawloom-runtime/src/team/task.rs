@@ -29,7 +29,7 @@ use crate::task::future::Future;
 pub struct TeamTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
 
 /// A task that needs several workers at once: one runs the body, and the others are lent to it.
-#[must_use = "a task is submitted by `run` or `returns`"]
+#[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
 pub struct LentTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
 
 macro_rules! submit {
@@ -109,6 +109,16 @@ macro_rules! submit {
                 F: for<'v> FnOnce(&LentWorkers, $($a::View<'v>),*) -> T + Send + 'static,
                 T: Send + 'static,
             {
+                self.try_run(move |lent, $($x),*| Ok::<T, BodyError>(body(lent, $($x),*)))
+            }
+
+            /// Submits the task. The value of the future is what its body returns; an error makes the task fail.
+            pub fn try_run<F, T, E>(self, body: F) -> Future<T>
+            where
+                F: for<'v> FnOnce(&LentWorkers, $($a::View<'v>),*) -> Result<T, E> + Send + 'static,
+                T: Send + 'static,
+                E: Into<BodyError>,
+            {
                 let core = Arc::clone(self.0.core());
                 let (future, result) = Future::new(Arc::clone(&core));
                 let id = core.submit_team(self.0.into_parts().0, body::once(move |frame| {
@@ -117,7 +127,7 @@ macro_rules! submit {
                         // SAFETY: as in `TeamTask::try_run`; one member runs the body.
                         let $x = unsafe { $a::view(frame) };
                     )*
-                    result.set(body(&lent, $($x),*));
+                    result.set(body(&lent, $($x),*).map_err(Into::into)?);
                     Ok(())
                 }));
                 future.of_task(id)

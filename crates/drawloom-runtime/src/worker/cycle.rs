@@ -155,8 +155,12 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
                     return found;
                 }
             }
-            // Often there are more threads than processors: workers, and those who submit.
+            // Often there are more threads than processors: workers, and those who submit. Where others are busy, each time may
+            // be long, and whoever ends the runtime waits for all of them.
             if round > 2 {
+                if core.workers.is_stopping() {
+                    break;
+                }
                 thread::yield_now();
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use drawloom_runtime::{Loom, Region};
+use drawloom_runtime::{Error, ErrorKind, Future, Loom, Region};
 
 #[derive(Default)]
 struct Counts {
@@ -144,4 +144,40 @@ fn a_child_that_ends_wakes_nobody_who_awaits_its_parent() {
     loom.wait_all().unwrap();
     assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
     assert_eq!(counts.woken.load(Ordering::Relaxed), 1);
+}
+
+/// What a future says that is polled once, by whoever cannot be woken.
+fn poll_once<T: 'static>(future: Future<T>) -> Poll<Result<T, Error>> {
+    pin!(future.into_future()).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn a_task_that_awaits_its_child_runs_it_as_one_that_waits_does() {
+    for workers in [1, 2] {
+        let loom = Loom::builder().workers(workers).build().unwrap();
+        let inner = loom.clone();
+        let parent = loom.task("parent").returns(move || {
+            let child = inner.task("child").returns(|| 41);
+            // A parent that only went to sleep would keep the one worker from ever running the child.
+            matches!(poll_once(child), Poll::Ready(Ok(41)))
+        });
+        assert!(parent.wait().unwrap());
+    }
+}
+
+#[test]
+fn a_task_that_awaits_what_is_not_its_child_is_told_with_both_names() {
+    let (loom, other) = (Loom::builder().workers(1).build().unwrap(), Loom::builder().workers(1).build().unwrap());
+    for theirs in [&loom, &other] {
+        let x = theirs.value("x", 0);
+        let guard = x.write().unwrap();
+        let outside = theirs.task("outside").read(&x).returns(|x| *x);
+        let inside = loom.task("inside").returns(move || poll_once(outside));
+        let Poll::Ready(Err(error)) = inside.wait().unwrap() else { panic!("it was not told") };
+        assert_eq!(error.kind(), ErrorKind::WaitInTask);
+        let text = error.to_string();
+        assert!(text.starts_with("task `inside` (") && text.contains("waits for task `outside` ("), "{text}");
+        drop(guard);
+        theirs.wait_all().unwrap();
+    }
 }

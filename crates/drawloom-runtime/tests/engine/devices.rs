@@ -371,3 +371,84 @@ fn recorded_tasks_have_implementations_for_devices_in_every_run() {
         assert!(copied > 0, "nothing ever was on a device");
     }
 }
+
+drawloom_runtime::portable! {
+    /// A value with a gap in it.
+    #[derive(Debug, PartialEq)]
+    struct Scale {
+        by: f64,
+        times: u8,
+    }
+}
+
+/// What an accelerator runs in the place of the body: it finds what the task was given.
+fn scales() -> Kernel {
+    Box::new(|launch| {
+        let (Some(scale), Some(offset)) = (launch.value::<Scale>(0), launch.value::<f64>(1)) else {
+            return Progress::Done(Err("the values are not there".into()));
+        };
+        let wrong = launch.value::<f64>(0).is_some() || launch.value::<f64>(2).is_some();
+        assert!(!wrong, "there is no such value");
+        let Some(argument) = launch.arguments().next() else { return Progress::Done(Err("no argument".into())) };
+        let start = argument.region.0 as *mut f64;
+        for i in argument.first..argument.first + argument.elements {
+            // SAFETY: the device has the region for itself, in memory of this process.
+            unsafe { *start.add(i) = scale.by * *start.add(i) * f64::from(scale.times) + offset };
+        }
+        Progress::Done(Ok(()))
+    })
+}
+
+#[test]
+fn a_task_is_given_values_whoever_runs_it() {
+    for (loom, heaps) in [(Loom::serial(), Vec::new()), with_accelerators(0), with_accelerators(2)] {
+        let x = loom.vector("x", vec![1.0_f64; 8]);
+        let scale = Scale { by: 0.5, times: 3 };
+        for on_device in [false, true] {
+            x.overwrite().unwrap().fill(1.0);
+            for block in x.blocks(4).unwrap() {
+                let task = loom.task("scale").value(scale).update(&block).value(4.0);
+                let task = if on_device && !heaps.is_empty() { task.on_device("accelerator") } else { task };
+                task.implementation("accelerator", scales()).run(|scale: Scale, block, offset: f64| {
+                    block.iter_mut().for_each(|x| *x = scale.by * *x * f64::from(scale.times) + offset);
+                });
+            }
+            assert_eq!(x.to_vec().unwrap(), [5.5; 8]);
+        }
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn values_have_their_place_among_all_other_arguments_also_in_plans_teams_and_other_tries() {
+    for loom in [Loom::serial(), Loom::builder().workers(3).build().unwrap()] {
+        let (x, sum) = (loom.vector("x", vec![1_u64; 6]), loom.value("sum", 0_u64));
+        let blocks: Vec<_> = x.blocks(3).unwrap().collect();
+        let capture = loom.capture("plan");
+        let tries = AtomicU64::new(0);
+        capture
+            .task("all")
+            .value(7_u64)
+            .read_all(&blocks)
+            .value([1_u8, 2, 3])
+            .scratch::<u64>(2)
+            .reduce(&sum, Sum)
+            .value(false)
+            .run(|seven, blocks, bytes, scratch, sum, no| {
+                assert_eq!((bytes, scratch.len(), no), ([1, 2, 3], 2, false));
+                *sum += seven * blocks.iter().map(|block| block[0]).sum::<u64>();
+            });
+        capture.task("team").update_all(&blocks).value(2_u64).team(1..=2).run(|_, mut blocks, two| {
+            blocks.iter_mut().for_each(|block| block.mine().iter_mut().for_each(|x| *x *= two));
+        });
+        capture.task("again").value(1_u64).update(&x).retry(1).try_run(move |one, x| {
+            x.iter_mut().for_each(|x| *x += one);
+            if tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) { Err("not yet") } else { Ok(()) }
+        });
+        let plan = capture.plan().unwrap();
+        plan.run().unwrap();
+        plan.run().unwrap();
+        assert_eq!(x.to_vec().unwrap(), [7; 6]);
+        assert_eq!(sum.get().unwrap(), 7 * 3 + 7 * 9);
+    }
+}

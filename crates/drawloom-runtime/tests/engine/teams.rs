@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use drawloom_runtime::{ErrorKind, Loom, Sum};
+use drawloom_runtime::{ErrorKind, Loom, Member, Pattern, Region, Sum, TeamMut, Vector};
 
 fn looms() -> Vec<Loom> {
     let mut looms = vec![Loom::serial()];
@@ -67,6 +67,70 @@ fn columns_of_a_matrix_are_shared_out() {
         });
         let row = loom.task("row").read(&m).returns(|m| (0..5).map(|j| m[[0, j]]).collect::<Vec<_>>());
         assert_eq!(row.wait().unwrap(), [1, 2, 3, 1, 2]);
+    }
+}
+
+#[test]
+fn rows_of_a_sparse_matrix_are_shared_out() {
+    for loom in looms() {
+        // Rows of 1, 2, 3, 4 and 5 elements.
+        let starts: Vec<usize> = (0..=5).map(|row| row * (row + 1) / 2).collect();
+        let places = (0..5).flat_map(|row| 0..=row).collect();
+        let a = loom.csr("a", Pattern::new(5, starts, places).unwrap(), vec![0_usize; 15]).unwrap();
+        let below = a.row_blocks(2).unwrap().nth(1).unwrap();
+        for part in [&a, &below] {
+            loom.task("number").update(part).team(2..=3).run(|_, mut a| {
+                let mut mine = a.mine();
+                for row in mine.rows() {
+                    mine.row_mut(row).1.iter_mut().for_each(|x| *x += row);
+                }
+            });
+        }
+        let guard = a.read().unwrap();
+        for row in 0..5 {
+            let times = if below.rows().contains(&row) { 2 } else { 1 };
+            assert_eq!(guard.view().row(row).1, vec![times * row; row + 1]);
+        }
+    }
+}
+
+#[test]
+fn each_region_of_a_list_is_shared_out() {
+    for loom in looms() {
+        let v = loom.vector("v", vec![0_usize; 30]);
+        let (blocks, x) = (v.blocks(3).unwrap().collect::<Vec<_>>(), loom.value("x", 0_usize));
+        let team = |member: &Member<'_>, mut list: Vec<TeamMut<'_, Vector<usize>>>| {
+            for (i, part) in list.iter_mut().enumerate() {
+                part.mine().iter_mut().for_each(|x| *x += i + 1);
+            }
+            list[2].read_whole(member, |whole| whole.iter().sum::<usize>())
+        };
+        let sum = loom.task("add").update_all(&blocks).update(&x).team(2..=3).returns(move |member, list, mut x| {
+            let sum = team(member, list);
+            x.whole(member, |x| *x = sum);
+            sum
+        });
+        assert_eq!(sum.wait().unwrap(), 30);
+        let capture = loom.capture("again");
+        capture.task("add").update_all(&blocks).team(2..=3).run(move |member, list| {
+            team(member, list);
+        });
+        capture.plan().unwrap().run().unwrap();
+        let expected: Vec<usize> = (0..30).map(|i| 2 * (i / 10 + 1)).collect();
+        assert_eq!(v.to_vec().unwrap(), expected);
+        assert_eq!(x.get().unwrap(), 30);
+    }
+}
+
+#[test]
+fn a_body_with_lent_workers_may_return_an_error() {
+    for loom in looms() {
+        let x = loom.value("x", 1);
+        let half = |x: &i32| if x % 2 == 0 { Ok(x / 2) } else { Err("it is odd") };
+        let error = loom.task("halve").read(&x).lent_team(2).try_run(move |_, x| half(x)).wait().unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Failed, "it is odd"));
+        x.set(8).unwrap();
+        assert_eq!(loom.task("halve").read(&x).lent_team(2).try_run(move |_, x| half(x)).wait().unwrap(), 4);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Views of every shape against plain indexing: small ones, all of them.
 
-use drawloom_runtime::{Future, Loom, Matrix, Pattern, Region, Sum, portable};
+use std::sync::Arc;
+
+use drawloom_runtime::{Future, Loom, Matrix, Operator, Pattern, Region, Sum, portable};
 
 /// The number in storage of each element of a grid, by place, the first dimension fastest.
 fn grid(first: usize, extents: &[usize], strides: &[usize]) -> Vec<(Vec<usize>, usize)> {
@@ -328,6 +330,75 @@ fn elements_without_a_size_are_counted_all_the_same() {
 }
 
 #[test]
+fn halo_tiles_are_tiles_with_what_is_around_them() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let (rows, columns, leading) = (5, 7, 6);
+        let m = loom.matrix_with_leading("m", rows, columns, leading, (0..leading * columns).collect()).unwrap();
+        let a = loom.array("a", [rows, columns], (0..rows * columns).collect()).unwrap();
+        for (tile_rows, tile_columns, width) in [(2, 3, 1), (1, 1, 2), (5, 2, 0), (3, 9, usize::MAX), (2, 2, 4)] {
+            let halos = m.halo_tiles(tile_rows, tile_columns, width).unwrap();
+            let grid = a.halo_tiles([tile_rows, tile_columns], [width, 0]).unwrap();
+            assert_eq!(halos.len(), m.tiles(tile_rows, tile_columns).unwrap().len());
+            assert_eq!(grid.len(), halos.len());
+            for (number, (halo, band)) in halos.zip(grid).enumerate() {
+                let down = rows.div_ceil(tile_rows);
+                let (top, left) = (number % down * tile_rows, number / down * tile_columns);
+                let around = |at: usize, size: usize, width: usize, most: usize| {
+                    at.saturating_sub(width)..at.saturating_add(size).saturating_add(width).min(most)
+                };
+                let (r, c) = (around(top, tile_rows, width, rows), around(left, tile_columns, width, columns));
+                let narrow = around(left, tile_columns, 0, columns);
+                let expected: Vec<usize> = c.clone().flat_map(|j| r.clone().map(move |i| i + j * leading)).collect();
+                let guard = halo.read().unwrap();
+                let view = guard.view();
+                let found: Vec<usize> =
+                    (0..c.len()).flat_map(|j| (0..r.len()).map(move |i| (i, j))).map(|(i, j)| view[[i, j]]).collect();
+                assert_eq!((view.rows(), view.columns()), (r.len(), c.len()));
+                assert_eq!(found, expected);
+                let guard = band.read().unwrap();
+                assert_eq!(guard.view().extents(), [r.len(), narrow.len()]);
+                assert_eq!(guard.view()[[0, 0]], r.start * columns + narrow.start);
+            }
+        }
+        assert_eq!(m.halo_tiles(2, 3, 1).unwrap().next().unwrap().name(), "m.halos2x3w1x1[0]");
+        assert!(m.halo_tiles(0, 3, 1).is_err());
+        assert!(!m.halo_tiles(2, 3, 1).unwrap().is_disjoint());
+    }
+}
+
+#[test]
+fn a_stencil_over_halo_tiles_is_ordered_by_what_they_share() {
+    let sum_of = |loom: Loom| {
+        let n = 12;
+        let start: Vec<u64> = (0..n * n).map(|i| (i * 7 % 11) as u64).collect();
+        let (old, new) =
+            (loom.matrix("old", n, n, start).unwrap(), loom.matrix("new", n, n, vec![0_u64; n * n]).unwrap());
+        for step in 0..6 {
+            let (from, to) = if step % 2 == 0 { (&old, &new) } else { (&new, &old) };
+            let tiles = from.halo_tiles(4, 4, 1).unwrap().zip(to.tiles(4, 4).unwrap());
+            for (number, (halo, tile)) in tiles.enumerate() {
+                // Tiles at the upper and left edges have nothing before them.
+                let (top, left) = (usize::from(number % 3 > 0), usize::from(number / 3 > 0));
+                loom.task("sum").read(&halo).write(&tile).run(move |halo, mut tile| {
+                    for j in 0..4 {
+                        for i in 0..4 {
+                            let rows = (i + top).saturating_sub(1)..(i + top + 2).min(halo.rows());
+                            let columns = (j + left).saturating_sub(1)..(j + left + 2).min(halo.columns());
+                            let around = columns.flat_map(|c| rows.clone().map(move |r| (r, c)));
+                            tile[[i, j]] = around.map(|(r, c)| halo[[r, c]]).fold(0, u64::wrapping_add);
+                        }
+                    }
+                });
+            }
+        }
+        let guard = old.read().unwrap();
+        (0..n * n).map(|i| guard.view()[[i % n, i / n]]).collect::<Vec<_>>()
+    };
+    let expected = sum_of(Loom::serial());
+    assert_eq!(sum_of(Loom::builder().workers(3).build().unwrap()), expected);
+}
+
+#[test]
 fn numbers_of_pieces_that_would_take_all_memory_are_refused() {
     let loom = Loom::serial();
     let v = loom.vector("v", vec![0_u8; 4]);
@@ -343,6 +414,27 @@ fn numbers_of_pieces_that_would_take_all_memory_are_refused() {
         assert!(error.to_string().contains("cannot be cut into"), "{error}");
     }
     assert_eq!(v.blocks(1000).unwrap().len(), 1000, "empty pieces are no mistake");
+    // Not empty, but too many to be remembered: memory that is never touched costs nothing, and lists of pieces do.
+    let many = loom.vector_without_contents::<u8>("many", (1 << 31) + 7).unwrap();
+    let square = loom.matrix_without_contents::<u8>("square", 50_000, 50_000).unwrap();
+    let cube = loom.array_without_contents::<u8, 3>("cube", [1000, 1000, 2500]).unwrap();
+    for error in [
+        many.blocks(1 << 31).err(),
+        many.halos(1 << 31, 1).err(),
+        square.tiles(1, 1).err(),
+        // Whole rows, of which no two elements are neighbours.
+        square.tiles(1, 50_000).err(),
+        cube.tiles([1, 1, 1]).err(),
+        cube.tiles([1000, 1000, 1]).err(),
+    ] {
+        let error = error.expect("it is refused");
+        assert!(
+            error.to_string().contains("cannot be cut into") && error.to_string().contains(" are the most"),
+            "{error}"
+        );
+    }
+    assert_eq!(square.tiles(50_000, 1).unwrap().len(), 50_000);
+    assert_eq!(cube.tiles([1, 1000, 2500]).unwrap().len(), 1000);
     let nothing = loom.array("a", [0, usize::MAX, usize::MAX], Vec::<u8>::new()).unwrap();
     assert_eq!(nothing.tiles([1, 1, 1]).unwrap().len(), 0);
     loom.task("t").reduce(&nothing, Sum).run(|a| assert_eq!(a.extents(), [0, usize::MAX, usize::MAX]));
@@ -370,4 +462,60 @@ fn a_scratch_buffer_that_cannot_be_had_is_an_error() {
         assert!(text.contains("`huge`") && text.contains("281474976710656 bytes"), "{text}");
         assert_eq!(loom.task("small").scratch::<f64>(3).returns(|s| s.iter().sum::<f64>()).wait().unwrap(), 0.0);
     }
+}
+
+/// An element that is not plain, and counted.
+#[derive(Clone)]
+struct Word(String, #[allow(dead_code, reason = "it counts the words")] Arc<()>);
+
+/// Puts words one behind the other.
+#[derive(Clone)]
+struct Append(Arc<()>);
+
+impl Operator<Word> for Append {
+    fn name(&self) -> &'static str {
+        "append"
+    }
+    fn identity(&self) -> Word {
+        Word(String::new(), Arc::clone(&self.0))
+    }
+    fn fold(&self, into: &mut Word, from: &Word) {
+        into.0.push_str(&from.0);
+    }
+    fn mixes_with(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn every_kind_of_region_can_hold_elements_of_any_type_and_drops_each_once() {
+    let count = Arc::new(());
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let words = |n: usize| vec![Word("a".to_owned(), Arc::clone(&count)); n];
+        let matrix = loom.host_matrix("matrix", 2, 3, words(6)).unwrap();
+        let array = loom.host_array("array", [2, 2, 2], words(8)).unwrap();
+        let csr = loom.host_csr("csr", Pattern::new(2, vec![0, 1, 3], vec![0, 0, 1]).unwrap(), words(3)).unwrap();
+        for tile in matrix.tiles(1, 2).unwrap() {
+            let columns = tile.columns();
+            loom.task("push").update(&tile).run(move |mut tile| (0..columns).for_each(|j| tile[[0, j]].0.push('b')));
+            let append = Append(Arc::clone(&count));
+            loom.task("append").reduce(&tile, append).run(|mut tile| tile[[0, 0]].0.push('c'));
+        }
+        for tile in array.tiles([1, 2, 2]).unwrap() {
+            loom.task("push").commute(&tile).run(|mut tile| tile[[0, 1, 1]].0.push('b'));
+        }
+        for rows in csr.row_blocks(2).unwrap() {
+            loom.task("push").update(&rows).run(|mut rows| rows.values_mut().iter_mut().for_each(|x| x.0.push('b')));
+        }
+        let row = loom.task("row").read(&matrix).returns(|m| (0..3).map(|j| m[[1, j]].0.clone()).collect::<Vec<_>>());
+        assert_eq!(row.wait().unwrap(), ["abc", "ab", "abc"]);
+        assert_eq!(array.read().unwrap().view()[[1, 1, 1]].0, "ab");
+        assert_eq!(csr.read().unwrap().view().values().iter().map(|x| x.0.as_str()).collect::<String>(), "ababab");
+        let error = loom.task("again").update(&matrix).retry(1).run(|_| ()).wait().unwrap_err();
+        assert!(error.to_string().contains("its elements are not plain"), "{error}");
+        let error = loom.host_array("wrong", [2, 2], words(3)).unwrap_err().to_string();
+        assert!(error.contains("array `wrong`: extents [2, 2] do not make 3 elements"), "{error}");
+        let _ = loom.wait_all();
+    }
+    assert_eq!(Arc::strong_count(&count), 1);
 }
