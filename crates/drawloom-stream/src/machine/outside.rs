@@ -38,6 +38,11 @@ impl Machine<'_> {
             return Ok(false);
         }
         self.go_on()?;
+        // It may have been rung for a wish while nodes fired, which has been heard since then and wakes nobody.
+        self.flush_if_wished();
+        if !self.fireable.is_empty() {
+            return Ok(true);
+        }
         self.share_all();
         let times = self.nodes.iter().filter_map(|node| match node.status.state {
             State::Blocked(Wait::Outside(until)) => until,
