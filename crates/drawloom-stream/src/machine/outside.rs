@@ -74,10 +74,11 @@ impl Machine<'_> {
             return;
         }
         self.flushes = wishes;
+        let flush = self.new_flush(WHOLE, 0);
         for node in 0..self.nodes.len() as u32 {
             if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
                 self.nodes[node as usize].counts.flushes += 1;
-                self.flush_children(node, WHOLE);
+                self.flush_children(node, flush);
             }
         }
     }
