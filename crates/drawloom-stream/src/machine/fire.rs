@@ -441,6 +441,10 @@ impl Machine<'_> {
                 ErrorKind::Exceeded,
                 format!("an item was pushed to {} while no parent of its region is under way", channel(at)),
             ),
+            Fault::Signals { channel: at, .. } if back(at) => Error::new(
+                ErrorKind::Exceeded,
+                format!("a signal was raised on {}, which leads back: no signal goes around in a loop", channel(at)),
+            ),
             Fault::Signals { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
