@@ -125,6 +125,8 @@ impl Machine<'_> {
     fn flush_source(&mut self, node: u32) {
         self.nodes[node as usize].counts.flushes += 1;
         self.flush_sources(node, |_, _| true);
+        // A join may have to wait for other edges with that, but not when its queue is full.
+        self.look_at_children(node);
     }
 
     /// A source has no more to give. Others that lead to where it leads, and whose items are there from the beginning, go on with

@@ -117,6 +117,25 @@ fn items_of_a_live_source_pass_a_join_though_the_other_source_has_none() {
 }
 
 #[test]
+fn a_live_source_whose_queue_is_full_at_a_join_gives_all_that_it_has() {
+    in_time(|| {
+        let mut stream = Stream::new("full").width(4).queue_scale(1);
+        let (giver, live) = source::buffer(100, Duration::ZERO);
+        let live = stream.source("live", live);
+        let few = stream.source("few", source::range(100..102));
+        // The join waits for what comes over this way, so a flush alone does not make it run.
+        let few = stream.node("slow", few).width(3).map(|n| *n);
+        let all = stream.collect("all", [live, few]);
+        (0..23).for_each(|n| giver.give(n).unwrap());
+        drop(giver);
+        stream.run(&loom(1)).unwrap();
+        let mut all = all.take();
+        all.sort_unstable();
+        assert!(all.into_iter().eq((0..23).chain(100..102)));
+    });
+}
+
+#[test]
 fn flushes_that_come_over_one_edge_before_the_other_are_all_passed_on() {
     in_time(|| {
         let mut stream = Stream::new("diamond").width(8).fuse(false);
