@@ -10,6 +10,9 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
     let places = crate::plan::regions::places(of);
     let mut text = format!("digraph {} {{\n  rankdir=LR;\n  node [shape=plain];\n", quoted(name));
     // Writing to a string cannot fail.
+    if let Some(report) = report {
+        let _ = writeln!(text, "  label=\"{} firings\";", report.trips);
+    }
     for (number, node) in of.nodes.iter().enumerate() {
         let mut rows = format!("<tr><td><b>{}</b></td></tr>", escaped(&node.name));
         let what = match node.kind {
@@ -28,7 +31,7 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
             if figures.is_source || figures.fused_into.is_some() {
                 rows.push_str("</td></tr>");
             } else {
-                let _ = write!(rows, ", {:.1} lanes</td></tr>", figures.mean_lanes());
+                let _ = write!(rows, ", {} full, {:.1} lanes</td></tr>", figures.full_runs, figures.mean_lanes());
             }
             if figures.fused_into.is_none() && report.is_some_and(|report| report.timed) {
                 let ms = |time: std::time::Duration| time.as_secs_f64() * 1e3;
@@ -48,6 +51,9 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
         let mut label = of.channels[edge.channel as usize].name.clone();
         if let Some(figures) = report.and_then(|report| report.edges.get(number as usize)) {
             let _ = write!(label, " {}/{}", figures.high_water, figures.capacity);
+            if report.is_some_and(|report| report.timed) {
+                let _ = write!(label, ", {:.3} ms", figures.blocked.as_secs_f64() * 1e3);
+            }
         }
         let style = if edge.growth.is_some() { ", style=dashed" } else { "" };
         let _ = writeln!(text, "  n{} -> n{} [label={}{style}];", of.from(number), edge.to, quoted(&label));

@@ -65,7 +65,7 @@ pub struct Diagnostic {
 pub enum Code {
     /// A name is empty, or belongs to two nodes, or to two channels of one node.
     Name,
-    /// A channel leads to no node. Connect it, or discard it.
+    /// A channel leads to no node, or no channel leads to a node. Connect it, or discard it.
     Unconnected,
     /// A node was begun, but it was not said what it runs.
     Unfinished,

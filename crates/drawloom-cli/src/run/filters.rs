@@ -247,6 +247,11 @@ fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Pro
         work: size(arguments.work, "a number of rounds")?,
         fuse: arguments.fuse == Fuse::Auto,
     };
+    // Those of the others go around; a segment or a sequence would end there.
+    if matches!(app, App::RegionSum | App::Blast) && size(request.n, "inputs").is_err() {
+        let (name, most) = (app.name(), u32::MAX);
+        return Err(format!("{name} numbers its inputs with 32 bits: there can be at most {most}, not {}", request.n));
+    }
     let program = Program::new(app, &request).map_err(|error| error.to_string())?;
     let loom = Loom::builder().workers(workers).build().map_err(|error| error.to_string())?;
     Ok((loom, program))

@@ -69,6 +69,14 @@ fn times_pictures_and_traces_are_there_on_request() {
 }
 
 #[test]
+fn inputs_that_have_no_number_of_32_bits_are_not_left_out_silently() {
+    for app in ["regionsum", "blast"] {
+        let ran = drawloom(&["run", "filters", "--app", app, "--n", "4294967296", "--json"]).exits(2);
+        assert!(ran.err.contains(app) && ran.err.contains("at most 4294967295"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn filters_that_cannot_run_are_unusable() {
     let ran = drawloom(&["run", "filters", "--width", "0"]).exits(2);
     assert!(ran.err.contains("has a width of zero"), "{}", ran.err);

@@ -4,6 +4,42 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A channel of a node, from which items of one type come. It leads to exactly one node: whatever takes it consumes it.
+///
+/// An edge between different types does not compile, whether it leads to a node, to a sink or back:
+///
+/// ```compile_fail,E0631
+/// # use drawloom_stream::{Stream, source};
+/// # let mut stream = Stream::new("types");
+/// let numbers = stream.source("numbers", source::range(0..10)); // of 64 bits
+/// let halves = stream.node("halves", numbers).map(|n: &u32| n / 2);
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use drawloom_stream::{Stream, sink, source};
+/// # let mut stream = Stream::new("types");
+/// let numbers = stream.source("numbers", source::range(0..10));
+/// stream.sink("words", numbers, sink::callback(|words: &[String]| {}));
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use drawloom_stream::{Stream, source};
+/// # let mut stream = Stream::new("types");
+/// let numbers = stream.source("numbers", source::range(0..10));
+/// let node = stream.node("words", numbers);
+/// let again = node.input();
+/// let words = node.channel::<String>("words", 1).each(|n, words| words.push(n.to_string()));
+/// stream.back_edge(words, again, 1);
+/// ```
+///
+/// Nor does one that leads to two nodes:
+///
+/// ```compile_fail,E0382
+/// # use drawloom_stream::{Stream, source};
+/// # let mut stream = Stream::new("twice");
+/// let numbers = stream.source("numbers", source::range(0..10));
+/// stream.discard("one", numbers);
+/// stream.discard("other", numbers);
+/// ```
 #[must_use = "a channel that leads nowhere is refused: connect it, or discard it"]
 pub struct Output<T> {
     pub(crate) stream: u64,

@@ -353,6 +353,10 @@ impl Stream {
 
     fn add_node<T>(&mut self, name: String, kind: Kind, from: Vec<Output<T>>) -> u32 {
         let node = self.description.nodes.len() as u32;
+        if from.is_empty() && !matches!(kind, Kind::Source { .. }) {
+            let message = format!("no channel leads to node `{name}`: nothing would ever come to it");
+            self.mistakes.push(Diagnostic::new(Code::Unconnected, message));
+        }
         self.description.nodes.push(Node {
             name,
             kind,

@@ -6,14 +6,13 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Machine;
 use super::signal::Signal;
 use super::status::{State, Wait};
 use super::time::since;
+use super::{Edge, Machine};
 use crate::body::{Fault, Stop};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Kind;
-use crate::plan::regions::WHOLE;
 
 /// What a node does next.
 enum Step {
@@ -95,8 +94,8 @@ impl Machine<'_> {
                 // It has what it gave back.
                 Stop::Exhausted if self.divide_last(node, &asked) => {}
                 Stop::Exhausted => {
-                    self.flush_children(node, WHOLE);
                     self.deactivate(node);
+                    self.flush_last(node);
                     return Ok(());
                 }
                 // The flush makes the child active, so the source goes on when that is done with it.
@@ -125,7 +124,20 @@ impl Machine<'_> {
     /// What a source has given is to be done before it goes on.
     fn flush_source(&mut self, node: u32) {
         self.nodes[node as usize].counts.flushes += 1;
-        self.flush_children(node, WHOLE);
+        self.flush_sources(node, |_, _| true);
+        // A join may have to wait for other edges with that, but not when its queue is full.
+        self.look_at_children(node);
+    }
+
+    /// A source has no more to give. Others that lead to where it leads, and whose items are there from the beginning, go on with
+    /// full vectors, and end soon enough; if there is one that may wait, all of them flush.
+    fn flush_last(&mut self, node: u32) {
+        let is_done = |this: &Self, node: u32| this.nodes[node as usize].status.state == State::Inactive;
+        let may_wait = |this: &Self, node: u32| {
+            !is_done(this, node) && this.nodes[node as usize].kind == Kind::Source { in_chunks: false }
+        };
+        let all = self.nodes[node as usize].together.iter().any(|other| may_wait(self, *other));
+        self.flush_sources(node, |this, other| all || is_done(this, other));
     }
 
     /// What a node does next. It has room for it.
@@ -266,10 +278,11 @@ impl Machine<'_> {
         if ran.stop == Stop::Parents {
             // Parents become free when those that are under way come to their end.
             let region = self.nodes[node as usize].outputs[0];
-            let to = self.edges[region as usize].to;
+            let Edge { to, ref regions, .. } = self.edges[region as usize];
+            let flush = self.new_flush(self.nodes[to as usize].number(), regions.len());
             self.nodes[node as usize].counts.flushes += 1;
             self.block(node, Wait::Parents);
-            self.flush(region, self.nodes[to as usize].number);
+            self.flush(region, flush);
         }
         self.look_at_children(node);
         Ok(())
@@ -429,6 +442,10 @@ impl Machine<'_> {
             Fault::Orphan { channel: at } => Error::new(
                 ErrorKind::Exceeded,
                 format!("an item was pushed to {} while no parent of its region is under way", channel(at)),
+            ),
+            Fault::Signals { channel: at, .. } if back(at) => Error::new(
+                ErrorKind::Exceeded,
+                format!("a signal was raised on {}, which leads back: no signal goes around in a loop", channel(at)),
             ),
             Fault::Signals { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,

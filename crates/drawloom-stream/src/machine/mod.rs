@@ -57,14 +57,12 @@ use crate::parameter::Parameters;
 use crate::plan::check::Layout;
 use crate::plan::fuse::gain;
 use crate::plan::order::Knot;
+use crate::plan::regions::WHOLE;
 use crate::plan::{Description, Kind, Role};
 use crate::report::Counts;
 use crate::settings::Settings;
 use crate::sink::order::Turn;
 use crate::trace::Firings;
-
-/// No flush is under way.
-pub(crate) const NO_FLUSH: u32 = u32::MAX;
 
 /// Something that copies write often, in a part of the cache of its own: whoever reads what lies beside it does not wait then.
 #[derive(Default)]
@@ -143,8 +141,9 @@ pub(crate) struct Machine<'p> {
     /// How many nodes wait for somebody outside, and up to which ring they have heard.
     pub(crate) waiting: u32,
     pub(crate) heard: u64,
-    /// How many wishes to flush were seen.
+    /// How many wishes to flush were seen, and how many flushes were begun for whatever reason.
     pub(crate) flushes: u64,
+    pub(crate) flushes_begun: u64,
     /// What others may know of the run, and wish, and the number of this copy there.
     pub(crate) outside: &'p Outside,
     pub(crate) rank: usize,
@@ -163,8 +162,9 @@ pub(crate) struct Node<'p> {
     pub(crate) kind: Kind,
     pub(crate) status: Status,
     pub(crate) width: usize,
-    /// The number of its innermost region.
-    pub(crate) number: u32,
+    /// The numbers of the regions around it, the whole stream first, and the last flush of each that it has passed on.
+    pub(crate) numbers: Box<[u32]>,
+    pub(crate) flushed: Box<[u64]>,
     pub(crate) chain: Chain,
     /// Back edges first, so that a loop gets emptier before it gets fuller.
     pub(crate) inputs: Vec<In>,
@@ -196,7 +196,16 @@ pub(crate) struct Node<'p> {
     pub(crate) interrupted: Option<(usize, usize)>,
     /// The source that leads to it.
     pub(crate) source: Option<u32>,
+    /// Of a source: the others that lead to a node to which it leads too.
+    pub(crate) together: Vec<u32>,
     pub(crate) counts: Counts,
+}
+
+impl Node<'_> {
+    /// The number of its innermost region.
+    pub(crate) fn number(&self) -> u32 {
+        self.numbers.last().copied().unwrap_or(WHOLE)
+    }
 }
 
 /// An edge into a node.
@@ -217,8 +226,8 @@ pub(crate) struct Edge {
     pub(crate) back: bool,
     /// The regions around its items.
     pub(crate) regions: Vec<u32>,
-    /// The flush that was delivered over it, until the node has done it.
-    pub(crate) flush: u32,
+    /// The last flush that came over it, of the whole stream and of each region around its items.
+    pub(crate) flushes: Box<[u64]>,
     /// Whether its consumer counts as an active child of its producer.
     pub(crate) counted: bool,
     /// Whether its consumer waits for a boundary that has to come over it.
@@ -323,7 +332,8 @@ impl<'p> Machine<'p> {
                 kind: node.kind,
                 status: Status::default(),
                 width: node.width,
-                number: plan.places.node_number(number),
+                flushed: vec![0; 1 + plan.places.of_node[number as usize].len()].into(),
+                numbers: plan.places.node_numbers(number).collect(),
                 chain: Chain {
                     regions,
                     parents: Rc::clone(&parents),
@@ -342,6 +352,7 @@ impl<'p> Machine<'p> {
                 passed: None,
                 interrupted: None,
                 source: inputs_from_source(description, number),
+                together: description.sources_beside(number),
                 counts: Counts::default(),
             });
         }
@@ -379,6 +390,7 @@ impl<'p> Machine<'p> {
             waiting: 0,
             heard: outside.bell.heard(),
             flushes: 0,
+            flushes_begun: 0,
             outside,
             rank,
             pushed: Default::default(),
@@ -454,7 +466,7 @@ fn edges(description: &Description, plan: &Layout) -> Result<Vec<Edge>> {
             signals_need: size.signals_need,
             back: of.growth.is_some(),
             regions: plan.places.of_edge[edge as usize].clone(),
-            flush: NO_FLUSH,
+            flushes: vec![0; 1 + plan.places.of_edge[edge as usize].len()].into(),
             counted: false,
             starved: false,
             since: None,

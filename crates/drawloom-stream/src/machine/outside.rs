@@ -38,6 +38,11 @@ impl Machine<'_> {
             return Ok(false);
         }
         self.go_on()?;
+        // It may have been rung for a wish while nodes fired, which has been heard since then and wakes nobody.
+        self.flush_if_wished();
+        if !self.fireable.is_empty() {
+            return Ok(true);
+        }
         self.share_all();
         let times = self.nodes.iter().filter_map(|node| match node.status.state {
             State::Blocked(Wait::Outside(until)) => until,
@@ -69,10 +74,11 @@ impl Machine<'_> {
             return;
         }
         self.flushes = wishes;
+        let flush = self.new_flush(WHOLE, 0);
         for node in 0..self.nodes.len() as u32 {
             if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
                 self.nodes[node as usize].counts.flushes += 1;
-                self.flush_children(node, WHOLE);
+                self.flush_children(node, flush);
             }
         }
     }

@@ -6,8 +6,18 @@
 
 use std::time::Instant;
 
+use super::Machine;
 use super::time::since;
-use super::{Machine, NO_FLUSH};
+use crate::plan::regions::WHOLE;
+
+/// A flush on its way: the number of the region that it is for, how many regions are around that, counting the whole stream, and
+/// which of all flushes it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flush {
+    pub(crate) region: u32,
+    pub(crate) depth: usize,
+    pub(crate) count: u64,
+}
 
 /// What a node is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,6 +56,8 @@ pub(crate) struct Status {
     pub(crate) active_children: u32,
     /// Whether it is on the stack.
     queued: bool,
+    /// Whether a flush has come to it over all of its edges.
+    pub(super) flushing: bool,
     /// Whether it brings what waits for it to an end, for the sake of its loop.
     pub(crate) draining: bool,
 }
@@ -176,46 +188,71 @@ impl Machine<'_> {
     }
 
     /// A flush comes to a node over one of its edges.
-    pub(crate) fn flush(&mut self, edge: u32, region: u32) {
+    pub(crate) fn flush(&mut self, edge: u32, flush: Flush) {
         let edge = &mut self.edges[edge as usize];
         let to = edge.to;
-        if edge.back || region > self.nodes[to as usize].number {
+        if edge.back || flush.region > self.nodes[to as usize].number() {
             return;
         }
-        edge.flush = edge.flush.min(region);
-        if self.is_flushing(to) {
+        let Some(last) = edge.flushes.get_mut(flush.depth) else { return };
+        *last = flush.count;
+        if self.flush_of(to, flush.depth).is_some() {
+            self.nodes[to as usize].status.flushing = true;
             self.activate(to);
         }
     }
 
-    /// The flush that has come to a node over all of its edges.
-    pub(crate) fn flush_of(&self, node: u32) -> u32 {
-        let forward = self.nodes[node as usize].inputs.iter().map(|one| &self.edges[one.edge as usize]);
-        forward.filter(|edge| !edge.back).map(|edge| edge.flush).max().unwrap_or(NO_FLUSH)
+    /// The flush of the whole stream, or of one of the regions around a node, that has come to the node over all of its edges, and
+    /// was not passed on yet. A flush may come over one edge before an earlier one has come over another, so they are numbered.
+    fn flush_of(&self, node: u32, depth: usize) -> Option<u64> {
+        let this = &self.nodes[node as usize];
+        let forward = this.inputs.iter().map(|one| &self.edges[one.edge as usize]).filter(|edge| !edge.back);
+        let count = forward.map(|edge| edge.flushes.get(depth).copied().unwrap_or(0)).min()?;
+        (count > this.flushed[depth]).then_some(count)
     }
 
     /// Whether a node has to bring what waits for it to an end.
+    #[inline]
     pub(crate) fn is_flushing(&self, node: u32) -> bool {
-        self.flush_of(node) <= self.nodes[node as usize].number
+        self.nodes[node as usize].status.flushing
     }
 
-    /// A node has done the flush that came to it: it goes on to its children.
+    /// A node has done the flushes that came to it: they go on to its children.
     pub(crate) fn pass_flush(&mut self, node: u32) {
-        let region = self.flush_of(node);
-        for at in 0..self.nodes[node as usize].inputs.len() {
-            let edge = &mut self.edges[self.nodes[node as usize].inputs[at].edge as usize];
-            // One that is for more nodes, and has not come over the other edges yet, stays.
-            if edge.flush >= region {
-                edge.flush = NO_FLUSH;
+        self.nodes[node as usize].status.flushing = false;
+        for depth in 0..self.nodes[node as usize].flushed.len() {
+            if let Some(count) = self.flush_of(node, depth) {
+                let this = &mut self.nodes[node as usize];
+                this.flushed[depth] = count;
+                let flush = Flush { region: this.numbers[depth], depth, count };
+                self.flush_children(node, flush);
             }
         }
-        self.flush_children(node, region);
+    }
+
+    /// A flush that nobody has seen yet, of a region with so many around it.
+    pub(crate) fn new_flush(&mut self, region: u32, depth: usize) -> Flush {
+        self.flushes_begun += 1;
+        Flush { region, depth, count: self.flushes_begun }
     }
 
     /// Begins a flush of a region, or passes it on.
-    pub(crate) fn flush_children(&mut self, node: u32, region: u32) {
+    pub(crate) fn flush_children(&mut self, node: u32, flush: Flush) {
         for at in 0..self.nodes[node as usize].outputs.len() {
-            self.flush(self.nodes[node as usize].outputs[at], region);
+            self.flush(self.nodes[node as usize].outputs[at], flush);
+        }
+    }
+
+    /// What a source has given is to be brought to its end. A join behind it waits for a flush over all of its edges, so the sources
+    /// that lead there flush too; those that are not in `these` have something better to do.
+    pub(crate) fn flush_sources(&mut self, node: u32, these: impl Fn(&Self, u32) -> bool) {
+        let flush = self.new_flush(WHOLE, 0);
+        self.flush_children(node, flush);
+        for at in 0..self.nodes[node as usize].together.len() {
+            let other = self.nodes[node as usize].together[at];
+            if these(self, other) {
+                self.flush_children(other, flush);
+            }
         }
     }
 }

@@ -79,9 +79,9 @@ fn parent(of: &Description, of_node: &[Vec<u32>], region: u32) -> Option<u32> {
 }
 
 impl Places {
-    /// The number of the innermost region around a node.
-    pub(crate) fn node_number(&self, node: u32) -> u32 {
-        self.of_node[node as usize].last().map_or(WHOLE, |region| self.number[*region as usize])
+    /// The numbers of the whole stream and of the regions around a node, the innermost last.
+    pub(crate) fn node_numbers(&self, node: u32) -> impl Iterator<Item = u32> {
+        std::iter::once(WHOLE).chain(self.of_node[node as usize].iter().map(|region| self.number[*region as usize]))
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
         while let Some(node) = from.pop() {
             for edge in of.outputs(node) {
                 let to = of.edges[edge as usize].to;
-                if places.node_number(to) >= places.number[region] {
+                if places.node_numbers(to).last() >= Some(places.number[region]) {
                     reached.push(to);
                     from.push(to);
                 }

@@ -76,3 +76,27 @@ fn a_loop_that_grows_beyond_its_bound_is_an_error() {
     assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("double")), "{error}");
     assert!(error.to_string().contains("channel `again` of node `double`"), "{error}");
 }
+
+#[test]
+fn a_signal_that_would_go_around_is_an_error_that_says_so() {
+    let mut stream = Stream::new("around").width(8);
+    let mark = stream.signal::<u64>();
+    let items = stream.source("numbers", source::range(0..100));
+    let node = stream.node("halve", items);
+    let again = node.input();
+    let (back, out) = node.channel::<u64>("again", 1).channel::<u64>("out", 1).each(move |n, (back, out)| {
+        if n % 2 == 0 && *n > 0 {
+            back.push(n / 2);
+            back.raise(mark, *n);
+        } else {
+            out.push(*n);
+        }
+    });
+    stream.back_edge(back, again, 1);
+    stream.discard("odd", out);
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("halve")), "{error}");
+    let expected =
+        "a signal was raised on channel `again` of node `halve`, which leads back: no signal goes around in a loop";
+    assert_eq!(error.to_string(), expected);
+}

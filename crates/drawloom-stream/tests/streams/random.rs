@@ -4,14 +4,17 @@
 //! node's channels from those of its edges. Of each event it knows what it came of, at every node with several channels: where such
 //! channels join in an ordered stream, that says what comes first. Streams have splits, joins, loops, expansions, signals, and regions inside of each
 //! other; the widths, the room in queues and the places for parents are as small as they can be, or a little larger. Some sinks
-//! have room for few items, and make the stream wait.
+//! have room for few items, and make the stream wait. There may be several sources, some of which are live; and some streams are
+//! flushed again and again while they run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use drawloom_runtime::Loom;
 use drawloom_stream::sink::{self, Drain};
-use drawloom_stream::{Code, Output, Push, Region, Report, Run, Settings, Stream, Tag, source};
+use drawloom_stream::source::Giver;
+use drawloom_stream::{Code, Output, Push, Region, Report, Run, Settings, Source, Stream, Tag, source};
 use fastrand::Rng;
 
 use crate::loom;
@@ -88,6 +91,10 @@ pub(crate) struct Case {
     pub(crate) sinks: Vec<(Received, Vec<u64>, bool)>,
     /// The sinks that have room for few items, and where those go.
     drains: Vec<(Drain<u64>, Kept)>,
+    /// Those who give items to live sources, with how many.
+    givers: Vec<(Giver<u64>, u64)>,
+    /// How often it is to be flushed while it runs.
+    flushes: usize,
     /// Whether what a node does depends on items that come before, so that there can be only one copy.
     pub(crate) alone: bool,
     /// The width of most nodes.
@@ -113,21 +120,17 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, order
         _ => stream,
     };
     // Queues as small as they can be, or a little larger, or as a small memory allows.
-    let mut stream = match rng.usize(..4) {
+    let stream = match rng.usize(..4) {
         0 => stream.memory(1 << rng.u32(12..20)),
         _ => stream.queue_scale(rng.usize(1..4)),
     };
     let mark = stream.signal::<u64>();
-    let all = match rng.usize(..5) {
-        0 | 1 => source::range(0..numbers),
-        2 | 3 => source::slice((0..numbers).collect::<Vec<u64>>()),
-        _ => source::iter(0..numbers),
-    };
-    let output = stream.source("numbers", all);
-    let events = (0..numbers).map(|n| (Item(n), Trace::new())).collect();
-    let (nodes_before, forks) = (BTreeSet::new(), Vec::new());
-    let mut open = vec![Open { output, events, regions: Vec::new(), ordered: true, nodes: nodes_before, forks }];
-    let mut case = Case { stream, sinks: Vec::new(), drains: Vec::new(), alone: false, width, ordered };
+    let flushes = if rng.usize(..4) == 0 { rng.usize(1..200) } else { 0 };
+    let (sinks, drains, givers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut case = Case { stream, sinks, drains, givers, flushes, alone: false, width, ordered };
+    // Several sources have an order only where one worker runs them, and joins of them have none.
+    let sources = if ordered || rng.usize(..3) > 0 { 1 } else { rng.usize(2..4) };
+    let mut open: Vec<Open> = (0..sources).map(|number| begin(&mut case, rng, number, numbers)).collect();
     for number in 0..nodes {
         let one = open.swap_remove(rng.usize(..open.len()));
         if one.events.len() > MANY {
@@ -165,6 +168,27 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, order
         case.sinks.push((received, items.collect(), one.ordered));
     }
     case
+}
+
+/// Adds a source of some numbers: all of them, or fewer if it is not the first.
+fn begin(case: &mut Case, rng: &mut Rng, number: usize, numbers: u64) -> Open {
+    let numbers = if number == 0 { numbers } else { rng.u64(0..60) };
+    let all = match rng.usize(..6) {
+        0 | 1 => source::range(0..numbers),
+        2 | 3 => source::slice((0..numbers).collect::<Vec<u64>>()),
+        4 => source::iter(0..numbers),
+        _ => live(case, rng, numbers),
+    };
+    let output = case.stream.source(format!("numbers {number}"), all);
+    let events = (0..numbers).map(|n| (Item(n), Trace::new())).collect();
+    Open { output, events, regions: Vec::new(), ordered: true, nodes: BTreeSet::new(), forks: Vec::new() }
+}
+
+/// A source whose items come while the stream runs.
+fn live(case: &mut Case, rng: &mut Rng, numbers: u64) -> Source<u64> {
+    let (giver, live) = source::buffer(rng.usize(1..30), Duration::from_micros(rng.u64(..3)));
+    case.givers.push((giver, numbers));
+    live
 }
 
 fn is_same(a: &Region<u64>, b: &Region<u64>) -> bool {
@@ -519,9 +543,14 @@ pub(crate) fn run(case: &mut Case, loom: &Loom, seed: u64) -> Option<Report> {
     };
     let running = plan.start(loom, &Settings::new()).unwrap();
     std::thread::scope(|scope| {
+        for (giver, numbers) in case.givers.drain(..) {
+            // A run that fails takes no more.
+            scope.spawn(move || (0..numbers).try_for_each(|n| giver.give(n)));
+        }
         for (drain, to) in case.drains.drain(..) {
             scope.spawn(move || to.lock().unwrap().extend(drain));
         }
+        (0..case.flushes).for_each(|_| running.flush());
         Some(running.wait().unwrap_or_else(|error| panic!("seed {seed}: {error}")))
     })
 }

@@ -1,6 +1,6 @@
 //! Streams that cannot be run, and everything that is wrong with them.
 
-use drawloom_stream::{Code, ErrorKind, Settings, Stream, source};
+use drawloom_stream::{Code, ErrorKind, Output, Settings, Stream, source};
 
 use crate::loom;
 
@@ -45,6 +45,27 @@ fn a_channel_that_leads_nowhere_is_refused() {
 #[test]
 fn a_stream_without_a_source_is_refused() {
     assert_eq!(only(Stream::new("nothing")), (Code::NoSource, "there is no source".to_owned()));
+}
+
+#[test]
+fn nodes_that_nothing_leads_to_are_refused() {
+    let mut stream = Stream::new("alone");
+    let items = stream.source("numbers", source::range(0..1));
+    stream.discard("rest", items);
+    let none = || Vec::<Output<u64>>::new();
+    let items = stream.node("first", none()).map(|n| *n);
+    stream.discard("second", items);
+    stream.discard("third", none());
+    let (_, elements) = stream.enumerate("fourth", none(), |n| 0..*n);
+    stream.discard("fifth", elements);
+    // What goes around must have come from somewhere.
+    let node = stream.node("sixth", none());
+    let again = node.input();
+    let items = node.channel::<u64>("again", 1).each(|n, out| out.push(*n));
+    stream.back_edge(items, again, 1);
+    let message =
+        |name| (Code::Unconnected, format!("no channel leads to node `{name}`: nothing would ever come to it"));
+    assert_eq!(refused(stream), ["first", "third", "fourth", "sixth"].map(message));
 }
 
 #[test]

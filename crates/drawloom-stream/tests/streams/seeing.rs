@@ -137,4 +137,11 @@ fn the_picture_has_nodes_edges_and_regions() {
     }
     let figures = plan.to_dot(Some(&timed));
     assert!(figures.contains("3000 items") && figures.contains(" lanes<") && figures.contains(" ms<"), "{figures}");
+    // All that a table says is in the picture too.
+    let node = timed.nodes.iter().find(|node| !node.is_source && node.fused_into.is_none()).unwrap();
+    assert!(figures.contains(&format!("{} runs, {} full, ", node.runs, node.full_runs)), "{figures}");
+    let edge = &timed.edges[0];
+    let waited = format!("{}/{}, {:.3} ms\"", edge.high_water, edge.capacity, edge.blocked.as_secs_f64() * 1e3);
+    assert!(figures.contains(&waited), "{waited}: {figures}");
+    assert!(figures.contains(&format!("label=\"{} firings\"", timed.trips)), "{figures}");
 }

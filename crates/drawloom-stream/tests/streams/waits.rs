@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use drawloom_stream::{ErrorKind, Settings, Stream, sink, source};
 
-use crate::loom;
+use crate::{in_time, loom};
 
 /// So long that no test comes to its end by it.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -185,6 +185,29 @@ fn a_flush_on_demand_brings_items_to_their_end_and_is_reported() {
     let node = report.node("double").unwrap();
     assert_eq!((node.inputs, node.runs, node.full_runs), (3, 3, 0), "the price in lanes is reported");
     assert!(report.node("numbers").unwrap().flushes >= 3);
+}
+
+#[test]
+fn one_wish_to_flush_is_enough_whenever_it_comes() {
+    in_time(|| {
+        let (giver, numbers) = source::buffer(100, NEVER);
+        let (to, mut results) = sink::buffer(100);
+        let mut stream = Stream::new("demand").width(128);
+        let items = stream.source("numbers", numbers);
+        stream.sink("results", items, to);
+        let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+        for n in 0..5000 {
+            giver.give(n).unwrap();
+            // The source may be about to wait just now, or may do so already.
+            while running.given() <= n {
+                std::hint::spin_loop();
+            }
+            running.flush();
+            assert_eq!(results.next(), Some(n));
+        }
+        drop(giver);
+        running.wait().unwrap();
+    });
 }
 
 #[test]
