@@ -14,9 +14,9 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// A plan that takes less than so many nanoseconds for each node may be faster with one worker.
 const SHORT: u64 = 400;
 
-/// A plan that takes more than so many nanoseconds for each node has nothing to gain from lanes: what they save is less than a
-/// hundredth of that.
-const LONG: u64 = 20_000;
+/// A plan whose workers take more than so many nanoseconds for each node has little to gain from lanes: they save some hundred,
+/// and nodes of which one takes longer than another are shared out better without.
+const LONG: u64 = 4_000;
 
 /// How often a way is tried before it is compared: the first time, nothing is in the caches.
 const TRIES: u32 = 2;
@@ -80,8 +80,8 @@ impl Times {
 }
 
 impl Pace {
-    /// The way of the next run, of so many nodes, which may have lanes.
-    pub(super) fn choose(&self, nodes: usize, has_lanes: bool) -> Way {
+    /// The way of the next run, of so many nodes, which may have lanes, by so many workers.
+    pub(super) fn choose(&self, nodes: usize, has_lanes: bool, workers: usize) -> Way {
         let runs = self.runs.load(Ordering::Relaxed);
         self.runs.store(runs.wrapping_add(1), Ordering::Relaxed);
         if let Some(way) = self.wanted() {
@@ -97,7 +97,7 @@ impl Pace {
         let each = self.together() / nodes.max(1) as u64;
         let fits = |way: &Way| match way {
             Way::Together => true,
-            Way::Abreast => has_lanes && each <= LONG,
+            Way::Abreast => has_lanes && each.saturating_mul(workers as u64) <= LONG,
             Way::Alone => each <= SHORT,
         };
         let ways = || Way::ALL.into_iter().filter(fits);
@@ -178,7 +178,7 @@ mod tests {
     fn ways(nodes: usize, has_lanes: bool, runs: u32, took: impl Fn(Way) -> u64) -> Vec<Way> {
         let pace = Pace::default();
         let run = |_| {
-            let way = pace.choose(nodes, has_lanes);
+            let way = pace.choose(nodes, has_lanes, 2);
             pace.times[way as usize].add(took(way));
             way
         };
@@ -203,7 +203,7 @@ mod tests {
         assert!(!without_lanes.contains(&Way::Abreast) && without_lanes.contains(&Way::Alone));
         let middling = ways(100, true, 600, |_| 100_000);
         assert!(middling.contains(&Way::Abreast) && !middling.contains(&Way::Alone));
-        assert!(ways(100, true, 600, |_| 3_000_000).iter().all(|way| *way == Way::Together));
+        assert!(ways(100, true, 600, |_| 300_000).iter().all(|way| *way == Way::Together));
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
         let pace = Pace::default();
         let mut abreast = Vec::new();
         for run in 0..1000 {
-            let way = pace.choose(100, true);
+            let way = pace.choose(100, true, 2);
             let time = match way {
                 Way::Abreast if run < 500 => 10_000,
                 Way::Abreast => 60_000,

@@ -228,7 +228,7 @@ impl PlanState {
         let way = match core.workers.count {
             _ if asks || self.has_apart() => Way::Together,
             1 => Way::Alone,
-            _ => self.pace.choose(pattern.nodes.len(), pattern.lanes.is_some()),
+            workers => self.pace.choose(pattern.nodes.len(), pattern.lanes.is_some(), workers),
         };
         match way {
             Way::Together => self.begin_together(core, local, context, asks),
