@@ -14,6 +14,9 @@ use crate::machine::signal::SIGNAL_BYTES;
 
 /// What a queue would hold, if memory allows it: so many bytes.
 const GOOD_BYTES: usize = 8 << 10;
+/// What a queue would hold besides what one run may push: what comes of so many runs, as a rule. What is done once for all that a
+/// queue holds is seldom then; and it is in the second of the caches, at least, when it is consumed.
+const GOOD_RUNS: usize = 7;
 /// What a queue of signals would hold, if that is not too little and memory allows it: outside of regions, and inside, where
 /// there is one for each parent and one more.
 const GOOD_SIGNALS: (usize, usize) = (64, 2048);
@@ -93,7 +96,7 @@ pub(crate) fn sizes(
                 };
                 let held = ordered && down.kind == Kind::Sink && down.settle.is_none();
                 let good = if held { HELD_BYTES } else { GOOD_BYTES };
-                need.saturating_add(expected.saturating_mul(3)).max(good / item)
+                need.saturating_add(expected.saturating_mul(GOOD_RUNS)).max(good / item)
             }
         };
         let more =
