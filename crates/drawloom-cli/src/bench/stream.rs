@@ -159,7 +159,7 @@ impl Bench<'_> {
         for length in LENGTHS {
             let segments = by_hand::segments(n, length);
             self.measure("regionsum", Some("loop"), workers, Some(length), || {
-                Ok(on_threads(workers, &segments, || |part: &[by_hand::Segment]| by_hand::region_sum(part).0))
+                Ok(on_threads(workers, &segments, || |part: &[by_hand::Segment]| by_hand::region_sum(part).0.0))
             })?;
         }
         self.measure_of("taxi", Some("loop"), workers, None, lines.len() as u64, || {
@@ -224,8 +224,9 @@ impl Bench<'_> {
         for length in LENGTHS {
             let segments = by_hand::segments(n, length);
             self.measure("regionsum", Some("rayon"), workers, Some(length), || {
-                let sums = segments.par_iter().map(|segment| (1, by_hand::segment_sum(*segment).1));
-                Ok(pool.install(|| total(sums)).0)
+                let sums = segments.par_iter().map(|segment| (1, by_hand::segment_sum(*segment)));
+                let add = |a: (u64, (u64, u64)), b: (u64, (u64, u64))| (a.0 + b.0, (a.1.0 + b.1.0, a.1.1 + b.1.1));
+                Ok(std::hint::black_box(pool.install(|| sums.reduce(Default::default, add))).0)
             })?;
         }
         self.measure_of("taxi", Some("rayon"), workers, None, lines.len() as u64, || {

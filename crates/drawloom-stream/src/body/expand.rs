@@ -11,10 +11,16 @@ use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::parents::{Parents, Storage};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal, Signals, Turns};
-use crate::wide::{self, Kernel};
+use crate::wide::{self, Kernel, Level, Number};
 
 /// How many parents begin together.
 const GROUP: usize = 256;
+
+/// What so many parents become is found out at once.
+const AHEAD: usize = 64;
+
+/// Parents are brought to the nearest cache so many before they are needed.
+const FAR: usize = 512;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
@@ -124,6 +130,16 @@ pub(crate) struct Enumerate<P, It: Iterator, F> {
     code: Arc<F>,
     /// The parent that is under way, and where it is kept.
     current: Option<(It, u32)>,
+    /// What the next parents become, as far as that is known.
+    ahead: Ahead<It>,
+}
+
+/// What parents become that wait behind the one under way, where that is found out for several at once. They are some of those that
+/// a run began with, which stay where they are until they are done.
+struct Ahead<It> {
+    iterators: Vec<It>,
+    /// So many of them have begun.
+    begun: usize,
 }
 
 impl<P, It, F> Enumerate<P, It, F>
@@ -142,6 +158,7 @@ where
             region,
             code: Arc::clone(code),
             current: None,
+            ahead: Ahead { iterators: Vec::new(), begun: 0 },
         })
     }
 }
@@ -161,8 +178,9 @@ where
         let (waiting, room) = (buffer.len(), buffer.room());
         let (region, code, space) = (self.region, &*self.code, buffer.space(room));
         let (front, full) = (space.len() - waiting, space.len() + room);
-        let (signals, parents, current) = (&mut *signals, &mut *parents, &mut self.current);
-        let ran = wide::call(Pouring { items, lent, region, code, current, signals, parents, space, front, full });
+        let (signals, parents, current, ahead) = (&mut *signals, &mut *parents, &mut self.current, &mut self.ahead);
+        let ran =
+            wide::call(Pouring { items, lent, region, code, current, ahead, signals, parents, space, front, full });
         buffer.measure();
         Ok(ran)
     }
@@ -170,8 +188,9 @@ where
     fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64]) -> usize {
         let all = self.inputs[input].peek(items.end);
         let mut buffer = self.output.buffer.borrow_mut();
-        let (items, code, current, space) = (&all[items.start..], &*self.code, &mut self.current, buffer.space(room));
-        let ended = wide::call(PouringAlone { items, code, current, room, space, ends });
+        let (items, code, space) = (&all[items.start..], &*self.code, buffer.space(room));
+        let (current, ahead) = (&mut self.current, &mut self.ahead);
+        let ended = wide::call(PouringAlone { items, code, current, ahead, room, space, ends });
         buffer.measure();
         ended
     }
@@ -182,6 +201,7 @@ struct PouringAlone<'a, P, It: Iterator, F> {
     items: &'a [P],
     code: &'a F,
     current: &'a mut Option<(It, u32)>,
+    ahead: &'a mut Ahead<It>,
     room: usize,
     space: &'a mut Vec<It::Item>,
     ends: &'a mut [u64],
@@ -197,7 +217,7 @@ where
 
     #[inline(always)]
     fn run(self) -> usize {
-        let Self { items, code, current, room, space, ends } = self;
+        let Self { items, code, current, ahead, room, space, ends } = self;
         // What is left of the parent under way, and then as many more as there is room for.
         let mut first = None;
         if let Some((mut elements, parent)) = current.take() {
@@ -210,15 +230,11 @@ where
         }
         let (made, skip) = (first.unwrap_or(0), usize::from(first.is_some()));
         let group = &items[skip..items.len().min(ends.len())];
-        let (begun, rest) = pour_all(group, code, room - made, space, ends);
+        ends[0] = made as u64;
+        let (begun, rest) = pour_all(group, code, ahead, (made, room), space, &mut ends[skip..]);
         // Nobody looks at parents, so they have no numbers.
         let ended = begun - usize::from(rest.is_some());
         *current = rest.map(|elements| (elements, 0));
-        if first.is_some() {
-            ends.copy_within(..ended, 1);
-            ends[0] = 0;
-            ends[..=ended].iter_mut().for_each(|end| *end += made as u64);
-        }
         ended + skip
     }
 }
@@ -231,6 +247,7 @@ struct Pouring<'a, P, It: Iterator, F> {
     region: u32,
     code: &'a F,
     current: &'a mut Option<(It, u32)>,
+    ahead: &'a mut Ahead<It>,
     signals: &'a mut Signals,
     parents: &'a mut Storage<P>,
     space: &'a mut Vec<It::Item>,
@@ -250,7 +267,7 @@ where
 
     #[inline(always)]
     fn run(self) -> Ran {
-        let Self { items, lent, region, code, current, signals, parents, space, front, full } = self;
+        let Self { items, lent, region, code, current, ahead, signals, parents, space, front, full } = self;
         let mut done = 0;
         if let Some((mut elements, parent)) = current.take() {
             if !pour(&mut elements, full - space.len(), space) {
@@ -271,7 +288,7 @@ where
             }
             let group = &items[done..done + group];
             let (before, first) = (space.len(), space.len() - front);
-            let (begun, rest) = pour_all(group, code, full - before, space, &mut ends);
+            let (begun, rest) = pour_all(group, code, ahead, (0, full - before), space, &mut ends);
             let parent = parents.keep(&group[..begun], lent.map(|(lender, at)| (lender, at + done)));
             raise(signals, first, Signal::Begin { region, parent });
             let ended = begun - usize::from(rest.is_some());
@@ -286,13 +303,14 @@ where
     }
 }
 
-/// Moves the elements of some parents to a channel that has so much room, and notes where each ends. Says how many have begun,
-/// and what is left of the last.
+/// Moves the elements of some parents to a channel, and notes where each ends. There were some elements before them, and there is room
+/// for so many with those. Says how many have begun, and what is left of the last.
 #[inline(always)]
 fn pour_all<P, It, F>(
     parents: &[P],
     code: &F,
-    room: usize,
+    ahead: &mut Ahead<It>,
+    (counted, room): (usize, usize),
     space: &mut Vec<It::Item>,
     ends: &mut [u64],
 ) -> (usize, Option<It>)
@@ -301,13 +319,13 @@ where
     It::Item: 'static,
     F: Fn(&P) -> It,
 {
-    if let Some(poured) = wide::count_all::<u32, It>(parents.iter().map(code), room, space, ends) {
+    if let Some(poured) = count_all::<u32, _, _, _>(parents, code, ahead, (counted, room), space, ends) {
         return poured;
     }
-    if let Some(poured) = wide::count_all::<u64, It>(parents.iter().map(code), room, space, ends) {
+    if let Some(poured) = count_all::<u64, _, _, _>(parents, code, ahead, (counted, room), space, ends) {
         return poured;
     }
-    let before = space.len();
+    let before = space.len() - counted;
     for (begun, (parent, end)) in (1..).zip(parents.iter().zip(ends)) {
         let mut elements = code(parent);
         let ended = pour(&mut elements, before + room - space.len(), space);
@@ -317,6 +335,45 @@ where
         }
     }
     (parents.len(), None)
+}
+
+/// As [`pour_all`], if the elements are ranges of such numbers.
+#[inline(always)]
+fn count_all<N: Number, P, It, F>(
+    parents: &[P],
+    code: &F,
+    ahead: &mut Ahead<It>,
+    (mut counted, room): (usize, usize),
+    space: &mut Vec<It::Item>,
+    ends: &mut [u64],
+) -> Option<(usize, Option<It>)>
+where
+    It: Iterator + 'static,
+    It::Item: 'static,
+    F: Fn(&P) -> It,
+{
+    if !wide::is_range::<N, It>() {
+        return None;
+    }
+    let level = Level::best();
+    let (mut ended, mut rest) = (0, None);
+    while ended < parents.len() && rest.is_none() {
+        let Ahead { iterators, begun } = ahead;
+        if *begun == iterators.len() {
+            let next = &parents[ended..parents.len().min(ended + AHEAD)];
+            // Those behind them are not asked for as long as these are under way, and then all at once.
+            wide::prefetch(next, FAR);
+            iterators.clear();
+            iterators.extend(next.iter().map(code));
+            *begun = 0;
+        }
+        let ends = &mut ends[ended..parents.len()];
+        let more = wide::count_all::<N, It>(level, (iterators, *begun), (counted, room), space, ends, &mut rest)?;
+        *begun += more + usize::from(rest.is_some());
+        counted = ends[..more].last().map_or(counted, |end| *end as usize);
+        ended += more;
+    }
+    Some((ended + usize::from(rest.is_some()), rest))
 }
 
 /// Raises a boundary, for which there is room.

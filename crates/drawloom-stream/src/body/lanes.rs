@@ -11,31 +11,7 @@ use crate::build::handle::Region;
 use crate::error::Failure;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Marks;
-use crate::wide::{self, Kernel, Level};
-
-/// Which items of a run were kept, as bits: how many were kept before any of them is known without counting one by one.
-#[derive(Default)]
-struct Kept {
-    /// The bits of each 64 items, and how many were kept before them.
-    words: Vec<(u64, usize)>,
-    /// How many were kept of all.
-    count: usize,
-}
-
-impl Kept {
-    /// Another run begins.
-    fn clear(&mut self) {
-        self.words.clear();
-        self.count = 0;
-    }
-
-    /// Adds the bits of the next 64 items.
-    #[inline(always)]
-    fn add(&mut self, word: u64) {
-        self.words.push((word, self.count));
-        self.count += word.count_ones() as usize;
-    }
-}
+use crate::wide::{self, Kept, Kernel, Level};
 
 /// How many items were kept before each boundary, and, where the others go to a second channel, how many were not.
 struct Count<'a, 'b> {
@@ -49,17 +25,11 @@ impl Kernel for Count<'_, '_> {
 
     #[inline(always)]
     fn run(self) {
-        // One more: all items may be asked for.
-        self.kept.add(0);
-        // A slice, so that nobody looks for it again at each boundary.
-        let words = &self.kept.words[..];
-        let kept = move |at: usize| {
-            let (word, before) = words[at / 64];
-            before + (word & ((1 << (at % 64)) - 1)).count_ones() as usize
-        };
-        self.marks.note(0, kept);
+        let (places, [kept, others]) = self.marks.noted();
+        self.kept.note(Level::best(), places, kept);
         if self.others {
-            self.marks.note(1, |at| at - kept(at));
+            others.clear();
+            others.extend(places.0.iter().zip(kept).map(|(place, kept)| place - places.1 - *kept));
         }
     }
 }

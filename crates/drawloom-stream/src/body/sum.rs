@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
-use crate::wide::{self, Kernel};
+use crate::wide::{self, Kernel, Level};
 
 /// Parents with more elements on average are added up one after the other.
 const SHORT: usize = 128;
@@ -130,18 +130,11 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
         let Self { items, marks, code, so_far: (mut count, mut sum), sums, space } = self;
         let (mut at, before) = (0, space.len());
         let short = marks.places().len() * SHORT > items.len();
-        let sums = if short { wide::running_sums(items, &code.value, sums) } else { &[] };
         if short && let Some(ends) = marks.ends() {
-            // What there was before the vector is taken from nothing, and added to the first parent: no branch at any of them.
-            let (mut before_it, mut at) = (0_u64.wrapping_sub(sum), 0_u64.wrapping_sub(count));
-            space.extend(ends.map(|place| {
-                let (up_to, to) = (sums[place], place as u64);
-                let (count, sum) = (to.wrapping_sub(at), up_to.wrapping_sub(before_it));
-                (at, before_it) = (to, up_to);
-                (code.finish)(count, sum)
-            }));
-            return ((items.len() as u64).wrapping_sub(at), sums[items.len()].wrapping_sub(before_it));
+            let values = (items, &code.value);
+            return wide::segment_sums(Level::best(), values, ends, (count, sum), &code.finish, (sums, space));
         }
+        let sums = if short { wide::running_sums(Level::best(), items, &code.value, sums) } else { &[] };
         // The sum from the beginning of the vector up to the boundary before.
         let mut before_it = 0_u64;
         for (place, ends) in marks.places() {

@@ -14,6 +14,9 @@ use crate::machine::signal::SIGNAL_BYTES;
 
 /// What a queue would hold, if memory allows it: so many bytes.
 const GOOD_BYTES: usize = 8 << 10;
+/// What a queue would hold besides what one run may push: what comes of so many runs, as a rule. Outside of regions, and inside, where
+/// more is done once for all that a queue holds.
+const GOOD_RUNS: (usize, usize) = (3, 7);
 /// What a queue of signals would hold, if that is not too little and memory allows it: outside of regions, and inside, where
 /// there is one for each parent and one more.
 const GOOD_SIGNALS: (usize, usize) = (64, 2048);
@@ -84,6 +87,7 @@ pub(crate) fn sizes(
         };
         least_bytes = least_bytes.saturating_add(bytes);
         let need = run.max(channel.at_signal);
+        let inside = !places.of_edge[number as usize].is_empty();
         let good = match (scale, channel.most) {
             (Some(scale), _) => need.saturating_mul(scale),
             (None, most) => {
@@ -93,7 +97,8 @@ pub(crate) fn sizes(
                 };
                 let held = ordered && down.kind == Kind::Sink && down.settle.is_none();
                 let good = if held { HELD_BYTES } else { GOOD_BYTES };
-                need.saturating_add(expected.saturating_mul(3)).max(good / item)
+                let runs = if inside { GOOD_RUNS.1 } else { GOOD_RUNS.0 };
+                need.saturating_add(expected.saturating_mul(runs)).max(good / item)
             }
         };
         let more =
@@ -101,7 +106,6 @@ pub(crate) fn sizes(
         // An enumeration needs room for two boundaries, so that a parent that begins can end. Boundaries are forwarded
         // besides what a node raises itself.
         let raised = up.signals.0.max(up.signals.1.saturating_add(1)).max(2);
-        let inside = !places.of_edge[number as usize].is_empty();
         let good_signals = if inside { GOOD_SIGNALS.1 } else { GOOD_SIGNALS.0 };
         let good_signals = scale.map_or(raised.max(good_signals), |scale| raised.saturating_mul(scale));
         least_bytes = least_bytes.saturating_add(raised.saturating_mul(SIGNAL_BYTES));

@@ -1,11 +1,15 @@
 //! AVX-512 with F, BW, DQ and VL: vectors of sixteen numbers of 32 bits. What is kept is compressed, a register at a time.
 
+use std::arch::asm;
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_loadu_si512, _mm512_maskz_compress_epi32,
-    _mm512_maskz_compress_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_storeu_si512, _mm512_test_epi8_mask,
+    __m512i, _mm_setr_epi8, _mm512_add_epi8, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512,
+    _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cmpge_epu64_mask, _mm512_loadu_si512,
+    _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64, _mm512_permutex2var_epi64, _mm512_permutexvar_epi64,
+    _mm512_sad_epu8, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8,
+    _mm512_sllv_epi64, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi8_mask,
 };
 
+use super::kept::WINDOW;
 use super::lanes::Lanes;
 use super::level::Kernel;
 use super::portable::{self, Place, WORD, is_number, sweep};
@@ -81,33 +85,104 @@ where
     }
 }
 
-/// As [`super::portable::running_sums`], eight at once: three steps in which each number adds the one that is one, two and four
-/// places before it (Hillis and Steele 1986).
+/// As [`super::portable::running_sums`], sixteen at once.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn running_sums<I, V: Fn(&I) -> u64>(items: &[I], value: &V, sums: &mut [u64]) {
-    // All numbers first: so this is a simple loop, whatever they are made of.
-    for (sum, item) in sums.iter_mut().zip(items) {
-        *sum = value(item);
+pub(super) fn running_sums<I, V: Fn(&I) -> u64>(before: u64, items: &[I], value: &V, sums: &mut [u64]) {
+    let mut sum = _mm512_set1_epi64(before as i64);
+    let ((blocks, rest), (sums, sums_of_rest)) = (items.as_chunks::<16>(), sums.as_chunks_mut::<16>());
+    for (items, sums) in blocks.iter().zip(sums.iter_mut()) {
+        let (even, odd) = if size_of::<I>() <= 4 {
+            // The numbers of every other item are where the halves of a register's numbers are.
+            (side_by_side(|at| value(&items[2 * at])), side_by_side(|at| value(&items[2 * at + 1])))
+        } else {
+            let (front, back) = (side_by_side(|at| value(&items[at])), side_by_side(|at| value(&items[8 + at])));
+            let places = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+            let even = _mm512_permutex2var_epi64(front, places, back);
+            (even, _mm512_permutex2var_epi64(front, _mm512_add_epi64(places, _mm512_set1_epi64(1)), back))
+        };
+        sum = sums_of_sixteen(sum, even, odd, sums);
     }
-    let (zero, last) = (_mm512_setzero_si512(), _mm512_set1_epi64(7));
-    let mut sum = zero;
-    let (eights, rest) = sums.as_chunks_mut::<8>();
-    for eight in eights.iter_mut() {
-        let place = eight.as_mut_ptr().cast::<__m512i>();
-        // SAFETY: there are eight numbers.
-        let mut of_eight = unsafe { _mm512_loadu_si512(place) };
-        of_eight = _mm512_add_epi64(of_eight, _mm512_alignr_epi64::<7>(of_eight, zero));
-        of_eight = _mm512_add_epi64(of_eight, _mm512_alignr_epi64::<6>(of_eight, zero));
-        of_eight = _mm512_add_epi64(of_eight, _mm512_alignr_epi64::<4>(of_eight, zero));
-        // SAFETY: as above.
-        unsafe { _mm512_storeu_si512(place, _mm512_add_epi64(of_eight, sum)) };
-        sum = _mm512_add_epi64(sum, _mm512_permutexvar_epi64(last, of_eight));
+    let before = sums.last().filter(|_| !blocks.is_empty()).map_or(before, |sums| sums[15]);
+    portable::running_sums(before, rest, value, sums_of_rest);
+}
+
+/// Eight numbers in a register.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn side_by_side(number: impl Fn(usize) -> u64) -> __m512i {
+    let numbers: [u64; 8] = std::array::from_fn(number);
+    // SAFETY: there are eight numbers.
+    let mut all = unsafe { _mm512_loadu_si512(numbers.as_ptr().cast::<__m512i>()) };
+    // SAFETY: it does nothing. The compiler makes all numbers side by side before it; it would make those that are moved within the
+    // register once more, one by one.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) all, options(pure, nomem, nostack, preserves_flags)) };
+    all
+}
+
+/// The sums of the first of sixteen numbers and what was before them. Pairs of numbers are added up in three steps, in which each
+/// adds the one that is one, two and four places before it (Hillis and Steele 1986). Says the sum of all, in all places of a
+/// register.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sums_of_sixteen(before: __m512i, even: __m512i, odd: __m512i, sums: &mut [u64; 16]) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let mut all = _mm512_add_epi64(even, odd);
+    all = _mm512_add_epi64(all, _mm512_alignr_epi64::<7>(all, zero));
+    all = _mm512_add_epi64(all, _mm512_alignr_epi64::<6>(all, zero));
+    all = _mm512_add_epi64(all, _mm512_alignr_epi64::<4>(all, zero));
+    let second = _mm512_add_epi64(all, before);
+    let first = _mm512_sub_epi64(second, odd);
+    let (front, back) = (_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15));
+    let place = sums.as_mut_ptr();
+    // SAFETY: there is space for sixteen numbers.
+    unsafe {
+        _mm512_storeu_si512(place.cast::<__m512i>(), _mm512_permutex2var_epi64(first, front, second));
+        _mm512_storeu_si512(place.add(8).cast::<__m512i>(), _mm512_permutex2var_epi64(first, back, second));
     }
-    let mut sum = eights.last().map_or(0, |sums| sums[7]);
-    for one in rest {
-        sum = sum.wrapping_add(*one);
-        *one = sum;
+    _mm512_add_epi64(before, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), all))
+}
+
+/// How many bits are set in the words before each of eight places, less those before all, and in its own word before it. False if
+/// the places are not all in a register of words from that of the first one.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn kept_before(
+    words: &[u64],
+    before: &[u64],
+    places: &[u64; 8],
+    consumed: u64,
+    noted: &mut [u64; 8],
+) -> bool {
+    let first = (places[0].wrapping_sub(consumed) / 64) as usize;
+    let window = first..first.saturating_add(WINDOW);
+    let (Some(words), Some(before)) = (words.get(window.clone()), before.get(window)) else { return false };
+    // SAFETY: there are eight numbers of each.
+    let (places, words, before) = unsafe {
+        (
+            _mm512_loadu_si512(places.as_ptr().cast::<__m512i>()),
+            _mm512_loadu_si512(words.as_ptr().cast::<__m512i>()),
+            _mm512_loadu_si512(before.as_ptr().cast::<__m512i>()),
+        )
+    };
+    let at = _mm512_sub_epi64(places, _mm512_set1_epi64(consumed as i64));
+    let word = _mm512_sub_epi64(_mm512_srli_epi64::<6>(at), _mm512_set1_epi64(first as i64));
+    if _mm512_cmpge_epu64_mask(word, _mm512_set1_epi64(WINDOW as i64)) != 0 {
+        return false;
     }
+    // The bits from the place on are taken away.
+    let behind = _mm512_sllv_epi64(_mm512_set1_epi64(-1), _mm512_and_si512(at, _mm512_set1_epi64(63)));
+    let bits = _mm512_andnot_si512(behind, _mm512_permutexvar_epi64(word, words));
+    // The bits of each half of a byte are looked up, and bytes added up (Mula, Kurz and Lemire 2018).
+    let halves = _mm512_set1_epi8(0xf);
+    let counts = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    let low = _mm512_shuffle_epi8(counts, _mm512_and_si512(bits, halves));
+    let high = _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi64::<4>(bits), halves));
+    let own = _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512());
+    let all = _mm512_add_epi64(own, _mm512_permutexvar_epi64(word, before));
+    // SAFETY: there is space for eight numbers.
+    unsafe { _mm512_storeu_si512(noted.as_mut_ptr().cast::<__m512i>(), all) };
+    true
 }
 
 /// As [`super::portable::word`], all at once.

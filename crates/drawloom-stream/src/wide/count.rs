@@ -3,7 +3,8 @@
 use std::any::{Any, TypeId};
 use std::ops::Range;
 
-use super::{SLACK, reserve};
+use super::sums::running_sums_from;
+use super::{Level, SLACK, reserve};
 
 /// Numbers that can be counted up.
 pub(crate) trait Number: Copy + PartialEq + 'static {
@@ -13,6 +14,11 @@ pub(crate) trait Number: Copy + PartialEq + 'static {
     fn plus(self, more: usize) -> Self;
     /// How many numbers there are from this one to before another.
     fn until(self, end: Self) -> usize;
+    /// The bits that are set in either, and those that differ.
+    fn or(self, other: Self) -> Self;
+    fn xor(self, other: Self) -> Self;
+    /// The higher of both.
+    fn higher(self, other: Self) -> Self;
 }
 
 impl Number for u32 {
@@ -26,6 +32,21 @@ impl Number for u32 {
     #[inline(always)]
     fn until(self, end: Self) -> usize {
         end.saturating_sub(self) as usize
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        self | other
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn higher(self, other: Self) -> Self {
+        self.max(other)
     }
 }
 
@@ -41,22 +62,32 @@ impl Number for u64 {
     fn until(self, end: Self) -> usize {
         usize::try_from(end.saturating_sub(self)).unwrap_or(usize::MAX)
     }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        self | other
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn higher(self, other: Self) -> Self {
+        self.max(other)
+    }
 }
 
-/// Appends the numbers of a range to a vector. Short ranges cost no branch that depends on their length.
+/// Appends the numbers of a range to a vector. Whole registers are written, so that there is no branch for what is left.
 #[inline(always)]
 fn append_range<N: Number>(first: N, count: usize, to: &mut Vec<N>) {
     reserve(to, count);
     // SAFETY: there is space behind the last number for as many as are appended.
     let start = unsafe { to.as_mut_ptr().add(to.len()) };
-    let write = |at: usize| {
-        // SAFETY: there is space for `count` numbers and for SLACK more, and no more are written.
+    for at in 0..count.next_multiple_of(SLACK) {
+        // SAFETY: there is space for `count` numbers and for SLACK more, and less than SLACK are written behind the last.
         unsafe { start.add(at).write(first.plus(at)) };
-    };
-    if count <= SLACK {
-        (0..SLACK).for_each(write);
-    } else {
-        (0..count).for_each(write);
     }
     // SAFETY: so many numbers were written.
     unsafe { to.set_len(to.len() + count) };
@@ -80,49 +111,122 @@ where
     Some(range.start.until(range.end) == 0)
 }
 
-/// Moves the numbers of several ranges to a vector that has so much room, if the iterators are ranges of such numbers: those of
-/// ranges of which each begins where the one before it ends are counted up as one. Notes behind how many numbers each ends; says
-/// how many ranges have begun, and what is left of the last.
-// It is a vector of numbers or not, and that is found out here.
+/// So many ranges are looked at together.
+const TOGETHER: usize = 32;
+
+/// No vector has so many numbers. The lengths of ranges count as no more, so that those of some can be added up.
+const MOST: usize = usize::MAX >> 16;
+
+/// Whether an iterator is a range of such numbers.
+#[inline(always)]
+pub(crate) fn is_range<N: Number, It: 'static>() -> bool {
+    TypeId::of::<It>() == TypeId::of::<Range<N>>()
+}
+
+/// Moves the numbers of some ranges to a vector, if the iterators are ranges of such numbers, and notes behind how many numbers each
+/// ends, for as many of them as there are ends. There were some numbers before them, and there is room for so many with those. Says
+/// how many ranges have ended. If there is no room for all numbers of the next one, it is taken too, and `rest` is what is left of
+/// it.
+// They are vectors of numbers and ranges or not, and that is found out here.
 #[allow(clippy::ptr_arg)]
 #[inline(always)]
 pub(crate) fn count_all<N: Number, It>(
-    iterators: impl ExactSizeIterator<Item = It>,
-    room: usize,
+    level: Level,
+    (iterators, from): (&mut Vec<It>, usize),
+    (counted, room): (usize, usize),
     to: &mut Vec<It::Item>,
     ends: &mut [u64],
-) -> Option<(usize, Option<It>)>
+    rest: &mut Option<It>,
+) -> Option<usize>
 where
     It: Iterator + 'static,
     It::Item: 'static,
 {
-    if TypeId::of::<It>() != TypeId::of::<Range<N>>() {
-        return None;
-    }
+    let ranges: &mut Vec<Range<N>> = (iterators as &mut dyn Any).downcast_mut()?;
     let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
-    let (mut begun, mut left) = (0, room);
-    // The numbers that are to be counted up: the first, the one behind the last, and how much room there was before them.
-    let (mut first, mut next, mut had) = (N::ZERO, N::ZERO, room);
-    for (mut iterator, end) in iterators.zip(ends) {
-        let Range { start, end: stop } = (&mut iterator as &mut dyn Any).downcast_mut::<Range<N>>()?;
-        begun += 1;
-        if *start != next {
-            append_range(first, had - left, to);
-            (first, had) = (*start, left);
+    let rest: &mut Option<Range<N>> = (rest as &mut dyn Any).downcast_mut()?;
+    let room = room.min(MOST);
+    let mut row = Row { first: N::ZERO, next: N::ZERO, before: counted, counted };
+    let mut ended = 0;
+    for (ranges, ends) in ranges[from..].chunks(TOGETHER).zip(ends.chunks_mut(TOGETHER)) {
+        let some = ranges.len().min(ends.len());
+        let (ranges, ends) = (&ranges[..some], &mut ends[..some]);
+        // These are simple loops over all ranges, without a branch that depends on their lengths.
+        let in_a_row = follow(ranges, row.counted, room, ends);
+        if !in_a_row {
+            let length = |range: &Range<N>| range.start.until(range.end).min(room + 1) as u64;
+            running_sums_from(level, row.counted as u64, ranges, &length, ends);
         }
-        let more = start.until(*stop);
-        // There may be more numbers than can be added up, so it is looked at what room is left for them.
-        if more > left {
-            append_range(first, had, to);
-            *start = start.plus(left);
-            return Some((begun, Some(iterator)));
+        let full = ends.last().is_some_and(|end| *end > room as u64);
+        let fit = if full { ends.iter().filter(|end| **end <= room as u64).count() } else { some };
+        if in_a_row && fit > 0 {
+            row.begin(ranges[0].start, to);
+            row.end(ranges[fit - 1].end, ends[fit - 1]);
+        } else {
+            for (range, end) in ranges[..fit].iter().zip(&*ends) {
+                row.begin(range.start, to);
+                row.end(range.start.plus(*end as usize - row.counted), *end);
+            }
         }
-        next = start.plus(more);
-        left -= more;
-        *end = (room - left) as u64;
+        ended += fit;
+        if let Some(Range { start, end }) = ranges.get(fit) {
+            *rest = Some(start.plus(room - row.counted)..*end);
+            row.begin(*start, to);
+            row.counted = room;
+            break;
+        }
     }
-    append_range(first, had - left, to);
-    Some((begun, None))
+    row.append(to);
+    Some(ended)
+}
+
+/// Whether each range begins where the one before it ends, and ends no sooner than it begins. If so, where each ends is as far from
+/// where the first begins as there are numbers; that is noted, with those that were counted before. There may be more numbers than can
+/// be added up, but if there is no room for one more, it does not matter how many.
+#[inline(always)]
+fn follow<N: Number>(ranges: &[Range<N>], counted: usize, room: usize, ends: &mut [u64]) -> bool {
+    let Some(first) = ranges.first() else { return true };
+    let (mut before, mut bits) = (first.start, N::ZERO);
+    for (range, end) in ranges.iter().zip(ends) {
+        // No bit differs if they are the same.
+        bits = bits.or(before.xor(range.start)).or(range.start.higher(range.end).xor(range.end));
+        before = range.end;
+        *end = (counted + first.start.until(range.end).min(room + 1)) as u64;
+    }
+    bits == N::ZERO
+}
+
+/// Ranges of which each begins where the one before it ends: their numbers are counted up as one.
+struct Row<N> {
+    /// The first number, and the one behind the last.
+    first: N,
+    next: N,
+    /// How many numbers there were before these, and how many with them.
+    before: usize,
+    counted: usize,
+}
+
+impl<N: Number> Row<N> {
+    /// The next range begins with this number.
+    #[inline(always)]
+    fn begin(&mut self, start: N, to: &mut Vec<N>) {
+        if start != self.next {
+            self.append(to);
+            (self.first, self.before) = (start, self.counted);
+        }
+    }
+
+    /// The range ends before this number, and so many were counted with it.
+    #[inline(always)]
+    fn end(&mut self, next: N, counted: u64) {
+        (self.next, self.counted) = (next, counted as usize);
+    }
+
+    /// Appends the numbers to a vector.
+    #[inline(always)]
+    fn append(&self, to: &mut Vec<N>) {
+        append_range(self.first, self.counted - self.before, to);
+    }
 }
 
 #[cfg(test)]
@@ -132,7 +236,7 @@ mod tests {
 
     use fastrand::Rng;
 
-    use super::{Number, count_all};
+    use super::{Level, Number, count_all};
 
     /// What ranges are counted up to, and where they end, whatever follows what and however little room there is.
     fn counts_up<N: Number + Debug>(number: impl Fn(u32) -> N)
@@ -140,35 +244,40 @@ mod tests {
         Range<N>: Iterator<Item = N>,
     {
         let mut rng = Rng::with_seed(5);
-        for round in 0..2000 {
+        for round in 0..4000 {
             let mut next = 0;
-            let ranges: Vec<Range<N>> = (0..rng.usize(..16))
+            let (skip, most) = (rng.usize(..4), if round % 4 == 0 { 200 } else { 16 });
+            let mut ranges: Vec<Range<N>> = (0..skip + rng.usize(..most))
                 .map(|_| {
                     // As a rule one begins where the one before it ends; some end before they begin.
-                    let start = if rng.u32(..4) == 0 { rng.u32(..1000) } else { next };
+                    let start = if rng.u32(..4) == 0 && round % 8 > 0 { rng.u32(..1000) } else { next };
                     let most = if rng.bool() { 5 } else { 100 };
-                    next = (start + rng.u32(..most)).saturating_sub(rng.u32(..3));
+                    let less = if round % 16 == 0 { 0 } else { rng.u32(..3) };
+                    next = (start + rng.u32(..most)).saturating_sub(less);
                     number(start)..number(next)
                 })
                 .collect();
-            let room = rng.usize(..400);
+            let room = rng.usize(..if round % 4 == 0 { 6000 } else { 400 });
+            let places = rng.usize(..ranges.len() - skip + 3);
             let (mut expected, mut expected_ends, mut left) = (vec![number(7)], Vec::new(), None);
-            for range in &ranges {
+            for range in ranges[skip..].iter().take(places) {
                 let mut range = range.clone();
                 expected.extend(range.by_ref().take(room + 1 - expected.len()));
                 if range.start.until(range.end) > 0 {
                     left = Some(range);
                     break;
                 }
-                expected_ends.push(expected.len() as u64 - 1);
+                expected_ends.push(expected.len() as u64 + 2);
             }
-            let (mut numbers, mut ends) = (vec![number(7)], [0; 16]);
-            let (begun, rest) =
-                count_all::<N, Range<N>>(ranges.iter().cloned(), room, &mut numbers, &mut ends).unwrap();
-            assert_eq!(numbers, expected, "round {round}");
-            assert_eq!(rest, left, "round {round}");
-            assert_eq!(begun, expected_ends.len() + usize::from(left.is_some()), "round {round}");
-            assert_eq!(ends[..expected_ends.len()], expected_ends, "round {round}");
+            for level in Level::all() {
+                let (mut numbers, mut ends, mut rest) = (vec![number(7)], vec![0; places], None);
+                let from = (&mut ranges, skip);
+                let ended = count_all::<N, _>(level, from, (3, room + 3), &mut numbers, &mut ends, &mut rest).unwrap();
+                assert_eq!(numbers, expected, "{level:?}, round {round}");
+                assert_eq!(rest, left, "{level:?}, round {round}");
+                assert_eq!(ended, expected_ends.len(), "{level:?}, round {round}");
+                assert_eq!(ends[..ended], expected_ends, "{level:?}, round {round}");
+            }
         }
     }
 
@@ -176,8 +285,8 @@ mod tests {
     fn ranges_that_follow_each_other_are_counted_up_as_one() {
         counts_up(|n| n);
         counts_up(u64::from);
-        let none: Option<(usize, Option<Range<u64>>)> =
-            count_all::<u32, _>(std::iter::once(0_u64..3), 10, &mut Vec::new(), &mut [0; 4]);
+        let from = (&mut Vec::from_iter([0_u64..3, 5..6]), 0);
+        let none = count_all::<u32, _>(Level::best(), from, (0, 10), &mut Vec::new(), &mut [0; 4], &mut None);
         assert_eq!(none, None, "these are other numbers");
     }
 
@@ -185,12 +294,12 @@ mod tests {
     fn ranges_may_be_as_long_as_numbers_go() {
         // What is in front of the long one, and how much room there is: more, as much, none left for it.
         for (front, room) in [(vec![2..2, 0..5], 50), (vec![0..5, 5..9], 50), (vec![7..9, 0..5], 7), (vec![], 0)] {
-            let ranges: Vec<Range<u64>> = front.iter().cloned().chain([0..u64::MAX, 3..u64::MAX]).collect();
-            let (mut numbers, mut ends) = (Vec::new(), [0; 16]);
-            let (begun, rest) =
-                count_all::<u64, Range<u64>>(ranges.into_iter(), room, &mut numbers, &mut ends).unwrap();
+            let mut ranges: Vec<Range<u64>> = front.iter().cloned().chain([0..u64::MAX, 3..u64::MAX]).collect();
+            let (mut numbers, mut ends, mut rest) = (Vec::new(), [0; 16], None);
+            let (level, from) = (Level::best(), (&mut ranges, 0));
+            let ended = count_all::<u64, _>(level, from, (0, room), &mut numbers, &mut ends, &mut rest);
             let poured = room - front.iter().cloned().flatten().count();
-            assert_eq!((begun, rest), (front.len() + 1, Some(poured as u64..u64::MAX)));
+            assert_eq!((ended, rest), (Some(front.len()), Some(poured as u64..u64::MAX)));
             assert!(numbers.into_iter().eq(front.into_iter().flatten().chain(0..poured as u64)));
         }
     }

@@ -12,25 +12,28 @@
 //! | [`lanes`] | items that lie side by side |
 //! | [`portable`], `avx2`, `avx512` | values, flags, and what is kept, on each level |
 //! | [`count`] | ranges of numbers become items |
+//! | [`kept`] | how many items were kept before a place |
+//! | [`sums`] | sums of the first items, and of those between two places |
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod count;
+mod kept;
 mod lanes;
 mod level;
 mod portable;
+mod sums;
 
-pub(crate) use self::count::{count_all, count_up};
+pub(crate) use self::count::{Number, count_all, count_up, is_range};
+pub(crate) use self::kept::Kept;
 pub use self::lanes::Lanes;
-pub(crate) use self::level::{Kernel, Level, call};
+pub(crate) use self::level::{Kernel, Level, call, prefetch};
+pub(crate) use self::sums::{running_sums, segment_sums};
 
 /// A vector is given so much more space than its items need: whole registers are written.
 pub(crate) const SLACK: usize = 32;
-
-/// How many numbers of 64 bits are in a line of the cache.
-const LINE: usize = 8;
 
 /// Makes space behind the last item of a vector, for so many and [`SLACK`] more.
 ///
@@ -110,46 +113,13 @@ where
     }
 }
 
-/// The sum of the first items of a vector, for each number of them from none to all, in some space. Sums go around where they are
-/// too large.
-#[inline(always)]
-pub(crate) fn running_sums<'a, I, V: Fn(&I) -> u64>(items: &[I], value: &V, space: &'a mut Vec<u64>) -> &'a [u64] {
-    running_sums_at(Level::best(), items, value, space)
-}
-
-/// As [`running_sums`].
-#[inline(always)]
-fn running_sums_at<'a, I, V: Fn(&I) -> u64>(
-    level: Level,
-    items: &[I],
-    value: &V,
-    space: &'a mut Vec<u64>,
-) -> &'a [u64] {
-    // What was written before is written anew.
-    space.resize(space.len().max(items.len() + 2 * LINE), 0);
-    // The sum of one is where a line of the cache begins, so that no register is written to two of them.
-    let none = space.as_ptr().align_offset(LINE * size_of::<u64>()).min(LINE) + LINE - 1;
-    let all = &mut space[none..=none + items.len()];
-    let Some((first, sums)) = all.split_first_mut() else { return all };
-    *first = 0;
-    match level {
-        Level::Portable => portable::running_sums(items, value, sums),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => portable::running_sums(items, value, sums),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
-        Level::Avx512 => unsafe { avx512::running_sums(items, value, sums) },
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use std::fmt::Debug;
 
     use fastrand::Rng;
 
-    use super::{Level, running_sums_at, select_at, split_at};
+    use super::{Level, select_at, split_at};
 
     /// All levels give what a filter gives, for all lengths and shares of items that are kept.
     fn agrees<O: Copy + Default + PartialEq + Debug + 'static>(make: impl Fn(u32) -> O) {
@@ -192,23 +162,6 @@ mod tests {
                 split_at(level, &items[..], both, &mut |_| (), &|()| (1_u64, true));
             };
             assert!(std::panic::catch_unwind(both).is_err(), "{level:?}");
-        }
-    }
-
-    #[test]
-    fn every_level_adds_up_the_same_sums() {
-        let mut rng = Rng::with_seed(4);
-        for length in (0..70).chain([127, 128, 129, 1000]) {
-            // Some that go around, too.
-            let items: Vec<(u8, u64)> = (0..length).map(|_| (rng.u8(..), rng.u64(..) >> rng.u8(..64))).collect();
-            let value = |item: &(u8, u64)| item.1 ^ u64::from(item.0);
-            let expected: Vec<u64> =
-                (0..=items.len()).map(|count| items[..count].iter().map(value).fold(0, u64::wrapping_add)).collect();
-            for level in Level::all() {
-                let mut space = vec![7; 20];
-                let sums = running_sums_at(level, &items, &value, &mut space);
-                assert_eq!(sums, expected, "{level:?}, {length} items");
-            }
         }
     }
 

@@ -126,11 +126,11 @@ where
     }
 }
 
-/// The sum of the first items for each number of them, from one to all. Four at once: so an addition waits for the one before it
-/// only once in four.
+/// The sum of the first items and of what was before them, for each number of items from one to all. Four at once: so an addition
+/// waits for the one before it only once in four.
 #[inline(always)]
-pub(super) fn running_sums<I, V: Fn(&I) -> u64>(items: &[I], value: &V, sums: &mut [u64]) {
-    let mut sum = 0_u64;
+pub(super) fn running_sums<I, V: Fn(&I) -> u64>(before: u64, items: &[I], value: &V, sums: &mut [u64]) {
+    let mut sum = before;
     let (fours, rest) = items.as_chunks::<4>();
     let (sums_of_fours, sums_of_rest) = sums.as_chunks_mut::<4>();
     for (four, sums) in fours.iter().zip(sums_of_fours) {

@@ -38,14 +38,10 @@ impl<'a> Marks<'a> {
         self.pushed.iter_mut().for_each(Vec::clear);
     }
 
-    /// Notes for each how many items were pushed before it to a channel: a function of how many items of the run are.
+    /// How many items are before each, and how many of those are before the run; and where to note how many were pushed before it.
     #[inline(always)]
-    pub(crate) fn note(&mut self, channel: usize, pushed: impl Fn(usize) -> usize) {
-        let noted = &mut self.pushed[channel];
-        noted.resize(self.places.len(), 0);
-        for (noted, place) in noted.iter_mut().zip(self.places) {
-            *noted = pushed((place - self.consumed) as usize) as u64;
-        }
+    pub(crate) fn noted(&mut self) -> ((&'a [u64], u64), &mut [Vec<u64>; 2]) {
+        ((self.places, self.consumed), &mut *self.pushed)
     }
 
     /// For each, how many items of the run are before it, its region, and the parent of it that is under way after it.
@@ -59,7 +55,7 @@ impl<'a> Marks<'a> {
 
     /// At how many of them a parent of the node's innermost region ends.
     pub(crate) fn ended(&self) -> usize {
-        self.ends().map_or_else(|| self.places().filter(|(_, ends)| *ends).count(), |ends| ends.len())
+        self.ends().map_or_else(|| self.places().filter(|(_, ends)| *ends).count(), |(ends, _)| ends.len())
     }
 
     /// The same boundaries among other items, those that a node makes of the run: so many are before each. What is pushed before
@@ -82,11 +78,11 @@ impl<'a> Marks<'a> {
         Self { places, consumed: 0, turns, mixed: None, waiting, own, calls: None, go_on: false, pushed }
     }
 
-    /// How many items of the run are before each end of a parent, if there are only boundaries of the node's innermost region.
+    /// How many items are before each end of a parent, and how many of those are before the run, if there are only boundaries of the
+    /// node's innermost region.
     #[inline(always)]
-    pub(crate) fn ends(&self) -> Option<impl ExactSizeIterator<Item = usize> + use<'a>> {
+    pub(crate) fn ends(&self) -> Option<(&'a [u64], u64)> {
         let all = self.mixed.is_none() && self.turns.region == self.own;
-        let (places, consumed) = (&self.places[usize::from(!self.turns.ends).min(self.places.len())..], self.consumed);
-        all.then(|| places.iter().map(move |place| (place - consumed) as usize))
+        all.then(|| (&self.places[usize::from(!self.turns.ends).min(self.places.len())..], self.consumed))
     }
 }
