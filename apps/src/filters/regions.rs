@@ -105,6 +105,12 @@ pub(super) fn lines(n: u64) -> impl Iterator<Item = Line> {
     (0..n).map(|tag| (tag as u32, Arc::from(line(tag as u32))))
 }
 
+/// Whether a line has pairs: it begins with its tag, and is no headline.
+#[inline]
+pub(super) fn has_tag(text: &str) -> bool {
+    text.as_bytes().first().is_some_and(u8::is_ascii_digit)
+}
+
 /// The characters of a text from a place on, and those behind them.
 pub(super) fn signs(text: &str, from: u32) -> (&[u8], &[u8]) {
     let signs = text.as_bytes().get(from as usize..).unwrap_or_default();
@@ -126,7 +132,10 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
         n => source::indexed(n, |tag| (tag as u32, Arc::from(line(tag as u32)))),
     };
     let lines = stream.source("lines", lines);
-    let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| 0..text.len() as u32);
+    let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| {
+        // Many lines are asked before the first is looked at, so this is where they come near, several at once.
+        0..if has_tag(text) { text.len() as u32 } else { 0 }
+    });
     let brackets = stream.node("brackets", places).signals(0, 0).channel::<u32>("out", 1).run(move |run, out| {
         // The characters of a line come in order, and all of them, so those of a run are a piece of the text.
         let (parent, places) = (run.parent(region), run.items());
