@@ -60,15 +60,20 @@ struct Change<'a> {
 }
 
 impl Core {
-    /// Refuses workers that do not exist.
-    pub(crate) fn check_workers(&self, workers: &[WorkerId]) -> Result<()> {
-        match workers.iter().find(|w| w.index() >= self.workers.count) {
-            Some(worker) => Err(Error::new(
-                ErrorKind::Context,
-                format!("there is no {worker}; the runtime has {} workers", self.workers.count),
-            )),
+    /// Refuses workers of another runtime; those of this one exist. `cannot` says what for.
+    pub(crate) fn check_workers(&self, workers: &[WorkerId], cannot: impl FnOnce() -> String) -> Result<()> {
+        match workers.iter().find(|w| !w.is_of(self.workers.runtime)) {
+            Some(worker) => {
+                let message = format!("{} {worker}, which belongs to another runtime", cannot());
+                Err(Error::new(ErrorKind::Foreign, message))
+            }
             None => Ok(()),
         }
+    }
+
+    /// Refuses a worker of another runtime.
+    pub(crate) fn check_worker(&self, worker: WorkerId) -> Result<()> {
+        self.check_workers(&[worker], || "cannot use".to_owned())
     }
 
     /// Makes a context.
@@ -86,7 +91,7 @@ impl Core {
         let outermost = parent == 0;
         let inherited = if outermost { self.workers.ids().collect() } else { around.members().workers.clone() };
         let workers = sorted(workers.unwrap_or_else(|| inherited.clone()));
-        self.check_workers(&workers)?;
+        self.check_workers(&workers, || cannot_have(&name))?;
         refuse_outsiders(&name, &around.name, &workers, &inherited)?;
         // Before anyone can push into the new context: wake-ups must look at memberships from now on.
         self.workers.confine();
@@ -103,7 +108,7 @@ impl Core {
         let state = self.alive(index)?;
         let old = state.members().workers.clone();
         let workers = sorted(new(&old));
-        self.check_workers(&workers)?;
+        self.check_workers(&workers, || cannot_have(&state.name))?;
         if state.parent() != 0 {
             let around = self.context(state.parent());
             refuse_outsiders(&state.name, &around.name, &workers, &around.members().workers)?;
@@ -246,11 +251,16 @@ fn sorted(mut workers: Vec<WorkerId>) -> Vec<WorkerId> {
     workers
 }
 
+/// How an error begins about workers that a context cannot have.
+pub(super) fn cannot_have(context: &str) -> String {
+    format!("context `{context}` cannot have")
+}
+
 fn refuse_outsiders(name: &str, around: &str, workers: &[WorkerId], allowed: &[WorkerId]) -> Result<()> {
     match workers.iter().find(|w| !allowed.contains(w)) {
         Some(worker) => Err(Error::new(
             ErrorKind::Context,
-            format!("context `{name}` cannot have {worker}, which is not in the context `{around}` around it"),
+            format!("{} {worker}, which is not in the context `{around}` around it", cannot_have(name)),
         )),
         None => Ok(()),
     }
