@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::choice::Choice;
 use crate::policy::{WorkerId, WorkersView};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, lock};
 
 use super::ContextState;
@@ -218,10 +218,18 @@ impl Change<'_> {
             core.workers.seat(worker).state.announce();
             core.changes.note(Told::Announced(worker));
         }
+        let mut needed: Vec<WorkerId> = Vec::new();
         for (index, old, new) in self.contexts.drain(..) {
             let context = core.context(index);
             context.publish(&new);
             context.policy.set_workers(&new);
+            // In one order with pushes: either a task that was pushed is seen here, or whoever pushed it sees the new workers
+            // and wakes one; see `Core::give`. No worker of the context is in an operation, so nothing is on its way from one
+            // queue to another.
+            fence(Ordering::SeqCst);
+            if !context.policy.is_empty() {
+                needed.extend(&new);
+            }
             for &worker in old.iter().filter(|w| !new.contains(w)) {
                 // SAFETY: this thread holds the lock for changes. It has announced the change to the worker, which is
                 // therefore not in an operation; or it is the worker, and runs a task, which is not part of an operation.
@@ -237,8 +245,11 @@ impl Change<'_> {
             core.changes.note(Told::Done(worker));
             core.workers.seat(worker).state.done();
         }
-        // Tasks may wait for those who came, and those who sleep do not know.
-        core.workers.sleep.wake_all();
+        // Tasks may wait for those who came, and those who sleep do not know. Nobody else is woken: where contexts are changed
+        // without a pause workers would never sleep all at once, and a stall would never be seen.
+        for worker in sorted(needed) {
+            core.workers.sleep.wake_worker(worker.index());
+        }
         core.wake_family_waits();
         core.teams.reconsider(core);
     }

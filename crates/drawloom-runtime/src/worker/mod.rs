@@ -99,8 +99,12 @@ impl Workers {
 
     /// From now on wake-ups look at memberships, and no worker keeps up for all.
     pub(crate) fn confine(&self) {
-        self.confined.store(true, Ordering::SeqCst);
+        let before = self.confined.swap(true, Ordering::SeqCst);
         self.sleep.keeper.depose();
+        if !before {
+            // Nobody was woken for tasks that were left to the keeper.
+            self.sleep.wake_all();
+        }
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {
