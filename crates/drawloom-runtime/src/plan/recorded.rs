@@ -125,14 +125,25 @@ macro_rules! record {
             where
                 F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) + Send + Sync + 'static,
             {
+                self.try_run(move |lent, $($x),*| {
+                    body(lent, $($x),*);
+                    Ok::<(), BodyError>(())
+                })
+            }
+
+            /// Records the task. An error makes it fail in that replay.
+            pub fn try_run<F, E>(self, body: F) -> Step
+            where
+                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
+                E: Into<BodyError>,
+            {
                 self.0.record(Box::new(move |frame| {
                     let lent = frame.lent();
                     $(
                         // SAFETY: as in `Task::run`; one member runs the body.
                         let $x = unsafe { $a::view(frame) };
                     )*
-                    body(&lent, $($x),*);
-                    Ok(())
+                    body(&lent, $($x),*).map_err(Into::into)
                 }))
             }
         }
