@@ -61,7 +61,7 @@ pub enum ErrorKind {
     Overlap,
     /// A region is read before anything was written into it. Write it first, or create it with contents.
     Uninitialised,
-    /// A region, task or context belongs to another runtime.
+    /// A region, task, context or worker belongs to another runtime.
     Foreign,
     /// A child task touches what its parent did not lend. Declare it with `lend` in the parent.
     NotLent,

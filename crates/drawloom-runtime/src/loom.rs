@@ -198,9 +198,9 @@ impl Loom {
     /// Takes the place of a worker that the runtime does not drive itself; see [`LoomBuilder::undriven`].
     ///
     /// # Errors
-    /// When the worker is driven already, by the runtime or by another driver.
+    /// When the worker is driven already, by the runtime or by another driver, and when it belongs to another runtime.
     pub fn driver(&self, worker: WorkerId) -> Result<Driver> {
-        self.core().check_workers(&[worker])?;
+        self.core().check_worker(worker)?;
         Driver::take(self.core(), worker)
     }
 
@@ -208,9 +208,9 @@ impl Loom {
     /// whole scheduling operation without being asked again; so asking all the time keeps it from doing so.
     ///
     /// # Errors
-    /// When the worker does not exist.
+    /// When the worker belongs to another runtime.
     pub fn is_blocked_in_team(&self, worker: WorkerId) -> Result<bool> {
-        self.core().check_workers(&[worker])?;
+        self.core().check_worker(worker)?;
         Ok(self.core().workers.seat(worker).state.observe())
     }
 }

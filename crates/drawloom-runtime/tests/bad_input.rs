@@ -145,6 +145,36 @@ fn as_many_workers_as_are_refused_is_one_more_than_the_message_says() {
 }
 
 #[test]
+fn a_worker_of_another_runtime_is_refused_wherever_workers_are_named() {
+    let loom = Loom::builder().workers(2).undriven([1]).build().unwrap();
+    let theirs = Loom::builder().workers(2).build().unwrap();
+    let (own, foreign) = (loom.worker(1).unwrap(), theirs.worker(1).unwrap());
+    assert_ne!(own, foreign);
+    assert_eq!(own, loom.worker_ids()[1]);
+    let context = loom.context("mine").workers([own]).create().unwrap();
+    let refused = [
+        loom.context("mine").workers([own, foreign]).create().err(),
+        context.context("mine").workers([foreign]).create().err(),
+        context.resize([foreign]).err(),
+        context.add_workers([foreign]).err(),
+        context.remove_workers([foreign]).err(),
+    ];
+    for error in refused {
+        let error = error.expect("the worker is another runtime's");
+        assert_eq!(error.kind(), ErrorKind::Foreign);
+        assert_eq!(error.message(), "context `mine` cannot have worker 1, which belongs to another runtime");
+    }
+    assert_eq!(context.workers().unwrap(), [own]);
+    let refused = [loom.driver(foreign).err(), loom.is_blocked_in_team(foreign).err()];
+    for error in refused {
+        let error = error.expect("the worker is another runtime's");
+        assert_eq!(error.kind(), ErrorKind::Foreign);
+        assert_eq!(error.message(), "cannot use worker 1, which belongs to another runtime");
+    }
+    assert_eq!(loom.driver(own).unwrap().worker(), own);
+}
+
+#[test]
 fn what_belongs_to_another_runtime_is_refused_with_all_names() {
     let theirs = Loom::builder().workers(1).build().unwrap();
     let (context, x) = (theirs.context("far").create().unwrap(), theirs.value("x", 0));

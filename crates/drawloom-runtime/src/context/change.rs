@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::choice::Choice;
 use crate::policy::{WorkerId, WorkersView};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, lock};
 
 use super::ContextState;
@@ -60,15 +60,20 @@ struct Change<'a> {
 }
 
 impl Core {
-    /// Refuses workers that do not exist.
-    pub(crate) fn check_workers(&self, workers: &[WorkerId]) -> Result<()> {
-        match workers.iter().find(|w| w.index() >= self.workers.count) {
-            Some(worker) => Err(Error::new(
-                ErrorKind::Context,
-                format!("there is no {worker}; the runtime has {} workers", self.workers.count),
-            )),
+    /// Refuses workers of another runtime; those of this one exist. `cannot` says what for.
+    pub(crate) fn check_workers(&self, workers: &[WorkerId], cannot: impl FnOnce() -> String) -> Result<()> {
+        match workers.iter().find(|w| !w.is_of(self.workers.runtime)) {
+            Some(worker) => {
+                let message = format!("{} {worker}, which belongs to another runtime", cannot());
+                Err(Error::new(ErrorKind::Foreign, message))
+            }
             None => Ok(()),
         }
+    }
+
+    /// Refuses a worker of another runtime.
+    pub(crate) fn check_worker(&self, worker: WorkerId) -> Result<()> {
+        self.check_workers(&[worker], || "cannot use".to_owned())
     }
 
     /// Makes a context.
@@ -86,7 +91,7 @@ impl Core {
         let outermost = parent == 0;
         let inherited = if outermost { self.workers.ids().collect() } else { around.members().workers.clone() };
         let workers = sorted(workers.unwrap_or_else(|| inherited.clone()));
-        self.check_workers(&workers)?;
+        self.check_workers(&workers, || cannot_have(&name))?;
         refuse_outsiders(&name, &around.name, &workers, &inherited)?;
         // Before anyone can push into the new context: wake-ups must look at memberships from now on.
         self.workers.confine();
@@ -103,7 +108,7 @@ impl Core {
         let state = self.alive(index)?;
         let old = state.members().workers.clone();
         let workers = sorted(new(&old));
-        self.check_workers(&workers)?;
+        self.check_workers(&workers, || cannot_have(&state.name))?;
         if state.parent() != 0 {
             let around = self.context(state.parent());
             refuse_outsiders(&state.name, &around.name, &workers, &around.members().workers)?;
@@ -213,10 +218,18 @@ impl Change<'_> {
             core.workers.seat(worker).state.announce();
             core.changes.note(Told::Announced(worker));
         }
+        let mut needed: Vec<WorkerId> = Vec::new();
         for (index, old, new) in self.contexts.drain(..) {
             let context = core.context(index);
             context.publish(&new);
             context.policy.set_workers(&new);
+            // In one order with pushes: either a task that was pushed is seen here, or whoever pushed it sees the new workers
+            // and wakes one; see `Core::give`. No worker of the context is in an operation, so nothing is on its way from one
+            // queue to another.
+            fence(Ordering::SeqCst);
+            if !context.policy.is_empty() {
+                needed.extend(&new);
+            }
             for &worker in old.iter().filter(|w| !new.contains(w)) {
                 // SAFETY: this thread holds the lock for changes. It has announced the change to the worker, which is
                 // therefore not in an operation; or it is the worker, and runs a task, which is not part of an operation.
@@ -232,8 +245,11 @@ impl Change<'_> {
             core.changes.note(Told::Done(worker));
             core.workers.seat(worker).state.done();
         }
-        // Tasks may wait for those who came, and those who sleep do not know.
-        core.workers.sleep.wake_all();
+        // Tasks may wait for those who came, and those who sleep do not know. Nobody else is woken: where contexts are changed
+        // without a pause workers would never sleep all at once, and a stall would never be seen.
+        for worker in sorted(needed) {
+            core.workers.sleep.wake_worker(worker.index());
+        }
         core.wake_family_waits();
         core.teams.reconsider(core);
     }
@@ -246,11 +262,16 @@ fn sorted(mut workers: Vec<WorkerId>) -> Vec<WorkerId> {
     workers
 }
 
+/// How an error begins about workers that a context cannot have.
+pub(super) fn cannot_have(context: &str) -> String {
+    format!("context `{context}` cannot have")
+}
+
 fn refuse_outsiders(name: &str, around: &str, workers: &[WorkerId], allowed: &[WorkerId]) -> Result<()> {
     match workers.iter().find(|w| !allowed.contains(w)) {
         Some(worker) => Err(Error::new(
             ErrorKind::Context,
-            format!("context `{name}` cannot have {worker}, which is not in the context `{around}` around it"),
+            format!("{} {worker}, which is not in the context `{around}` around it", cannot_have(name)),
         )),
         None => Ok(()),
     }

@@ -136,7 +136,7 @@ impl Context {
     /// Adds workers. Those that belong to the context already stay.
     ///
     /// # Errors
-    /// When the context was deleted, a worker does not exist or is not in the context around this one, and inside of a
+    /// When the context was deleted, a worker belongs to another runtime or is not in the context around this one, and inside of a
     /// policy.
     pub fn add_workers(&self, workers: impl IntoIterator<Item = WorkerId>) -> Result<()> {
         let added: Vec<_> = workers.into_iter().collect();
@@ -149,7 +149,7 @@ impl Context {
     /// As [`Context::add_workers`].
     pub fn remove_workers(&self, workers: impl IntoIterator<Item = WorkerId>) -> Result<()> {
         let removed: Vec<_> = workers.into_iter().collect();
-        self.core.check_workers(&removed)?;
+        self.core.check_workers(&removed, || change::cannot_have(self.name()))?;
         self.core.resize(self.index, |old| old.iter().copied().filter(|w| !removed.contains(w)).collect())
     }
 
@@ -236,7 +236,7 @@ impl ContextBuilder {
     /// Makes the context.
     ///
     /// # Errors
-    /// When the policy does not exist, a worker does not exist or is not in the context around this one, that one was
+    /// When the policy does not exist, a worker belongs to another runtime or is not in the context around this one, that one was
     /// deleted, and inside of a policy.
     pub fn create(self) -> Result<Context> {
         let index = self.core.create_context(self.name, self.parent, self.workers, &self.policy)?;

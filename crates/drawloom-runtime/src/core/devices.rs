@@ -24,7 +24,7 @@ pub(crate) struct OnDevice<'c> {
     place: &'c Place,
     stage: Stage<'c>,
     /// What the task may overwrite, if it can be tried again.
-    saved: Option<Saved<'c>>,
+    saved: Option<Saved>,
     /// How often it may still be tried again.
     left: u32,
     /// Whether its device was seen to wait for its data, and to start it.
@@ -293,7 +293,7 @@ impl Core {
         let args = self.parts(on.record).0;
         // As if this process had written it: what is in the device's memory counts no more.
         let here = self.make_proper_here(&changed(args, Mode::Write));
-        saved.restore();
+        saved.restore(args);
         if here.is_err() || on.left == 0 || on.record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             return false;
         }

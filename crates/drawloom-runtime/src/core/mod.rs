@@ -44,6 +44,7 @@ mod waiting;
 pub(crate) use devices::OnDevice;
 pub(crate) use execute::{panic_said, quietly, returned};
 pub(crate) use peek::Service;
+pub(crate) use retry::Saved;
 pub(crate) use thread::{Local, Running};
 pub(crate) use waiting::Whose;
 

@@ -6,6 +6,9 @@
 //! A failed attempt takes its children with it. The next one begins when they are complete, so that those of two attempts
 //! never run at the same time, and whatever failed among them is dropped. Children of the last attempt are like those of any
 //! other task.
+//!
+//! A team that fails is dissolved, and its task calls for another one, as if it had become ready again. What is copied stays with
+//! the task meanwhile.
 
 use std::mem::MaybeUninit;
 
@@ -19,14 +22,18 @@ use crate::sync::atomic::Ordering;
 use crate::task::record::{Record, TaskId, flag};
 
 /// The contents of the arguments that a body may change, as they were.
-pub(super) struct Saved<'a>(Vec<(&'a Arg, Vec<MaybeUninit<u8>>)>);
+pub(crate) struct Saved(Vec<Vec<MaybeUninit<u8>>>);
 
-impl<'a> Saved<'a> {
+/// The arguments that a body may change.
+fn changed(args: &[Arg]) -> impl Iterator<Item = &Arg> {
+    args.iter().filter(|a| a.mode().mutates() && a.mode() != Mode::Reduce)
+}
+
+impl Saved {
     /// Copies what a body may change. Allocates: retrying is asked for, and has its price.
-    pub(super) fn save(args: &'a [Arg]) -> Self {
-        let changed = args.iter().filter(|a| a.mode().mutates() && a.mode() != Mode::Reduce);
+    pub(super) fn save(args: &[Arg]) -> Self {
         Self(
-            changed
+            changed(args)
                 .map(|arg| {
                     let (piece, tree) = (arg.piece(), arg.piece().tree());
                     let mut bytes = vec![MaybeUninit::uninit(); piece.indices.len() as usize * tree.element.size];
@@ -41,14 +48,15 @@ impl<'a> Saved<'a> {
                         }
                         at += len;
                     });
-                    (arg, bytes)
+                    bytes
                 })
                 .collect(),
         )
     }
 
-    pub(super) fn restore(&self) {
-        for (arg, bytes) in &self.0 {
+    /// Puts back what was copied, into the same arguments.
+    pub(super) fn restore(&self, args: &[Arg]) {
+        for (arg, bytes) in changed(args).zip(&self.0) {
             let tree = arg.piece().tree();
             let mut at = 0;
             for_each_run(arg.piece(), |start, len| {
@@ -77,7 +85,7 @@ impl Core {
             let retries = may_retry && self.end_attempt(local, id, record).is_ok();
             // What is left behind by the last attempt does not matter: it is spoiled. Still it is put back, so that
             // whoever looks at it in a debugger finds what was there before.
-            saved.restore();
+            saved.restore(args);
             if !retries {
                 break Some(error);
             }
@@ -91,7 +99,7 @@ impl Core {
     ///
     /// # Errors
     /// When they can never complete.
-    fn end_attempt(&self, local: &mut Local, id: TaskId, record: &Record) -> Result<(), Error> {
+    pub(super) fn end_attempt(&self, local: &mut Local, id: TaskId, record: &Record) -> Result<(), Error> {
         let Some(inside) = self.children_of(record) else { return Ok(()) };
         let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());

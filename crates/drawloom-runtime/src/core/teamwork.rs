@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use drawloom_trace::{EventKind, IdleReason, Phase};
 
 use super::execute::{begin_contributions, panic_said, quietly};
-use super::{Core, Local, RUNNING, Running, Serial};
+use super::{Core, Local, RUNNING, Running, Saved, Serial};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
@@ -13,7 +13,7 @@ use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
 use crate::task::extras::{Extras, arguments};
-use crate::task::record::{Description, Record, TaskId};
+use crate::task::record::{Description, Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::team::Bounds;
 use crate::team::formation::Call;
@@ -138,6 +138,12 @@ impl Core {
 
     /// Runs a team task on threads of its own: the serial engine.
     fn run_team_here(&self, local: &mut Local, id: TaskId, bounds: Bounds, serial: &Serial) {
+        // Not one inside of the other: there may be many attempts.
+        while self.run_attempt_here(local, id, bounds, serial) {}
+    }
+
+    /// Runs a team task once on threads of its own. True when it is to be tried again.
+    fn run_attempt_here(&self, local: &mut Local, id: TaskId, bounds: Bounds, serial: &Serial) -> bool {
         let size = bounds.least;
         let team = TeamRun::new(id, Vec::new(), size, bounds.lent);
         #[cfg(not(loom))]
@@ -183,6 +189,7 @@ impl Core {
             let _ = serial;
             self.run_member(local, &team);
         }
+        team.is_tried_again()
     }
 
     /// Runs one member's part of a team task. The last one completes the task.
@@ -236,6 +243,13 @@ impl Core {
         }
         let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
         self.scope_inside(&running);
+        // As above: until all members are there, this one alone has the task.
+        if let (args, Some(extras)) = self.parts(record)
+            && extras.retries > 0
+            && extras.saved.is_none()
+        {
+            extras.saved = Some(Saved::save(args));
+        }
         // Making the scope adds no child.
         record.open.fetch_sub(1, Ordering::Relaxed);
         Ok(())
@@ -298,6 +312,19 @@ impl Core {
 
     fn complete_team(&self, local: &mut Local, team: &TeamRun) {
         let record = self.slab.get(team.task.index());
+        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
+        let before = RUNNING.replace((&raw const running).cast());
+        self.settle_children(&running);
+        RUNNING.set(before);
+        let failure = team.failure();
+        if failure.is_some() && !team.is_called_off() && self.may_try_again(local, team, record) {
+            if self.is_serial() {
+                team.try_again();
+            } else {
+                self.call_team(local, team.task, record);
+            }
+            return;
+        }
         let (args, _) = self.parts(record);
         // A body that ran once is gone; one that can run again, or did not run, is dropped here.
         // SAFETY: all members are done, so this thread alone has the task.
@@ -308,14 +335,26 @@ impl Core {
         if team.is_called_off() {
             self.tracer.of_task(EventKind::Cancelled, team.task, local.worker);
         }
-        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
-        let before = RUNNING.replace((&raw const running).cast());
-        self.settle_children(&running);
-        RUNNING.set(before);
-        if let Some(error) = team.failure() {
+        if let Some(error) = failure {
             self.fail(team.task, record, args, error);
         }
         self.end(local, team.task.index(), record);
+    }
+
+    /// Whether a task whose team has failed is tried again. What it had overwritten is restored in any case; see `retry`.
+    fn may_try_again(&self, local: &mut Local, team: &TeamRun, record: &Record) -> bool {
+        // All members are done, so this thread alone has the task.
+        let (_, Some(extras)) = self.parts(record) else { return false };
+        let Some(saved) = extras.saved.take() else { return false };
+        let may_retry = extras.retries > 0 && record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0;
+        let retries = may_retry && self.end_attempt(local, team.task, record).is_ok();
+        let (args, extras) = self.parts(record);
+        saved.restore(args);
+        if let (true, Some(extras)) = (retries, extras) {
+            extras.retries -= 1;
+            extras.saved = Some(saved);
+        }
+        retries
     }
 
     /// The arguments and rare parts of a task that several threads run.

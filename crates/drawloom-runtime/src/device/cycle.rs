@@ -41,7 +41,7 @@ struct DeviceWorker<'c> {
 
 /// The thread function of a device's worker.
 pub(crate) fn run(core: &Core, number: usize, device: Box<dyn Device>) {
-    let lane = WorkerId((core.workers.count + number) as u32);
+    let lane = core.workers.runtime.worker((core.workers.count + number) as u32);
     // Tasks that become ready here are for other workers, as if they came from outside.
     let mut local = Local::new(None);
     local.device = true;

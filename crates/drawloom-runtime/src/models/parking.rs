@@ -104,7 +104,7 @@ fn everybody_is_woken_who_sleeps_when_all_are() {
 fn a_keeper_that_sleeps_leaves_no_task_behind() {
     check(|| {
         let (sleep, tasks) = (Sleep::new(1), AtomicUsize::new(0));
-        let worker = WorkerId(0);
+        let worker = WorkerId::of_test(0);
         assert!(sleep.keeper.become_keeper(worker));
         let shared = Arc::new((sleep, tasks));
         let thread = {

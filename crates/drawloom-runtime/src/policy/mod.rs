@@ -52,23 +52,74 @@ pub mod view;
 
 pub use view::WorkersView;
 
+use std::num::NonZeroU32;
+
 use crate::plan::replay::PlanState;
 use crate::task::record::TaskId;
 
-/// The number of a worker in its runtime.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct WorkerId(pub(crate) u32);
+/// The number of a worker in its runtime. Workers of two runtimes are never equal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkerId {
+    /// Never zero, so that a worker which may be missing takes no more room than one that is there.
+    runtime: RuntimeNumber,
+    number: u32,
+}
+
+/// Tells the workers of one runtime from those of another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RuntimeNumber(NonZeroU32);
+
+/// How many runtimes have a number. No part of any protocol: a number only tells runtimes apart.
+static RUNTIMES: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
+impl RuntimeNumber {
+    /// A number that no other runtime has, among the last four thousand million of this process.
+    pub(crate) fn next() -> Self {
+        let before = RUNTIMES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Self(NonZeroU32::MIN.saturating_add(before))
+    }
+
+    /// The worker with a number.
+    #[inline]
+    pub(crate) const fn worker(self, number: u32) -> WorkerId {
+        WorkerId { runtime: self, number }
+    }
+}
 
 impl WorkerId {
     /// The number.
+    #[inline]
     pub fn index(self) -> usize {
-        self.0 as usize
+        self.number as usize
+    }
+
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        self.number
+    }
+
+    /// Whether the worker is one of a runtime.
+    pub(crate) fn is_of(self, runtime: RuntimeNumber) -> bool {
+        self.runtime == runtime
+    }
+
+    /// A worker of no runtime in particular.
+    #[cfg(test)]
+    pub(crate) const fn of_test(number: u32) -> Self {
+        RuntimeNumber(NonZeroU32::MAX).worker(number)
+    }
+}
+
+impl std::fmt::Debug for WorkerId {
+    /// Without the runtime's number, which depends on what else the process did.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WorkerId({})", self.number)
     }
 }
 
 impl std::fmt::Display for WorkerId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "worker {}", self.0)
+        write!(f, "worker {}", self.number)
     }
 }
 

@@ -66,7 +66,7 @@ impl Policy for Random {
         lots.members = workers.to_vec();
         // Tasks that wait where nobody is at home are placed again.
         for (index, queue) in self.queues.iter().enumerate() {
-            if !workers.is_empty() && !workers.contains(&WorkerId(index as u32)) {
+            if !workers.is_empty() && workers.iter().all(|w| w.index() != index) {
                 while let Some(task) = queue.pop_front() {
                     self.place(&mut lots, task);
                 }

@@ -23,7 +23,7 @@ pub struct Stealing {
     inbox: Padded<Queue>,
     queues: Vec<Padded<Queue>>,
     /// For each worker, whom to steal from, in order.
-    victims: Vec<Vec<WorkerId>>,
+    victims: Vec<Vec<u32>>,
     /// How many tasks each worker has stolen.
     stolen: Vec<Padded<AtomicU64>>,
 }
@@ -34,6 +34,10 @@ const BATCH: usize = 31;
 impl Stealing {
     /// A queue for each of `victims.len()` workers, each with the workers to steal from, the first ones first.
     pub fn new(victims: Vec<Vec<WorkerId>>) -> Self {
+        Self::of_numbers(victims.into_iter().map(|list| list.into_iter().map(WorkerId::number).collect()).collect())
+    }
+
+    fn of_numbers(victims: Vec<Vec<u32>>) -> Self {
         Self {
             urgent: Padded::default(),
             patient: Padded::default(),
@@ -51,14 +55,14 @@ impl Stealing {
 
     /// Stealing from everyone in turn, starting with the next worker.
     pub fn round_robin(workers: usize) -> Self {
-        let turn = |w: usize| (1..workers).map(|i| WorkerId(((w + i) % workers) as u32)).collect();
-        Self::new((0..workers).map(turn).collect())
+        let turn = |w: usize| (1..workers).map(|i| ((w + i) % workers) as u32).collect();
+        Self::of_numbers((0..workers).map(turn).collect())
     }
 }
 
 impl Stealing {
     fn steal(&self, thief: WorkerId) -> Option<Ready> {
-        let stolen = self.victims[thief.index()].iter().find_map(|v| self.queues[v.index()].pop_front())?;
+        let stolen = self.victims[thief.index()].iter().find_map(|v| self.queues[*v as usize].pop_front())?;
         // Relaxed: a figure for people.
         self.stolen[thief.index()].fetch_add(1, Ordering::Relaxed);
         Some(stolen)
@@ -111,7 +115,7 @@ impl Policy for Stealing {
 
     fn set_workers(&self, workers: &[WorkerId]) {
         for (index, queue) in self.queues.iter().enumerate() {
-            if !workers.contains(&WorkerId(index as u32)) && !queue.is_empty() {
+            if workers.iter().all(|w| w.index() != index) && !queue.is_empty() {
                 queue.drain_into(&self.inbox);
             }
         }

@@ -118,9 +118,9 @@ mod tests {
         let stalls = Stalls::new(Duration::ZERO);
         let done = std::sync::atomic::AtomicBool::new(false);
         let probe = || done.load(std::sync::atomic::Ordering::Relaxed);
-        let note = stalls.enter(Some(Some(WorkerId(3))), &probe);
+        let note = stalls.enter(Some(Some(WorkerId::of_test(3))), &probe);
         let outside = stalls.enter(None, &probe);
-        assert_eq!(stalls.waiting().workers, [WorkerId(3)]);
+        assert_eq!(stalls.waiting().workers, [WorkerId::of_test(3)]);
         assert_eq!(stalls.waiting().count, 1);
         assert!(!lock(&stalls.state).blocked.iter().any(Blocked::goes_on));
         done.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -24,7 +24,7 @@ use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix,
 use crate::error::ErrorKind;
 use crate::sync::Arc;
 use crate::team::Bounds;
-use crate::team::task::{LentTask, TeamTask};
+use crate::team::task::{LentTask, RetryLentTask, TeamTask};
 
 /// A task that is being described. Nothing happens until `run`, `returns` or `try_run` is called.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
@@ -403,6 +403,18 @@ impl<'a, A> Task<'a, A> {
 /// A task that may be tried again: its body must be able to run more than once.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
 pub struct RetryTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
+
+impl<'a, A, S: Sink> RetryTask<'a, A, S> {
+    /// As [`Task::team`]: a failure of any member makes the task run again, in another team.
+    pub fn team(self, workers: impl Into<Bounds>) -> TeamTask<'a, A, S> {
+        self.0.team(workers)
+    }
+
+    /// As [`Task::lent_team`]: a failure makes the task run again, with workers that are lent to it anew.
+    pub fn lent_team(self, workers: impl Into<Bounds>) -> RetryLentTask<'a, A, S> {
+        RetryLentTask(self.0.lent_team(workers))
+    }
+}
 
 /// A list of up to eleven accesses can be longer by one.
 macro_rules! append {

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use crate::access::Arg;
 use crate::access::reduction::Folds;
+use crate::core::Saved;
 use crate::data::tree::Tree;
 use crate::order::history::Joined;
 use crate::order::scope::Scope;
@@ -50,6 +51,8 @@ pub(crate) struct Extras {
     pub(crate) ends_with: Vec<TaskId>,
     /// How often the task may be tried again.
     pub(crate) retries: u32,
+    /// What a team task that may be tried again had overwritten, as it was before its first team.
+    pub(crate) saved: Option<Saved>,
     /// How many workers the task needs at once.
     pub(crate) team: Option<Bounds>,
     /// The scope of the task's children.

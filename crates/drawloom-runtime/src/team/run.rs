@@ -21,6 +21,8 @@ pub(crate) struct TeamRun {
     finished: AtomicU32,
     /// Whether the body must not run.
     called_off: AtomicBool,
+    /// Whether the task failed, and another team is to try.
+    tried_again: AtomicBool,
     start: Barrier,
     barrier: Barrier,
     /// Why the task failed, by the lowest rank that knows.
@@ -37,6 +39,7 @@ impl TeamRun {
             arrived: AtomicU32::new(0),
             finished: AtomicU32::new(0),
             called_off: AtomicBool::new(false),
+            tried_again: AtomicBool::new(false),
             start: Barrier::new(size),
             barrier: Barrier::new(size),
             failure: Mutex::new(None),
@@ -68,6 +71,17 @@ impl TeamRun {
 
     pub(crate) fn is_called_off(&self) -> bool {
         self.called_off.load(Ordering::Relaxed)
+    }
+
+    /// Another team is to try, said by the member that was done last to the thread that made this team.
+    pub(crate) fn try_again(&self) {
+        // Relaxed: the end of that member's thread orders it.
+        self.tried_again.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another team is to try, once the threads of all members have ended.
+    pub(crate) fn is_tried_again(&self) -> bool {
+        self.tried_again.load(Ordering::Relaxed)
     }
 
     /// The task failed on a member.

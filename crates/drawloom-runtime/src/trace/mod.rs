@@ -259,5 +259,5 @@ impl Recording {
 }
 
 fn number(worker: Option<WorkerId>) -> u32 {
-    worker.map_or(NO_WORKER, |worker| worker.0)
+    worker.map_or(NO_WORKER, |worker| worker.number())
 }

@@ -117,7 +117,7 @@ impl Tracer {
     pub(crate) fn quick_turn(&self, worker: Option<WorkerId>, began: Began) {
         let (Some(recording), Some(worker)) = (self.recording(), worker) else { return };
         let now = Clock::get().now_nearly();
-        writer::with(self, recording, Some(worker.0), |writer| {
+        writer::with(self, recording, Some(worker.number()), |writer| {
             for (phase, time) in quick(began.before(now), now) {
                 writer.push(self, entry::event(time, EventKind::Phase, phase as u64));
             }
@@ -127,7 +127,7 @@ impl Tracer {
     /// A worker has gone through the phases of a turn, up to the one in which it executes something.
     pub(crate) fn turn(&self, worker: WorkerId, times: &Times) {
         let Some(recording) = self.recording() else { return };
-        writer::with(self, recording, Some(worker.0), |writer| match times.pack() {
+        writer::with(self, recording, Some(worker.number()), |writer| match times.pack() {
             Some((first, packed)) => writer.push(self, entry::turn(first, packed)),
             None => {
                 for (phase, time) in times.phases() {

@@ -67,23 +67,23 @@ impl Keeper {
 
     /// Whether a worker is the keeper.
     pub(crate) fn is(&self, worker: WorkerId) -> bool {
-        self.who.load(Ordering::SeqCst) == worker.0
+        self.who.load(Ordering::SeqCst) == worker.number()
     }
 
     /// What shows that another worker than this one keeps up, if one does: it is another number after each nap.
     pub(crate) fn other(&self, worker: WorkerId) -> Option<u64> {
         let who = self.who.load(Ordering::SeqCst);
         // Relaxed: it is only compared.
-        (who != NOBODY && who != worker.0).then(|| self.goes_on.load(Ordering::Relaxed))
+        (who != NOBODY && who != worker.number()).then(|| self.goes_on.load(Ordering::Relaxed))
     }
 
     pub(crate) fn become_keeper(&self, worker: WorkerId) -> bool {
-        self.who.compare_exchange(NOBODY, worker.0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        self.who.compare_exchange(NOBODY, worker.number(), Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     /// A worker is not the keeper any more, if it was.
     pub(crate) fn resign(&self, worker: WorkerId) {
-        let _ = self.who.compare_exchange(worker.0, NOBODY, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = self.who.compare_exchange(worker.number(), NOBODY, Ordering::SeqCst, Ordering::SeqCst);
     }
 
     /// Whoever is the keeper is so no more.
@@ -245,8 +245,8 @@ mod tests {
 
     use super::*;
 
-    const WORKER: WorkerId = WorkerId(1);
-    const OTHER: WorkerId = WorkerId(0);
+    const WORKER: WorkerId = WorkerId::of_test(1);
+    const OTHER: WorkerId = WorkerId::of_test(0);
 
     /// A worker whose time is made up: windows take as long as is said, and all workers complete so many tasks in each.
     struct Day {

@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 
 use crate::core::quietly;
-use crate::policy::WorkerId;
+use crate::policy::{RuntimeNumber, WorkerId};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Padded, thread_local};
 use crate::topology::{CpuId, Topology};
@@ -36,6 +36,7 @@ pub(crate) type PhaseHook = Box<dyn Fn(WorkerId, Phase) + Send + Sync>;
 
 /// All workers of a runtime.
 pub(crate) struct Workers {
+    pub(crate) runtime: RuntimeNumber,
     pub(crate) count: usize,
     pub(crate) seats: Arc<[Seat]>,
     pub(crate) sleep: Sleep,
@@ -79,6 +80,7 @@ impl Workers {
     pub(crate) fn placed(count: usize, topology: Option<Topology>, bound: bool) -> Self {
         let places = topology.as_ref().map_or_else(|| vec![None; count], |t| t.placement(count));
         Self {
+            runtime: RuntimeNumber::next(),
             count,
             seats: places.into_iter().map(Seat::new).collect(),
             sleep: Sleep::new(count),
@@ -97,12 +99,17 @@ impl Workers {
 
     /// From now on wake-ups look at memberships, and no worker keeps up for all.
     pub(crate) fn confine(&self) {
-        self.confined.store(true, Ordering::SeqCst);
+        let before = self.confined.swap(true, Ordering::SeqCst);
         self.sleep.keeper.depose();
+        if !before {
+            // Nobody was woken for tasks that were left to the keeper.
+            self.sleep.wake_all();
+        }
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {
-        (0..self.count as u32).map(WorkerId)
+        let runtime = self.runtime;
+        (0..self.count as u32).map(move |number| runtime.worker(number))
     }
 
     #[inline]

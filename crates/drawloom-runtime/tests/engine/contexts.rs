@@ -1,7 +1,7 @@
 //! Contexts: tasks stay with their workers, while contexts come, change and go.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use drawloom_runtime::policy::queue::Queue;
@@ -113,6 +113,51 @@ fn tasks_of_an_emptied_context_wait_until_it_has_workers_again() {
     context.add_workers(some(&loom, &[1])).unwrap();
     context.wait().unwrap();
     assert_eq!(ran.load(Ordering::Relaxed), 100);
+}
+
+/// So many changes that a report which waits for a pause in them comes too late.
+#[test]
+fn a_stall_is_reported_although_another_thread_changes_contexts_without_a_pause() {
+    let patience = std::time::Duration::from_millis(20);
+    let loom = Loom::builder().workers(2).patience(patience).build().unwrap();
+    let stuck = loom.context("stuck").workers(some(&loom, &[0])).create().unwrap();
+    let hold = Arc::new(std::sync::Barrier::new(2));
+    let held = Arc::clone(&hold);
+    loom.task("holds").in_context(&stuck).run(move || {
+        held.wait();
+        held.wait();
+    });
+    hold.wait();
+    let late = loom.task("late").in_context(&stuck).run(|| ());
+    stuck.resize([]).unwrap();
+    hold.wait();
+    let reported = AtomicBool::new(false);
+    let (begun, wait_until_begun) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let (reported, changed) = (&reported, &loom);
+        let changes = scope.spawn(move || {
+            for change in 0..100_000 {
+                if reported.load(Ordering::SeqCst) {
+                    return true;
+                }
+                let other = changed.context("other").create().unwrap();
+                other.resize(some(changed, &[change % 2])).unwrap();
+                other.delete().unwrap();
+                if change == 100 {
+                    begun.send(()).unwrap();
+                }
+            }
+            false
+        });
+        wait_until_begun.recv().unwrap();
+        let error = loom.wait_all().unwrap_err();
+        reported.store(true, Ordering::SeqCst);
+        assert!(error.to_string().contains("`late`") && error.to_string().contains("`stuck` has none"), "{error}");
+        assert!(changes.join().unwrap(), "the report came only when nothing changed any more");
+    });
+    stuck.resize(some(&loom, &[1])).unwrap();
+    late.wait().unwrap();
+    loom.wait_all().unwrap();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use drawloom_runtime::{ErrorKind, Loom, Sum};
+use drawloom_runtime::{ErrorKind, LentWorkers, Loom, Member, Region, Sum, TeamMut, Vector};
 
 fn looms() -> Vec<Loom> {
     let parallel = [1, 2, 8].map(|workers| Loom::builder().workers(workers).build().unwrap());
@@ -148,4 +148,136 @@ fn a_task_whose_children_can_never_run_is_not_tried_again() {
     assert_eq!(attempts.load(Ordering::SeqCst), 1);
     nobody.resize(loom.worker_ids()).unwrap();
     assert!(loom.wait_all().unwrap_err().to_string().contains("at once"));
+}
+
+/// Engines in which a team of two can be formed.
+fn looms_for_pairs() -> impl Iterator<Item = Loom> {
+    looms().into_iter().filter(|loom| loom.workers() != 1)
+}
+
+#[test]
+fn a_team_that_fails_on_any_member_is_undone_and_another_one_tries_again() {
+    for loom in looms_for_pairs() {
+        let x = loom.vector("x", vec![1_u64; 10]);
+        let begun = Arc::new(AtomicUsize::new(0));
+        let body = || {
+            let begun = Arc::clone(&begun);
+            move |member: &Member<'_>, mut x: TeamMut<'_, Vector<u64>>| {
+                for element in x.mine() {
+                    assert_eq!(*element, 1, "a failed attempt left something behind");
+                    *element = 5;
+                }
+                begun.fetch_add(1, Ordering::SeqCst);
+                member.barrier();
+                let attempt = begun.load(Ordering::SeqCst) / 2;
+                // Once each member alone, once by a panic, and never in the fourth attempt.
+                match attempt {
+                    1 | 2 if member.rank() + 1 == attempt => Err("not yet"),
+                    3 => panic!("not yet"),
+                    _ => Ok(attempt),
+                }
+            }
+        };
+        let again = || {
+            assert_eq!(x.to_vec().unwrap(), [5; 10]);
+            assert_eq!(begun.swap(0, Ordering::SeqCst), 8);
+            x.overwrite().unwrap().fill(1);
+        };
+        assert_eq!(loom.task("try").update(&x).retry(3).team(2).try_run(body()).wait().unwrap(), 4);
+        again();
+        assert_eq!(loom.task("try").update(&x).team(2).retry(3).try_run(body()).wait().unwrap(), 4);
+        again();
+        let capture = loom.capture("recorded");
+        let recorded = || {
+            let body = body();
+            move |member: &Member<'_>, x: TeamMut<'_, Vector<u64>>| body(member, x).map(drop)
+        };
+        capture.task("try").update(&x).retry(3).team(2).try_run(recorded());
+        let plan = capture.plan().unwrap();
+        plan.run().unwrap();
+        again();
+        plan.run().unwrap();
+        again();
+        let error = loom.task("hopeless").update(&x).team(2).retry(2).try_run(body()).wait().unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Panicked, "not yet"));
+        assert_eq!(begun.load(Ordering::SeqCst), 6);
+        drop((plan, body));
+        loom.wait_all().unwrap();
+        assert_eq!(Arc::strong_count(&begun), 1, "bodies that could have run again were dropped");
+    }
+}
+
+#[test]
+fn a_body_with_lent_workers_is_undone_and_tried_again() {
+    for loom in looms_for_pairs() {
+        let (x, sum) = (loom.value("x", 1_u64), loom.value("sum", 0_u64));
+        let attempts = Arc::new(AtomicUsize::new(0));
+        let body = || {
+            let attempts = Arc::clone(&attempts);
+            move |lent: &LentWorkers, x: &mut u64, sum: &mut u64| {
+                assert_eq!((lent.len(), *x), (2, 1), "a failed attempt left something behind");
+                (*x, *sum) = (5, 7);
+                match attempts.fetch_add(1, Ordering::SeqCst) {
+                    0 => Err("the first"),
+                    1 => panic!("the second"),
+                    attempt => Ok(attempt),
+                }
+            }
+        };
+        let again = |times: u64| {
+            assert_eq!((x.get().unwrap(), sum.get().unwrap()), (5, 7 * times));
+            assert_eq!(attempts.swap(0, Ordering::SeqCst), 3);
+            x.set(1).unwrap();
+        };
+        let task = |name: &'static str| loom.task(name).update(&x).reduce(&sum, Sum);
+        assert_eq!(task("try").retry(3).lent_team(2).try_run(body()).wait().unwrap(), 2);
+        again(1);
+        assert_eq!(task("try").lent_team(2).retry(3).try_run(body()).wait().unwrap(), 2);
+        again(2);
+        let capture = loom.capture("recorded");
+        let recorded = body();
+        let task = capture.task("try").update(&x).reduce(&sum, Sum).lent_team(2).retry(2);
+        task.try_run(move |lent, x, sum| recorded(lent, x, sum).map(drop));
+        let plan = capture.plan().unwrap();
+        plan.run().unwrap();
+        again(3);
+        loom.wait_all().unwrap();
+    }
+}
+
+#[test]
+fn the_children_of_a_failed_team_end_before_the_next_one_begins() {
+    for loom in looms_for_pairs() {
+        let x = loom.value("x", 7_u64);
+        let begun = Arc::new(AtomicUsize::new(0));
+        let (inner, lent, now) = (loom.clone(), x.clone(), Arc::clone(&begun));
+        let parent = loom.task("parent").lend_to_read(&x).retry(3).team(2).try_run(move |member, _| {
+            let mine = now.fetch_add(1, Ordering::SeqCst) / 2;
+            for _ in 0..50 {
+                let now = Arc::clone(&now);
+                inner.task("child").read(&lent).try_run(move |x| {
+                    assert_eq!((now.load(Ordering::SeqCst) - 1) / 2, mine, "another attempt has begun");
+                    if mine < 3 && *x == 7 { Err("as its parent") } else { Ok(()) }
+                });
+            }
+            member.barrier();
+            if mine < 3 { Err("not yet") } else { Ok(mine) }
+        });
+        assert_eq!(parent.wait().unwrap(), 3);
+        // What failed with the attempts that were given up is nobody's failure.
+        loom.wait_all().unwrap();
+        assert_eq!(loom.stats().failed, 300);
+    }
+}
+
+#[test]
+fn a_team_that_changes_what_cannot_be_restored_is_not_retried() {
+    for loom in looms_for_pairs() {
+        let text = loom.host_value("text", String::new());
+        let error = loom.task("edit").update(&text).team(2).retry(1).run(|_, _| ()).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Retry);
+        let error = loom.task("edit").update(&text).lent_team(2).retry(1).run(|_, _| ()).wait().unwrap_err();
+        assert!(error.to_string().contains("task `edit`") && error.to_string().contains("region `text`"), "{error}");
+        let _ = loom.wait_all();
+    }
 }

@@ -362,7 +362,7 @@ fn a_worker_can_be_asked_whether_it_is_blocked_in_a_team() {
     assert_eq!(loom.task("next").team(2).returns(|m| m.size()).wait().unwrap(), 2);
     let other = Loom::builder().workers(4).build().unwrap();
     let error = loom.is_blocked_in_team(other.worker(3).unwrap()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Context);
+    assert_eq!(error.kind(), ErrorKind::Foreign);
 }
 
 #[test]
