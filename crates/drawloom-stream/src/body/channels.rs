@@ -29,6 +29,11 @@ pub trait Channels: 'static {
     #[doc(hidden)]
     #[allow(private_interfaces)]
     fn renew(ends: &Self::Ends, push: &mut Self::Push<'_>, bounds: &Bounds);
+    /// The code is of one item, and [`Channels::next_item`] is called before each.
+    #[doc(hidden)]
+    fn by_item(push: &mut Self::Push<'_>);
+    #[doc(hidden)]
+    fn next_item(push: &mut Self::Push<'_>);
     /// Whether something went wrong in a run, and how many items wait in each channel so far.
     #[doc(hidden)]
     fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool;
@@ -75,7 +80,9 @@ fn fault<T: 'static>(end: &End<T>, excess: Option<Excess>, channel: usize, bound
     match excess {
         None => Ok(()),
         Some(Excess::Items) if end.is_deeper(bounds) => Err(Fault::Orphan { channel }),
+        Some(Excess::Items | Excess::Each) if end.is_loop_full() => Err(Fault::Loop { channel }),
         Some(Excess::Items) => Err(Fault::Items { channel, most: end.most(bounds) }),
+        Some(Excess::Each) => Err(Fault::Each { channel, most: end.each() }),
         Some(Excess::Signals) => Err(Fault::Signals { channel, most: bounds.signals }),
     }
 }
@@ -92,6 +99,8 @@ impl Channels for () {
     fn open(_: &(), _: &Bounds) {}
     #[allow(private_interfaces)]
     fn renew((): &(), (): &mut (), _: &Bounds) {}
+    fn by_item((): &mut ()) {}
+    fn next_item((): &mut ()) {}
     fn look((): &(), _: &mut [usize; 2]) -> bool {
         false
     }
@@ -125,6 +134,16 @@ impl<A: 'static> Channels for (A,) {
     #[inline]
     fn renew(end: &End<A>, push: &mut Push<'_, A>, bounds: &Bounds) {
         push.renew(end.most(bounds));
+    }
+
+    #[inline]
+    fn by_item(push: &mut Push<'_, A>) {
+        push.by_item();
+    }
+
+    #[inline]
+    fn next_item(push: &mut Push<'_, A>) {
+        push.next_item();
     }
 
     #[inline]
@@ -169,6 +188,16 @@ macro_rules! channels {
             #[allow(private_interfaces)]
             fn renew(ends: &Self::Ends, push: &mut Self::Push<'_>, bounds: &Bounds) {
                 $(push.$n.renew(ends.$n.most(bounds));)*
+            }
+
+            #[inline]
+            fn by_item(push: &mut Self::Push<'_>) {
+                $(push.$n.by_item();)*
+            }
+
+            #[inline]
+            fn next_item(push: &mut Self::Push<'_>) {
+                $(push.$n.next_item();)*
             }
 
             fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool {

@@ -431,13 +431,17 @@ impl Machine<'_> {
             self.description.channels[this.channels[channel] as usize].edge.is_some_and(|e| self.description.is_back(e))
         };
         let error = match fault {
-            Fault::Items { channel: at, .. } if back(at) => Error::new(
+            Fault::Loop { channel: at } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more items go around over {} than the bound of its loop allows", channel(at)),
             ),
             Fault::Items { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
+            ),
+            Fault::Each { channel: at, most } => Error::new(
+                ErrorKind::Exceeded,
+                format!("more than the {most} items were pushed to {} that it may get for each item", channel(at)),
             ),
             Fault::Orphan { channel: at } => Error::new(
                 ErrorKind::Exceeded,
