@@ -62,13 +62,18 @@ pub trait Append<T> {
 
 /// Raising a signal on all channels at once.
 pub trait Raise {
-    /// Raises a signal on every channel, behind everything that was pushed to it so far.
+    /// Raises a signal on every channel, behind everything that was pushed to it so far. On those that lead back it is not raised,
+    /// as a signal that is forwarded is not: no signal goes around in a loop. If all of them do, it is an error.
     fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V);
 }
 
 impl<T> Raise for Push<'_, T> {
     fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
-        self.raise(tag, value);
+        if self.leads_back() {
+            self.raise_nowhere();
+        } else {
+            self.raise(tag, value);
+        }
     }
 }
 
@@ -83,6 +88,7 @@ fn fault<T: 'static>(end: &End<T>, excess: Option<Excess>, channel: usize, bound
         Some(Excess::Items | Excess::Each) if end.is_loop_full() => Err(Fault::Loop { channel }),
         Some(Excess::Items) => Err(Fault::Items { channel, most: end.most(bounds) }),
         Some(Excess::Each) => Err(Fault::Each { channel, most: end.each() }),
+        Some(Excess::Nowhere) => Err(Fault::Nowhere),
         Some(Excess::Signals) => Err(Fault::Signals { channel, most: bounds.signals }),
     }
 }
@@ -222,9 +228,15 @@ macro_rules! channels {
 
         impl<$($t),*> Raise for ($(Push<'_, $t>,)*) {
             fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+                if true $(&& self.$n.leads_back())* {
+                    self.0.raise_nowhere();
+                    return;
+                }
                 // One value for all: it need not be something that can be copied.
                 let value = self.0.hold(tag, value);
-                $(self.$n.raise_shared(tag, Rc::clone(&value));)*
+                $(if !self.$n.leads_back() {
+                    self.$n.raise_shared(tag, Rc::clone(&value));
+                })*
             }
         }
     )* };

@@ -168,6 +168,8 @@ pub(crate) enum Fault {
     Orphan { channel: usize },
     /// More signals were raised on a channel than may be.
     Signals { channel: usize, most: usize },
+    /// A signal was raised on all channels, and all of them lead back.
+    Nowhere,
     /// The node failed.
     Node(Failure),
     /// The source failed.

@@ -27,6 +27,8 @@ pub struct Push<'a, T> {
     each: usize,
     by_item: bool,
     signals_left: usize,
+    /// Whether the channel leads back in a loop, where no signal goes around.
+    back: bool,
     too_many: Option<Excess>,
 }
 
@@ -38,6 +40,8 @@ pub(crate) enum Excess {
     /// Items for one item.
     Each,
     Signals,
+    /// Signals on all channels, of which all lead back.
+    Nowhere,
 }
 
 impl<T> Push<'_, T> {
@@ -109,6 +113,16 @@ impl<T> Push<'_, T> {
             return;
         }
         self.signals_left -= 1;
+    }
+
+    /// Whether a signal that is raised on all channels is not raised on this one.
+    pub(crate) fn leads_back(&self) -> bool {
+        self.back
+    }
+
+    /// A signal was raised on all channels, and all of them lead back.
+    pub(crate) fn raise_nowhere(&mut self) {
+        self.too_many.get_or_insert(Excess::Nowhere);
     }
 
     /// How many items wait in the queue.
@@ -208,6 +222,7 @@ impl<T: 'static> End<T> {
                 each: self.most,
                 by_item: false,
                 signals_left: 0,
+                back: self.back,
                 too_many: None,
             };
         }
@@ -227,6 +242,7 @@ impl<T: 'static> End<T> {
             each: self.most,
             by_item: false,
             signals_left,
+            back: self.back,
             too_many: None,
         }
     }

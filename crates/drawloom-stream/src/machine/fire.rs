@@ -455,6 +455,13 @@ impl Machine<'_> {
                 ErrorKind::Exceeded,
                 format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
             ),
+            Fault::Nowhere => Error::new(
+                ErrorKind::Exceeded,
+                format!(
+                    "a signal was raised on all channels of node `{}`, all of which lead back: no signal goes around in a loop",
+                    this.name
+                ),
+            ),
             Fault::Source(why) => Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)),
             Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)).because(why),
             Fault::Node(why) => {
