@@ -331,7 +331,7 @@ impl Stream {
     /// Checks the description, and runs it once on all workers of an engine.
     ///
     /// # Errors
-    /// When there are mistakes, and when the run fails.
+    /// When there are mistakes, when the run fails, and where nobody may wait for it: see [`Running::wait`](crate::Running::wait).
     #[track_caller]
     pub fn run(self, loom: &Loom) -> Result<Report> {
         self.plan()?.run(loom)
