@@ -38,7 +38,7 @@ pub enum ErrorKind {
     Panic,
     /// The code of a node returned an error, which is the source of this one. The error names the node.
     Failed,
-    /// A source could not deliver its items.
+    /// A source could not deliver its items. What an iterator returned is the source of this error.
     Source,
     /// A sink could not take an item, or could not write out those it had taken.
     Sink,

@@ -173,7 +173,7 @@ pub(crate) enum Fault {
     /// The node failed.
     Node(Failure),
     /// The source failed.
-    Source(String),
+    Source(Failure),
     /// The sink failed.
     Sink(Failure),
 }

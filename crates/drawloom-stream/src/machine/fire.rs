@@ -462,7 +462,9 @@ impl Machine<'_> {
                     this.name
                 ),
             ),
-            Fault::Source(why) => Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)),
+            Fault::Source(why) => {
+                Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)).because(why)
+            }
             Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)).because(why),
             Fault::Node(why) => {
                 Error::new(ErrorKind::Failed, format!("node `{}` failed: {why}", this.name)).because(why)
