@@ -21,7 +21,7 @@ pub struct Push<'a, T> {
     /// Where the values of signals are kept.
     values: &'a Values,
     left: usize,
-    /// Of what the run may push, that which is not for the item that is at hand; how much each item may push, and whether there is
+    /// Of what a run may push over a back edge, that which is not for the item that is at hand; how much each item may push, and whether there is
     /// such an item.
     kept: usize,
     each: usize,
@@ -143,13 +143,18 @@ impl<T> Push<'_, T> {
         self.by_item = true;
     }
 
-    /// It is the turn of the next item, which may push what each may push, and no more than is left for all. This is done instead
-    /// of counting what the item before has pushed: then the one look at what is left is all that a push costs.
+    /// It is the turn of the next item, which may push what each may push. This is done instead of counting what the item before has
+    /// pushed: then the one look at what is left is all that a push costs. What is left for one item is not computed from what was
+    /// left before it, so that no item waits for the one before; only a back edge may have less room than all items may push.
     #[inline]
     pub(crate) fn next_item(&mut self) {
-        let all = self.left + self.kept;
-        self.left = all.min(self.each);
-        self.kept = all - self.left;
+        if self.back {
+            let all = self.left + self.kept;
+            self.left = all.min(self.each);
+            self.kept = all - self.left;
+        } else {
+            self.left = self.each;
+        }
     }
 
     #[cold]
