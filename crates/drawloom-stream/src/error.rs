@@ -38,7 +38,7 @@ pub enum ErrorKind {
     Panic,
     /// The code of a node returned an error, which is the source of this one. The error names the node.
     Failed,
-    /// A source could not deliver its items.
+    /// A source could not deliver its items. What an iterator returned is the source of this error.
     Source,
     /// A sink could not take an item, or could not write out those it had taken.
     Sink,
@@ -46,7 +46,8 @@ pub enum ErrorKind {
     Cancelled,
     /// A setting of the run does not belong to the stream, or a stream that is ordered cannot be run by so many workers.
     Setting,
-    /// The engine could not run the stream: no workers, no threads, or no memory.
+    /// The engine could not run the stream: no workers, no threads, or no memory; or a node or task waits for a run that it may not
+    /// wait for.
     Engine,
     /// An invariant of this crate is broken: items are left, or nodes wait for ever. Please report it.
     Internal,

@@ -29,6 +29,7 @@
 //! | `body` | what nodes do with items |
 //! | `machine` | one copy of a stream: who fires when |
 //! | `bell`, `exchange` | how the rest of the program calls a stream that waits for it, and a buffer between the two |
+//! | `nested` | streams that are waited for inside of nodes of other streams |
 //! | `wide` | wide instructions, in the one module with `unsafe` code |
 #![deny(unsafe_code)]
 
@@ -40,6 +41,7 @@ mod error;
 mod exchange;
 mod given;
 mod machine;
+mod nested;
 mod parameter;
 mod plan;
 mod report;

@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use drawloom_runtime::{Future, Loom};
+use drawloom_runtime::{Context, Future, Loom, Member};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
 use crate::machine::time::nanoseconds;
 use crate::machine::{Machine, Outside};
+use crate::nested::{self, Wanted};
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
 use crate::plan::{Description, Kind};
@@ -69,8 +70,10 @@ pub struct Running {
     crew: Arc<Crew>,
     /// It is there until somebody waits, or lets the run go on alone.
     future: Option<Future<()>>,
+    /// Who may run it: all workers, if it is not said.
+    context: Option<Context>,
     /// The last handle of an engine waits for its tasks: who can cancel this one must have a handle longer than that.
-    _loom: Loom,
+    loom: Loom,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -114,9 +117,12 @@ impl Plan {
     /// Runs the stream on all workers of an engine, and waits for the end.
     ///
     /// # Errors
-    /// When the run fails.
+    /// When the run fails, and inside of a node of a stream that several of these workers run: see [`Running::wait`].
     #[track_caller]
     pub fn run(&self, loom: &Loom) -> Result<Report> {
+        // Before anything has begun that would have to be cancelled.
+        let workers = loom.workers().max(1);
+        nested::refuse_wait(loom, &Wanted { stream: &self.0.name, workers, context: None })?;
         self.start(loom, &Settings::new())?.wait()
     }
 
@@ -144,8 +150,8 @@ impl Plan {
         if let Some(context) = &settings.context {
             task = task.in_context(context);
         }
-        let future = task.team(size).run(move |member| theirs.work(member.rank(), &Given::new()));
-        Ok(Running { crew, future: Some(future), _loom: loom.clone() })
+        let future = task.team(size).run(move |member| theirs.work(member, &Given::new()));
+        Ok(Running { crew, future: Some(future), context: settings.context.clone(), loom: loom.clone() })
     }
 
     /// What a run needs before its workers begin.
@@ -206,11 +212,24 @@ impl Running {
 
     /// Waits for the end.
     ///
+    /// Inside of a task this works for what the task has started, if its workers can come. The copies of a stream do not go on
+    /// to something else before all of them are done, so inside of a node of a stream that several workers run, one can wait for a
+    /// run of one worker, and for one in a context that has none of these workers.
+    ///
     /// # Errors
-    /// When a node, source or sink failed, the run was cancelled, or the engine could not run it.
+    /// When a node, source or sink failed, the run was cancelled, or the engine could not run it; inside of a task as said above.
+    /// A run that is not over then is cancelled.
     pub fn wait(mut self) -> Result<Report> {
+        if !self.is_complete() {
+            let (stream, workers) = (&*self.crew.plan.0.name, self.crew.workers);
+            nested::refuse_wait(&self.loom, &Wanted { stream, workers, context: self.context.as_ref() })?;
+        }
         if let Some(future) = self.future.take() {
-            future.wait().map_err(engine)?;
+            future.wait().map_err(|error| {
+                // The engine may have refused to wait, and nobody else can stop it.
+                self.crew.stop();
+                engine(error)
+            })?;
         }
         self.crew.end()
     }
@@ -239,7 +258,11 @@ impl Crew {
     }
 
     /// One worker's part.
-    pub(crate) fn work(&self, rank: usize, given: &Given<'_>) {
+    pub(crate) fn work(&self, member: &Member<'_>, given: &Given<'_>) {
+        nested::inside(&self.plan.0.name, member, || self.run_part(member.rank(), given));
+    }
+
+    fn run_part(&self, rank: usize, given: &Given<'_>) {
         let current = Rc::new(Cell::new(0));
         let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(rank, &current, given)));
         let done = done.unwrap_or_else(|panic| {

@@ -24,6 +24,7 @@ pub struct Settings {
 struct Set {
     stream: u64,
     number: u32,
+    name: &'static str,
     value: Arc<dyn Any + Send + Sync>,
 }
 
@@ -50,7 +51,8 @@ impl Settings {
     /// Sets a parameter of the stream, for this run only. The last value counts.
     #[must_use]
     pub fn set<T: Send + Sync + 'static>(mut self, parameter: Parameter<T>, value: T) -> Self {
-        self.set.push(Set { stream: parameter.stream, number: parameter.number, value: Arc::new(value) });
+        let Parameter { stream, number, name, .. } = parameter;
+        self.set.push(Set { stream, number, name, value: Arc::new(value) });
         self
     }
 
@@ -72,10 +74,10 @@ impl Settings {
 
     /// The values of all parameters of a stream.
     pub(crate) fn parameters(&self, name: &str, id: u64, of: &Description) -> Result<Parameters> {
-        let mut values: Vec<_> = of.parameters.iter().map(|(_, value)| Arc::clone(value)).collect();
+        let mut values = of.parameters.clone();
         for set in &self.set {
             if set.stream != id {
-                let message = format!("a parameter of another stream is set for stream `{name}`");
+                let message = format!("parameter `{}` is set for stream `{name}`, but is of another stream", set.name);
                 return Err(Error::new(ErrorKind::Setting, message));
             }
             values[set.number as usize] = Arc::clone(&set.value);

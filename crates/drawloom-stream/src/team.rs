@@ -61,7 +61,7 @@ impl TeamStream {
         member.barrier();
         let crew = self.find(team);
         if let Some(crew) = &crew {
-            crew.work(member.rank(), given);
+            crew.work(member, given);
         }
         // The first member forgets the crew when all have found it, and all of them are done.
         member.barrier();

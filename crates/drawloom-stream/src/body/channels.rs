@@ -29,6 +29,11 @@ pub trait Channels: 'static {
     #[doc(hidden)]
     #[allow(private_interfaces)]
     fn renew(ends: &Self::Ends, push: &mut Self::Push<'_>, bounds: &Bounds);
+    /// The code is of one item, and [`Channels::next_item`] is called before each.
+    #[doc(hidden)]
+    fn by_item(push: &mut Self::Push<'_>);
+    #[doc(hidden)]
+    fn next_item(push: &mut Self::Push<'_>);
     /// Whether something went wrong in a run, and how many items wait in each channel so far.
     #[doc(hidden)]
     fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool;
@@ -57,13 +62,18 @@ pub trait Append<T> {
 
 /// Raising a signal on all channels at once.
 pub trait Raise {
-    /// Raises a signal on every channel, behind everything that was pushed to it so far.
+    /// Raises a signal on every channel, behind everything that was pushed to it so far. On those that lead back it is not raised,
+    /// as a signal that is forwarded is not: no signal goes around in a loop. If all of them do, it is an error.
     fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V);
 }
 
 impl<T> Raise for Push<'_, T> {
     fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
-        self.raise(tag, value);
+        if self.leads_back() {
+            self.raise_nowhere();
+        } else {
+            self.raise(tag, value);
+        }
     }
 }
 
@@ -75,7 +85,10 @@ fn fault<T: 'static>(end: &End<T>, excess: Option<Excess>, channel: usize, bound
     match excess {
         None => Ok(()),
         Some(Excess::Items) if end.is_deeper(bounds) => Err(Fault::Orphan { channel }),
+        Some(Excess::Items | Excess::Each) if end.is_loop_full() => Err(Fault::Loop { channel }),
         Some(Excess::Items) => Err(Fault::Items { channel, most: end.most(bounds) }),
+        Some(Excess::Each) => Err(Fault::Each { channel, most: end.each() }),
+        Some(Excess::Nowhere) => Err(Fault::Nowhere),
         Some(Excess::Signals) => Err(Fault::Signals { channel, most: bounds.signals }),
     }
 }
@@ -92,6 +105,8 @@ impl Channels for () {
     fn open(_: &(), _: &Bounds) {}
     #[allow(private_interfaces)]
     fn renew((): &(), (): &mut (), _: &Bounds) {}
+    fn by_item((): &mut ()) {}
+    fn next_item((): &mut ()) {}
     fn look((): &(), _: &mut [usize; 2]) -> bool {
         false
     }
@@ -125,6 +140,16 @@ impl<A: 'static> Channels for (A,) {
     #[inline]
     fn renew(end: &End<A>, push: &mut Push<'_, A>, bounds: &Bounds) {
         push.renew(end.most(bounds));
+    }
+
+    #[inline]
+    fn by_item(push: &mut Push<'_, A>) {
+        push.by_item();
+    }
+
+    #[inline]
+    fn next_item(push: &mut Push<'_, A>) {
+        push.next_item();
     }
 
     #[inline]
@@ -171,6 +196,16 @@ macro_rules! channels {
                 $(push.$n.renew(ends.$n.most(bounds));)*
             }
 
+            #[inline]
+            fn by_item(push: &mut Self::Push<'_>) {
+                $(push.$n.by_item();)*
+            }
+
+            #[inline]
+            fn next_item(push: &mut Self::Push<'_>) {
+                $(push.$n.next_item();)*
+            }
+
             fn look(push: &Self::Push<'_>, waiting: &mut [usize; 2]) -> bool {
                 $(if let Some(waiting) = waiting.get_mut($n) {
                     *waiting = push.$n.waiting();
@@ -193,9 +228,15 @@ macro_rules! channels {
 
         impl<$($t),*> Raise for ($(Push<'_, $t>,)*) {
             fn raise_on_all<V: 'static>(&mut self, tag: Tag<V>, value: V) {
+                if true $(&& self.$n.leads_back())* {
+                    self.0.raise_nowhere();
+                    return;
+                }
                 // One value for all: it need not be something that can be copied.
                 let value = self.0.hold(tag, value);
-                $(self.$n.raise_shared(tag, Rc::clone(&value));)*
+                $(if !self.$n.leads_back() {
+                    self.$n.raise_shared(tag, Rc::clone(&value));
+                })*
             }
         }
     )* };

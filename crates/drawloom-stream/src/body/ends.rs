@@ -38,7 +38,7 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
         self.chunk.set(self.feed.chunk().start);
         let done = buffer.len() - before;
         if done > count {
-            return Err(Fault::Source("it gave more items than were asked for".to_owned()));
+            return Err(Fault::Source("it gave more items than were asked for".into()));
         }
         buffer.measure();
         let stop = match fed {

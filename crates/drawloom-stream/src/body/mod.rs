@@ -158,16 +158,22 @@ pub(crate) enum Stop {
 /// What the user's code did wrong. The machine adds names.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// More items were pushed to a channel than may be.
+    /// More items were pushed to a channel than may be, in a run or at a signal.
     Items { channel: usize, most: usize },
+    /// More items were pushed to a channel than may be for one item.
+    Each { channel: usize, most: usize },
+    /// More items were pushed to a channel than its loop may have.
+    Loop { channel: usize },
     /// An item was pushed to a channel inside of a region of which no parent is under way.
     Orphan { channel: usize },
     /// More signals were raised on a channel than may be.
     Signals { channel: usize, most: usize },
+    /// A signal was raised on all channels, and all of them lead back.
+    Nowhere,
     /// The node failed.
     Node(Failure),
     /// The source failed.
-    Source(String),
+    Source(Failure),
     /// The sink failed.
     Sink(Failure),
 }

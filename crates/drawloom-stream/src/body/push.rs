@@ -21,15 +21,27 @@ pub struct Push<'a, T> {
     /// Where the values of signals are kept.
     values: &'a Values,
     left: usize,
+    /// Of what a run may push over a back edge, that which is not for the item that is at hand; how much each item may push, and whether there is
+    /// such an item.
+    kept: usize,
+    each: usize,
+    by_item: bool,
     signals_left: usize,
+    /// Whether the channel leads back in a loop, where no signal goes around.
+    back: bool,
     too_many: Option<Excess>,
 }
 
 /// Of what there was too much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Excess {
+    /// Items in a run, or at a signal.
     Items,
+    /// Items for one item.
+    Each,
     Signals,
+    /// Signals on all channels, of which all lead back.
+    Nowhere,
 }
 
 impl<T> Push<'_, T> {
@@ -37,7 +49,7 @@ impl<T> Push<'_, T> {
     #[inline]
     pub fn push(&mut self, item: T) {
         if self.left == 0 {
-            self.too_many.get_or_insert(Excess::Items);
+            self.exceed();
             return;
         }
         self.left -= 1;
@@ -50,7 +62,7 @@ impl<T> Push<'_, T> {
         T: Clone,
     {
         if items.len() > self.left {
-            self.too_many.get_or_insert(Excess::Items);
+            self.exceed();
             return;
         }
         self.left -= items.len();
@@ -77,7 +89,7 @@ impl<T> Push<'_, T> {
         self.left -= self.items.len() - before;
     }
 
-    /// How many more items may be pushed in this run.
+    /// How many more items may be pushed in this run, or for this item by a function of one item.
     pub fn left(&self) -> usize {
         self.left
     }
@@ -103,6 +115,16 @@ impl<T> Push<'_, T> {
         self.signals_left -= 1;
     }
 
+    /// Whether a signal that is raised on all channels is not raised on this one.
+    pub(crate) fn leads_back(&self) -> bool {
+        self.back
+    }
+
+    /// A signal was raised on all channels, and all of them lead back.
+    pub(crate) fn raise_nowhere(&mut self) {
+        self.too_many.get_or_insert(Excess::Nowhere);
+    }
+
     /// How many items wait in the queue.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
@@ -112,7 +134,32 @@ impl<T> Push<'_, T> {
     /// So many items may be pushed from now on: there is space for them.
     #[inline]
     pub(crate) fn renew(&mut self, left: usize) {
-        self.left = left;
+        (self.left, self.kept) = (left, 0);
+    }
+
+    /// From now on it is said of each item when its turn comes.
+    #[inline]
+    pub(crate) fn by_item(&mut self) {
+        self.by_item = true;
+    }
+
+    /// It is the turn of the next item, which may push what each may push. This is done instead of counting what the item before has
+    /// pushed: then the one look at what is left is all that a push costs. What is left for one item is not computed from what was
+    /// left before it, so that no item waits for the one before; only a back edge may have less room than all items may push.
+    #[inline]
+    pub(crate) fn next_item(&mut self) {
+        if self.back {
+            let all = self.left + self.kept;
+            self.left = all.min(self.each);
+            self.kept = all - self.left;
+        } else {
+            self.left = self.each;
+        }
+    }
+
+    #[cold]
+    fn exceed(&mut self) {
+        self.too_many.get_or_insert(if self.by_item { Excess::Each } else { Excess::Items });
     }
 
     pub(crate) fn excess(&self) -> Option<Excess> {
@@ -148,6 +195,17 @@ impl<T: 'static> End<T> {
         }
     }
 
+    /// How many items may be pushed for each input.
+    pub(crate) fn each(&self) -> usize {
+        self.most
+    }
+
+    /// Whether it leads back, and its loop has all items that it may have.
+    pub(crate) fn is_loop_full(&self) -> bool {
+        let staged = self.staged.as_ref().map_or(0, |staged| staged.borrow().len());
+        self.back && self.pipe.buffer.borrow().room() <= staged
+    }
+
     /// Whether its items would belong to a parent that is not under way.
     pub(crate) fn is_deeper(&self, bounds: &Bounds) -> bool {
         self.depth > bounds.depth
@@ -165,7 +223,11 @@ impl<T: 'static> End<T> {
                 signals,
                 values,
                 left,
+                kept: 0,
+                each: self.most,
+                by_item: false,
                 signals_left: 0,
+                back: self.back,
                 too_many: None,
             };
         }
@@ -175,7 +237,19 @@ impl<T: 'static> End<T> {
         let waiting = buffer.len();
         let consumed = buffer.space(left).len() - waiting;
         let items = RefMut::map(buffer, Buffer::items);
-        Push { items, consumed, signals, values, left, signals_left, too_many: None }
+        Push {
+            items,
+            consumed,
+            signals,
+            values,
+            left,
+            kept: 0,
+            each: self.most,
+            by_item: false,
+            signals_left,
+            back: self.back,
+            too_many: None,
+        }
     }
 
     /// Ends a run: what was pushed is in the queue, and nobody looks at it.

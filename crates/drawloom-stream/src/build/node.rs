@@ -301,7 +301,10 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         self
     }
 
-    /// A channel, to which at most so many items are pushed for each item.
+    /// A channel, to which at most so many items are pushed for each item. More are an error.
+    ///
+    /// For a function of one item ([`NodeBuilder::each`]) this is so whatever the width of the node. Nobody knows for which of its
+    /// items a function over a slice ([`NodeBuilder::run`]) pushes: in a run it may push so many times as many items as it has got.
     pub fn channel<T: 'static>(self, name: impl Into<String>, most: usize) -> NodeBuilder<'s, I, C::List, S>
     where
         C: Append<T>,
@@ -418,17 +421,13 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         self.handling().try_run(code)
     }
 
-    /// What the node does with each item.
+    /// What the node does with each item. It may push what its channels declare for one.
     pub fn each<F>(mut self, code: F) -> C::Outputs
     where
         F: for<'b> Fn(&I, &mut C::Push<'b>) + Send + Sync + 'static,
     {
         self.makes();
-        self.run(move |run, push| {
-            for item in run.items() {
-                code(item, push);
-            }
-        })
+        self.handling().each(code)
     }
 
     /// As [`NodeBuilder::each`], with a function that may fail: see [`NodeBuilder::try_run`]. It is not called for the items behind
@@ -439,7 +438,7 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
         self.makes();
-        self.try_run(move |run, push| run.items().iter().try_for_each(|item| code(item, push)))
+        self.handling().try_each(code)
     }
 
     /// A function of one item that raises no signals, for one channel, does not see where vectors end.
@@ -543,7 +542,13 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
     where
         F: for<'b> Fn(&I, &mut C::Push<'b>) + Send + Sync + 'static,
     {
-        self.run(move |run, push| run.items().iter().for_each(|item| code(item, push)))
+        self.run(move |run, push| {
+            C::by_item(push);
+            for item in run.items() {
+                C::next_item(push);
+                code(item, push);
+            }
+        })
     }
 
     /// See [`NodeBuilder::try_each`].
@@ -552,7 +557,13 @@ impl<I: 'static, C: Channels, S: 'static> HandlingNode<'_, I, C, S> {
         F: for<'b> Fn(&I, &mut C::Push<'b>) -> Result<(), E> + Send + Sync + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
-        self.try_run(move |run, push| run.items().iter().try_for_each(|item| code(item, push)))
+        self.try_run(move |run, push| {
+            C::by_item(push);
+            run.items().iter().try_for_each(|item| {
+                C::next_item(push);
+                code(item, push)
+            })
+        })
     }
 }
 

@@ -300,15 +300,15 @@ impl Stream {
         Tag::new(unique())
     }
 
-    /// A value that all nodes may read, and that each run may set: see [`Settings::set`](crate::Settings::set). The name is for
-    /// messages.
+    /// A value that all nodes may read, and that each run may set: see [`Settings::set`](crate::Settings::set). Messages about a
+    /// parameter that is set or read where it does not belong have its name.
     ///
     /// One that every node reads is a parameter of the whole stream; one that a function gives to all nodes that it describes is
     /// a parameter of a module; one that a single node reads is its own.
     pub fn parameter<T: Send + Sync + 'static>(&mut self, name: impl Into<String>, value: T) -> Parameter<T> {
         let number = self.description.parameters.len() as u32;
-        self.description.parameters.push((name.into(), Arc::new(value)));
-        Parameter::new(self.id, number)
+        self.description.parameters.push(Arc::new(value));
+        Parameter::new(self.id, number, &name.into())
     }
 
     /// Checks the description, and makes a plan of it that can be run many times.
@@ -331,7 +331,7 @@ impl Stream {
     /// Checks the description, and runs it once on all workers of an engine.
     ///
     /// # Errors
-    /// When there are mistakes, and when the run fails.
+    /// When there are mistakes, when the run fails, and where nobody may wait for it: see [`Running::wait`](crate::Running::wait).
     #[track_caller]
     pub fn run(self, loom: &Loom) -> Result<Report> {
         self.plan()?.run(loom)

@@ -431,13 +431,17 @@ impl Machine<'_> {
             self.description.channels[this.channels[channel] as usize].edge.is_some_and(|e| self.description.is_back(e))
         };
         let error = match fault {
-            Fault::Items { channel: at, .. } if back(at) => Error::new(
+            Fault::Loop { channel: at } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more items go around over {} than the bound of its loop allows", channel(at)),
             ),
             Fault::Items { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
                 format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
+            ),
+            Fault::Each { channel: at, most } => Error::new(
+                ErrorKind::Exceeded,
+                format!("more than the {most} items were pushed to {} that it may get for each item", channel(at)),
             ),
             Fault::Orphan { channel: at } => Error::new(
                 ErrorKind::Exceeded,
@@ -451,7 +455,16 @@ impl Machine<'_> {
                 ErrorKind::Exceeded,
                 format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
             ),
-            Fault::Source(why) => Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)),
+            Fault::Nowhere => Error::new(
+                ErrorKind::Exceeded,
+                format!(
+                    "a signal was raised on all channels of node `{}`, all of which lead back: no signal goes around in a loop",
+                    this.name
+                ),
+            ),
+            Fault::Source(why) => {
+                Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)).because(why)
+            }
             Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)).because(why),
             Fault::Node(why) => {
                 Error::new(ErrorKind::Failed, format!("node `{}` failed: {why}", this.name)).because(why)

@@ -38,8 +38,8 @@ pub(crate) struct Description {
     pub(crate) channels: Vec<Channel>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) regions: Vec<RegionHead>,
-    /// What nodes may read, with the names and values of those that a run does not set.
-    pub(crate) parameters: Vec<(String, Arc<dyn Any + Send + Sync>)>,
+    /// What nodes may read: the values of those that a run does not set.
+    pub(crate) parameters: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A node. Its inputs come from nodes before it, except for back edges.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::Bell;
+use crate::error::Failure;
 use crate::given::{Given, Lent, Place};
 use crate::machine::pipe::Buffer;
 use crate::wide;
@@ -242,7 +243,7 @@ impl<T: 'static, F: Fn(Range<u64>, &mut Buffer<T>) + Send + Sync + 'static> Shar
 }
 
 impl<T, F: Fn(Range<u64>, &mut Buffer<T>)> Feed<T> for ChunkFeed<F> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
         let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
         (self.fill)(range, to);
         Ok(fed)
@@ -292,11 +293,11 @@ impl<T: Clone + 'static> Shared<T> for Lending {
 }
 
 impl<T: 'static> Feed<T> for LentFeed<'_> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
         let from = self.from.ok_or("no slice was given to this run")?;
         let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
         if !from.copy(range, to.space(most)) {
-            return Err("the members of the team gave slices of different lengths".to_owned());
+            return Err("the members of the team gave slices of different lengths".into());
         }
         Ok(fed)
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::returned::Returned;
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::{Around, Asking, Bell, sooner};
+use crate::error::Failure;
 use crate::exchange::{Exchange, Found};
 use crate::given::Given;
 use crate::machine::pipe::Buffer;
@@ -151,7 +152,7 @@ impl<T: Send + 'static> Shared<T> for Live<Received<T>> {
 }
 
 impl<T> Feed<T> for ReceivedFeed<T> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
         let items = to.space(most);
         if self.shared.returned.take(most, items) {
             return Ok(Fed::Idle);
@@ -202,7 +203,7 @@ impl<T: Send + 'static> Shared<T> for Live<Buffered<T>> {
 }
 
 impl<T> Feed<T> for BufferedFeed<T> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure> {
         let items = to.space(most);
         if self.shared.returned.take(most, items) {
             return Ok(Fed::Idle);

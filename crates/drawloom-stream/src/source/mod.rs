@@ -26,6 +26,7 @@ pub use self::chunks::{given, indexed, range, slice};
 pub use self::live::{Giver, buffer, receiver};
 pub use self::pulled::{fallible, iter};
 use crate::bell::{Around, Bell};
+use crate::error::Failure;
 use crate::given::Given;
 use crate::machine::pipe::Buffer;
 
@@ -73,7 +74,7 @@ pub(crate) trait Shared<T>: Send + Sync {
 /// One copy's side of a source.
 pub(crate) trait Feed<T> {
     /// Adds up to `most` items, which is not zero. A source that has none now sees to it that the bell is rung when it has.
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String>;
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure>;
 
     /// The chunk that the last items came from, where chunks are taken one by one: what has not been given back of it.
     fn chunk(&self) -> Range<u64> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Fed, Feed};
 use crate::bell::Bell;
+use crate::error::Failure;
 use crate::machine::pipe::Buffer;
 
 /// How many items were taken from a source, by all copies.
@@ -25,7 +26,7 @@ impl<'g, T> Numbered<'g, T> {
 }
 
 impl<T> Feed<T> for Numbered<'_, T> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure> {
         // Nobody takes items until these have their positions. A source that panics has none that anybody gets.
         let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = to.len();

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::returned::Returned;
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::{Bell, Callers};
+use crate::error::Failure;
 use crate::given::Given;
 use crate::machine::pipe::Buffer;
 
@@ -31,11 +32,12 @@ pub fn iter<T: Send + 'static>(items: impl Iterator<Item = T> + Send + 'static) 
     fallible(items.map(Ok::<T, String>))
 }
 
-/// The items of an iterator that may fail, such as a reader of lines. The first error ends the run. See [`iter`].
+/// The items of an iterator that may fail, such as a reader of lines. The first error ends the run, and is the source of the error
+/// of the run. See [`iter`].
 pub fn fallible<T, E>(items: impl Iterator<Item = Result<T, E>> + Send + 'static) -> Source<T>
 where
     T: Send + 'static,
-    E: std::fmt::Display + 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
 {
     let (items, waiting) = (Mutex::new(Some(items)), Mutex::default());
     let pulled = Arc::new(Pulled { items, waiting, returned: Returned::default() });
@@ -68,7 +70,7 @@ struct Asking<'a, I> {
 
 impl<I, T> Pulled<I, T> {
     /// The iterator, unless another copy asks it for long. The bell is rung then.
-    fn ask(&self, bell: &Arc<Bell>) -> Result<Option<Asking<'_, I>>, String> {
+    fn ask(&self, bell: &Arc<Bell>) -> Result<Option<Asking<'_, I>>, Failure> {
         let begun = Instant::now();
         loop {
             if let Some(asking) = self.try_ask()? {
@@ -88,12 +90,12 @@ impl<I, T> Pulled<I, T> {
         Ok(asking)
     }
 
-    fn try_ask(&self) -> Result<Option<Asking<'_, I>>, String> {
+    fn try_ask(&self) -> Result<Option<Asking<'_, I>>, Failure> {
         match self.items.try_lock() {
             Ok(items) => Ok(Some(Asking { items: Some(items), waiting: &self.waiting })),
             Err(TryLockError::WouldBlock) => Ok(None),
             // An iterator that panicked is not asked again: the run has failed.
-            Err(TryLockError::Poisoned(_)) => Err("the iterator panicked".to_owned()),
+            Err(TryLockError::Poisoned(_)) => Err("the iterator panicked".into()),
         }
     }
 }
@@ -108,7 +110,7 @@ impl<I> Drop for Asking<'_, I> {
 impl<T, E, I> Shared<T> for Opened<I, T>
 where
     T: Send + 'static,
-    E: std::fmt::Display + 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     I: Iterator<Item = Result<T, E>> + Send + 'static,
 {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
@@ -156,8 +158,8 @@ impl<I, T> PulledFeed<I, T> {
     }
 }
 
-impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for PulledFeed<I, T> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, String> {
+impl<T, E: Into<Failure>, I: Iterator<Item = Result<T, E>>> Feed<T> for PulledFeed<I, T> {
+    fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure> {
         let items = to.space(most);
         let pulled = Arc::clone(&self.pulled);
         if pulled.returned.take(most, items) {
@@ -175,7 +177,7 @@ impl<T, E: std::fmt::Display, I: Iterator<Item = Result<T, E>>> Feed<T> for Pull
                     Some(Ok(item)) => items.push(item),
                     Some(Err(error)) => {
                         *from = None;
-                        return Err(error.to_string());
+                        return Err(error.into());
                     }
                     None => {
                         *from = None;

@@ -166,6 +166,19 @@ fn a_callback_may_fail_and_what_it_took_before_stays_taken() {
 }
 
 #[test]
+fn errors_of_iterators_are_the_source() {
+    for (ordered, workers) in [(false, 1), (false, 3), (true, 3)] {
+        let mut stream = Stream::new("iterator");
+        if ordered {
+            stream = stream.ordered();
+        }
+        let numbers = stream.source("torn", source::fallible((0..MANY).map(look)));
+        stream.discard("nowhere", numbers);
+        is_torn(&stream.run(&loom(workers)).unwrap_err(), ErrorKind::Source, "torn");
+    }
+}
+
+#[test]
 fn errors_of_writers_are_the_source() {
     struct Closed;
     impl std::io::Write for Closed {

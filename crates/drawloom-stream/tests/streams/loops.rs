@@ -1,6 +1,6 @@
 //! Back edges.
 
-use drawloom_stream::{ErrorKind, Stream, source};
+use drawloom_stream::{ErrorKind, Raise, Stream, source};
 
 use crate::loom;
 
@@ -99,4 +99,60 @@ fn a_signal_that_would_go_around_is_an_error_that_says_so() {
     let expected =
         "a signal was raised on channel `again` of node `halve`, which leads back: no signal goes around in a loop";
     assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_signal_on_all_channels_does_not_go_back_into_the_loop() {
+    for width in [1, 7, 128] {
+        let mut stream = Stream::new("marks").width(width);
+        let mark = stream.signal::<u64>();
+        let items = stream.source("numbers", source::range(0..100));
+        let node = stream.node("twice", items).signals(width, 1);
+        let again = node.input();
+        let node = node.channel::<u64>("again", 1).channel::<u64>("one", 1).channel::<u64>("other", 1);
+        let (back, one, other) = node.each(move |n, push| match *n {
+            n if n < 100 => push.0.push(n + 100),
+            n => {
+                push.1.push(n);
+                push.2.push(n);
+                if n % 10 == 0 {
+                    push.raise_on_all(mark, n);
+                }
+            }
+        });
+        stream.back_edge(back, again, 1);
+        let ends = [("one", one), ("other", other)].map(|(name, items)| {
+            let node = stream.node(format!("see {name}"), items).signals(0, 0).channel::<u64>("out", 1);
+            let seen = node.on(mark, |_, out, n| out.push(1000 + n)).each(|n, out| out.push(*n));
+            stream.collect(name, seen)
+        });
+        stream.run(&loom(1)).unwrap();
+        let expected = (100..200).flat_map(|n| [Some(n), (n % 10 == 0).then_some(1000 + n)]).flatten();
+        let expected: Vec<u64> = expected.collect();
+        assert_eq!(ends.map(|end| end.take()), [expected.clone(), expected], "width {width}");
+    }
+}
+
+#[test]
+fn a_signal_on_all_channels_of_which_all_lead_back_is_an_error() {
+    for both in [false, true] {
+        let mut stream = Stream::new("back");
+        let mark = stream.signal::<u64>();
+        let items = stream.source("numbers", source::range(0..100));
+        let node = stream.node("nowhere else", items);
+        let again = node.input();
+        if both {
+            let node = node.channel::<u64>("one", 1).channel::<u64>("other", 1);
+            let (one, other) = node.each(move |n, push| push.raise_on_all(mark, *n));
+            stream.back_edge(one, again, 1);
+            stream.back_edge(other, again, 1);
+        } else {
+            let back = node.channel::<u64>("one", 1).each(move |n, push| push.raise_on_all(mark, *n));
+            stream.back_edge(back, again, 1);
+        }
+        let error = stream.run(&loom(1)).unwrap_err();
+        assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("nowhere else")), "{error}");
+        let expected = "a signal was raised on all channels of node `nowhere else`, all of which lead back";
+        assert!(error.to_string().contains(expected), "{error}");
+    }
 }

@@ -11,6 +11,7 @@ mod handlers;
 mod heavy;
 mod joins;
 mod loops;
+mod nested;
 mod order;
 mod parameters;
 mod pulled;

@@ -51,7 +51,10 @@ fn values_of_other_streams_are_refused() {
     let plan = stream.plan().unwrap();
     let error = plan.start(&loom(1), &Settings::new().set(foreign, 2)).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Setting);
-    assert!(error.to_string().contains("`own`"), "{error}");
+    assert!(error.to_string().contains("parameter `foreign`"), "{error}");
+    assert!(error.to_string().contains("stream `own`"), "{error}");
     let error = plan.run(&loom(1)).unwrap_err();
     assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("reads")), "{error}");
+    assert!(error.to_string().contains("parameter `foreign`"), "{error}");
+    assert!(format!("{foreign:?}").contains("foreign"), "{foreign:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write};
 
-use drawloom_stream::{ErrorKind, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Output, Stream, sink, source};
 
 use crate::loom;
 
@@ -19,6 +19,111 @@ fn a_push_beyond_what_is_declared_is_an_error() {
     assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("twice")));
     assert!(error.to_string().contains("channel `out` of node `twice`"), "{error}");
     assert!(result.len() < 100);
+}
+
+/// The kind and the text of the error of a stream whose node `n` is made of the source `items`.
+fn error_of(
+    width: usize,
+    fuse: bool,
+    node: impl Fn(&mut Stream, Output<u64>) -> Output<u64>,
+) -> Option<(ErrorKind, String)> {
+    let mut stream = Stream::new("one").width(width).fuse(fuse);
+    let items = stream.source("items", source::range(0..100));
+    let made = node(&mut stream, items);
+    stream.discard("nowhere", made);
+    let error = stream.run(&loom(1)).err()?;
+    assert_eq!(error.node(), Some("n"), "{error}");
+    Some((error.kind(), error.to_string()))
+}
+
+#[test]
+fn a_push_beyond_what_one_item_may_push_is_an_error_at_every_width() {
+    type Made = fn(&mut Stream, Output<u64>) -> Output<u64>;
+    let twice: [Made; 5] = [
+        |stream, items| {
+            let node = stream.node("n", items).channel::<u64>("out", 1);
+            node.each(|n, out| (0..if n % 10 == 0 { 2 } else { 0 }).for_each(|_| out.push(*n)))
+        },
+        |stream, items| {
+            let node = stream.node("n", items).signals(0, 0).channel::<u64>("out", 1);
+            node.each(|n, out| out.extend_from_slice(if n % 10 == 0 { &[1, 2] } else { &[] }))
+        },
+        |stream, items| {
+            let node = stream.node("n", items).channel::<u64>("out", 1);
+            node.try_each(|n, out| {
+                out.select(&[*n, *n][..], |n| (n, n % 10 == 9));
+                Ok::<(), String>(())
+            })
+        },
+        |stream, items| {
+            let node = stream.node("n", items).channel::<u64>("other", 3).channel::<u64>("out", 1);
+            let (other, out) = node.each(|n, (other, out)| {
+                (0..n % 4).for_each(|_| other.push(*n));
+                (0..if n % 10 == 0 { 2 } else { 0 }).for_each(|_| out.push(*n));
+            });
+            stream.discard("others", other);
+            out
+        },
+        |stream, items| {
+            // In a region, where a run may be over elements of many parents.
+            let (_, items) = stream.enumerate("elements", items, |n| *n..n + 3);
+            let node = stream.node("n", items).signals(0, 0).channel::<u64>("out", 1);
+            let made = node.each(|n, out| (0..if n % 10 == 0 { 2 } else { 0 }).for_each(|_| out.push(*n)));
+            stream.node("sum", made).aggregate_sum(|_| 0, |_, n| n)
+        },
+    ];
+    for (which, twice) in twice.into_iter().enumerate() {
+        for width in [1, 2, 10, 128] {
+            for fuse in [true, false] {
+                let error = error_of(width, fuse, twice);
+                let (kind, error) = error.unwrap_or_else(|| panic!("node {which} pushes too much at width {width}"));
+                assert_eq!(kind, ErrorKind::Exceeded);
+                let expected =
+                    "more than the 1 items were pushed to channel `out` of node `n` that it may get for each item";
+                assert_eq!(error, expected, "node {which}, width {width}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_one_item_does_not_push_is_left_for_others_of_a_slice_only() {
+    for width in [2, 10, 128] {
+        let all = |stream: &mut Stream, items| {
+            let node = stream.node("n", items).channel::<u64>("out", 1);
+            node.run(|run, out| run.items().iter().for_each(|_| out.push(run.items()[0])))
+        };
+        assert_eq!(error_of(width, true, all), None);
+        let each = |stream: &mut Stream, items| {
+            let node = stream.node("n", items).channel::<u64>("out", 3);
+            node.each(|n, out| (0..3).for_each(|left| (assert_eq!(out.left(), 3 - left), out.push(*n)).1))
+        };
+        assert_eq!(error_of(width, true, each), None);
+    }
+}
+
+#[test]
+fn an_item_that_pushes_too_much_over_a_back_edge_is_told_from_a_loop_that_grows() {
+    let looping = |width: usize, ends: u64, pushes: usize| {
+        error_of(width, true, |stream, items| {
+            let node = stream.node("n", items);
+            let again = node.input();
+            let node = node.channel::<u64>("again", 2).channel::<u64>("done", 1);
+            let (back, done) = node.each(move |n, (back, done)| match *n {
+                n if n < ends && n % 10 == 0 => (0..pushes).for_each(|_| back.push(n + 100)),
+                n => done.push(n),
+            });
+            stream.back_edge(back, again, 4);
+            done
+        })
+    };
+    for width in [1, 2, 10, 128] {
+        assert_eq!(looping(width, 200, 2), None);
+        let (_, error) = looping(width, 200, 3).unwrap();
+        assert!(error.contains("the 2 items were pushed to channel `again` of node `n`"), "{error}");
+        let (_, error) = looping(width, u64::MAX, 2).unwrap();
+        assert!(error.contains("than the bound of its loop allows"), "{error}");
+    }
 }
 
 #[test]
