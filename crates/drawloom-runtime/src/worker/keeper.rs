@@ -35,17 +35,20 @@ const WINDOW: u32 = 64;
 /// Tasks that take less, with all that is done for them, are short.
 const SHORT: Duration = Duration::from_nanos(1000);
 
-/// For how long it is measured, with all workers and with one.
-const TRIAL: Duration = Duration::from_micros(500);
+/// For how long it is measured, with all workers and with one. The system lets threads take turns of some milliseconds where there
+/// are too few processors for all of them, and what happens in one turn says little about the next.
+const WATCH: Duration = Duration::from_millis(4);
+const TRIAL: Duration = Duration::from_millis(2);
 
 /// So many times as many tasks as all workers together a keeper has to complete: less may be chance.
 const GAIN: f64 = 1.05;
 
 /// After how long it is measured again.
-const TERM: Duration = Duration::from_millis(50);
+const TERM: Duration = Duration::from_millis(100);
 
-/// After how many windows a worker that failed tries again, at most.
-const LONGEST_REST: u32 = 1 << 12;
+/// After how many windows a worker that failed tries again, the first time and at most: a trial takes as long as some dozen.
+const REST: u32 = 1 << 9;
+const LONGEST_REST: u32 = 1 << 14;
 
 /// The keeper, if there is one.
 pub(crate) struct Keeper {
@@ -106,6 +109,7 @@ pub(crate) struct Shift {
     tasks: u32,
     began: Option<Instant>,
     idle: Duration,
+    was_long: bool,
     stage: Stage,
     /// For how many windows it does not try to be the keeper, and for how many after the next failure.
     rest: u32,
@@ -132,10 +136,6 @@ struct Count {
 }
 
 impl Count {
-    fn is_over(self, now: Instant) -> bool {
-        now - self.at >= TRIAL
-    }
-
     /// How many tasks were completed in a second since then.
     fn rate(self, now: Count) -> f64 {
         now.tasks.wrapping_sub(self.tasks) as f64 / (now.at - self.at).as_secs_f64()
@@ -144,7 +144,15 @@ impl Count {
 
 impl Default for Shift {
     fn default() -> Self {
-        Self { tasks: 0, began: None, idle: Duration::ZERO, stage: Stage::Free, rest: 0, next_rest: 1 }
+        Self {
+            tasks: 0,
+            began: None,
+            idle: Duration::ZERO,
+            was_long: false,
+            stage: Stage::Free,
+            rest: 0,
+            next_rest: REST,
+        }
     }
 }
 
@@ -182,11 +190,13 @@ impl Shift {
         self.tasks = 0;
         let idle = std::mem::take(&mut self.idle);
         let Some(began) = self.began.replace(now) else { return false };
-        let are_short = (now - began).saturating_sub(idle) < SHORT * WINDOW;
+        // A single window may be long because the system gave the processor to somebody else meanwhile.
+        let is_long = (now - began).saturating_sub(idle) >= SHORT * WINDOW;
+        let are_long = std::mem::replace(&mut self.was_long, is_long) && is_long;
         // Asked for rarely, as others write it all the time.
         let count = || Count { at: now, tasks: completed() };
         let was_keeper = self.is_keeper();
-        if !may_be || !are_short || (was_keeper && !keeper.is(worker)) {
+        if !may_be || are_long || (was_keeper && !keeper.is(worker)) {
             self.stage = Stage::Free;
             if was_keeper {
                 keeper.resign(worker);
@@ -197,14 +207,14 @@ impl Shift {
         match self.stage {
             Stage::Free if self.rest > 0 => self.rest -= 1,
             Stage::Free => self.stage = Stage::Watching(count()),
-            Stage::Watching(since) if since.is_over(now) => {
+            Stage::Watching(since) if now - since.at >= WATCH => {
                 let tries = keeper.become_keeper(worker);
                 self.stage = if tries { Stage::Trying(count(), since.rate(count())) } else { Stage::Free };
             }
-            Stage::Trying(since, together) if since.is_over(now) => {
+            Stage::Trying(since, together) if now - since.at >= TRIAL => {
                 if since.rate(count()) >= GAIN * together {
                     self.stage = Stage::Keeping(now);
-                    self.next_rest = 1;
+                    self.next_rest = REST;
                 } else {
                     self.stage = Stage::Free;
                     keeper.resign(worker);
@@ -284,11 +294,11 @@ mod tests {
     #[test]
     fn whoever_does_better_alone_keeps_others_asleep_and_is_measured_again() {
         let mut day = Day::new();
-        assert!(!day.windows(200, QUICK, better));
+        assert!(!day.windows(500, QUICK, better));
         assert!(day.keeper.is(WORKER) && day.keeper.other(OTHER).is_some() && day.keeper.other(WORKER).is_none());
         // After a term the others come back for a moment.
         assert!(day.windows(TERM.div_duration_f64(QUICK) as u32, QUICK, better));
-        day.windows(100, QUICK, better);
+        day.windows(500, QUICK, better);
         assert!(day.keeper.is(WORKER));
         day.shift.resign(&day.keeper, WORKER);
         assert!(!day.keeper.is_there());
@@ -298,18 +308,19 @@ mod tests {
     fn whoever_does_worse_alone_gives_up_and_tries_less_and_less() {
         let mut day = Day::new();
         let mut alone = 0;
-        for window in 0..4000 {
+        for _ in 0..20_000 {
             day.windows(1, QUICK, |is_alone| if is_alone { 64 } else { 120 });
-            alone += u32::from(day.keeper.is_there() && window > 400);
+            alone += u32::from(day.keeper.is_there());
         }
-        assert!(alone < 200, "{alone} windows of 3600 were one worker's alone");
+        assert!((100..1000).contains(&alone), "{alone} windows of 20000 were one worker's alone");
     }
 
     #[test]
     fn long_tasks_are_for_all() {
         let mut day = Day::new();
-        day.windows(200, QUICK, better);
+        day.windows(500, QUICK, better);
         assert!(day.keeper.is(WORKER));
+        assert!(!day.windows(1, 2 * SHORT * WINDOW, |_| 64), "once may be chance");
         assert!(day.windows(1, 2 * SHORT * WINDOW, |_| 64), "whoever has longer tasks gives up");
         day.windows(200, 2 * SHORT * WINDOW, |_| 64);
         assert!(!day.keeper.is_there());
@@ -318,7 +329,7 @@ mod tests {
     #[test]
     fn whoever_was_deposed_knows_it_and_waits() {
         let mut day = Day::new();
-        day.windows(200, QUICK, better);
+        day.windows(500, QUICK, better);
         let before = day.keeper.other(OTHER);
         day.windows(1, QUICK, |_| 64);
         assert_ne!(day.keeper.other(OTHER), before, "it shows that it goes on");
