@@ -321,6 +321,16 @@ impl Core {
         }
     }
 
+    /// Several workers are needed at once, for something that was pushed: wakes as many, instead of letting each wake the next.
+    pub(crate) fn wake_several(&self, count: usize) {
+        // Where contexts have some workers only, one of them was woken for each push.
+        if !self.workers.confined.load(Ordering::SeqCst) {
+            for _ in 0..count.min(self.workers.sleep.sleeping()) {
+                self.workers.sleep.wake_one();
+            }
+        }
+    }
+
     /// Someone found a task, and there may be more: wakes others.
     pub(crate) fn wake_more(&self) {
         if !self.workers.confined.load(Ordering::SeqCst) {

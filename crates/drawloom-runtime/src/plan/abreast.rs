@@ -38,7 +38,7 @@ const NODES: usize = if MODELLED { 2 } else { 64 };
 
 /// For how many nanoseconds a worker waits at least, and for a lane that nobody has taken yet: waking a worker takes long.
 const PATIENCE: u64 = 20_000;
-const PATIENCE_FOR_NOBODY: u64 = 200_000;
+const PATIENCE_FOR_NOBODY: u64 = 1_000_000;
 
 /// What workers on lanes tell each other.
 #[derive(Default)]
@@ -94,9 +94,11 @@ impl PlanState {
         }
         self.pace.begin(Way::Abreast);
         self.hold();
-        for _ in 0..abreast.walks.len() {
+        let lanes = abreast.walks.len();
+        for _ in 0..lanes {
             core.push_node(local, context, Ready::share(self));
         }
+        core.wake_several(lanes - 1);
     }
 
     /// Takes a lane, and walks along it. True when the run is over.
