@@ -151,7 +151,7 @@ fn pairs(line: &Line, places: impl Iterator<Item = u32>) -> (u64, u64) {
 
 /// The pairs of numbers in a line of Taxi, as a chain of iterators: how many there are, and the sum of their values.
 pub fn taxi_line(line: &Line) -> (u64, u64) {
-    if !regions::has_tag(&line.1) {
+    if !regions::is_whole(&line.1) {
         return (0, 0);
     }
     let (signs, next) = regions::signs(&line.1, 0);
@@ -165,7 +165,7 @@ pub fn taxi(lines: &[Line]) -> Sum {
     let places: Vec<u32> = (0..longest as u32).collect();
     let mut found = Vec::new();
     let mut sum = Sum::default();
-    for line in lines.iter().filter(|line| regions::has_tag(&line.1)) {
+    for line in lines.iter().filter(|line| regions::is_whole(&line.1)) {
         let (signs, next) = regions::signs(&line.1, 0);
         found.clear();
         select((&places[..], signs, next), &mut found, &regions::bracket);

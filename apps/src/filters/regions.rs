@@ -105,10 +105,14 @@ pub(super) fn lines(n: u64) -> impl Iterator<Item = Line> {
     (0..n).map(|tag| (tag as u32, Arc::from(line(tag as u32))))
 }
 
-/// Whether a line has pairs: it begins with its tag, and is no headline.
+/// Whether a line is whole: it begins with its tag, so that it is no headline, and nothing is missing at its end.
 #[inline]
-pub(super) fn has_tag(text: &str) -> bool {
-    text.as_bytes().first().is_some_and(u8::is_ascii_digit)
+pub(super) fn is_whole(text: &str) -> bool {
+    match text.as_bytes() {
+        // Both without a branch between them: so nobody waits for the one to look at the other.
+        [first, .., last] => first.is_ascii_digit() & (*last == b'"'),
+        _ => false,
+    }
 }
 
 /// The characters of a text from a place on, and those behind them.
@@ -134,7 +138,7 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
     let lines = stream.source("lines", lines);
     let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| {
         // Many lines are asked before the first is looked at, so this is where they come near, several at once.
-        0..if has_tag(text) { text.len() as u32 } else { 0 }
+        0..if is_whole(text) { text.len() as u32 } else { 0 }
     });
     let brackets = stream.node("brackets", places).signals(0, 0).channel::<u32>("out", 1).run(move |run, out| {
         // The characters of a line come in order, and all of them, so those of a run are a piece of the text.
