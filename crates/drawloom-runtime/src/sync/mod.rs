@@ -56,6 +56,17 @@ pub(crate) fn take_own<T: Default>(cell: &'static locals::Local<T>) -> Option<T>
     cell.0.try_with(std::cell::Cell::take).ok()
 }
 
+/// Puts something into a thread's own cell, in place of what was taken out; drops it when the thread has no such cells any more.
+#[cfg(any(loom, not(feature = "shuttle")))]
+#[inline]
+pub(crate) fn put_own<T>(cell: &'static std::thread::LocalKey<std::cell::Cell<T>>, value: T) {
+    let _ = cell.try_with(|cell| cell.set(value));
+}
+#[cfg(all(feature = "shuttle", not(loom)))]
+pub(crate) fn put_own<T>(cell: &'static locals::Local<T>, value: T) {
+    let _ = cell.0.try_with(|cell| cell.set(value));
+}
+
 // Reference counts are not part of any protocol here.
 pub(crate) use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How many words a chunk has: a list of chunks is locked once in some thousand events.
 pub(crate) const WORDS: usize = 8192;
-/// How many chunks a recording has at most: 256 MiB. What comes later is counted. Tests of this crate have less.
-pub(crate) const MOST: usize = if cfg!(test) { 16 } else { 4096 };
+/// How many chunks a recording has at most: 128 MiB. What comes later is counted. Tests of this crate have less.
+pub(crate) const MOST: usize = if cfg!(test) { 16 } else { 2048 };
 
 /// Words that one thread wrote, in the order in which it wrote them.
 pub(crate) struct Chunk {

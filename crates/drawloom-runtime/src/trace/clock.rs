@@ -1,6 +1,6 @@
 //! Times that cost little to read.
 //!
-//! A recording reads the time twice for each task, so the time is the processor's own counter where that can be trusted,
+//! A recording reads the time three times for each task, so the time is the processor's own counter where that can be trusted,
 //! read by two instructions, and the system's monotonic clock elsewhere. Ticks are turned into nanoseconds when a recording
 //! is collected: by then, two moments are known in both clocks, and everything else lies between them.
 
@@ -45,7 +45,9 @@ impl Clock {
         }
     }
 
-    /// As `now`, for the calling thread alone: the counter may be read a little early. Costs half as much.
+    /// As `now`, but what the thread did and saw just before may come after it: the counter may be read a little early. What
+    /// the thread shows to others after this call is still later. Costs half as much, or nothing where the processor has
+    /// something else to wait for.
     #[inline]
     pub(crate) fn now_nearly(self) -> u64 {
         match self.counter {

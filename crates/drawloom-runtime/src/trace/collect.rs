@@ -26,16 +26,23 @@ struct Task {
     after: Vec<u64>,
     ends_with: Vec<u64>,
     /// The nodes that were run, when it stands for a run of a plan.
-    nodes: Vec<NodeRun>,
+    nodes: Option<Nodes>,
     /// Those of its nodes that are tasks of their own, and when they were submitted.
     stands: Vec<(Stand, u64)>,
+}
+
+/// Nodes of a run of a plan: a few bytes each, as there may be very many.
+struct Nodes {
+    plan: u32,
+    /// Which ones were run, and when they ended.
+    ends: Vec<(u32, u64)>,
 }
 
 impl Task {
     /// The number of the plan that it is a run of, if anything of it was recorded.
     fn plan(&self) -> Option<usize> {
         let of_stands = || self.stands.first().map(|(stand, _)| stand.plan);
-        self.nodes.first().map(|node| node.plan).or_else(of_stands).map(|plan| plan as usize)
+        self.nodes.as_ref().map(|nodes| nodes.plan).or_else(of_stands).map(|plan| plan as usize)
     }
 }
 
@@ -105,7 +112,7 @@ impl Recording {
     /// All tasks in submission order, and when those of them started that did.
     fn tasks(&self) -> (Vec<Task>, FxHashMap<u64, u64>) {
         let mut tasks: Vec<Task> = Vec::new();
-        let mut nodes: FxHashMap<u64, Vec<NodeRun>> = FxHashMap::default();
+        let mut nodes: FxHashMap<u64, Nodes> = FxHashMap::default();
         let mut stands: FxHashMap<u64, Vec<(Stand, u64)>> = FxHashMap::default();
         let mut starts = FxHashMap::default();
         for stream in self.streams() {
@@ -119,7 +126,7 @@ impl Recording {
                         accesses: Vec::new(),
                         after: Vec::new(),
                         ends_with: Vec::new(),
-                        nodes: Vec::new(),
+                        nodes: None,
                         stands: Vec::new(),
                     }),
                     Entry::Access { piece, mode, operator } => {
@@ -134,7 +141,9 @@ impl Recording {
                             (if after { &mut last.after } else { &mut last.ends_with }).push(other);
                         }
                     }
-                    Entry::Node(node) => nodes.entry(node.run).or_default().push(node),
+                    Entry::Node(NodeRun { run, plan, node, end, .. }) => {
+                        nodes.entry(run).or_insert_with(|| Nodes { plan, ends: Vec::new() }).ends.push((node, end));
+                    }
                     Entry::Stand { time, stand } => stands.entry(stand.run).or_default().push((stand, time)),
                     Entry::Event { time, kind: EventKind::Start, value: task } | Entry::Quick { time, task, .. } => {
                         starts.entry(task).or_insert(time);
@@ -144,10 +153,11 @@ impl Recording {
             }
         }
         for task in &mut tasks {
-            task.nodes = nodes.remove(&task.submission.task).unwrap_or_default();
+            task.nodes = nodes.remove(&task.submission.task);
             task.stands = stands.remove(&task.submission.task).unwrap_or_default();
         }
-        tasks.sort_by_key(|task| task.submission.sequence);
+        // Those with the same place are of one stream, and stay in the order in which they were written.
+        tasks.sort_by_key(|task| task.submission.place);
         (tasks, starts)
     }
 
@@ -263,8 +273,8 @@ fn describe(
 /// Those that are tasks of their own are said to be ready by themselves.
 fn ready_times(plan: &PlanRecord, run: &Task, tasks: &FxHashMap<u64, u64>, began: u64) -> Vec<Option<u64>> {
     let mut ends: Vec<Option<u64>> = vec![None; plan.nodes.len()];
-    for node in &run.nodes {
-        ends[node.node as usize] = Some(node.end);
+    for &(node, end) in run.nodes.iter().flat_map(|nodes| &nodes.ends) {
+        ends[node as usize] = Some(end);
     }
     for (stand, _) in &run.stands {
         ends[stand.node as usize] = tasks.get(&stand.task).copied();

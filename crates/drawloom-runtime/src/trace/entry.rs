@@ -1,10 +1,12 @@
 //! What is written into chunks: entries of a few words each.
 //!
 //! The low byte of an entry's first word says what it is. An event is two words: the time above that byte, and the task or
-//! another value. A submission is five words, followed by one for each access; a run of a node of a plan is four.
+//! another value. A submission is five words, followed by one for each access; a run of a node of a plan is four. Most are
+//! shorter, as they leave out what was said before; see [`super::said`].
 
 use drawloom_trace::EventKind;
 
+use super::said::{Said, names_task};
 use crate::access::Mode;
 
 /// A code below this is that of an [`EventKind`].
@@ -18,7 +20,22 @@ const NODE: u8 = FIRST + 5;
 const TURN: u8 = FIRST + 6;
 const TEAM: u8 = FIRST + 7;
 const STAND: u8 = FIRST + 8;
-const QUICK: u8 = FIRST + 9;
+pub(super) const QUICK: u8 = FIRST + 9;
+/// As `QUICK`, of a turn that began with the task.
+pub(super) const FOUND: u8 = FIRST + 10;
+/// As `SUBMISSION`, of one more task where the one before was submitted.
+pub(super) const ANOTHER: u8 = FIRST + 11;
+/// As `ANOTHER`, of a task of another kind.
+pub(super) const OTHER: u8 = FIRST + 12;
+/// As `NODE`, of the run that the one before belongs to.
+pub(super) const LIKE: u8 = FIRST + 13;
+/// As `LIKE`, of a node that started when the one before had ended.
+pub(super) const NEXT: u8 = FIRST + 14;
+/// Together with another code: of the task that was named last.
+pub(super) const SAME: u8 = 64;
+
+/// How many words the longest entry has.
+pub(crate) const LONGEST: usize = 5;
 
 /// An entry, as it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +68,8 @@ pub(crate) struct Submission {
     pub(crate) time: u64,
     pub(crate) task: u64,
     pub(crate) parent: u64,
-    /// Its place among all submissions.
-    pub(crate) sequence: u32,
+    /// Its place among all submissions, which those that follow it in the same stream may share.
+    pub(crate) place: u32,
     pub(crate) context: u32,
     pub(crate) site: u32,
     pub(crate) priority: i32,
@@ -83,12 +100,12 @@ pub(crate) struct Stand {
 }
 
 #[inline]
-fn first(payload: u64, code: u8) -> u64 {
+pub(super) fn first(payload: u64, code: u8) -> u64 {
     payload << 8 | u64::from(code)
 }
 
 #[inline]
-fn pair(high: u32, low: u32) -> u64 {
+pub(super) fn pair(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
@@ -118,8 +135,13 @@ pub(crate) fn team(time: u64, task: u64, size: u32) -> [u64; 3] {
 #[inline]
 pub(crate) fn submission(s: Submission) -> [u64; 5] {
     let code = if s.internal { INTERNAL } else { SUBMISSION };
-    let (order, place) = (pair(s.sequence, s.context), pair(s.site, s.priority.cast_unsigned()));
-    [first(s.time, code), s.task, s.parent, order, place]
+    [first(s.time, code), s.task, s.parent, pair(s.place, s.context), kind(s)]
+}
+
+/// What tasks of one kind have in common.
+#[inline]
+pub(super) fn kind(s: Submission) -> u64 {
+    pair(s.site, s.priority.cast_unsigned())
 }
 
 #[inline]
@@ -144,42 +166,79 @@ pub(crate) fn stand(time: u64, s: Stand) -> [u64; 4] {
     [first(time, STAND), s.task, s.run, pair(s.plan, s.node)]
 }
 
-/// Reads the entries of a stream of words. An entry that was cut off is left out, as is everything after it.
+/// Reads the entries of a chunk. An entry that was cut off is left out, as is everything after it.
 pub(crate) fn entries(mut words: impl Iterator<Item = u64>) -> impl Iterator<Item = Entry> {
-    std::iter::from_fn(move || {
-        let head = words.next()?;
-        let (time, code) = (head >> 8, head as u8);
-        if let Some(kind) = EventKind::from_number(code) {
-            return Some(Entry::Event { time, kind, value: words.next()? });
+    let mut said = Said::default();
+    std::iter::from_fn(move || read(&mut said, &mut words))
+}
+
+fn read(said: &mut Said, words: &mut impl Iterator<Item = u64>) -> Option<Entry> {
+    let head = words.next()?;
+    let (time, code, same) = (head >> 8, head as u8 & !SAME, head as u8 & SAME != 0);
+    if let Some(kind) = EventKind::from_number(code) {
+        let value = if same { said.task } else { words.next()? };
+        if names_task(kind) {
+            said.task = value;
         }
-        Some(match code {
-            SUBMISSION | INTERNAL => {
-                let (task, parent) = (words.next()?, words.next()?);
-                let ((sequence, context), (site, priority)) = (halves(words.next()?), halves(words.next()?));
-                let (priority, internal) = (priority.cast_signed(), code == INTERNAL);
-                Entry::Submission(Submission { time, task, parent, sequence, context, site, priority, internal })
-            }
-            ACCESS => {
-                let mode = Mode::from_bits((time >> 32 & 0xff) as usize);
-                Entry::Access { piece: time as u32, mode, operator: (time >> 40) as u16 }
-            }
-            AFTER => Entry::After { task: words.next()?, other: words.next()? },
-            ENDS_WITH => Entry::EndsWith { task: words.next()?, other: words.next()? },
-            NODE => {
-                let (run, end, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
-                let outcome = EventKind::from_number(end as u8)?;
-                Entry::Node(NodeRun { start: time, end: end >> 8, run, plan, node, outcome })
-            }
-            TURN => Entry::Turn { time, later: words.next()? },
-            QUICK => Entry::Quick { time, began: words.next()?, task: words.next()? },
-            TEAM => Entry::Team { time, task: words.next()?, size: words.next()? as u32 },
-            STAND => {
-                let (task, run, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
-                Entry::Stand { time, stand: Stand { task, run, plan, node } }
-            }
-            _ => unreachable!("nothing else is written"),
-        })
+        return Some(Entry::Event { time, kind, value });
+    }
+    Some(match code {
+        SUBMISSION | INTERNAL => {
+            let (task, parent) = (words.next()?, words.next()?);
+            let ((place, context), (site, priority)) = (halves(words.next()?), halves(words.next()?));
+            let (priority, internal) = (priority.cast_signed(), code == INTERNAL);
+            submitted(said, Submission { time, task, parent, place, context, site, priority, internal })
+        }
+        ANOTHER | OTHER => {
+            let (last, (places, ticks), task) = (said.submission?, halves(time), words.next()?);
+            let next =
+                Submission { time: last.time + u64::from(ticks), place: last.place.wrapping_add(places), task, ..last };
+            let (site, priority) = if code == OTHER { halves(words.next()?) } else { halves(kind(last)) };
+            submitted(said, Submission { site, priority: priority.cast_signed(), ..next })
+        }
+        ACCESS => {
+            let mode = Mode::from_bits((time >> 32 & 0xff) as usize);
+            Entry::Access { piece: time as u32, mode, operator: (time >> 40) as u16 }
+        }
+        AFTER => Entry::After { task: words.next()?, other: words.next()? },
+        ENDS_WITH => Entry::EndsWith { task: words.next()?, other: words.next()? },
+        NODE => {
+            let (run, end, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
+            let outcome = EventKind::from_number(end as u8)?;
+            ran(said, NodeRun { start: time, end: end >> 8, run, plan, node, outcome })
+        }
+        LIKE => {
+            let (last, (took, node)) = (said.node?, halves(words.next()?));
+            ran(said, NodeRun { start: time, end: time + u64::from(took), node, outcome: EventKind::End, ..last })
+        }
+        NEXT => {
+            let (last, (node, took)) = (said.node?, halves(time));
+            let (start, end) = (last.end, last.end + u64::from(took));
+            ran(said, NodeRun { start, end, node, outcome: EventKind::End, ..last })
+        }
+        TURN => Entry::Turn { time, later: words.next()? },
+        QUICK | FOUND => {
+            let began = if code == FOUND { time } else { words.next()? };
+            said.task = if same { said.task } else { words.next()? };
+            Entry::Quick { time, began, task: said.task }
+        }
+        TEAM => Entry::Team { time, task: words.next()?, size: words.next()? as u32 },
+        STAND => {
+            let (task, run, (plan, node)) = (words.next()?, words.next()?, halves(words.next()?));
+            Entry::Stand { time, stand: Stand { task, run, plan, node } }
+        }
+        _ => unreachable!("nothing else is written"),
     })
+}
+
+fn submitted(said: &mut Said, submission: Submission) -> Entry {
+    (said.task, said.submission) = (submission.task, Some(submission));
+    Entry::Submission(submission)
+}
+
+fn ran(said: &mut Said, node: NodeRun) -> Entry {
+    said.node = Some(node);
+    Entry::Node(node)
 }
 
 #[cfg(test)]
@@ -193,7 +252,7 @@ mod tests {
             time,
             task: u64::MAX,
             parent: 7,
-            sequence: u32::MAX,
+            place: u32::MAX,
             context: 3,
             site: 9,
             priority: -5,

@@ -11,6 +11,7 @@
 //! | [`clock`] | times that cost little to read |
 //! | [`chunk`] | where a recording is kept |
 //! | [`entry`] | what is written there |
+//! | [`said`] | what is left out there, as it was said before |
 //! | [`tables`] | what entries refer to by number |
 //! | [`writer`] | one thread's hand in a recording |
 //! | [`turns`] | what is recorded of the turns of workers |
@@ -24,6 +25,10 @@
 //! The end of a task is read before anyone else can see it, and the start of a task after everything it waits for has been
 //! seen. So the times of two tasks that must follow each other never contradict that, on any two workers. A task that
 //! becomes ready does so at the time of whatever made it ready, which was read just before.
+//!
+//! Only a start needs a fence for that: without one, the counter might be read before something is seen that the task waits
+//! for. An end is read early at worst, by what the processor still has in flight, as no store is seen by others before the
+//! instructions in front of it are done. That is some ten nanoseconds, and a fence would cost more.
 
 mod chunk;
 mod clock;
@@ -31,6 +36,7 @@ pub(crate) mod collect;
 mod entry;
 pub(crate) mod nodes;
 pub(crate) mod output;
+mod said;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
@@ -56,8 +62,8 @@ pub(crate) struct Tracer {
     /// The number of the recording that goes on, or zero. Apart from everything that is written often, as it is read all
     /// the time.
     on: Padded<AtomicU32>,
-    /// How many tasks were submitted.
-    submissions: Padded<AtomicU32>,
+    /// Whose turn it is to submit; see [`Tracer::place`]. Apart as well.
+    turn: Padded<AtomicU64>,
     /// What threads without writers wanted to record.
     lost: AtomicU64,
     /// How many transfers were started.
@@ -96,7 +102,7 @@ impl Tracer {
     pub(crate) fn new(workers: Vec<WorkerRecord>) -> Self {
         Self {
             on: Padded(AtomicU32::new(0)),
-            submissions: Padded(AtomicU32::new(0)),
+            turn: Padded(AtomicU64::new(0)),
             lost: AtomicU64::new(0),
             transferred: AtomicU32::new(0),
             workers,
@@ -127,7 +133,7 @@ impl Tracer {
         let number = NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed).max(1);
         let mut state = lock(&self.state);
         self.on.store(0, Ordering::SeqCst);
-        self.submissions.store(0, Ordering::Relaxed);
+        self.turn.store(0, Ordering::Relaxed);
         self.lost.store(0, Ordering::Relaxed);
         self.transferred.store(0, Ordering::Relaxed);
         *state = Recording { number, began: Some(Clock::get().moment()), ..Recording::default() };
@@ -163,8 +169,13 @@ impl Tracer {
     #[inline]
     pub(crate) fn of_task(&self, kind: EventKind, task: TaskId, worker: Option<WorkerId>) {
         if let Some(recording) = self.recording() {
-            self.record(recording, kind, worker, task.bits());
+            self.record_of_task(recording, kind, worker, task);
         }
+    }
+
+    #[cold]
+    fn record_of_task(&self, recording: u32, kind: EventKind, worker: Option<WorkerId>, task: TaskId) {
+        writer::with(self, recording, Some(number(worker)), |writer| writer.of_task(self, kind, task.bits()));
     }
 
     /// A task became ready by what this thread recorded last.
@@ -177,7 +188,7 @@ impl Tracer {
 
     #[cold]
     fn record_ready(&self, recording: u32, task: TaskId) {
-        writer::with(self, recording, None, |writer| writer.consequence(self, EventKind::Ready, task.bits()));
+        writer::with(self, recording, None, |writer| writer.ready(self, task.bits()));
     }
 
     /// A task starts, perhaps in a turn that is not written yet. True when it is time to look at the queues.
@@ -224,13 +235,13 @@ impl Tracer {
     #[inline]
     fn of_worker(&self, kind: EventKind, worker: Option<WorkerId>, value: u32) {
         if let Some(recording) = self.recording() {
-            self.record(recording, kind, worker, u64::from(value));
+            self.record_of_worker(recording, kind, worker, value);
         }
     }
 
     #[cold]
-    fn record(&self, recording: u32, kind: EventKind, worker: Option<WorkerId>, value: u64) {
-        writer::with(self, recording, Some(number(worker)), |writer| writer.event(self, kind, value));
+    fn record_of_worker(&self, recording: u32, kind: EventKind, worker: Option<WorkerId>, value: u32) {
+        writer::with(self, recording, Some(number(worker)), |writer| writer.of_worker(self, kind, u64::from(value)));
     }
 
     /// A task was submitted. Tasks that touch common data are described in the order in which they must run.
@@ -238,6 +249,26 @@ impl Tracer {
         if let Some(recording) = self.recording() {
             writer::with(self, recording, Some(number(by)), |writer| writer.submit(self, task, args));
         }
+    }
+
+    /// The place among all submissions of one that is recorded in a stream. Submissions of one stream that follow each other
+    /// have the same place, as their order there says the rest.
+    ///
+    /// The word holds a stream and, above it, the place of its submissions; another stream takes the next place. So who
+    /// submits alone changes nothing here. If one submission happens before another, as those do that touch common data and
+    /// so take a common lock, the second finds the word as the first left it or later, and has no lower place.
+    #[inline]
+    fn place(&self, stream: u32) -> u32 {
+        // Relaxed: the order is that of changes of this word alone.
+        let mut turn = self.turn.load(Ordering::Relaxed);
+        while turn as u32 != stream {
+            let next = ((turn >> 32) + 1) << 32 | u64::from(stream);
+            match self.turn.compare_exchange_weak(turn, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => turn = next,
+                Err(now) => turn = now,
+            }
+        }
+        (turn >> 32) as u32
     }
 
     /// A task that this thread has just submitted starts after others.

@@ -52,7 +52,8 @@ impl NodeLog for Nodes<'_> {
 
     #[inline]
     fn end(&mut self, node: u32, outcome: EventKind) {
-        let end = self.clock.now();
+        // Nobody else can see it yet. Two looks at the clock of which one is without a fence might be seen the wrong way round.
+        let end = self.clock.now_nearly().max(self.start);
         let ran = NodeRun { start: self.start, end, run: self.run, plan: self.plan, node, outcome };
         writer::with(self.tracer, self.recording, Some(self.worker), |writer| writer.node(self.tracer, ran));
         self.last = end;

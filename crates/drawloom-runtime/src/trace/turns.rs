@@ -10,7 +10,7 @@
 use drawloom_trace::{EventKind, Phase};
 
 use super::clock::Clock;
-use super::{Tracer, entry, writer};
+use super::{Tracer, writer};
 use crate::policy::WorkerId;
 
 /// When the phases of a turn began, as far as the worker entered them.
@@ -119,7 +119,7 @@ impl Tracer {
         let now = Clock::get().now_nearly();
         writer::with(self, recording, Some(worker.number()), |writer| {
             for (phase, time) in quick(began.before(now), now) {
-                writer.push(self, entry::event(time, EventKind::Phase, phase as u64));
+                writer.of_worker_at(self, time, EventKind::Phase, phase as u64);
             }
         });
     }
@@ -128,10 +128,10 @@ impl Tracer {
     pub(crate) fn turn(&self, worker: WorkerId, times: &Times) {
         let Some(recording) = self.recording() else { return };
         writer::with(self, recording, Some(worker.number()), |writer| match times.pack() {
-            Some((first, packed)) => writer.push(self, entry::turn(first, packed)),
+            Some((first, packed)) => writer.turn(self, first, packed),
             None => {
                 for (phase, time) in times.phases() {
-                    writer.push(self, entry::event(time, EventKind::Phase, phase as u64));
+                    writer.of_worker_at(self, time, EventKind::Phase, phase as u64);
                 }
             }
         });

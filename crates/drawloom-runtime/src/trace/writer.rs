@@ -1,7 +1,7 @@
 //! One thread's hand in a recording.
 //!
 //! Every thread that records has a writer of its own for each recording and worker: the chunk it fills, and what it has met
-//! so far. It is found without a lock and shared with nobody, so an event costs a look at the clock and a few stores.
+//! so far. It is found without a lock and shared with nobody, so an event costs a look at the clock and a store or two.
 
 use std::cell::Cell;
 
@@ -10,32 +10,37 @@ use rustc_hash::FxHashMap;
 
 use super::chunk::{Chunk, WORDS};
 use super::clock::Clock;
-use super::entry::{self, NodeRun, Stand, Submission};
+use super::entry::{self, LONGEST, NodeRun, Stand, Submission};
+use super::said::{Said, Sink};
 use super::tables::{Site, SiteKey};
 use super::turns::Began;
 use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, take_own, thread_local};
+use crate::sync::{Arc, put_own, take_own, thread_local};
 use crate::task::record::TaskId;
 
 /// How many ticks go by between two looks of one worker at the queues: about a tenth of a millisecond.
 const LOOKS: u64 = 1 << 18;
 
 thread_local! {
-    /// The writers of this thread; the one used last is the first.
-    static WRITERS: Cell<Vec<Writer>> = const { Cell::new(Vec::new()) };
+    /// The writer that this thread used last.
+    static WRITER: Cell<Option<Box<Writer>>> = const { Cell::new(None) };
+    /// The other writers of this thread.
+    static OTHERS: Cell<Others> = const { Cell::new(Vec::new()) };
 }
+
+/// In boxes, as they go in and out of the cell of the first one, which is taken and put back for each event.
+#[allow(clippy::vec_box)]
+type Others = Vec<Box<Writer>>;
 
 pub(super) struct Writer {
     recording: u32,
     worker: u32,
     clock: Clock,
-    chunk: Arc<Chunk>,
-    /// How many words of the chunk are written.
-    at: usize,
-    /// Whether there was no place for the last entry, and so is none for any other.
-    full: bool,
+    page: Page,
+    /// What need not be said again in this chunk.
+    said: Said,
     /// The time of the last event.
     last: u64,
     /// When it is time to look at the queues.
@@ -43,6 +48,23 @@ pub(super) struct Writer {
     sites: FxHashMap<SiteKey, u32>,
     last_site: Option<(SiteKey, u32)>,
     operators: FxHashMap<(usize, usize), u16>,
+}
+
+/// The chunk that a writer fills.
+struct Page {
+    chunk: Arc<Chunk>,
+    /// How many words of the chunk are written.
+    at: usize,
+    /// How many words it has; none any more when there was no place for some entry, as then there is none for any other.
+    words: usize,
+}
+
+impl Sink for Page {
+    #[inline]
+    fn put<const N: usize>(&mut self, words: [u64; N]) {
+        self.chunk.put(self.at, words);
+        self.at += N;
+    }
 }
 
 /// Does something with this thread's writer for a worker, or, without one, with the writer that it used last. Nothing
@@ -54,48 +76,57 @@ pub(super) fn with<T>(
     worker: Option<u32>,
     f: impl FnOnce(&mut Writer) -> T,
 ) -> Option<T> {
-    // While they are taken out nothing else is recorded by this thread.
-    let Some(mut writers) = take_own(&WRITERS) else {
+    // While it is taken out nothing else is recorded by this thread.
+    let writer = match take_own(&WRITER) {
+        Some(Some(writer)) if writer.fits(recording, worker) => Some(writer),
+        taken => change(tracer, taken, recording, worker),
+    };
+    let mut writer = writer?;
+    let done = f(&mut writer);
+    put_own(&WRITER, Some(writer));
+    Some(done)
+}
+
+/// The writer that fits, in place of the one that was taken.
+#[cold]
+fn change(
+    tracer: &Tracer,
+    taken: Option<Option<Box<Writer>>>,
+    recording: u32,
+    worker: Option<u32>,
+) -> Option<Box<Writer>> {
+    let (Some(taken), Some(mut others)) = (taken, take_own(&OTHERS)) else {
         // The thread is ending, and has no writers any more.
         tracer.lost.fetch_add(1, Ordering::Relaxed);
         return None;
     };
-    let fits = |w: &Writer| w.recording == recording && worker.is_none_or(|worker| w.worker == worker);
-    let found = match writers.iter().position(fits) {
-        Some(0) => Some(()),
-        Some(at) => {
-            writers.swap(0, at);
-            Some(())
+    others.extend(taken);
+    let found = match others.iter().position(|writer| writer.fits(recording, worker)) {
+        Some(at) => Some(others.swap_remove(at)),
+        None => {
+            // A chunk that nobody else has belongs to a recording that was forgotten.
+            others.retain(|writer| Arc::strong_count(&writer.page.chunk) > 1);
+            add(tracer, recording, worker.unwrap_or(NO_WORKER))
         }
-        None => add(tracer, &mut writers, recording, worker.unwrap_or(NO_WORKER)),
     };
-    let done = found.map(|()| f(&mut writers[0]));
-    WRITERS.set(writers);
-    done
+    put_own(&OTHERS, others);
+    found
 }
 
-#[cold]
-fn add(tracer: &Tracer, writers: &mut Vec<Writer>, recording: u32, worker: u32) -> Option<()> {
-    // A chunk that nobody else has belongs to a recording that was forgotten.
-    writers.retain(|writer| Arc::strong_count(&writer.chunk) > 1);
+fn add(tracer: &Tracer, recording: u32, worker: u32) -> Option<Box<Writer>> {
     let chunk = tracer.first_chunk(recording, worker)?;
-    let writer = Writer {
+    Some(Box::new(Writer {
         recording,
         worker,
         clock: Clock::get(),
-        chunk,
-        at: 0,
-        full: false,
+        page: Page { chunk, at: 0, words: WORDS },
+        said: Said::default(),
         last: 0,
         look: 0,
         sites: FxHashMap::default(),
         last_site: None,
         operators: FxHashMap::default(),
-    };
-    writers.push(writer);
-    let last = writers.len() - 1;
-    writers.swap(0, last);
-    Some(())
+    }))
 }
 
 impl Writer {
@@ -105,57 +136,97 @@ impl Writer {
         self.last
     }
 
-    /// Writes an entry, which is seen when the next one is published.
+    /// The time of something that waits for nothing elsewhere, and may be a little early for that reason.
     #[inline]
-    fn put<const N: usize>(&mut self, tracer: &Tracer, words: [u64; N]) {
-        if self.at + N > WORDS && !self.turn_page(tracer) {
-            self.chunk.lose();
-            return;
-        }
-        self.chunk.put(self.at, words);
-        self.at += N;
+    fn now_nearly(&mut self) -> u64 {
+        self.last = self.clock.now_nearly().max(self.last);
+        self.last
     }
 
     #[inline]
-    pub(super) fn push<const N: usize>(&mut self, tracer: &Tracer, words: [u64; N]) {
-        self.put(tracer, words);
-        self.chunk.publish(self.at);
+    fn fits(&self, recording: u32, worker: Option<u32>) -> bool {
+        self.recording == recording && worker.is_none_or(|worker| self.worker == worker)
+    }
+
+    /// Writes an entry of any length. It is seen when the next one is published.
+    #[inline]
+    fn put(&mut self, tracer: &Tracer, write: impl FnOnce(&mut Said, &mut Page)) {
+        // Before it is written, as a new chunk has to say everything again.
+        if self.page.at + LONGEST > self.page.words && !self.turn_page(tracer) {
+            self.page.chunk.lose();
+            return;
+        }
+        write(&mut self.said, &mut self.page);
+    }
+
+    #[inline]
+    fn push(&mut self, tracer: &Tracer, write: impl FnOnce(&mut Said, &mut Page)) {
+        self.put(tracer, write);
+        self.publish();
+    }
+
+    #[inline]
+    fn publish(&self) {
+        self.page.chunk.publish(self.page.at);
     }
 
     #[cold]
     fn turn_page(&mut self, tracer: &Tracer) -> bool {
-        if self.full {
+        if self.is_full() {
             return false;
         }
-        self.chunk.publish(self.at);
-        match tracer.next_chunk(self.recording, &self.chunk) {
-            Some(next) => (self.chunk, self.at) = (next, 0),
-            None => self.full = true,
+        self.publish();
+        match tracer.next_chunk(self.recording, &self.page.chunk) {
+            Some(chunk) => {
+                self.page = Page { chunk, at: 0, words: WORDS };
+                self.said = Said::default();
+            }
+            None => self.page.words = 0,
         }
-        !self.full
+        !self.is_full()
     }
 
+    fn is_full(&self) -> bool {
+        self.page.words == 0
+    }
+
+    /// Something happened to a task.
     #[inline]
-    pub(super) fn event(&mut self, tracer: &Tracer, kind: EventKind, value: u64) {
+    pub(super) fn of_task(&mut self, tracer: &Tracer, kind: EventKind, task: u64) {
+        let time = match kind {
+            // Nobody else can see it yet.
+            EventKind::End | EventKind::Failed => self.now_nearly(),
+            _ => self.now(),
+        };
+        self.push(tracer, |said, page| said.event(time, kind, task, page));
+    }
+
+    /// Something happened to a worker.
+    pub(super) fn of_worker(&mut self, tracer: &Tracer, kind: EventKind, value: u64) {
         let time = self.now();
-        self.push(tracer, entry::event(time, kind, value));
+        self.of_worker_at(tracer, time, kind, value);
     }
 
-    /// Something that follows from what was recorded last, at the same time.
+    /// Something happened to a worker, at some time before.
+    pub(super) fn of_worker_at(&mut self, tracer: &Tracer, time: u64, kind: EventKind, value: u64) {
+        self.push(tracer, |_, page| page.put(entry::event(time, kind, value)));
+    }
+
+    /// A task became ready by what was recorded last, at the same time.
     #[inline]
-    pub(super) fn consequence(&mut self, tracer: &Tracer, kind: EventKind, value: u64) {
+    pub(super) fn ready(&mut self, tracer: &Tracer, task: u64) {
         let time = if self.last == 0 { self.now() } else { self.last };
-        self.push(tracer, entry::event(time, kind, value));
+        self.push(tracer, |said, page| said.event(time, EventKind::Ready, task, page));
     }
 
     /// A task starts, perhaps in a turn that is not written yet. True when it is time to look at the queues.
     #[inline]
     pub(super) fn start(&mut self, tracer: &Tracer, task: u64, turn: Option<Began>) -> bool {
         let time = self.now();
-        match turn {
-            None => self.push(tracer, entry::event(time, EventKind::Start, task)),
-            Some(began) => self.push(tracer, entry::quick(time, began.before(time), task)),
-        }
+        self.push(tracer, |said, page| match turn {
+            None => said.event(time, EventKind::Start, task, page),
+            Some(began) => said.quick(time, began.before(time), task, page),
+        });
         let looks = time >= self.look;
         if looks {
             self.look = time + LOOKS;
@@ -163,46 +234,47 @@ impl Writer {
         looks
     }
 
+    /// A worker went through the phases of a turn, of which the first began at some time.
+    pub(super) fn turn(&mut self, tracer: &Tracer, time: u64, later: u64) {
+        self.push(tracer, |_, page| page.put(entry::turn(time, later)));
+    }
+
     pub(super) fn team(&mut self, tracer: &Tracer, task: u64, size: u32) {
         let time = self.now();
-        self.push(tracer, entry::team(time, task, size));
+        self.push(tracer, |_, page| page.put(entry::team(time, task, size)));
     }
 
     #[inline]
     pub(super) fn node(&mut self, tracer: &Tracer, node: NodeRun) {
         self.last = node.end;
-        self.push(tracer, entry::node(node));
+        self.push(tracer, |said, page| said.node(node, page));
     }
 
     /// A task was submitted that stands for a node of a plan.
     pub(super) fn stands_for(&mut self, tracer: &Tracer, stand: Stand) {
         let time = self.now();
-        self.push(tracer, entry::stand(time, stand));
+        self.push(tracer, |_, page| page.put(entry::stand(time, stand)));
     }
 
     /// A task was submitted.
     pub(super) fn submit(&mut self, tracer: &Tracer, task: &Described<'_>, args: &[Arg]) {
-        if self.full {
-            self.chunk.lose();
+        if self.is_full() {
+            self.page.chunk.lose();
             return;
         }
         let Some(site) = self.site(tracer, task.site) else { return };
-        // Nothing that happens elsewhere comes before a submission, so it may be a little early.
-        let time = self.clock.now_nearly().max(self.last);
-        self.last = time;
-        // Relaxed: tasks that touch common data are submitted under a common lock, which orders this too.
-        let sequence = tracer.submissions.fetch_add(1, Ordering::Relaxed);
+        let time = self.now_nearly();
         let submission = Submission {
             time,
             task: task.id.bits(),
             parent: task.parent.bits(),
-            sequence,
+            place: tracer.place(self.page.chunk.stream),
             context: task.context,
             site,
             priority: task.priority,
             internal: task.internal,
         };
-        self.put(tracer, entry::submission(submission));
+        self.put(tracer, |said, page| said.submission(submission, page));
         let mut folds = task.folds.iter();
         for arg in args {
             let operator = match arg.mode() {
@@ -218,17 +290,17 @@ impl Writer {
             else {
                 continue;
             };
-            self.put(tracer, entry::access(number, arg.mode(), operator));
+            self.put(tracer, |_, page| page.put(entry::access(number, arg.mode(), operator)));
         }
         for other in task.ends_with {
-            self.put(tracer, entry::ends_with(task.id.bits(), other.bits()));
+            self.put(tracer, |_, page| page.put(entry::ends_with(task.id.bits(), other.bits())));
         }
-        self.chunk.publish(self.at);
+        self.publish();
     }
 
     pub(super) fn comes_after(&mut self, tracer: &Tracer, task: TaskId, after: &[TaskId]) {
         for other in after {
-            self.push(tracer, entry::after(task.bits(), other.bits()));
+            self.push(tracer, |_, page| page.put(entry::after(task.bits(), other.bits())));
         }
     }
 
@@ -243,9 +315,12 @@ impl Writer {
         }
         let number = match self.sites.get(&key) {
             Some(&known) => known,
-            None => tracer.in_tables(self.recording, |tables| tables.site(site))?,
+            None => {
+                let number = tracer.in_tables(self.recording, |tables| tables.site(site))?;
+                self.sites.insert(key, number);
+                number
+            }
         };
-        self.sites.insert(key, number);
         self.last_site = Some((key, number));
         Some(number)
     }

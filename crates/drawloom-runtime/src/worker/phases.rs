@@ -72,8 +72,10 @@ impl<'c> Phases<'c> {
 
     #[cold]
     fn note_all(mut self) -> Option<Began> {
-        for phase in Phase::ALL.into_iter().skip(1) {
-            self.core.workers.phase(self.worker, phase);
+        if self.core.workers.is_watched() {
+            for phase in Phase::ALL.into_iter().skip(1) {
+                self.core.workers.phase(self.worker, phase);
+            }
         }
         if self.found {
             return self.core.tracer.is_on().then_some(Began::WithTask);
