@@ -11,13 +11,13 @@ use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::parents::{Parents, Storage};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal, Signals, Turns};
-use crate::wide::{self, Kernel, Level, Number};
+use crate::wide::{self, Kernel, Level, MOST_ITEMS, Number};
 
 /// How many parents begin together.
 const GROUP: usize = 256;
 
 /// What so many parents become is found out at once.
-const AHEAD: usize = 64;
+const AHEAD: usize = 128;
 
 /// Parents are brought to the nearest cache so many before they are needed.
 const FAR: usize = 512;
@@ -104,7 +104,7 @@ where
         let mut ran = Ran { done: count, stop: Stop::Done };
         for (done, item) in items.iter().enumerate() {
             while places.next_if(|place| *place <= done).is_some() {
-                marks.pushed[0].push((space.len() - before) as u64);
+                marks.pushed[0].push((space.len() - before) as u32);
             }
             let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
             if !pour(current, full - space.len(), space) {
@@ -114,7 +114,7 @@ where
             self.current = None;
         }
         if ran.stop == Stop::Done {
-            places.for_each(|_| marks.pushed[0].push((space.len() - before) as u64));
+            places.for_each(|_| marks.pushed[0].push((space.len() - before) as u32));
         }
         buffer.measure();
         Ok(ran)
@@ -185,7 +185,7 @@ where
         Ok(ran)
     }
 
-    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64]) -> usize {
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u32]) -> usize {
         let all = self.inputs[input].peek(items.end);
         let mut buffer = self.output.buffer.borrow_mut();
         let (items, code, space) = (&all[items.start..], &*self.code, buffer.space(room));
@@ -204,7 +204,7 @@ struct PouringAlone<'a, P, It: Iterator, F> {
     ahead: &'a mut Ahead<It>,
     room: usize,
     space: &'a mut Vec<It::Item>,
-    ends: &'a mut [u64],
+    ends: &'a mut [u32],
 }
 
 impl<P, It, F> Kernel for PouringAlone<'_, P, It, F>
@@ -230,7 +230,7 @@ where
         }
         let (made, skip) = (first.unwrap_or(0), usize::from(first.is_some()));
         let group = &items[skip..items.len().min(ends.len())];
-        ends[0] = made as u64;
+        ends[0] = made as u32;
         let (begun, rest) = pour_all(group, code, ahead, (made, room), space, &mut ends[skip..]);
         // Nobody looks at parents, so they have no numbers.
         let ended = begun - usize::from(rest.is_some());
@@ -288,7 +288,8 @@ where
             }
             let group = &items[done..done + group];
             let (before, first) = (space.len(), space.len() - front);
-            let (begun, rest) = pour_all(group, code, ahead, (0, full - before), space, &mut ends);
+            let room = (full - before).min(MOST_ITEMS);
+            let (begun, rest) = pour_all(group, code, ahead, (0, room), space, &mut ends);
             let parent = parents.keep(&group[..begun], lent.map(|(lender, at)| (lender, at + done)));
             raise(signals, first, Signal::Begin { region, parent });
             let ended = begun - usize::from(rest.is_some());
@@ -304,7 +305,7 @@ where
 }
 
 /// Moves the elements of some parents to a channel, and notes where each ends. There were some elements before them, and there is room
-/// for so many with those. Says how many have begun, and what is left of the last.
+/// for so many with those, which are no more than [`MOST_ITEMS`]. Says how many have begun, and what is left of the last.
 #[inline(always)]
 fn pour_all<P, It, F>(
     parents: &[P],
@@ -312,7 +313,7 @@ fn pour_all<P, It, F>(
     ahead: &mut Ahead<It>,
     (counted, room): (usize, usize),
     space: &mut Vec<It::Item>,
-    ends: &mut [u64],
+    ends: &mut [u32],
 ) -> (usize, Option<It>)
 where
     It: Iterator + 'static,
@@ -329,7 +330,7 @@ where
     for (begun, (parent, end)) in (1..).zip(parents.iter().zip(ends)) {
         let mut elements = code(parent);
         let ended = pour(&mut elements, before + room - space.len(), space);
-        *end = (space.len() - before) as u64;
+        *end = (space.len() - before) as u32;
         if !ended {
             return (begun, Some(elements));
         }
@@ -345,7 +346,7 @@ fn count_all<N: Number, P, It, F>(
     ahead: &mut Ahead<It>,
     (mut counted, room): (usize, usize),
     space: &mut Vec<It::Item>,
-    ends: &mut [u64],
+    ends: &mut [u32],
 ) -> Option<(usize, Option<It>)>
 where
     It: Iterator + 'static,

@@ -125,7 +125,7 @@ where
                 space.push((code.finish)(std::mem::replace(&mut value, (code.first)())));
             }
             if marks.go_on {
-                marks.pushed[0].push((space.len() - before) as u64);
+                marks.pushed[0].push((space.len() - before) as u32);
             }
         }
         items[at..].iter().for_each(|item| (code.fold)(&mut value, item));

@@ -54,7 +54,7 @@ pub(crate) struct Fused<'g> {
     /// second.
     pub(crate) inside: bool,
     /// Space for what the first says of boundaries.
-    pub(crate) pushed: [Vec<u64>; 2],
+    pub(crate) pushed: [Vec<u32>; 2],
 }
 
 impl Body for Fused<'_> {

@@ -49,7 +49,7 @@ impl Body for Handled<'_> {
         Ok(ran)
     }
 
-    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64]) -> usize {
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u32]) -> usize {
         self.body.pour(input, items, room, ends)
     }
 

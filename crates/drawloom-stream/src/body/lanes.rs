@@ -29,9 +29,14 @@ impl Kernel for Count<'_, '_> {
         self.kept.note(Level::best(), places, kept);
         if self.others {
             others.clear();
-            others.extend(places.0.iter().zip(kept).map(|(place, kept)| place - places.1 - *kept));
+            others.extend(places.iter().zip(kept).map(|(place, kept)| place - *kept));
         }
     }
+}
+
+/// Space for what is kept of runs over the items of some queues.
+fn space_for<I>(inputs: &[Rc<Pipe<I>>]) -> Kept {
+    Kept::of_up_to(inputs.iter().map(|pipe| pipe.capacity()).max().unwrap_or(0))
 }
 
 /// A node that keeps some of its items, and maps them.
@@ -50,11 +55,13 @@ where
     F: Fn(I) -> (O, bool) + 'static,
 {
     pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+        let inputs: Vec<Rc<Pipe<I>>> = wires.inputs.iter().map(typed).collect();
+        let kept = space_for(&inputs);
         Box::new(Self {
-            inputs: wires.inputs.iter().map(typed).collect(),
+            inputs,
             output: typed(&wires.outputs[0].pipe),
             code: Arc::clone(code),
-            kept: Kept::default(),
+            kept,
             level: Level::best(),
         })
     }
@@ -62,7 +69,6 @@ where
     fn select(&mut self, input: usize, count: usize) {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        // Grows once to the width of the node.
         let kept = &mut self.kept;
         kept.clear();
         wide::select_at(self.level, &items[..], buffer.space(count), &mut |word| kept.add(word), &*self.code);
@@ -116,13 +122,15 @@ where
     F: Fn(I, P) -> (O, bool) + 'static,
 {
     pub(crate) fn make(code: &Arc<F>, region: Region<P>, wires: &Wires<'_>) -> Box<dyn Body> {
+        let inputs: Vec<Rc<Pipe<I>>> = wires.inputs.iter().map(typed).collect();
+        let kept = space_for(&inputs);
         Box::new(Self {
-            inputs: wires.inputs.iter().map(typed).collect(),
+            inputs,
             output: typed(&wires.outputs[0].pipe),
             region,
             code: Arc::clone(code),
             parents: Vec::new(),
-            kept: Kept::default(),
+            kept,
             level: Level::best(),
         })
     }
@@ -235,7 +243,7 @@ where
         let (mut at, before) = (0, space.len());
         for (place, _) in marks.places() {
             wide::call(Picking { items: &items[at..place], code: &*self.code, space }).map_err(Fault::Node)?;
-            marks.pushed[0].push((space.len() - before) as u64);
+            marks.pushed[0].push((space.len() - before) as u32);
             at = place;
         }
         wide::call(Picking { items: &items[at..], code: &*self.code, space }).map_err(Fault::Node)?;
@@ -282,11 +290,13 @@ where
     F: Fn(I) -> (O, bool) + 'static,
 {
     pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+        let inputs: Vec<Rc<Pipe<I>>> = wires.inputs.iter().map(typed).collect();
+        let kept = space_for(&inputs);
         Box::new(Self {
-            inputs: wires.inputs.iter().map(typed).collect(),
+            inputs,
             outputs: [typed(&wires.outputs[0].pipe), typed(&wires.outputs[1].pipe)],
             code: Arc::clone(code),
-            kept: Kept::default(),
+            kept,
             level: Level::best(),
         })
     }

@@ -89,7 +89,7 @@ pub(crate) trait Body {
     /// The head of a region pours elements of some of the items that wait at an edge into its channel, which has so much room, and
     /// notes behind how many elements each item ends. Says how many items have ended. It goes on with the next one, or in the
     /// middle of it, when it is asked again.
-    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u64]) -> usize {
+    fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u32]) -> usize {
         let _ = (input, room, ends);
         items.len()
     }

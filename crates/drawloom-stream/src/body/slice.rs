@@ -289,7 +289,7 @@ where
             }
             if let Some((region, parent)) = next {
                 for (noted, (waiting, before)) in marks.pushed.iter_mut().zip(waiting.iter().zip(before)) {
-                    noted.push((waiting - before) as u64);
+                    noted.push((waiting - before) as u32);
                 }
                 chain.see(region, parent);
             }

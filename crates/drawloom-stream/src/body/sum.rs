@@ -122,7 +122,7 @@ struct Segments<'a, 'b, I, O, V, D> {
     space: &'a mut Vec<O>,
 }
 
-impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I, O, V, D> {
+impl<I: 'static, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I, O, V, D> {
     type Output = (u64, u64);
 
     #[inline(always)]
@@ -150,7 +150,7 @@ impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I
                 (count, sum) = (0, 0);
             }
             if marks.go_on {
-                marks.pushed[0].push((space.len() - before) as u64);
+                marks.pushed[0].push((space.len() - before) as u32);
             }
         }
         let rest = if short {

@@ -13,7 +13,7 @@ use crate::machine::signal::Marks;
 const ROUNDS: usize = 16;
 
 /// So many parents may end at a time, if there is room for what becomes of them.
-pub(crate) const GROUP: usize = 1024;
+pub(crate) const GROUP: usize = 4096;
 
 /// The head of a region, and all nodes behind it.
 pub(crate) struct Whole<'g> {
@@ -29,8 +29,8 @@ pub(crate) struct Whole<'g> {
     pub(crate) pace: Pace,
     /// Space for the places where parents end: for so many at a time as what becomes of them has room. And for what the nodes say
     /// of them.
-    pub(crate) ends: Box<[u64]>,
-    pub(crate) pushed: [Vec<u64>; 2],
+    pub(crate) ends: Box<[u32]>,
+    pub(crate) pushed: [Vec<u32>; 2],
 }
 
 impl Body for Whole<'_> {

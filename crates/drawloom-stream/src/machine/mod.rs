@@ -63,6 +63,7 @@ use crate::report::Counts;
 use crate::settings::Settings;
 use crate::sink::order::Turn;
 use crate::trace::Firings;
+use crate::wide::MOST_ITEMS;
 
 /// Something that copies write often, in a part of the cache of its own: whoever reads what lies beside it does not wait then.
 #[derive(Default)]
@@ -147,8 +148,9 @@ pub(crate) struct Machine<'p> {
     /// What others may know of the run, and wish, and the number of this copy there.
     pub(crate) outside: &'p Outside,
     pub(crate) rank: usize,
-    /// Space for what a run says of its boundaries.
-    pub(crate) pushed: [Vec<u64>; 2],
+    /// Space for where the boundaries of a run are, and what it says of them.
+    pub(crate) marked: Vec<u32>,
+    pub(crate) pushed: [Vec<u32>; 2],
     /// Where the values of signals are kept.
     pub(crate) values: Rc<Values>,
     /// Space for the search for a boundary: nodes to look at, and those that were looked at.
@@ -319,8 +321,10 @@ impl<'p> Machine<'p> {
             let join = order.and_then(|order| order.joins.iter().find(|join| join.node == number));
             // Where a boundary comes over several edges, or a loop has to be empty for it, it is handled alone.
             let alone = node.inputs.len() == 1 && outputs.len() <= 2 && cycle.is_none() && !is_tied;
+            let is_near = |edge: &u32| plan.sizes[*edge as usize].capacity <= MOST_ITEMS;
+            let near = node.inputs.iter().chain(&outputs).all(is_near);
             let wanted = plan.places.of_node[number as usize].last().map(|region| plan.spans[*region as usize]);
-            let spans = if alone && body.can_span() { wanted.unwrap_or(Spans::Never) } else { Spans::Never };
+            let spans = if alone && near && body.can_span() { wanted.unwrap_or(Spans::Never) } else { Spans::Never };
             nodes.push(Node {
                 knots,
                 is_tied,
@@ -393,6 +397,7 @@ impl<'p> Machine<'p> {
             flushes_begun: 0,
             outside,
             rank,
+            marked: Vec::new(),
             pushed: Default::default(),
             values,
             upstream: Vec::with_capacity(description.edges.len()),
@@ -419,7 +424,7 @@ fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: 
         let at = before.outputs.iter().position(|output| *output == edge).unwrap_or(0);
         before.outputs.splice(at..=at, outputs);
         let first = std::mem::replace(&mut before.body, Box::new(Elsewhere));
-        let room = inner.min(plan.sizes[edge as usize].capacity);
+        let room = inner.min(plan.sizes[edge as usize].capacity).min(MOST_ITEMS);
         before.body = match (of.nodes[from as usize].kind, of.nodes[from as usize].role) {
             (Kind::Enumerate(region), _) => {
                 let (ends, chain) = (vec![0; parents.min(GROUP)].into(), before.chain.like());

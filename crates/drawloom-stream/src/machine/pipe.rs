@@ -128,6 +128,11 @@ pub(crate) struct Pipe<T> {
 }
 
 impl<T> Pipe<T> {
+    /// How many items there may be.
+    pub(crate) fn capacity(&self) -> usize {
+        self.buffer.borrow().capacity
+    }
+
     /// None when there is no memory for it.
     pub(crate) fn new(capacity: usize, signals: usize) -> Option<Self> {
         let (buffer, signals) = (Buffer::new(capacity)?, Signals::new(signals)?);

@@ -50,7 +50,7 @@ impl Machine<'_> {
         let pipe = Rc::clone(&self.edges[one.edge as usize].pipe);
         let signals = pipe.signals().borrow();
         let (count, boundaries) = self.reach(node, &signals, pipe.len());
-        let mut pushed = std::mem::take(&mut self.pushed);
+        let (mut marked, mut pushed) = (std::mem::take(&mut self.marked), std::mem::take(&mut self.pushed));
         let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let own = this.chain.regions.last().map(|(region, _)| *region);
@@ -60,7 +60,7 @@ impl Machine<'_> {
         }
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
-        let mut marks = signals.marks(boundaries, own, go_on, &mut pushed);
+        let mut marks = signals.marks(boundaries, own, go_on, (&mut marked, &mut pushed));
         let begun = if this.cuts { this.pace.begin() } else { None };
         let ran = match this.body.span(one.input, count, &mut marks, &mut this.chain) {
             Ok(ran) => ran,
@@ -97,7 +97,7 @@ impl Machine<'_> {
         }
         drop(signals);
         pipe.consume_with(count, boundaries);
-        self.pushed = pushed;
+        (self.marked, self.pushed) = (marked, pushed);
         self.look_at_children(node);
         Ok(())
     }

@@ -12,10 +12,10 @@ use super::{Description, Kind, RegionHead};
 use crate::error::{Code, Diagnostic};
 use crate::machine::signal::SIGNAL_BYTES;
 
-/// What a queue would hold, if memory allows it: so many bytes.
-const GOOD_BYTES: usize = 8 << 10;
-/// What a queue would hold besides what one run may push: what comes of so many runs, as a rule. Outside of regions, and inside, where
-/// more is done once for all that a queue holds.
+/// What a queue would hold, if memory allows it: so many bytes. Outside of regions, and inside, where more is done once for all that a
+/// queue holds.
+const GOOD_BYTES: (usize, usize) = (8 << 10, 64 << 10);
+/// What a queue would hold besides what one run may push: what comes of so many runs, as a rule. Outside of regions, and inside.
 const GOOD_RUNS: (usize, usize) = (3, 7);
 /// What a queue of signals would hold, if that is not too little and memory allows it: outside of regions, and inside, where
 /// there is one for each parent and one more.
@@ -96,8 +96,8 @@ pub(crate) fn sizes(
                     None => most.map_or(up.width, |_| need),
                 };
                 let held = ordered && down.kind == Kind::Sink && down.settle.is_none();
-                let good = if held { HELD_BYTES } else { GOOD_BYTES };
-                let runs = if inside { GOOD_RUNS.1 } else { GOOD_RUNS.0 };
+                let (bytes, runs) = if inside { (GOOD_BYTES.1, GOOD_RUNS.1) } else { (GOOD_BYTES.0, GOOD_RUNS.0) };
+                let good = if held { HELD_BYTES } else { bytes };
                 need.saturating_add(expected.saturating_mul(runs)).max(good / item)
             }
         };

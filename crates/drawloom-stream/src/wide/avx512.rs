@@ -2,12 +2,15 @@
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m512i, _mm_setr_epi8, _mm512_add_epi8, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512,
-    _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cmpge_epu64_mask, _mm512_loadu_si512,
-    _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64, _mm512_permutex2var_epi64, _mm512_permutexvar_epi64,
-    _mm512_sad_epu8, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8,
-    _mm512_sllv_epi64, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi8_mask,
+    __m512i, _mm_setr_epi8, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_alignr_epi32,
+    _mm512_alignr_epi64, _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cmpge_epu32_mask,
+    _mm512_loadu_si512, _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_maskz_compress_epi32,
+    _mm512_maskz_compress_epi64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_permutexvar_epi32,
+    _mm512_permutexvar_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
+    _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_sllv_epi32, _mm512_srli_epi32,
+    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_sub_epi64, _mm512_test_epi8_mask,
 };
+use std::mem::{transmute, transmute_copy};
 
 use super::kept::WINDOW;
 use super::lanes::Lanes;
@@ -88,11 +91,15 @@ where
 /// As [`super::portable::running_sums`], sixteen at once.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn running_sums<I, V: Fn(&I) -> u64>(before: u64, items: &[I], value: &V, sums: &mut [u64]) {
+pub(super) fn running_sums<I: 'static, V: Fn(&I) -> u64>(before: u64, items: &[I], value: &V, sums: &mut [u64]) {
     let mut sum = _mm512_set1_epi64(before as i64);
     let ((blocks, rest), (sums, sums_of_rest)) = (items.as_chunks::<16>(), sums.as_chunks_mut::<16>());
     for (items, sums) in blocks.iter().zip(sums.iter_mut()) {
-        let (even, odd) = if size_of::<I>() <= 4 {
+        let (even, odd) = if is_number::<I>(4) {
+            let words = in_words(items);
+            let low = |at: usize| value(&of_bits(words[at] as u32));
+            (side_by_side(low), side_by_side(|at| value(&of_bits((words[at] >> 32) as u32))))
+        } else if size_of::<I>() <= 4 {
             // The numbers of every other item are where the halves of a register's numbers are.
             (side_by_side(|at| value(&items[2 * at])), side_by_side(|at| value(&items[2 * at + 1])))
         } else {
@@ -105,6 +112,27 @@ pub(super) fn running_sums<I, V: Fn(&I) -> u64>(before: u64, items: &[I], value:
     }
     let before = sums.last().filter(|_| !blocks.is_empty()).map_or(before, |sums| sums[15]);
     portable::running_sums(before, rest, value, sums_of_rest);
+}
+
+/// Sixteen numbers of 32 bits, two in each word: the compiler would load those of every other place, twice.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_words<I: 'static>(items: &[I; 16]) -> [u64; 8] {
+    assert!(is_number::<I>(4));
+    // SAFETY: as many bytes are read as there are, and all of them are part of numbers.
+    let mut all = unsafe { _mm512_loadu_si512(items.as_ptr().cast::<__m512i>()) };
+    // SAFETY: it does nothing, but it is not known to do so.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) all, options(pure, nomem, nostack, preserves_flags)) };
+    // SAFETY: they are as many bytes.
+    unsafe { transmute(all) }
+}
+
+/// The number of these bits.
+#[inline(always)]
+fn of_bits<I: 'static>(bits: u32) -> I {
+    assert!(is_number::<I>(4));
+    // SAFETY: all bits are such a number.
+    unsafe { transmute_copy(&bits) }
 }
 
 /// Eight numbers in a register.
@@ -143,46 +171,69 @@ fn sums_of_sixteen(before: __m512i, even: __m512i, odd: __m512i, sums: &mut [u64
     _mm512_add_epi64(before, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), all))
 }
 
-/// How many bits are set in the words before each of eight places, less those before all, and in its own word before it. False if
-/// the places are not all in a register of words from that of the first one.
+/// How many bits are set before each of sixteen places, if that is known for the beginning of each half of a word. False if the places
+/// are not all in two registers of such halves from that of the first one.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn kept_before(
-    words: &[u64],
-    before: &[u64],
-    places: &[u64; 8],
-    consumed: u64,
-    noted: &mut [u64; 8],
-) -> bool {
-    let first = (places[0].wrapping_sub(consumed) / 64) as usize;
-    let window = first..first.saturating_add(WINDOW);
-    let (Some(words), Some(before)) = (words.get(window.clone()), before.get(window)) else { return false };
-    // SAFETY: there are eight numbers of each.
+pub(super) fn kept_before(words: &[u64], before: &[u32], places: &[u32; 16], noted: &mut [u32; 16]) -> bool {
+    let first = places[0] as usize / 32;
+    if first + WINDOW > before.len().min(2 * words.len()) {
+        return false;
+    }
+    // SAFETY: there are sixteen places, and as many halves and what is before them as two registers hold. Of a word the low half is
+    // where it begins.
     let (places, words, before) = unsafe {
-        (
-            _mm512_loadu_si512(places.as_ptr().cast::<__m512i>()),
-            _mm512_loadu_si512(words.as_ptr().cast::<__m512i>()),
-            _mm512_loadu_si512(before.as_ptr().cast::<__m512i>()),
-        )
+        let (words, before) = (words.as_ptr().cast::<u32>().add(first), before.as_ptr().add(first));
+        let two = |from: *const u32| {
+            (_mm512_loadu_si512(from.cast::<__m512i>()), _mm512_loadu_si512(from.add(WINDOW / 2).cast::<__m512i>()))
+        };
+        (_mm512_loadu_si512(places.as_ptr().cast::<__m512i>()), two(words), two(before))
     };
-    let at = _mm512_sub_epi64(places, _mm512_set1_epi64(consumed as i64));
-    let word = _mm512_sub_epi64(_mm512_srli_epi64::<6>(at), _mm512_set1_epi64(first as i64));
-    if _mm512_cmpge_epu64_mask(word, _mm512_set1_epi64(WINDOW as i64)) != 0 {
+    let half = _mm512_sub_epi32(_mm512_srli_epi32::<5>(places), _mm512_set1_epi32(first as i32));
+    if _mm512_cmpge_epu32_mask(half, _mm512_set1_epi32(WINDOW as i32)) != 0 {
         return false;
     }
     // The bits from the place on are taken away.
-    let behind = _mm512_sllv_epi64(_mm512_set1_epi64(-1), _mm512_and_si512(at, _mm512_set1_epi64(63)));
-    let bits = _mm512_andnot_si512(behind, _mm512_permutexvar_epi64(word, words));
+    let behind = _mm512_sllv_epi32(_mm512_set1_epi32(-1), _mm512_and_si512(places, _mm512_set1_epi32(31)));
+    let bits = _mm512_andnot_si512(behind, _mm512_permutex2var_epi32(words.0, half, words.1));
+    let all = _mm512_add_epi32(count_ones(bits), _mm512_permutex2var_epi32(before.0, half, before.1));
+    // SAFETY: there is space for sixteen numbers.
+    unsafe { _mm512_storeu_si512(noted.as_mut_ptr().cast::<__m512i>(), all) };
+    true
+}
+
+/// Counts how many bits are set before each half of some words, eight of them at a time.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn count_bits(words: &[u64], before: &mut [u32]) {
+    let zero = _mm512_setzero_si512();
+    let mut so_far = zero;
+    for (words, before) in words.as_chunks::<8>().0.iter().zip(before.as_chunks_mut::<16>().0) {
+        // SAFETY: there are eight words.
+        let own = count_ones(unsafe { _mm512_loadu_si512(words.as_ptr().cast::<__m512i>()) });
+        // Each adds the one that is one, two, four and eight places before it, as in [`sums_of_sixteen`].
+        let mut all = _mm512_add_epi32(own, _mm512_alignr_epi32::<15>(own, zero));
+        all = _mm512_add_epi32(all, _mm512_alignr_epi32::<14>(all, zero));
+        all = _mm512_add_epi32(all, _mm512_alignr_epi32::<12>(all, zero));
+        all = _mm512_add_epi32(all, _mm512_alignr_epi32::<8>(all, zero));
+        all = _mm512_add_epi32(all, so_far);
+        // SAFETY: there is space for sixteen numbers.
+        unsafe { _mm512_storeu_si512(before.as_mut_ptr().cast::<__m512i>(), _mm512_sub_epi32(all, own)) };
+        so_far = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), all);
+    }
+}
+
+/// How many bits are set in each of sixteen numbers.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn count_ones(bits: __m512i) -> __m512i {
     // The bits of each half of a byte are looked up, and bytes added up (Mula, Kurz and Lemire 2018).
     let halves = _mm512_set1_epi8(0xf);
     let counts = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
     let low = _mm512_shuffle_epi8(counts, _mm512_and_si512(bits, halves));
-    let high = _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi64::<4>(bits), halves));
-    let own = _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512());
-    let all = _mm512_add_epi64(own, _mm512_permutexvar_epi64(word, before));
-    // SAFETY: there is space for eight numbers.
-    unsafe { _mm512_storeu_si512(noted.as_mut_ptr().cast::<__m512i>(), all) };
-    true
+    let high = _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi32::<4>(bits), halves));
+    let pairs = _mm512_maddubs_epi16(_mm512_add_epi8(low, high), _mm512_set1_epi8(1));
+    _mm512_madd_epi16(pairs, _mm512_set1_epi16(1))
 }
 
 /// As [`super::portable::word`], all at once.

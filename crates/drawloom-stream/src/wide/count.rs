@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::ops::Range;
 
 use super::sums::running_sums_from;
-use super::{Level, SLACK, reserve};
+use super::{Level, MOST_ITEMS, SLACK, reserve};
 
 /// Numbers that can be counted up.
 pub(crate) trait Number: Copy + PartialEq + 'static {
@@ -14,6 +14,8 @@ pub(crate) trait Number: Copy + PartialEq + 'static {
     fn plus(self, more: usize) -> Self;
     /// How many numbers there are from this one to before another.
     fn until(self, end: Self) -> usize;
+    /// As [`until`](Self::until), but no more than this.
+    fn until_most(self, end: Self, most: u32) -> u32;
     /// The bits that are set in either, and those that differ.
     fn or(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
@@ -32,6 +34,11 @@ impl Number for u32 {
     #[inline(always)]
     fn until(self, end: Self) -> usize {
         end.saturating_sub(self) as usize
+    }
+
+    #[inline(always)]
+    fn until_most(self, end: Self, most: u32) -> u32 {
+        end.saturating_sub(self).min(most)
     }
 
     #[inline(always)]
@@ -61,6 +68,11 @@ impl Number for u64 {
     #[inline(always)]
     fn until(self, end: Self) -> usize {
         usize::try_from(end.saturating_sub(self)).unwrap_or(usize::MAX)
+    }
+
+    #[inline(always)]
+    fn until_most(self, end: Self, most: u32) -> u32 {
+        end.saturating_sub(self).min(u64::from(most)) as u32
     }
 
     #[inline(always)]
@@ -112,10 +124,7 @@ where
 }
 
 /// So many ranges are looked at together.
-const TOGETHER: usize = 32;
-
-/// No vector has so many numbers. The lengths of ranges count as no more, so that those of some can be added up.
-const MOST: usize = usize::MAX >> 16;
+const TOGETHER: usize = 128;
 
 /// Whether an iterator is a range of such numbers.
 #[inline(always)]
@@ -124,9 +133,9 @@ pub(crate) fn is_range<N: Number, It: 'static>() -> bool {
 }
 
 /// Moves the numbers of some ranges to a vector, if the iterators are ranges of such numbers, and notes behind how many numbers each
-/// ends, for as many of them as there are ends. There were some numbers before them, and there is room for so many with those. Says
-/// how many ranges have ended. If there is no room for all numbers of the next one, it is taken too, and `rest` is what is left of
-/// it.
+/// ends, for as many of them as there are ends. There were some numbers before them, and there is room for so many with those, but
+/// for no more than [`MOST_ITEMS`]. Says how many ranges have ended. If there is no room for all numbers of the next one, it is taken
+/// too, and `rest` is what is left of it.
 // They are vectors of numbers and ranges or not, and that is found out here.
 #[allow(clippy::ptr_arg)]
 #[inline(always)]
@@ -135,7 +144,7 @@ pub(crate) fn count_all<N: Number, It>(
     (iterators, from): (&mut Vec<It>, usize),
     (counted, room): (usize, usize),
     to: &mut Vec<It::Item>,
-    ends: &mut [u64],
+    ends: &mut [u32],
     rest: &mut Option<It>,
 ) -> Option<usize>
 where
@@ -145,20 +154,27 @@ where
     let ranges: &mut Vec<Range<N>> = (iterators as &mut dyn Any).downcast_mut()?;
     let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
     let rest: &mut Option<Range<N>> = (rest as &mut dyn Any).downcast_mut()?;
-    let room = room.min(MOST);
+    let room = room.min(MOST_ITEMS);
     let mut row = Row { first: N::ZERO, next: N::ZERO, before: counted, counted };
     let mut ended = 0;
     for (ranges, ends) in ranges[from..].chunks(TOGETHER).zip(ends.chunks_mut(TOGETHER)) {
         let some = ranges.len().min(ends.len());
         let (ranges, ends) = (&ranges[..some], &mut ends[..some]);
         // These are simple loops over all ranges, without a branch that depends on their lengths.
-        let in_a_row = follow(ranges, row.counted, room, ends);
+        let in_a_row = match (<&[_; TOGETHER]>::try_from(ranges), <&mut [_; TOGETHER]>::try_from(&mut *ends)) {
+            // As a rule there are so many, and then it is known how many times the loop runs.
+            (Ok(ranges), Ok(ends)) => follow(ranges, row.counted, room, ends),
+            _ => follow(ranges, row.counted, room, ends),
+        };
         if !in_a_row {
-            let length = |range: &Range<N>| range.start.until(range.end).min(room + 1) as u64;
-            running_sums_from(level, row.counted as u64, ranges, &length, ends);
+            let (most, mut sums) = (room as u32 + 1, [0; TOGETHER]);
+            let length = |range: &Range<N>| u64::from(range.start.until_most(range.end, most));
+            running_sums_from(level, row.counted as u64, ranges, &length, &mut sums[..some]);
+            // Behind those for which there is room it does not matter how many they are.
+            ends.iter_mut().zip(sums).for_each(|(end, sum)| *end = sum.min(u64::from(most)) as u32);
         }
-        let full = ends.last().is_some_and(|end| *end > room as u64);
-        let fit = if full { ends.iter().filter(|end| **end <= room as u64).count() } else { some };
+        let full = ends.last().is_some_and(|end| *end > room as u32);
+        let fit = if full { ends.iter().filter(|end| **end <= room as u32).count() } else { some };
         if in_a_row && fit > 0 {
             row.begin(ranges[0].start, to);
             row.end(ranges[fit - 1].end, ends[fit - 1]);
@@ -181,17 +197,18 @@ where
 }
 
 /// Whether each range begins where the one before it ends, and ends no sooner than it begins. If so, where each ends is as far from
-/// where the first begins as there are numbers; that is noted, with those that were counted before. There may be more numbers than can
-/// be added up, but if there is no room for one more, it does not matter how many.
+/// where the first begins as there are numbers; that is noted, with those that were counted before. If there is no room for one more,
+/// it does not matter how many there are.
 #[inline(always)]
-fn follow<N: Number>(ranges: &[Range<N>], counted: usize, room: usize, ends: &mut [u64]) -> bool {
+fn follow<N: Number>(ranges: &[Range<N>], counted: usize, room: usize, ends: &mut [u32]) -> bool {
     let Some(first) = ranges.first() else { return true };
     let (mut before, mut bits) = (first.start, N::ZERO);
+    let (counted, most) = (counted as u32, room as u32 + 1);
     for (range, end) in ranges.iter().zip(ends) {
         // No bit differs if they are the same.
         bits = bits.or(before.xor(range.start)).or(range.start.higher(range.end).xor(range.end));
         before = range.end;
-        *end = (counted + first.start.until(range.end).min(room + 1)) as u64;
+        *end = counted + first.start.until_most(range.end, most);
     }
     bits == N::ZERO
 }
@@ -218,7 +235,7 @@ impl<N: Number> Row<N> {
 
     /// The range ends before this number, and so many were counted with it.
     #[inline(always)]
-    fn end(&mut self, next: N, counted: u64) {
+    fn end(&mut self, next: N, counted: u32) {
         (self.next, self.counted) = (next, counted as usize);
     }
 
@@ -267,7 +284,7 @@ mod tests {
                     left = Some(range);
                     break;
                 }
-                expected_ends.push(expected.len() as u64 + 2);
+                expected_ends.push(expected.len() as u32 + 2);
             }
             for level in Level::all() {
                 let (mut numbers, mut ends, mut rest) = (vec![number(7)], vec![0; places], None);

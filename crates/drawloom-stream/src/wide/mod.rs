@@ -32,6 +32,9 @@ pub use self::lanes::Lanes;
 pub(crate) use self::level::{Kernel, Level, call, prefetch};
 pub(crate) use self::sums::{running_sums, segment_sums};
 
+/// Where items are told apart by their places, there are no more: numbers of 32 bits say where, sixteen of which are in a register.
+pub(crate) const MOST_ITEMS: usize = (u32::MAX >> 1) as usize;
+
 /// A vector is given so much more space than its items need: whole registers are written.
 pub(crate) const SLACK: usize = 32;
 

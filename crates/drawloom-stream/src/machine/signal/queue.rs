@@ -91,10 +91,10 @@ impl Signals {
 
     /// Adds boundaries that follow each other, or one signal of the user's, each behind so many items. There must be room.
     #[inline(always)]
-    pub(crate) fn follow(&mut self, mut next: Turns, before: usize, mut items: &[u64]) {
+    pub(crate) fn follow(&mut self, mut next: Turns, before: usize, mut items: &[u32]) {
         let Some(first) = items.first() else { return };
         let base = self.consumed + before as u64;
-        let (place, last) = (base + *first, self.waiting().last().copied());
+        let (place, last) = (base + u64::from(*first), self.waiting().last().copied());
         assert!(
             last.is_none_or(|last| last <= place),
             "credits of an edge exceed its items: this is a mistake of ours"
@@ -119,7 +119,7 @@ impl Signals {
             self.places.drain(..self.first);
             self.first = 0;
         }
-        self.places.extend(items.iter().map(|items| base + *items));
+        self.places.extend(items.iter().map(|items| base + u64::from(*items)));
         self.high_water = self.high_water.max(self.len());
     }
 
@@ -198,17 +198,22 @@ impl Signals {
         whole.into_iter().chain(each)
     }
 
-    /// The first boundaries, for the body of a node whose innermost region is this one.
+    /// The first boundaries, for the body of a node whose innermost region is this one. There is some space for their places.
     pub(crate) fn marks<'a>(
         &'a self,
         boundaries: usize,
         own: Option<u32>,
         go_on: bool,
-        pushed: &'a mut [Vec<u64>; 2],
+        (places, pushed): (&'a mut Vec<u32>, &'a mut [Vec<u32>; 2]),
     ) -> Marks<'a> {
+        // Grow once, to as many as there may be.
+        for space in pushed.iter_mut().chain([&mut *places]) {
+            space.clear();
+            space.reserve(self.capacity);
+        }
+        places.extend(self.waiting()[..boundaries].iter().map(|place| (place - self.consumed) as u32));
         Marks {
-            places: &self.waiting()[..boundaries],
-            consumed: self.consumed,
+            places,
             turns: self.turns,
             mixed: self.is_mixed().then_some(&self.mixed),
             waiting: self.len(),
