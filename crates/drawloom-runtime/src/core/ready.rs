@@ -4,9 +4,10 @@ use super::waiting::CHILDREN_ONLY;
 use super::{Core, Local, Running};
 use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
-use crate::policy::{Ready, WorkerId};
+use crate::policy::{Ready, ReadyKind, WorkerId};
 use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
+use crate::sync::near::bring_near;
 use crate::sync::stack::with_room;
 use crate::sync::{MutexGuard, lock, try_lock};
 use crate::task::record::{Kind, Record, TaskId, flag};
@@ -178,8 +179,13 @@ impl Core {
     #[inline]
     pub(crate) fn choose(&self, local: &mut Local, worker: WorkerId) -> Found {
         let seat = self.workers.seat(worker);
+        let foresee = |soon: &Ready| {
+            if let ReadyKind::Task(id) = soon.kind() {
+                bring_near(self.slab.get(id.index()));
+            }
+        };
         let ask = |context| {
-            let task = self.context(context).policy.pop(worker)?;
+            let task = self.context(context).policy.pop_and_foresee(worker, &foresee)?;
             Some((context, task, seat.generation()))
         };
         // SAFETY: the calling thread drives the worker, and is not in an operation: policies have no way to come here.
