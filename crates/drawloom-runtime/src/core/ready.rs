@@ -154,8 +154,21 @@ impl Core {
         }
         let (context, priority) = (local.ready[0].0, local.ready[0].1.priority);
         let next = self.may_follow_on(local, context, priority).then(|| local.ready.swap_remove(0).1);
+        if let Some(ReadyKind::Task(id)) = next.as_ref().map(Ready::kind) {
+            local.own = if self.is_nobody_elses(id) { id } else { TaskId::NONE };
+        }
         self.hand_out(local);
         next
+    }
+
+    /// Whether a task that became ready on this thread, and was not handed out, is known to nobody else who could run it: it is
+    /// no child, which its parent may run, and was not refused, so that it may be given up.
+    #[inline]
+    fn is_nobody_elses(&self, id: TaskId) -> bool {
+        let record = self.slab.get(id.index());
+        // SAFETY: the task is ready, and this thread is the only one that has it, but for those who only want to claim it.
+        let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
+        scope.is_null() && record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0
     }
 
     /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
