@@ -72,6 +72,10 @@ impl Core {
             self.end_scope(scope, &inside);
         }
         super::peek::set_kind(record, Kind::Free);
+        // What is counted down first may have been counted down by another thread since it was brought near.
+        if let Some(edge) = record.first_edge() {
+            self.slab.get(edge.record()).foresee_edge();
+        }
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.

@@ -30,9 +30,12 @@ impl Core {
         let record = self.slab.get(id.index());
         // Before the claim, which would wait for one part of it and then for the others.
         bring_near(record);
-        if record.claim(id.generation()) {
-            self.execute_or_call(local, id, record);
+        if local.own == id {
+            record.claim_own(id.generation());
+        } else if !record.claim(id.generation()) {
+            return;
         }
+        self.execute_or_call(local, id, record);
     }
 
     /// Runs a task, or calls for a team to run it.
@@ -62,6 +65,8 @@ impl Core {
             None => {
                 // What is overwritten counts as proper from here on: the body's children may spoil it again.
                 for arg in args.iter().filter(|a| a.mode().replaces()) {
+                    // A body often writes at its end, and completing the task would wait for that.
+                    arg.piece().foresee_write();
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
                 let proper = self.make_proper_here(args);

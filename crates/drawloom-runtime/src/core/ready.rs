@@ -4,9 +4,10 @@ use super::waiting::CHILDREN_ONLY;
 use super::{Core, Local, Running};
 use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
-use crate::policy::{Ready, WorkerId};
+use crate::policy::{Ready, ReadyKind, WorkerId};
 use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
+use crate::sync::near::bring_near;
 use crate::sync::stack::with_room;
 use crate::sync::{MutexGuard, lock, try_lock};
 use crate::task::record::{Kind, Record, TaskId, flag};
@@ -153,8 +154,21 @@ impl Core {
         }
         let (context, priority) = (local.ready[0].0, local.ready[0].1.priority);
         let next = self.may_follow_on(local, context, priority).then(|| local.ready.swap_remove(0).1);
+        if let Some(ReadyKind::Task(id)) = next.as_ref().map(Ready::kind) {
+            local.own = if self.is_nobody_elses(id) { id } else { TaskId::NONE };
+        }
         self.hand_out(local);
         next
+    }
+
+    /// Whether a task that became ready on this thread, and was not handed out, is known to nobody else who could run it: it is
+    /// no child, which its parent may run, and was not refused, so that it may be given up.
+    #[inline]
+    fn is_nobody_elses(&self, id: TaskId) -> bool {
+        let record = self.slab.get(id.index());
+        // SAFETY: the task is ready, and this thread is the only one that has it, but for those who only want to claim it.
+        let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
+        scope.is_null() && record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0
     }
 
     /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
@@ -178,8 +192,13 @@ impl Core {
     #[inline]
     pub(crate) fn choose(&self, local: &mut Local, worker: WorkerId) -> Found {
         let seat = self.workers.seat(worker);
+        let foresee = |soon: &Ready| {
+            if let ReadyKind::Task(id) = soon.kind() {
+                bring_near(self.slab.get(id.index()));
+            }
+        };
         let ask = |context| {
-            let task = self.context(context).policy.pop(worker)?;
+            let task = self.context(context).policy.pop_and_foresee(worker, &foresee)?;
             Some((context, task, seat.generation()))
         };
         // SAFETY: the calling thread drives the worker, and is not in an operation: policies have no way to come here.

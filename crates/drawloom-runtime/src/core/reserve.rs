@@ -88,8 +88,10 @@ impl Core {
     pub(super) fn settle_reserved(&self, local: &mut Local) {
         let Some(index) = local.reserved.take() else { return };
         let record = self.slab.get(index);
-        // Release: for another one who runs the task. Acquire: this one sees what all earlier tasks did.
-        if record.pending.compare_exchange(1 | RESERVED, 1, Ordering::Release, Ordering::Acquire).is_ok() {
+        // A look first, as an exchange waits for the cache line even if it fails. Acquire: this one sees what all earlier tasks
+        // did. Release: for another one who runs the task.
+        let is_ready = record.pending.load(Ordering::Acquire) == RESERVED;
+        if !is_ready && record.pending.compare_exchange(1 | RESERVED, 1, Ordering::Release, Ordering::Acquire).is_ok() {
             return;
         }
         record.pending.store(0, Ordering::Relaxed);

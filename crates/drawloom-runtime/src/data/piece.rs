@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::order::slot::Slot;
 use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::near::bring_line;
 use crate::sync::{Arc, Padded, lock};
 use crate::trace::tables::Mark;
 
@@ -152,6 +153,16 @@ impl Piece {
     pub(crate) fn tree(&self) -> &Tree {
         // SAFETY: pieces are adopted before anyone can see them, and owned by the tree they point to.
         unsafe { self.tree.unwrap_unchecked().as_ref() }
+    }
+
+    /// Asks for the first of the elements, which will be written soon, where they are one run. They may lie with another processor
+    /// that has read them.
+    #[inline]
+    pub(crate) fn foresee_write(&self) {
+        if let Shape::Line { first, .. } = self.shape {
+            let tree = self.tree();
+            bring_line(tree.base().wrapping_add(first.wrapping_mul(tree.element.size)));
+        }
     }
 
     /// Whether the pieces of this one's partition are known to be disjoint.

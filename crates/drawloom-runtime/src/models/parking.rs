@@ -153,3 +153,25 @@ fn a_worker_that_naps_can_be_woken() {
         assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
     });
 }
+
+/// Whoever becomes the keeper is seen by the last one who goes to sleep, or wakes it: somebody naps beside a keeper.
+#[test]
+fn nobody_sleeps_for_good_beside_a_keeper() {
+    check(|| {
+        let (keeps, other) = (WorkerId::of_test(0), WorkerId::of_test(1));
+        let sleep = Arc::new(Sleep::new(2));
+        let thread = {
+            let sleep = Arc::clone(&sleep);
+            spawn(move || {
+                sleep.begin_looking();
+                let look = || sleep.keeper.other(other);
+                while sleep.sleep(other.index(), look).is_none() {}
+                sleep.found();
+            })
+        };
+        assert!(sleep.keeper.become_keeper(keeps));
+        sleep.notify();
+        thread.join().unwrap();
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
+    });
+}

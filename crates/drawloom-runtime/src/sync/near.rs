@@ -17,13 +17,14 @@ pub(crate) fn bring_near<T>(value: &T) {
     }
 }
 
+/// As [`bring_near`], for the cache line of an address, which may be any.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
-fn bring_line(line: *const u8) {
+pub(crate) fn bring_line(line: *const u8) {
     // SAFETY: a hint, which reads and writes nothing and may name any address. Processors without it take it for nothing.
     unsafe { std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags)) };
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline(always)]
-fn bring_line(_: *const u8) {}
+pub(crate) fn bring_line(_: *const u8) {}

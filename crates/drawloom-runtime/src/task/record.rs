@@ -295,6 +295,13 @@ impl Record {
         self.claimed.fetch_update(Ordering::AcqRel, Ordering::Acquire, claim).is_ok()
     }
 
+    /// Takes a task that nobody else can find. Unlike [`Record::claim`] this waits for nothing, also where another thread had the
+    /// record last.
+    pub(crate) fn claim_own(&self, generation: u32) {
+        // Release: as a claim that others see.
+        self.claimed.store(generation, Ordering::Release);
+    }
+
     /// Whether a task that has or had this record was taken to be run.
     pub(crate) fn was_claimed(&self, generation: u32) -> bool {
         self.claimed.load(Ordering::Acquire) >= generation

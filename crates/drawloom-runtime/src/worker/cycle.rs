@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use drawloom_trace::{IdleReason, Phase};
 
+use super::keeper::{Decision, Situation};
 use super::phases::Phases;
 use crate::core::{Core, Local};
 use crate::policy::{Ready, WorkerId};
@@ -17,9 +18,10 @@ use crate::sync::{Arc, MODELLED, hint, thread};
 /// How long a worker pauses between two looks.
 const SPINS: usize = if MODELLED { 1 } else { 32 };
 
-/// How long a worker sleeps at a time while another one keeps up alone, at first and at most.
+/// How long a worker sleeps at a time while another one keeps up alone, at first and at most. Each time costs some ten microseconds
+/// of a processor that the keeper, or whoever submits, may be on.
 const NAP: Duration = Duration::from_micros(100);
-const LONGEST_NAP: Duration = Duration::from_micros(400);
+const LONGEST_NAP: Duration = Duration::from_micros(800);
 
 /// What a scheduling operation ended with.
 pub(crate) enum Found {
@@ -136,12 +138,16 @@ fn look_for_work(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
 fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     let sleep = &core.workers.sleep;
     sleep.begin_looking();
+    let mut has_slept = false;
     loop {
         nap_beside_keeper(core, worker);
+        gather(core, local);
         for round in 0..local.patience.looks() {
-            // Not at once: a thread that submits goes faster when it is not met at every task, and several are found then.
-            for _ in 0..SPINS {
-                hint::spin_loop();
+            // Not at once, as with the first one, before which tasks gather.
+            if round > 0 || MODELLED {
+                for _ in 0..SPINS {
+                    hint::spin_loop();
+                }
             }
             // Nor does it want to be met at the pool of records.
             if round == 2 || MODELLED {
@@ -151,7 +157,10 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
                 Found::Nothing => {}
                 found => {
                     local.patience.found();
-                    leave_looking(core);
+                    leave_looking(core, worker);
+                    if has_slept {
+                        decide(core, worker, |situation| local.shift.woke(situation));
+                    }
                     return found;
                 }
             }
@@ -175,15 +184,22 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
         // The end of the runtime wakes those who sleep. Who is about to sleep then, and comes too late for that, sees it here.
         let last_look = || match core.choose(local, worker) {
             Found::Nothing if core.workers.is_stopping() => Some(Found::Nothing),
+            // Whoever became the keeper has woken somebody who naps beside it, unless all were awake.
+            Found::Nothing if sleep.keeper.other(worker).is_some() => Some(Found::Nothing),
             // A team may have asked, and someone looked at the worker at that moment: then it joins after the next one.
             Found::Nothing if !core.workers.seat(worker).state.is_asked() => None,
             found => Some(found),
         };
         let since = Instant::now();
         if let Some(found) = sleep.sleep(worker.index(), last_look) {
-            leave_looking(core);
+            if matches!(found, Found::Nothing) && !core.workers.is_stopping() {
+                // It naps, or a team asks.
+                continue;
+            }
+            leave_looking(core, worker);
             return found;
         }
+        has_slept = true;
         local.patience.slept(since.elapsed());
         if core.workers.is_stopping() {
             sleep.found();
@@ -195,11 +211,28 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
 /// Sees whether this worker should run all tasks alone.
 #[cold]
 fn review(core: &Core, local: &mut Local, worker: WorkerId) {
-    let may_be = core.workers.count > 1 && core.may_have_keeper();
+    decide(core, worker, |situation| local.shift.review(situation));
+}
+
+/// Lets a worker decide whether it is the keeper.
+fn decide(core: &Core, worker: WorkerId, decision: impl FnOnce(&Situation<'_>) -> Decision) {
     let completed = || core.context(0).counts().1;
-    if local.shift.review(&core.workers.sleep.keeper, worker, Instant::now(), may_be, completed) {
-        // Whoever can help may do so again.
+    let (keeper, may_be) = (&core.workers.sleep.keeper, core.may_have_keeper());
+    if decision(&Situation { keeper, worker, now: Instant::now(), may_be, completed: &completed }) != Decision::GoesOn {
+        // Whoever gives up may be helped again, and whoever keeps up needs somebody who naps beside it.
         core.wake_more();
+    }
+}
+
+/// Lets tasks gather before the first look: a thread that submits goes faster when it is not met at every task, and several are
+/// found then. Where somebody waits for them it is short.
+fn gather(core: &Core, local: &mut Local) {
+    let mut pauses = if MODELLED { 0 } else { local.shift.gather() as usize };
+    while pauses > 0 {
+        for _ in 0..pauses.min(SPINS) {
+            hint::spin_loop();
+        }
+        pauses = if core.waiters.is_anyone_there() { 0 } else { pauses.saturating_sub(SPINS) };
     }
 }
 
@@ -216,7 +249,8 @@ fn nap_beside_keeper(core: &Core, worker: WorkerId) {
         if !slept || has_to() {
             return;
         }
-        if sleep.keeper.other(worker) == Some(before) {
+        // While nothing is left waiting, it does not matter what the keeper does.
+        if sleep.keeper.other(worker) == Some(before) && !core.context(0).policy.is_empty() {
             sleep.keeper.depose();
             return;
         }
@@ -225,9 +259,9 @@ fn nap_beside_keeper(core: &Core, worker: WorkerId) {
 }
 
 /// One who looked has found something. If that was the last one, there may be more to do, and nobody was woken for it. A worker
-/// that keeps up alone wakes nobody.
-fn leave_looking(core: &Core) {
-    if core.workers.sleep.found() && !core.workers.sleep.keeper.is_there() && !core.is_stuck() {
+/// that keeps up alone wakes nobody; and beside one that does, somebody has to nap.
+fn leave_looking(core: &Core, worker: WorkerId) {
+    if core.workers.sleep.found() && !core.workers.sleep.keeper.is(worker) && !core.is_stuck() {
         core.wake_more();
     }
 }
