@@ -162,13 +162,15 @@ impl Core {
     }
 
     /// Whether a task that became ready on this thread, and was not handed out, is known to nobody else who could run it: it is
-    /// no child, which its parent may run, and was not refused, so that it may be given up.
+    /// no child, which its parent may run, nor offered to devices, and was not refused, so that it may be given up.
+    ///
+    /// If it is any of these it may have been run already, and its record hold another task: only what is found before the
+    /// record is seen to be its own still is certain, and stays so, as then nobody else can take it.
     #[inline]
     fn is_nobody_elses(&self, id: TaskId) -> bool {
-        let record = self.slab.get(id.index());
-        // SAFETY: the task is ready, and this thread is the only one that has it, but for those who only want to claim it.
-        let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
-        scope.is_null() && record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0
+        // Relaxed: `peek` has a fence before it looks whose record it is. It pairs with `describe`, which writes the flags.
+        let flags = self.slab.get(id.index()).flags.load(Ordering::Relaxed);
+        flags & (flag::CANCELLED | flag::DEVICE) == 0 && self.peek(id).is_some_and(|task| task.scope.is_null())
     }
 
     /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
@@ -438,9 +440,15 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
+    use std::future::{Future, IntoFuture};
+    use std::pin::pin;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::{Arc, Mutex, mpsc};
+    use std::task::{Context, Wake, Waker};
+
     use crate::sync::atomic::Ordering;
     use crate::task::future::Pending;
-    use crate::task::record::TaskId;
+    use crate::task::record::{Kind, TaskId};
     use crate::{Loom, Region};
 
     /// The thread that makes a guard's turn come may be late: the holder has gone, and the record is another task's, whose
@@ -468,6 +476,76 @@ mod tests {
         drop(blocks);
         loom.wait_all().unwrap();
         assert_eq!(*other.read().unwrap(), later.len() as u64);
+    }
+
+    /// Blocks whoever wakes it, until it may go on.
+    struct Blocks {
+        wakes: mpsc::SyncSender<()>,
+        goes_on: Mutex<mpsc::Receiver<()>>,
+    }
+
+    impl Wake for Blocks {
+        fn wake(self: Arc<Self>) {
+            self.wakes.send(()).unwrap();
+            self.goes_on.lock().unwrap().recv().unwrap();
+        }
+    }
+
+    /// A worker makes a child ready, and is kept from going on with it. The parent, which waits, has run the child meanwhile, and
+    /// its record is that of a task which must not run yet.
+    #[test]
+    fn a_child_that_its_parent_has_run_is_not_taken_for_whatever_has_its_record_now() {
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let loom = Loom::builder().workers(3).build().unwrap();
+        let core = loom.core();
+        let (x, other) = (loom.value("x", 0_u64), loom.value("other", 0_u64));
+        let guard = other.write().unwrap();
+        let (go, may_go) = mpsc::sync_channel::<()>(0);
+        let (tell, told) = mpsc::sync_channel(1);
+        let (handle, inner) = (loom.clone(), x.clone());
+        let parent = loom.task("parent").lend(&x).run(move |_| {
+            let x = inner;
+            let (began, has_begun) = mpsc::sync_channel(1);
+            let first = handle.task("first").update(&x).run(move |_| {
+                began.send(()).unwrap();
+                may_go.recv().unwrap();
+            });
+            has_begun.recv().unwrap();
+            let (ran, has_run) = mpsc::sync_channel(1);
+            let last = handle.task("last").ends_with(&first).run(move || ran.send(()).unwrap());
+            has_run.recv().unwrap();
+            let second = handle.task("second").update(&x).run(|x| *x += 1);
+            tell.send((last, second.id())).unwrap();
+            second.wait().unwrap();
+        });
+        let (last, second) = told.recv().unwrap();
+        let (wakes, was_woken) = mpsc::sync_channel(1);
+        let (goes_on, may_go_on) = mpsc::sync_channel(1);
+        let waker = Waker::from(Arc::new(Blocks { wakes, goes_on: Mutex::new(may_go_on) }));
+        let mut last = pin!(last.into_future());
+        assert!(last.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        go.send(()).unwrap();
+        was_woken.recv().unwrap();
+        // The parent and the third worker have nothing left to do, and keep no records.
+        let sleeping = |count| {
+            while core.workers.sleep.sleeping() < count {
+                std::thread::yield_now()
+            }
+        };
+        sleeping(2);
+        let mut later = 0;
+        while later == 0 || core.look_at(second.index()).kind != Kind::Task {
+            loom.task("later").update(&other).run(|_| _ = RUNS.fetch_add(1, Ordering::SeqCst));
+            later += 1;
+            assert!(later < 1000, "the record is used again");
+        }
+        goes_on.send(()).unwrap();
+        sleeping(3);
+        assert_eq!(RUNS.load(Ordering::SeqCst), 0, "a task ran that waits for a guard");
+        drop(guard);
+        parent.wait().unwrap();
+        loom.wait_all().unwrap();
+        assert_eq!((RUNS.load(Ordering::SeqCst), x.get().unwrap()), (later, 1));
     }
 
     /// A task that drops the last handle of a region completes what frees it, right there.
