@@ -175,3 +175,38 @@ fn nobody_sleeps_for_good_beside_a_keeper() {
         assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
     });
 }
+
+/// Nor does somebody who slept before there was a keeper, when whoever could have napped leaves to run something: also while the
+/// keeper is looking.
+#[test]
+fn whoever_leaves_a_keeper_wakes_the_next_one() {
+    check(|| {
+        let [keeps, leaves, other] = [0, 1, 2].map(WorkerId::of_test);
+        let sleep = Arc::new(Sleep::new(3));
+        let sleeps = {
+            let sleep = Arc::clone(&sleep);
+            spawn(move || {
+                sleep.begin_looking();
+                let look = || sleep.keeper.other(other);
+                while sleep.sleep(other.index(), look).is_none() {}
+                sleep.found();
+            })
+        };
+        sleep.begin_looking();
+        let runs = {
+            let sleep = Arc::clone(&sleep);
+            spawn(move || {
+                if sleep.leave(leaves) {
+                    sleep.notify();
+                }
+            })
+        };
+        assert!(sleep.keeper.become_keeper(keeps));
+        sleep.notify();
+        sleep.begin_looking();
+        assert!(!sleep.leave(keeps), "a keeper wakes nobody");
+        runs.join().unwrap();
+        sleeps.join().unwrap();
+        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
+    });
+}

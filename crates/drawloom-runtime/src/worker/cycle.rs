@@ -218,7 +218,12 @@ fn review(core: &Core, local: &mut Local, worker: WorkerId) {
 fn decide(core: &Core, worker: WorkerId, decision: impl FnOnce(&Situation<'_>) -> Decision) {
     let completed = || core.context(0).counts().1;
     let (keeper, may_be) = (&core.workers.sleep.keeper, core.may_have_keeper());
-    if decision(&Situation { keeper, worker, now: Instant::now(), may_be, completed: &completed }) != Decision::GoesOn {
+    let decision = decision(&Situation { keeper, worker, now: Instant::now(), may_be, completed: &completed });
+    if decision == Decision::Keeps && !core.may_have_keeper() {
+        // A context was made meanwhile, and whoever made it may have deposed the keeper before. See `Workers::confine`.
+        keeper.resign(worker);
+    }
+    if decision != Decision::GoesOn {
         // Whoever gives up may be helped again, and whoever keeps up needs somebody who naps beside it.
         core.wake_more();
     }
@@ -261,7 +266,7 @@ fn nap_beside_keeper(core: &Core, worker: WorkerId) {
 /// One who looked has found something. If that was the last one, there may be more to do, and nobody was woken for it. A worker
 /// that keeps up alone wakes nobody; and beside one that does, somebody has to nap.
 fn leave_looking(core: &Core, worker: WorkerId) {
-    if core.workers.sleep.found() && !core.workers.sleep.keeper.is(worker) && !core.is_stuck() {
+    if core.workers.sleep.leave(worker) && !core.is_stuck() {
         core.wake_more();
     }
 }

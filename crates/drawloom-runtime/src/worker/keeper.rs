@@ -41,7 +41,8 @@
 //!
 //! Nobody would see a keeper in a long task if all others slept. So whoever becomes the keeper then wakes a sleeper if nobody is
 //! looking; and whoever is about to sleep looks once more for a keeper, and naps if there is one. Again both write before they read,
-//! in one order. A napper that leaves to run a task wakes the next one.
+//! in one order. A napper that leaves to run a task wakes the next one, whether or not anything is left to do: nobody would be
+//! woken for what comes later.
 
 use std::time::{Duration, Instant};
 

@@ -24,6 +24,7 @@
 use std::time::Duration;
 
 use super::keeper::Keeper;
+use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::sync::time::park_at_most;
 use crate::sync::{MODELLED, Mutex, Padded, lock, thread};
@@ -111,6 +112,20 @@ impl Sleep {
     /// A worker found something. True when nobody else is looking, and another one should be woken if there is more.
     pub(crate) fn found(&self) -> bool {
         self.looking.fetch_sub(1, Ordering::SeqCst) == 1
+    }
+
+    /// As [`Sleep::found`]. Beside another worker that keeps up alone somebody has to nap: whoever leaves wakes the next one for
+    /// that, also while the keeper is looking, which wakes nobody when it finds something.
+    pub(crate) fn leave(&self, worker: WorkerId) -> bool {
+        let last = self.found();
+        // After the count went down, in one order with a worker that becomes the keeper and then reads it: see `keeper`.
+        match self.keeper.other(worker) {
+            Some(_) => {
+                self.wake_one();
+                false
+            }
+            None => last && !self.keeper.is(worker),
+        }
     }
 
     /// A task became ready.
