@@ -140,8 +140,8 @@ fn look_until_found(core: &Core, local: &mut Local, worker: WorkerId) -> Found {
     sleep.begin_looking();
     let mut has_slept = false;
     loop {
-        nap_beside_keeper(core, worker);
-        gather(core, local);
+        nap_beside_keeper(core, local, worker);
+        gather(core, local, worker);
         for round in 0..local.patience.looks() {
             // Not at once, as with the first one, before which tasks gather.
             if round > 0 || MODELLED {
@@ -230,28 +230,37 @@ fn decide(core: &Core, worker: WorkerId, decision: impl FnOnce(&Situation<'_>) -
 }
 
 /// Lets tasks gather before the first look: a thread that submits goes faster when it is not met at every task, and several are
-/// found then. Where somebody waits for them it is short.
-fn gather(core: &Core, local: &mut Local) {
+/// found then. Where somebody waits for them, or for this worker, it is short.
+fn gather(core: &Core, local: &mut Local, worker: WorkerId) {
     let mut pauses = if MODELLED { 0 } else { local.shift.gather() as usize };
     while pauses > 0 {
         for _ in 0..pauses.min(SPINS) {
             hint::spin_loop();
         }
-        pauses = if core.waiters.is_anyone_there() { 0 } else { pauses.saturating_sub(SPINS) };
+        let is_short = core.waiters.is_anyone_there() || has_to(core, worker);
+        pauses = if is_short { 0 } else { pauses.saturating_sub(SPINS) };
     }
 }
 
+/// Whether somebody wants something of a worker, or ends the runtime. Whoever does so wakes it; what came before it sleeps is seen here.
+fn has_to(core: &Core, worker: WorkerId) -> bool {
+    core.workers.seat(worker).state.is_asked() || core.workers.is_stopping()
+}
+
 /// Sleeps for as long as another worker keeps up alone.
-fn nap_beside_keeper(core: &Core, worker: WorkerId) {
+fn nap_beside_keeper(core: &Core, local: &mut Local, worker: WorkerId) {
     let sleep = &core.workers.sleep;
     let mut nap = NAP;
+    if sleep.keeper.other(worker).is_some() {
+        // Others may have no room for tasks but what this worker has freed.
+        core.flush(local);
+    }
     while let Some(before) = sleep.keeper.other(worker) {
-        // Whoever wants something of this worker, or ends the runtime, wakes it; what came before that is seen here.
-        let has_to = || core.workers.seat(worker).state.is_asked() || core.workers.is_stopping();
         core.tracer.idle(Some(worker), IdleReason::Parked);
-        let slept = sleep.nap(worker.index(), nap, || !has_to() && sleep.keeper.is_there() && core.may_have_keeper());
+        let slept = sleep
+            .nap(worker.index(), nap, || !has_to(core, worker) && sleep.keeper.is_there() && core.may_have_keeper());
         core.tracer.idle(Some(worker), IdleReason::NoWork);
-        if !slept || has_to() {
+        if !slept || has_to(core, worker) {
             return;
         }
         // While nothing is left waiting, it does not matter what the keeper does.
