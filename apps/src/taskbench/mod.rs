@@ -27,10 +27,12 @@
 //! | [`serial`] | the loop without a runtime, and the rate it reaches |
 //! | [`engine`] | the graph on the engine: submitted, or recorded as a plan |
 //! | [`metg`] | from measured points to METG |
+//! | [`handoff`] | how long news takes from one core to another |
 
 #[allow(unsafe_code)]
 mod compute;
 mod engine;
+mod handoff;
 mod metg;
 mod pattern;
 mod serial;
@@ -38,6 +40,7 @@ mod stamp;
 
 pub use compute::{Compute, flops};
 pub use engine::{Bench, BenchError};
+pub use handoff::handoff;
 pub use metg::{Metg, Point, floor, metg, sweep};
 pub use pattern::{Dependencies, Graph, GraphError, Pattern, RADIX};
 pub use serial::{Run, reference_rate, run_serial};

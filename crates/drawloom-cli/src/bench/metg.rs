@@ -45,7 +45,8 @@ const MOST_TASKS: u64 = 10_000_000;
 ///
 /// Prints one line of JSON for each pattern, mode and width. `metg50_us` is the time a worker has for a task when the
 /// runtime reaches half of what the serial loop could do on as many cores (`peak_flops`); `floor_us` is that time when
-/// there is next to nothing in a task. `metg50_us` is absent when no size of task reached the half.
+/// there is next to nothing in a task. `metg50_us` is absent when no size of task reached the half. `handoff_ns` is how long
+/// news took from one core to another just before: with few tasks in a step, nothing can be faster than that allows.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Patterns: trivial, no_comm, stencil_1d, fft, tree, nearest, spread, random_nearest
@@ -89,6 +90,8 @@ struct Line {
     metg50_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     floor_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handoff_ns: Option<u64>,
     peak_flops: u64,
 }
 
@@ -150,14 +153,20 @@ fn measure(workers: usize, graphs: &[Graph], output: &mut Output) -> Result<Yard
     for &graph in graphs {
         let say = |error: BenchError| format!("{} of width {}: {error}", graph.pattern(), graph.width());
         let bench = Bench::new(&loom, graph, compute);
+        let handoff_ns = handoff_ns();
         let points = curve(yardstick, |iterations| bench.run_dynamic(iterations)).map_err(say)?;
-        words.dynamic.add(yardstick.report(None, graph, "dynamic", &points, output));
+        words.dynamic.add(yardstick.report(None, graph, "dynamic", &points, handoff_ns, output));
         let plan = bench.capture().map_err(say)?;
         let points = curve(yardstick, |iterations| bench.run_plan(&plan, iterations)).map_err(say)?;
-        words.replay.add(yardstick.report(None, graph, "replay", &points, output));
+        words.replay.add(yardstick.report(None, graph, "replay", &points, handoff_ns, output));
     }
     output::complain(words.sentence(workers));
     Ok(yardstick)
+}
+
+/// How long news takes from one core to another at the moment.
+fn handoff_ns() -> Option<u64> {
+    taskbench::handoff().map(|time| time.as_nanos() as u64)
 }
 
 /// Operations per second of the serial loop, at best.
@@ -223,6 +232,7 @@ impl Yardstick {
         graph: Graph,
         mode: &'static str,
         points: &[Point],
+        handoff_ns: Option<u64>,
         output: &mut Output,
     ) -> Option<f64> {
         let microseconds = |seconds: f64| (seconds * 1e9).round() / 1e3;
@@ -235,6 +245,7 @@ impl Yardstick {
             workers: self.workers,
             metg50_us,
             floor_us: taskbench::floor(points).map(microseconds),
+            handoff_ns,
             peak_flops: (self.rate * self.workers as f64).round() as u64,
         });
         output.flush();
@@ -307,7 +318,7 @@ fn measure_peers(arguments: &Arguments, patterns: &[Pattern], yardstick: Yardsti
         let (Some(pattern), Some(width)) = (pattern, first["width"].as_u64()) else { continue };
         let Ok(graph) = graph(pattern, width, arguments.steps) else { continue };
         let peer = first["peer"].as_str().map(str::to_owned);
-        yardstick.report(peer, graph, "dynamic", &points, output);
+        yardstick.report(peer, graph, "dynamic", &points, None, output);
     }
 }
 
