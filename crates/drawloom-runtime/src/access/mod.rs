@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | [`arg`] | one argument of a task: a piece and a mode, in one word |
+//! | [`awaited`] | what a task reads, brought near while it waits |
 //! | [`kinds`] | the types that stand for accesses in the builder, each with the view it gives |
 //! | [`frame`] | what a body runs in: its arguments, resolved to addresses |
 //! | [`given`] | values that a task is given, beside its regions |
@@ -12,6 +13,7 @@
 #![allow(unsafe_code)]
 
 mod arg;
+pub(crate) mod awaited;
 pub(crate) mod frame;
 pub(crate) mod given;
 mod kinds;

@@ -111,8 +111,8 @@ impl Core {
                 }
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
-            if edge.is_none() && self.reserve(local, later, record) {
-                break;
+            if self.reserve(local, later, record) {
+                continue;
             }
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {

@@ -3,13 +3,15 @@
 //! Where tasks wait for tasks of other workers at every step, a worker that has nothing to go on with would find its next
 //! task only through a queue, and by then the other one has long gone on. So a worker may *reserve* a task that waits for
 //! one more: it watches the task's count for a moment, and who counts it down to zero leaves the task to it. It is the same
-//! as what the nodes of a plan do; see `plan::claim`.
+//! as what the nodes of a plan do; see `plan::claim`. The first such task is reserved, as that is the one which the other
+//! worker counts down first, too.
 //!
 //! A reservation is a bit beside the count, set in the step from two to one. From then on the task cannot become ready for
 //! anyone else, so its record stays what it is until the worker has taken the bit back, or found the count at zero: then the
 //! task is its own. A worker has one reservation at most, and settles it before it hands out anything or looks for work.
 
 use super::{Core, Local};
+use crate::access::awaited::Awaited;
 use crate::sync::atomic::Ordering;
 use crate::sync::{MODELLED, hint};
 use crate::task::record::{Description, Kind, Record, TaskId, flag};
@@ -24,8 +26,8 @@ const LOOKS: u32 = if MODELLED { 2 } else { 64 };
 const BETWEEN: u32 = if MODELLED { 1 } else { 8 };
 
 impl Core {
-    /// Counts down the last of the tasks that wait for one that is complete. True when it was reserved, as it waits for one
-    /// more, and this worker has nothing else to go on with.
+    /// Counts down a task that waits for one that is complete, and reserves it, if it waits for one more and this worker has
+    /// nothing else to go on with. False when it does not, and nothing was done.
     #[inline]
     pub(super) fn reserve(&self, local: &mut Local, index: u32, record: &Record) -> bool {
         let free = local.ready.is_empty() && local.reserved.is_none() && local.worker.is_some();
@@ -70,10 +72,19 @@ impl Core {
     }
 
     fn watch(&self, local: &Local, index: u32) {
-        let pending = &self.slab.get(index).pending;
+        let record = self.slab.get(index);
+        // SAFETY: both were written before the edge was published for which this worker has counted down, and do not change.
+        // As in `reserve`, there is no reference to the rest.
+        let (args, count) = unsafe {
+            let description = record.description.get().cast::<Description>();
+            ((&raw const (*description).args).read(), *record.arg_count.get() as usize)
+        };
+        // More arguments than a record has room for are elsewhere.
+        let awaited = Awaited::by(args.get(..count).unwrap_or(&[]));
         for look in 0..LOOKS {
+            awaited.bring_near();
             // Relaxed: `settle_reserved` looks again.
-            if pending.load(Ordering::Relaxed) == RESERVED {
+            if record.pending.load(Ordering::Relaxed) == RESERVED {
                 return;
             }
             if look % BETWEEN == BETWEEN - 1 && !self.has_nothing_else(local) {

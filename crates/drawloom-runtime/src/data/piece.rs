@@ -159,10 +159,17 @@ impl Piece {
     /// that has read them.
     #[inline]
     pub(crate) fn foresee_write(&self) {
-        if let Shape::Line { first, .. } = self.shape {
-            let tree = self.tree();
-            bring_line(tree.base().wrapping_add(first.wrapping_mul(tree.element.size)));
+        if let Some(first) = self.first_element() {
+            bring_line(first);
         }
+    }
+
+    /// Where the first of the elements is, where they are one run.
+    #[inline]
+    pub(crate) fn first_element(&self) -> Option<*const u8> {
+        let Shape::Line { first, .. } = self.shape else { return None };
+        let tree = self.tree();
+        Some(tree.base().wrapping_add(first.wrapping_mul(tree.element.size)))
     }
 
     /// Whether the pieces of this one's partition are known to be disjoint.

@@ -20,6 +20,7 @@ use super::lanes::{Lanes, Wait};
 use super::pace::Way;
 use super::replay::{At, PlanState};
 use crate::access::Scratchpad;
+use crate::access::awaited::Awaited;
 use crate::core::ready::Place;
 use crate::core::{Core, Local};
 use crate::policy::Ready;
@@ -36,8 +37,9 @@ const BETWEEN: u32 = if MODELLED { 1 } else { 64 };
 /// After how many nodes a worker sees whether the run takes too long.
 const NODES: usize = if MODELLED { 2 } else { 64 };
 
-/// For how many nanoseconds a worker waits at least, and for a lane that nobody has taken yet: waking a worker takes long.
-const PATIENCE: u64 = 20_000;
+/// For how many nanoseconds a worker waits at least: longer than a processor is taken away for what happens all the time. And for a
+/// lane that nobody has taken yet, as waking a worker takes long.
+const PATIENCE: u64 = 100_000;
 const PATIENCE_FOR_NOBODY: u64 = 1_000_000;
 
 /// What workers on lanes tell each other.
@@ -56,6 +58,37 @@ pub(super) struct Abreast {
 struct Walk {
     done: Padded<AtomicU32>,
     taken: Padded<AtomicBool>,
+}
+
+/// For how long a worker waits for a lane, in nanoseconds since the run began.
+struct Patience {
+    /// Since when it waits, and since when for somebody.
+    start: u64,
+    since: u64,
+    for_somebody: u64,
+    for_nobody: u64,
+}
+
+impl Patience {
+    /// Of a worker that begins to wait now, in a plan that takes so long for each node and for all of them together.
+    fn new(now: u64, each: u64, together: u64) -> Self {
+        Self {
+            start: now,
+            since: now,
+            // Nodes of other lanes may be longer than most.
+            for_somebody: PATIENCE.max(16 * each),
+            for_nobody: PATIENCE_FOR_NOBODY.min(PATIENCE + 2 * together),
+        }
+    }
+
+    /// Whether it has waited in vain. Whoever takes the lane late has as much time from then on as anyone.
+    fn is_over(&mut self, now: u64, is_taken: bool) -> bool {
+        if is_taken {
+            return now.saturating_sub(self.since) > self.for_somebody;
+        }
+        self.since = now;
+        now.saturating_sub(self.start) > self.for_nobody
+    }
 }
 
 impl Abreast {
@@ -145,7 +178,7 @@ impl PlanState {
         for (number, slot) in slots.iter().enumerate() {
             let late = || number % NODES == NODES - 1 && (MODELLED || self.pace.lasts() > limit);
             let waits = lanes.waits(slot);
-            if self.is_broken_off(place) || late() || !waits.iter().all(|wait| self.awaits(place, *wait)) {
+            if self.is_broken_off(place) || late() || !waits.iter().all(|wait| self.awaits(place, *wait, slot.node)) {
                 // Relaxed: the others only look whether they should go on.
                 abreast.breaks.store(true, Ordering::Relaxed);
                 return number;
@@ -171,38 +204,41 @@ impl PlanState {
         self.abreast.breaks.load(Ordering::Relaxed)
     }
 
-    /// Waits until another lane has come so far. False when it does not come so far in time.
+    /// Waits until another lane has come so far as a node needs. False when it does not come so far in time.
     #[inline]
-    fn awaits(&self, place: Place<'_>, wait: Wait) -> bool {
+    fn awaits(&self, place: Place<'_>, wait: Wait, node: u32) -> bool {
         let walk = &self.abreast.walks[wait.lane as usize];
         // Acquire: what those nodes did is seen here.
         let has_come = || walk.done.load(Ordering::Acquire) >= wait.done;
+        if has_come() {
+            return true;
+        }
+        let awaited = Awaited::by(self.args(&self.pattern.nodes[node as usize]));
         for _ in 0..HURRIED {
+            awaited.bring_near();
             if has_come() {
                 return true;
             }
         }
-        self.awaits_long(place, walk, has_come)
+        self.awaits_long(place, walk, &awaited, has_come)
     }
 
     #[cold]
-    fn awaits_long(&self, place: Place<'_>, walk: &Walk, has_come: impl Fn() -> bool) -> bool {
-        let start = self.pace.lasts();
-        // Nodes of other lanes may be longer than most.
-        let each = self.pace.together() / self.pattern.nodes.len().max(1) as u64;
-        let patience_for_nobody = PATIENCE_FOR_NOBODY.min(PATIENCE + 2 * self.pace.together());
+    fn awaits_long(&self, place: Place<'_>, walk: &Walk, awaited: &Awaited, has_come: impl Fn() -> bool) -> bool {
+        let together = self.pace.together();
+        let each = together / self.pattern.nodes.len().max(1) as u64;
+        let mut patience = Patience::new(self.pace.lasts(), each, together);
         loop {
             for _ in 0..BETWEEN {
                 hint::spin_loop();
+                awaited.bring_near();
                 if has_come() {
                     return true;
                 }
             }
-            let waited = self.pace.lasts().saturating_sub(start);
             // Relaxed: it only says how long to wait.
-            let is_taken = walk.taken.load(Ordering::Relaxed);
-            let patience = if is_taken { PATIENCE.max(16 * each) } else { patience_for_nobody };
-            if MODELLED || waited > patience || self.is_broken_off(place) {
+            let is_over = patience.is_over(self.pace.lasts(), walk.taken.load(Ordering::Relaxed));
+            if MODELLED || is_over || self.is_broken_off(place) {
                 return has_come();
             }
         }
@@ -217,5 +253,29 @@ impl PlanState {
         // One more end, for this thread: from when the last node is pushed on, others may end the run.
         self.hand_out_rest(core, local, || walked().map(|slot| slot.node), 1);
         self.count_ends(core, local, 1)
+    }
+}
+
+#[cfg(all(test, not(any(loom, feature = "shuttle"))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_takes_a_lane_late_has_as_much_time_as_anyone() {
+        let mut patience = Patience::new(500, 100, 400_000);
+        assert!(!patience.is_over(500 + 5 * PATIENCE, false), "it takes long to wake a worker");
+        assert!(!patience.is_over(500 + 5 * PATIENCE + 10, true), "it has just come");
+        assert!(!patience.is_over(500 + 6 * PATIENCE, true));
+        assert!(patience.is_over(501 + 6 * PATIENCE, true));
+    }
+
+    #[test]
+    fn nobody_is_waited_for_as_long_as_the_run_may_take_and_long_nodes_longer() {
+        let mut patience = Patience::new(500, 100, 30_000);
+        assert!(!patience.is_over(500 + PATIENCE + 60_000, false));
+        assert!(patience.is_over(501 + PATIENCE + 60_000, false));
+        assert!(Patience::new(0, 100, u64::MAX / 4).is_over(PATIENCE_FOR_NOBODY + 1, false));
+        let mut long = Patience::new(0, 50_000, 1_000_000);
+        assert!(!long.is_over(800_000, true) && long.is_over(800_001, true));
     }
 }

@@ -28,3 +28,16 @@ pub(crate) fn bring_line(line: *const u8) {
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline(always)]
 pub(crate) fn bring_line(_: *const u8) {}
+
+/// Asks for the cache line of an address, which may be any, and which will be read soon.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(crate) fn bring_line_to_read(line: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a hint, which reads and writes nothing and may name any address.
+    unsafe { _mm_prefetch(line.cast(), _MM_HINT_T0) };
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline(always)]
+pub(crate) fn bring_line_to_read(_: *const u8) {}
