@@ -20,7 +20,7 @@ const GROUP: usize = 256;
 const AHEAD: usize = 128;
 
 /// Parents are brought to the nearest cache so many before they are needed.
-const FAR: usize = 512;
+const FAR: usize = 1024;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
