@@ -84,6 +84,7 @@ pub(crate) fn segment_sums<I: 'static, O>(
     // What is left of them, and where the first of those begins.
     let mut edges = ends;
     let mut lookup = Lookup { places: [0; TOGETHER], sums: [0; TOGETHER + 1] };
+    let space = spaced(NEAR as usize, space);
     while edges.len() > 1 {
         let mut some = (edges.len() - 1).min(TOGETHER);
         while some > 1 && edges[some].wrapping_sub(edges[0]) > NEAR {
@@ -95,19 +96,20 @@ pub(crate) fn segment_sums<I: 'static, O>(
         if end - start > NEAR {
             to.push(finish(u64::from(end - start), total(&items[start as usize..end as usize])));
         } else {
+            let count = (end - start) as usize;
             match level {
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx512 => {
                     // Whole blocks, as long as there are items.
-                    let count = (end - start).next_multiple_of(avx512::BLOCK as u32) as usize;
-                    let items = &items[start as usize..items.len().min(start as usize + count)];
-                    let sums = spaced(count, space);
+                    let count = count.next_multiple_of(avx512::BLOCK);
+                    let (sums, items) = (&mut space[..=count], &items[start as usize..]);
                     // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
-                    unsafe { avx512::sums_in_rows(items, value, &mut sums[1..]) };
+                    unsafe { avx512::sums_in_rows(&items[..items.len().min(count)], value, &mut sums[1..]) };
                     lookup.append(group, sums, avx512::place_in_rows, finish, to);
                 }
                 _ => {
-                    let sums = running_sums(level, &items[start as usize..end as usize], value, space);
+                    let sums = &mut space[..=count];
+                    running_sums_from(level, 0, &items[start as usize..end as usize], value, &mut sums[1..]);
                     lookup.append(group, sums, |count| count, finish, to);
                 }
             }
@@ -156,25 +158,25 @@ impl Lookup {
         finish: &impl Fn(u64, u64) -> O,
         to: &mut Vec<O>,
     ) {
-        let some = edges.len() - 1;
-        let (places, up_to) = (&mut self.places[..some], &mut self.sums[..=some]);
+        let (begins, ends) = (&edges[..edges.len() - 1], &edges[1..]);
+        let (places, up_to) = (&mut self.places[..ends.len()], &mut self.sums[..edges.len()]);
         // Three simple loops: the first and the last of them are made with wide instructions, and what is in between is only loads.
         let mut in_order = true;
-        for (to, edge) in places.iter_mut().zip(edges.array_windows::<2>()) {
-            in_order &= edge[0] <= edge[1];
-            *to = place(edge[1].wrapping_sub(edges[0]));
+        for ((to, begin), end) in places.iter_mut().zip(begins).zip(ends) {
+            in_order &= begin <= end;
+            *to = place(end.wrapping_sub(edges[0]));
         }
         assert!(in_order, "{NO_ITEMS}");
         for (to, place) in up_to[1..].iter_mut().zip(places) {
             *to = sums[*place as usize];
         }
-        let made = to.spare_capacity_mut();
-        for ((to, edge), sum) in made[..some].iter_mut().zip(edges.array_windows::<2>()).zip(up_to.array_windows::<2>())
-        {
-            to.write(finish(u64::from(edge[1] - edge[0]), sum[1].wrapping_sub(sum[0])));
+        let made = &mut to.spare_capacity_mut()[..ends.len()];
+        let sums = up_to.iter().zip(&up_to[1..]);
+        for (((to, begin), end), (before, sum)) in made.iter_mut().zip(begins).zip(ends).zip(sums) {
+            to.write(finish(u64::from(end - begin), sum.wrapping_sub(*before)));
         }
         // SAFETY: so many were written.
-        unsafe { to.set_len(to.len() + some) };
+        unsafe { to.set_len(to.len() + ends.len()) };
     }
 }
 
