@@ -11,7 +11,7 @@ use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::parents::{Parents, Storage};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal, Signals, Turns};
-use crate::wide::{self, Kernel, Level, MOST_ITEMS, Number};
+use crate::wide::{self, Kernel, Level, MOST_ITEMS, Number, Row};
 
 /// How many parents begin together.
 const GROUP: usize = 256;
@@ -20,7 +20,7 @@ const GROUP: usize = 256;
 const AHEAD: usize = 128;
 
 /// Parents are brought to the nearest cache so many before they are needed.
-const FAR: usize = 512;
+const FAR: usize = 1024;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
@@ -344,7 +344,7 @@ fn count_all<N: Number, P, It, F>(
     parents: &[P],
     code: &F,
     ahead: &mut Ahead<It>,
-    (mut counted, room): (usize, usize),
+    (counted, room): (usize, usize),
     space: &mut Vec<It::Item>,
     ends: &mut [u32],
 ) -> Option<(usize, Option<It>)>
@@ -357,7 +357,7 @@ where
         return None;
     }
     let level = Level::best();
-    let (mut ended, mut rest) = (0, None);
+    let (mut ended, mut rest, mut row) = (0, None, Row::behind(counted));
     while ended < parents.len() && rest.is_none() {
         let Ahead { iterators, begun } = ahead;
         if *begun == iterators.len() {
@@ -369,11 +369,11 @@ where
             *begun = 0;
         }
         let ends = &mut ends[ended..parents.len()];
-        let more = wide::count_all::<N, It>(level, (iterators, *begun), (counted, room), space, ends, &mut rest)?;
+        let more = wide::count_all::<N, It>(level, (iterators, *begun), (&mut row, room), space, ends, &mut rest)?;
         *begun += more + usize::from(rest.is_some());
-        counted = ends[..more].last().map_or(counted, |end| *end as usize);
         ended += more;
     }
+    row.put(space);
     Some((ended + usize::from(rest.is_some()), rest))
 }
 

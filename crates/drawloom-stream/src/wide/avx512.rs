@@ -6,13 +6,14 @@ use std::arch::x86_64::{
     _mm512_alignr_epi64, _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cmpge_epu32_mask,
     _mm512_loadu_si512, _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_maskz_compress_epi32,
     _mm512_maskz_compress_epi64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_permutexvar_epi32,
-    _mm512_permutexvar_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_sllv_epi32, _mm512_srli_epi32,
-    _mm512_storeu_si512, _mm512_sub_epi32, _mm512_sub_epi64, _mm512_test_epi8_mask,
+    _mm512_permutexvar_epi64, _mm512_popcnt_epi32, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
+    _mm512_sllv_epi32, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_sub_epi32, _mm512_sub_epi64,
+    _mm512_test_epi8_mask,
 };
 use std::mem::{transmute, transmute_copy};
 
-use super::kept::WINDOW;
+use super::kept::{WINDOW, one};
 use super::lanes::Lanes;
 use super::level::Kernel;
 use super::portable::{self, Place, WORD, is_number, sweep};
@@ -114,6 +115,112 @@ pub(super) fn running_sums<I: 'static, V: Fn(&I) -> u64>(before: u64, items: &[I
     portable::running_sums(before, rest, value, sums_of_rest);
 }
 
+/// How many sums [`sums_in_rows`] makes at once.
+pub(super) const BLOCK: usize = 32;
+
+/// Where [`sums_in_rows`] puts the sum of so many items, if that of none is in front of all others. Each block has four rows: one for
+/// the sums that end with the first of four items, one for those that end with the second, and so on.
+#[inline(always)]
+pub(super) fn place_in_rows(count: u32) -> u32 {
+    // The one of no items is as far in front as numbers go, and its bits stay the same wherever they are moved.
+    let last = count.wrapping_sub(1);
+    (last & !31 | (last & 3) << 3 | last >> 2 & 7).wrapping_add(1)
+}
+
+/// The sum of the first items, for each number of items from one to all, but not in order: that would cost as much again. See
+/// [`place_in_rows`]. There is space for whole blocks.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn sums_in_rows<I: 'static, V: Fn(&I) -> u64>(items: &[I], value: &V, sums: &mut [u64]) {
+    let (blocks, rest) = items.as_chunks::<BLOCK>();
+    let (sums_of_blocks, sums_of_rest) = sums.as_chunks_mut::<BLOCK>().0.split_at_mut(blocks.len());
+    let mut sum = _mm512_setzero_si512();
+    for (items, sums) in blocks.iter().zip(sums_of_blocks) {
+        let rows = if is_number::<I>(4) {
+            let words = pairs(items);
+            let low = |words: [u64; 8]| side_by_side(|at| value(&of_bits(words[at] as u32)));
+            let high = |words: [u64; 8]| side_by_side(|at| value(&of_bits((words[at] >> 32) as u32)));
+            [low(words[0]), high(words[0]), low(words[1]), high(words[1])]
+        } else {
+            in_rows(|at| value(&items[at]))
+        };
+        sum = sums_of_rows(sum, rows, sums);
+    }
+    if !rest.is_empty() {
+        let mut values = [0; BLOCK];
+        values.iter_mut().zip(rest).for_each(|(to, item)| *to = value(item));
+        sums_of_rows(sum, in_rows(|at| values[at]), &mut sums_of_rest[0]);
+    }
+}
+
+/// Numbers of 32 bits, two in each word: the pairs at even places, and those at odd places.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pairs<I: 'static>(items: &[I; BLOCK]) -> [[u64; 8]; 2] {
+    assert!(is_number::<I>(4));
+    let from = items.as_ptr();
+    // SAFETY: as many bytes are read as there are, and all of them are part of numbers.
+    let (front, back) = unsafe {
+        (_mm512_loadu_si512(from.cast::<__m512i>()), _mm512_loadu_si512(from.add(BLOCK / 2).cast::<__m512i>()))
+    };
+    let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    [even, odd].map(|places| {
+        let mut words = _mm512_permutex2var_epi64(front, places, back);
+        // SAFETY: it does nothing, but it is not known to do so: see [`in_words`].
+        unsafe { asm!("/* {0} */", inout(zmm_reg) words, options(pure, nomem, nostack, preserves_flags)) };
+        // SAFETY: they are as many bytes.
+        unsafe { transmute(words) }
+    })
+}
+
+/// The numbers of a block in four rows: every fourth from the first on, from the second on, and so on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_rows(number: impl Fn(usize) -> u64) -> [__m512i; 4] {
+    let eight = |from: usize| side_by_side(|at| number(from + at));
+    let (front, back) = ([eight(0), eight(8)], [eight(16), eight(24)]);
+    // Two rows of what is in two registers, side by side; and then each row of both.
+    let two = |[a, b]: [__m512i; 2], places| _mm512_permutex2var_epi64(a, places, b);
+    let (first, third) = (_mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13), _mm512_setr_epi64(2, 6, 10, 14, 3, 7, 11, 15));
+    let (a, b) = (two(front, first), two(back, first));
+    let (c, d) = (two(front, third), two(back, third));
+    [
+        _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b),
+        _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b),
+        _mm512_shuffle_i64x2::<0b01_00_01_00>(c, d),
+        _mm512_shuffle_i64x2::<0b11_10_11_10>(c, d),
+    ]
+}
+
+/// The sums of the first of the numbers of a block and what was before them, in rows. As [`sums_of_sixteen`], with fours instead of
+/// pairs. Says the sum of all, in all places of a register.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sums_of_rows(before: __m512i, [first, second, third, fourth]: [__m512i; 4], sums: &mut [u64; BLOCK]) -> __m512i {
+    let back = _mm512_add_epi64(third, fourth);
+    let fours = first_eight(_mm512_add_epi64(_mm512_add_epi64(first, second), back));
+    let all = _mm512_add_epi64(fours, before);
+    let two = _mm512_sub_epi64(all, back);
+    let rows = [_mm512_sub_epi64(two, second), two, _mm512_sub_epi64(all, fourth), all];
+    for (row, to) in rows.into_iter().zip(sums.as_chunks_mut::<8>().0) {
+        // SAFETY: there is space for eight numbers.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast::<__m512i>(), row) };
+    }
+    _mm512_add_epi64(before, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), fours))
+}
+
+/// The sums of the first of eight numbers, in three steps, in which each adds the one that is one, two and four places before it
+/// (Hillis and Steele 1986).
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn first_eight(numbers: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let mut all = _mm512_add_epi64(numbers, _mm512_alignr_epi64::<7>(numbers, zero));
+    all = _mm512_add_epi64(all, _mm512_alignr_epi64::<6>(all, zero));
+    _mm512_add_epi64(all, _mm512_alignr_epi64::<4>(all, zero))
+}
+
 /// Sixteen numbers of 32 bits, two in each word: the compiler would load those of every other place, twice.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -148,17 +255,12 @@ fn side_by_side(number: impl Fn(usize) -> u64) -> __m512i {
     all
 }
 
-/// The sums of the first of sixteen numbers and what was before them. Pairs of numbers are added up in three steps, in which each
-/// adds the one that is one, two and four places before it (Hillis and Steele 1986). Says the sum of all, in all places of a
-/// register.
+/// The sums of the first of sixteen numbers and what was before them. Pairs of numbers are added up. Says the sum of all, in all
+/// places of a register.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn sums_of_sixteen(before: __m512i, even: __m512i, odd: __m512i, sums: &mut [u64; 16]) -> __m512i {
-    let zero = _mm512_setzero_si512();
-    let mut all = _mm512_add_epi64(even, odd);
-    all = _mm512_add_epi64(all, _mm512_alignr_epi64::<7>(all, zero));
-    all = _mm512_add_epi64(all, _mm512_alignr_epi64::<6>(all, zero));
-    all = _mm512_add_epi64(all, _mm512_alignr_epi64::<4>(all, zero));
+    let all = first_eight(_mm512_add_epi64(even, odd));
     let second = _mm512_add_epi64(all, before);
     let first = _mm512_sub_epi64(second, odd);
     let (front, back) = (_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15));
@@ -171,11 +273,56 @@ fn sums_of_sixteen(before: __m512i, even: __m512i, odd: __m512i, sums: &mut [u64
     _mm512_add_epi64(before, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), all))
 }
 
+/// Notes how many bits of some words are set before each of some places. There is space for how many there are before each half of a
+/// word.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn kept_before(words: &[u64], before: &mut [u32], places: &[u32], noted: &mut [u32]) {
+    if is_x86_feature_detected!("avx512vpopcntdq") {
+        // SAFETY: the processor has the instruction that counts bits, and all the rest as the caller has.
+        unsafe { note_counted(words, before, places, noted) };
+    } else {
+        note(words, before, places, noted, |bits| count_ones(bits));
+    }
+}
+
+/// As [`note`], with an instruction that counts bits.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")]
+fn note_counted(words: &[u64], before: &mut [u32], places: &[u32], noted: &mut [u32]) {
+    note(words, before, places, noted, |bits| _mm512_popcnt_epi32(bits));
+}
+
+/// As [`kept_before`], if it is said how bits are counted.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+fn note(words: &[u64], before: &mut [u32], places: &[u32], noted: &mut [u32], ones: impl Fn(__m512i) -> __m512i) {
+    count_bits(words, before, &ones);
+    let sixteen = |places: &[u32; 16], noted: &mut [u32; 16]| {
+        if !kept_before_each(words, before, places, noted, &ones) {
+            *noted = places.map(|place| one(words, before, place));
+        }
+    };
+    for (places, noted) in places.as_chunks().0.iter().zip(noted.as_chunks_mut().0) {
+        sixteen(places, noted);
+    }
+    match (places.last_chunk(), noted.last_chunk_mut()) {
+        // Some of the last sixteen once more, and none alone.
+        (Some(places), Some(noted)) => sixteen(places, noted),
+        _ => noted.iter_mut().zip(places).for_each(|(noted, place)| *noted = one(words, before, *place)),
+    }
+}
+
 /// How many bits are set before each of sixteen places, if that is known for the beginning of each half of a word. False if the places
 /// are not all in two registers of such halves from that of the first one.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn kept_before(words: &[u64], before: &[u32], places: &[u32; 16], noted: &mut [u32; 16]) -> bool {
+fn kept_before_each(
+    words: &[u64],
+    before: &[u32],
+    places: &[u32; 16],
+    noted: &mut [u32; 16],
+    ones: &impl Fn(__m512i) -> __m512i,
+) -> bool {
     let first = places[0] as usize / 32;
     if first + WINDOW > before.len().min(2 * words.len()) {
         return false;
@@ -196,7 +343,7 @@ pub(super) fn kept_before(words: &[u64], before: &[u32], places: &[u32; 16], not
     // The bits from the place on are taken away.
     let behind = _mm512_sllv_epi32(_mm512_set1_epi32(-1), _mm512_and_si512(places, _mm512_set1_epi32(31)));
     let bits = _mm512_andnot_si512(behind, _mm512_permutex2var_epi32(words.0, half, words.1));
-    let all = _mm512_add_epi32(count_ones(bits), _mm512_permutex2var_epi32(before.0, half, before.1));
+    let all = _mm512_add_epi32(ones(bits), _mm512_permutex2var_epi32(before.0, half, before.1));
     // SAFETY: there is space for sixteen numbers.
     unsafe { _mm512_storeu_si512(noted.as_mut_ptr().cast::<__m512i>(), all) };
     true
@@ -205,21 +352,24 @@ pub(super) fn kept_before(words: &[u64], before: &[u32], places: &[u32; 16], not
 /// Counts how many bits are set before each half of some words, eight of them at a time.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) fn count_bits(words: &[u64], before: &mut [u32]) {
+fn count_bits(words: &[u64], before: &mut [u32], ones: &impl Fn(__m512i) -> __m512i) {
     let zero = _mm512_setzero_si512();
     let mut so_far = zero;
     for (words, before) in words.as_chunks::<8>().0.iter().zip(before.as_chunks_mut::<16>().0) {
         // SAFETY: there are eight words.
-        let own = count_ones(unsafe { _mm512_loadu_si512(words.as_ptr().cast::<__m512i>()) });
-        // Each adds the one that is one, two, four and eight places before it, as in [`sums_of_sixteen`].
+        let own = ones(unsafe { _mm512_loadu_si512(words.as_ptr().cast::<__m512i>()) });
+        // Each adds the one that is one, two, four and eight places before it, as in [`first_eight`].
         let mut all = _mm512_add_epi32(own, _mm512_alignr_epi32::<15>(own, zero));
         all = _mm512_add_epi32(all, _mm512_alignr_epi32::<14>(all, zero));
         all = _mm512_add_epi32(all, _mm512_alignr_epi32::<12>(all, zero));
         all = _mm512_add_epi32(all, _mm512_alignr_epi32::<8>(all, zero));
-        all = _mm512_add_epi32(all, so_far);
         // SAFETY: there is space for sixteen numbers.
-        unsafe { _mm512_storeu_si512(before.as_mut_ptr().cast::<__m512i>(), _mm512_sub_epi32(all, own)) };
-        so_far = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), all);
+        unsafe {
+            let so_far = _mm512_add_epi32(so_far, _mm512_sub_epi32(all, own));
+            _mm512_storeu_si512(before.as_mut_ptr().cast::<__m512i>(), so_far);
+        }
+        // One addition is all that the next ones wait for.
+        so_far = _mm512_add_epi32(so_far, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), all));
     }
 }
 
@@ -272,6 +422,32 @@ unsafe fn compress<O>(values: &[O; WORD], flags: u64, place: &mut Place<O>) {
                 _mm512_storeu_si512(place.start.add(place.len).cast::<__m512i>(), front);
             }
             place.len += mask.count_ones() as usize;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::transmute;
+
+    use fastrand::Rng;
+
+    use super::super::Level;
+    use super::{__m512i, count_ones};
+
+    /// Not every processor counts bits with [`count_ones`], so it is tried alone.
+    #[test]
+    fn bits_are_counted_without_an_instruction_for_it() {
+        let mut rng = Rng::with_seed(9);
+        if !Level::all().contains(&Level::Avx512) {
+            return;
+        }
+        for round in 0..1000 {
+            let numbers: [u32; 16] = std::array::from_fn(|at| if round == at { u32::MAX } else { rng.u32(..) });
+            // SAFETY: the processor has these parts of AVX-512, and sixteen numbers are a register.
+            let counted =
+                unsafe { transmute::<__m512i, [u32; 16]>(count_ones(transmute::<[u32; 16], __m512i>(numbers))) };
+            assert_eq!(counted, numbers.map(u32::count_ones));
         }
     }
 }

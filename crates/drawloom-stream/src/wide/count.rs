@@ -132,17 +132,17 @@ pub(crate) fn is_range<N: Number, It: 'static>() -> bool {
     TypeId::of::<It>() == TypeId::of::<Range<N>>()
 }
 
-/// Moves the numbers of some ranges to a vector, if the iterators are ranges of such numbers, and notes behind how many numbers each
-/// ends, for as many of them as there are ends. There were some numbers before them, and there is room for so many with those, but
-/// for no more than [`MOST_ITEMS`]. Says how many ranges have ended. If there is no room for all numbers of the next one, it is taken
-/// too, and `rest` is what is left of it.
+/// Counts the numbers of up to [`TOGETHER`] ranges, if the iterators are ranges of such numbers, and notes behind how many numbers each
+/// ends, for as many of them as there are ends. They go to a row, and what does not belong to it any more to a vector. There is room
+/// for so many with those that were counted before, but for no more than [`MOST_ITEMS`]. Says how many ranges have ended. If there is
+/// no room for all numbers of the next one, it is taken too, and `rest` is what is left of it.
 // They are vectors of numbers and ranges or not, and that is found out here.
 #[allow(clippy::ptr_arg)]
 #[inline(always)]
 pub(crate) fn count_all<N: Number, It>(
     level: Level,
     (iterators, from): (&mut Vec<It>, usize),
-    (counted, room): (usize, usize),
+    (row, room): (&mut Row<N>, usize),
     to: &mut Vec<It::Item>,
     ends: &mut [u32],
     rest: &mut Option<It>,
@@ -155,45 +155,38 @@ where
     let to: &mut Vec<N> = (to as &mut dyn Any).downcast_mut()?;
     let rest: &mut Option<Range<N>> = (rest as &mut dyn Any).downcast_mut()?;
     let room = room.min(MOST_ITEMS);
-    let mut row = Row { first: N::ZERO, next: N::ZERO, before: counted, counted };
-    let mut ended = 0;
-    for (ranges, ends) in ranges[from..].chunks(TOGETHER).zip(ends.chunks_mut(TOGETHER)) {
-        let some = ranges.len().min(ends.len());
-        let (ranges, ends) = (&ranges[..some], &mut ends[..some]);
-        // These are simple loops over all ranges, without a branch that depends on their lengths.
-        let in_a_row = match (<&[_; TOGETHER]>::try_from(ranges), <&mut [_; TOGETHER]>::try_from(&mut *ends)) {
-            // As a rule there are so many, and then it is known how many times the loop runs.
-            (Ok(ranges), Ok(ends)) => follow(ranges, row.counted, room, ends),
-            _ => follow(ranges, row.counted, room, ends),
-        };
-        if !in_a_row {
-            let (most, mut sums) = (room as u32 + 1, [0; TOGETHER]);
-            let length = |range: &Range<N>| u64::from(range.start.until_most(range.end, most));
-            running_sums_from(level, row.counted as u64, ranges, &length, &mut sums[..some]);
-            // Behind those for which there is room it does not matter how many they are.
-            ends.iter_mut().zip(sums).for_each(|(end, sum)| *end = sum.min(u64::from(most)) as u32);
-        }
-        let full = ends.last().is_some_and(|end| *end > room as u32);
-        let fit = if full { ends.iter().filter(|end| **end <= room as u32).count() } else { some };
-        if in_a_row && fit > 0 {
-            row.begin(ranges[0].start, to);
-            row.end(ranges[fit - 1].end, ends[fit - 1]);
-        } else {
-            for (range, end) in ranges[..fit].iter().zip(&*ends) {
-                row.begin(range.start, to);
-                row.end(range.start.plus(*end as usize - row.counted), *end);
-            }
-        }
-        ended += fit;
-        if let Some(Range { start, end }) = ranges.get(fit) {
-            *rest = Some(start.plus(room - row.counted)..*end);
-            row.begin(*start, to);
-            row.counted = room;
-            break;
+    let some = (ranges.len() - from).min(ends.len()).min(TOGETHER);
+    let (ranges, ends) = (&ranges[from..from + some], &mut ends[..some]);
+    // These are simple loops over all ranges, without a branch that depends on their lengths.
+    let in_a_row = match (<&[_; TOGETHER]>::try_from(ranges), <&mut [_; TOGETHER]>::try_from(&mut *ends)) {
+        // As a rule there are so many, and then it is known how many times the loop runs.
+        (Ok(ranges), Ok(ends)) => follow(ranges, row.counted, room, ends),
+        _ => follow(ranges, row.counted, room, ends),
+    };
+    if !in_a_row {
+        let (most, mut sums) = (room as u32 + 1, [0; TOGETHER]);
+        let length = |range: &Range<N>| u64::from(range.start.until_most(range.end, most));
+        running_sums_from(level, row.counted as u64, ranges, &length, &mut sums[..some]);
+        // Behind those for which there is room it does not matter how many they are.
+        ends.iter_mut().zip(sums).for_each(|(end, sum)| *end = sum.min(u64::from(most)) as u32);
+    }
+    let full = ends.last().is_some_and(|end| *end > room as u32);
+    let fit = if full { ends.iter().filter(|end| **end <= room as u32).count() } else { some };
+    if in_a_row && fit > 0 {
+        row.begin(ranges[0].start, to);
+        row.end(ranges[fit - 1].end, ends[fit - 1]);
+    } else {
+        for (range, end) in ranges[..fit].iter().zip(&*ends) {
+            row.begin(range.start, to);
+            row.end(range.start.plus(*end as usize - row.counted), *end);
         }
     }
-    row.append(to);
-    Some(ended)
+    if let Some(Range { start, end }) = ranges.get(fit) {
+        *rest = Some(start.plus(room - row.counted)..*end);
+        row.begin(*start, to);
+        row.end(start.plus(room - row.counted), room as u32);
+    }
+    Some(fit)
 }
 
 /// Whether each range begins where the one before it ends, and ends no sooner than it begins. If so, where each ends is as far from
@@ -214,7 +207,7 @@ fn follow<N: Number>(ranges: &[Range<N>], counted: usize, room: usize, ends: &mu
 }
 
 /// Ranges of which each begins where the one before it ends: their numbers are counted up as one.
-struct Row<N> {
+pub(crate) struct Row<N> {
     /// The first number, and the one behind the last.
     first: N,
     next: N,
@@ -224,6 +217,22 @@ struct Row<N> {
 }
 
 impl<N: Number> Row<N> {
+    /// So many numbers are before it.
+    #[inline(always)]
+    pub(crate) fn behind(counted: usize) -> Self {
+        Self { first: N::ZERO, next: N::ZERO, before: counted, counted }
+    }
+
+    /// Appends the numbers to a vector of items, if those are such numbers.
+    // It is a vector of numbers or not, and that is found out here.
+    #[allow(clippy::ptr_arg)]
+    #[inline(always)]
+    pub(crate) fn put<I: 'static>(&self, to: &mut Vec<I>) {
+        if let Some(to) = (to as &mut dyn Any).downcast_mut() {
+            self.append(to);
+        }
+    }
+
     /// The next range begins with this number.
     #[inline(always)]
     fn begin(&mut self, start: N, to: &mut Vec<N>) {
@@ -253,7 +262,28 @@ mod tests {
 
     use fastrand::Rng;
 
-    use super::{Level, Number, count_all};
+    use super::{Level, Number, Row, count_all};
+
+    /// Counts all ranges from one on, group by group.
+    fn count<N: Number>(
+        level: Level,
+        ranges: &mut Vec<Range<N>>,
+        from: usize,
+        (counted, room): (usize, usize),
+        to: &mut Vec<N>,
+        ends: &mut [u32],
+    ) -> (usize, Option<Range<N>>)
+    where
+        Range<N>: Iterator<Item = N>,
+    {
+        let (mut row, mut ended, mut rest) = (Row::<N>::behind(counted), 0, None);
+        while ended < ends.len() && from + ended < ranges.len() && rest.is_none() {
+            let group = (&mut *ranges, from + ended);
+            ended += count_all(level, group, (&mut row, room), to, &mut ends[ended..], &mut rest).unwrap();
+        }
+        row.put(to);
+        (ended, rest)
+    }
 
     /// What ranges are counted up to, and where they end, whatever follows what and however little room there is.
     fn counts_up<N: Number + Debug>(number: impl Fn(u32) -> N)
@@ -263,7 +293,7 @@ mod tests {
         let mut rng = Rng::with_seed(5);
         for round in 0..4000 {
             let mut next = 0;
-            let (skip, most) = (rng.usize(..4), if round % 4 == 0 { 200 } else { 16 });
+            let (skip, most) = (rng.usize(..4), if round % 4 == 0 { 300 } else { 16 });
             let mut ranges: Vec<Range<N>> = (0..skip + rng.usize(..most))
                 .map(|_| {
                     // As a rule one begins where the one before it ends; some end before they begin.
@@ -287,9 +317,8 @@ mod tests {
                 expected_ends.push(expected.len() as u32 + 2);
             }
             for level in Level::all() {
-                let (mut numbers, mut ends, mut rest) = (vec![number(7)], vec![0; places], None);
-                let from = (&mut ranges, skip);
-                let ended = count_all::<N, _>(level, from, (3, room + 3), &mut numbers, &mut ends, &mut rest).unwrap();
+                let (mut numbers, mut ends) = (vec![number(7)], vec![0; places]);
+                let (ended, rest) = count(level, &mut ranges, skip, (3, room + 3), &mut numbers, &mut ends);
                 assert_eq!(numbers, expected, "{level:?}, round {round}");
                 assert_eq!(rest, left, "{level:?}, round {round}");
                 assert_eq!(ended, expected_ends.len(), "{level:?}, round {round}");
@@ -303,7 +332,8 @@ mod tests {
         counts_up(|n| n);
         counts_up(u64::from);
         let from = (&mut Vec::from_iter([0_u64..3, 5..6]), 0);
-        let none = count_all::<u32, _>(Level::best(), from, (0, 10), &mut Vec::new(), &mut [0; 4], &mut None);
+        let row = &mut Row::<u32>::behind(0);
+        let none = count_all(Level::best(), from, (row, 10), &mut Vec::new(), &mut [0; 4], &mut None);
         assert_eq!(none, None, "these are other numbers");
     }
 
@@ -312,11 +342,10 @@ mod tests {
         // What is in front of the long one, and how much room there is: more, as much, none left for it.
         for (front, room) in [(vec![2..2, 0..5], 50), (vec![0..5, 5..9], 50), (vec![7..9, 0..5], 7), (vec![], 0)] {
             let mut ranges: Vec<Range<u64>> = front.iter().cloned().chain([0..u64::MAX, 3..u64::MAX]).collect();
-            let (mut numbers, mut ends, mut rest) = (Vec::new(), [0; 16], None);
-            let (level, from) = (Level::best(), (&mut ranges, 0));
-            let ended = count_all::<u64, _>(level, from, (0, room), &mut numbers, &mut ends, &mut rest);
+            let (mut numbers, mut ends) = (Vec::new(), [0; 16]);
+            let (ended, rest) = count(Level::best(), &mut ranges, 0, (0, room), &mut numbers, &mut ends);
             let poured = room - front.iter().cloned().flatten().count();
-            assert_eq!((ended, rest), (Some(front.len()), Some(poured as u64..u64::MAX)));
+            assert_eq!((ended, rest), (front.len(), Some(poured as u64..u64::MAX)));
             assert!(numbers.into_iter().eq(front.into_iter().flatten().chain(0..poured as u64)));
         }
     }

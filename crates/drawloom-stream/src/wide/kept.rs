@@ -47,47 +47,30 @@ impl Kept {
         let words = &self.words[..];
         self.before.resize(self.before.len().max(2 * words.len()), 0);
         let before = &mut self.before[..2 * words.len()];
-        count(level, words, before);
-        let before = &*before;
-        let one = |place: u32| {
-            let (word, half) = (words[place as usize / 64], place % 64 / 32);
-            let bits = (word >> (32 * half)) as u32 & ((1 << (place % 32)) - 1);
-            before[place as usize / 32] + bits.count_ones()
-        };
-        let sixteen = |places: &[u32; 16], noted: &mut [u32; 16]| match level {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
-            Level::Avx512 if unsafe { avx512::kept_before(words, before, places, noted) } => {}
-            _ => *noted = places.map(one),
-        };
         // What was noted before is overwritten.
         noted.resize(places.len(), 0);
-        for (places, noted) in places.as_chunks().0.iter().zip(noted.as_chunks_mut().0) {
-            sixteen(places, noted);
-        }
-        match (places.last_chunk(), noted.last_chunk_mut()) {
-            // Some of the last sixteen once more, and none alone.
-            (Some(places), Some(noted)) => sixteen(places, noted),
-            _ => noted.iter_mut().zip(places).for_each(|(noted, place)| *noted = one(*place)),
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
+            Level::Avx512 => unsafe { avx512::kept_before(words, before, places, noted) },
+            _ => {
+                let mut kept = 0;
+                for (word, before) in words.iter().zip(before.as_chunks_mut::<2>().0) {
+                    *before = [kept, kept + (*word as u32).count_ones()];
+                    kept += word.count_ones();
+                }
+                places.iter().zip(noted).for_each(|(place, noted)| *noted = one(words, before, *place));
+            }
         }
     }
 }
 
-/// Counts how many bits are set before each half of some words.
+/// How many items were kept before a place, if that is known for the beginning of each half of a word.
 #[inline(always)]
-fn count(level: Level, words: &[u64], before: &mut [u32]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
-        Level::Avx512 => unsafe { avx512::count_bits(words, before) },
-        _ => {
-            let mut kept = 0;
-            for (word, before) in words.iter().zip(before.as_chunks_mut::<2>().0) {
-                *before = [kept, kept + (*word as u32).count_ones()];
-                kept += word.count_ones();
-            }
-        }
-    }
+pub(super) fn one(words: &[u64], before: &[u32], place: u32) -> u32 {
+    let (word, half) = (words[place as usize / 64], place % 64 / 32);
+    let bits = (word >> (32 * half)) as u32 & ((1 << (place % 32)) - 1);
+    before[place as usize / 32] + bits.count_ones()
 }
 
 #[cfg(test)]

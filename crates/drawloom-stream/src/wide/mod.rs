@@ -26,7 +26,7 @@ mod level;
 mod portable;
 mod sums;
 
-pub(crate) use self::count::{Number, count_all, count_up, is_range};
+pub(crate) use self::count::{Number, Row, count_all, count_up, is_range};
 pub(crate) use self::kept::Kept;
 pub use self::lanes::Lanes;
 pub(crate) use self::level::{Kernel, Level, call, prefetch};

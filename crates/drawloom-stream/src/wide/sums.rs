@@ -17,15 +17,21 @@ pub(crate) fn running_sums<'a, I: 'static, V: Fn(&I) -> u64>(
     value: &V,
     space: &'a mut Vec<u64>,
 ) -> &'a [u64] {
-    // What was written before is written anew.
-    space.resize(space.len().max(items.len() + 2 * LINE), 0);
-    // The sum of one is where a line of the cache begins, so that no register is written to two of them.
-    let none = space.as_ptr().align_offset(LINE * size_of::<u64>()).min(LINE) + LINE - 1;
-    let all = &mut space[none..=none + items.len()];
-    let Some((first, sums)) = all.split_first_mut() else { return all };
-    *first = 0;
+    let all = spaced(items.len(), space);
+    let Some((_, sums)) = all.split_first_mut() else { return all };
     running_sums_from(level, 0, items, value, sums);
     all
+}
+
+/// Some space for so many sums behind that of no items, which is there already.
+#[inline(always)]
+fn spaced(count: usize, space: &mut Vec<u64>) -> &mut [u64] {
+    // What was written before is written anew.
+    space.resize(space.len().max(count + 2 * LINE), 0);
+    // The sum of one is where a line of the cache begins, so that no register is written to two of them.
+    let none = space.as_ptr().align_offset(LINE * size_of::<u64>()).min(LINE) + LINE - 1;
+    space[none] = 0;
+    &mut space[none..=none + count]
 }
 
 /// The sum of the first items and of what was before them, for each number of items from one to all.
@@ -68,68 +74,111 @@ pub(crate) fn segment_sums<I: 'static, O>(
     finish: &impl Fn(u64, u64) -> O,
     (space, to): (&mut Vec<u64>, &mut Vec<O>),
 ) -> (u64, u64) {
-    to.reserve(ends.len());
-    // What there was before is taken from nothing, and added to the first segment: no branch at any of them.
-    let (mut at, mut before) = (0_u64.wrapping_sub(so_far.0), 0_u64.wrapping_sub(so_far.1));
     let total = |items: &[I]| items.iter().map(value).fold(0, u64::wrapping_add);
-    let (mut start, mut left) = (0, ends);
-    while !left.is_empty() {
-        let mut some = left.len().min(TOGETHER);
-        while some > 1 && left[some - 1].wrapping_sub(start) > NEAR {
+    let add = |items: &[I]| (so_far.0.wrapping_add(items.len() as u64), so_far.1.wrapping_add(total(items)));
+    let Some(first) = ends.first() else { return add(items) };
+    to.reserve(ends.len());
+    assert!(*first as usize <= items.len(), "{NO_ITEMS}");
+    let (count, sum) = add(&items[..*first as usize]);
+    to.push(finish(count, sum));
+    // What is left of them, and where the first of those begins.
+    let mut edges = ends;
+    let mut lookup = Lookup { places: [0; TOGETHER], sums: [0; TOGETHER + 1] };
+    let space = spaced(NEAR as usize, space);
+    while edges.len() > 1 {
+        let mut some = (edges.len() - 1).min(TOGETHER);
+        while some > 1 && edges[some].wrapping_sub(edges[0]) > NEAR {
             some /= 2;
         }
-        let (group, others) = left.split_at(some);
-        let end = group[some - 1];
+        let group = &edges[..=some];
+        let (start, end) = (group[0], group[some]);
         assert!(start <= end && end as usize <= items.len(), "{NO_ITEMS}");
         if end - start > NEAR {
-            let sum = total(&items[start as usize..end as usize]);
-            to.push(finish(u64::from(end).wrapping_sub(at), sum.wrapping_sub(before)));
+            to.push(finish(u64::from(end - start), total(&items[start as usize..end as usize])));
         } else {
-            // Whole registers, as long as there are items.
-            let whole = (start as usize + (end - start).next_multiple_of(16) as usize).min(items.len());
-            let sums = running_sums(level, &items[start as usize..whole], value, space);
-            let first = (start, at, before);
-            match <&[_; TOGETHER]>::try_from(group) {
-                // As a rule there are so many, and then it is known how many times the loops run.
-                Ok(group) => differences(group, first, sums, finish, to),
-                Err(_) => differences(group, first, sums, finish, to),
+            let count = (end - start) as usize;
+            match level {
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => {
+                    // Whole blocks, as long as there are items.
+                    let count = count.next_multiple_of(avx512::BLOCK);
+                    let (sums, items) = (&mut space[..=count], &items[start as usize..]);
+                    // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
+                    unsafe { avx512::sums_in_rows(&items[..items.len().min(count)], value, &mut sums[1..]) };
+                    lookup.append(group, sums, avx512::place_in_rows, finish, to);
+                }
+                _ => {
+                    let sums = &mut space[..=count];
+                    running_sums_from(level, 0, &items[start as usize..end as usize], value, &mut sums[1..]);
+                    lookup.append(group, sums, |count| count, finish, to);
+                }
             }
         }
-        // The next sums begin with none.
-        (at, before) = (u64::from(end), 0);
-        (start, left) = (end, others);
+        edges = &edges[some..];
     }
-    let sum = total(&items[start as usize..]);
-    ((items.len() as u64).wrapping_sub(at), sum.wrapping_sub(before))
+    let rest = &items[edges[0] as usize..];
+    (rest.len() as u64, total(rest))
 }
 
 const NO_ITEMS: &str = "a segment ends where there are no items: this is a mistake of ours";
 
-/// Appends what becomes of each of some segments, of which the sums up to every item are known from the begin of the first on. There is
-/// space for them. What was before the first is to be taken from it.
-#[inline(always)]
-fn differences<O>(
-    ends: &[u32],
-    (start, mut at, mut before): (u32, u64, u64),
-    sums: &[u64],
-    finish: &impl Fn(u64, u64) -> O,
-    to: &mut Vec<O>,
-) {
-    // All at once, so that there is no branch at each.
-    assert!(ends.iter().fold(true, |all, end| all & (end.wrapping_sub(start) < sums.len() as u32)), "{NO_ITEMS}");
-    assert!(ends.len() <= to.capacity() - to.len());
-    // SAFETY: there is space for as many as there are ends.
-    let made = unsafe { to.as_mut_ptr().add(to.len()) };
-    for (place, end) in ends.iter().enumerate() {
-        // SAFETY: it is one of the sums, which was seen above.
-        let up_to = unsafe { *sums.get_unchecked((end - start) as usize) };
-        let segment = finish(u64::from(*end).wrapping_sub(at), up_to.wrapping_sub(before));
-        (at, before) = (u64::from(*end), up_to);
-        // SAFETY: as above.
-        unsafe { made.add(place).write(segment) };
+/// Space to look up sums.
+struct Lookup {
+    /// Where they are.
+    places: [u32; TOGETHER],
+    /// The sums up to each edge.
+    sums: [u64; TOGETHER + 1],
+}
+
+impl Lookup {
+    /// Appends what becomes of the segments between some edges. The sums from the first edge on are known, each at a place that the
+    /// number of its items says, up to that of the items before the last edge.
+    #[inline(always)]
+    fn append<O>(
+        &mut self,
+        edges: &[u32],
+        sums: &[u64],
+        place: impl Fn(u32) -> u32,
+        finish: &impl Fn(u64, u64) -> O,
+        to: &mut Vec<O>,
+    ) {
+        match <&[_; TOGETHER + 1]>::try_from(edges) {
+            // As a rule there are so many, and then it is known how many times the loops run.
+            Ok(edges) => self.append_some(edges, sums, place, finish, to),
+            Err(_) => self.append_some(edges, sums, place, finish, to),
+        }
     }
-    // SAFETY: so many were written.
-    unsafe { to.set_len(to.len() + ends.len()) };
+
+    #[inline(always)]
+    fn append_some<O>(
+        &mut self,
+        edges: &[u32],
+        sums: &[u64],
+        place: impl Fn(u32) -> u32,
+        finish: &impl Fn(u64, u64) -> O,
+        to: &mut Vec<O>,
+    ) {
+        let (begins, ends) = (&edges[..edges.len() - 1], &edges[1..]);
+        let (places, up_to) = (&mut self.places[..ends.len()], &mut self.sums[..edges.len()]);
+        // Three simple loops: the first and the last of them are made with wide instructions, and what is in between is only loads.
+        let mut in_order = true;
+        for ((to, begin), end) in places.iter_mut().zip(begins).zip(ends) {
+            in_order &= begin <= end;
+            *to = place(end.wrapping_sub(edges[0]));
+        }
+        assert!(in_order, "{NO_ITEMS}");
+        // Each place is looked at: without that the compiler would gather sums into registers, which takes longer.
+        for (to, place) in up_to[1..].iter_mut().zip(places) {
+            *to = sums[*place as usize];
+        }
+        let made = &mut to.spare_capacity_mut()[..ends.len()];
+        let sums = up_to.iter().zip(&up_to[1..]);
+        for (((to, begin), end), (before, sum)) in made.iter_mut().zip(begins).zip(ends).zip(sums) {
+            to.write(finish(u64::from(end - begin), sum.wrapping_sub(*before)));
+        }
+        // SAFETY: so many were written.
+        unsafe { to.set_len(to.len() + ends.len()) };
+    }
 }
 
 #[cfg(test)]
@@ -155,21 +204,24 @@ mod tests {
         }
     }
 
-    #[test]
-    fn segments_of_any_length_have_their_sums() {
+    /// What segments of random items become, on all levels, with some before them and some behind.
+    fn adds_up_segments<I: Copy + 'static>(make: impl Fn(u64) -> I, value: impl Fn(&I) -> u64) {
         let mut rng = Rng::with_seed(6);
-        for segments in (0..40).chain([100, 500, 1000, 1000]) {
+        for segments in (0..40).chain([100, 127, 128, 129, 130, 256, 257, 258, 500, 1000, 1000]) {
             let so_far = (rng.u64(..100), rng.u64(..));
             let (mut ends, mut at) = (Vec::new(), 0);
+            // Some are short, and some of those empty; some end where blocks of them end; a few are longer than all that is near.
+            let whole = [1, 1, 16, 32, 64][rng.usize(..5)];
             for _ in 0..segments {
-                let most = if rng.bool() { 3 } else { 40 };
-                at += rng.usize(..most);
+                let most = [3, 40, 40, 200][rng.usize(..4)];
+                let length = if rng.usize(..300) == 0 { 2048 + rng.usize(..3) } else { rng.usize(..most) };
+                at += length.next_multiple_of(whole);
                 ends.push(at as u32);
             }
-            let items: Vec<u64> = (0..at + rng.usize(..10)).map(|_| rng.u64(..)).collect();
+            let items: Vec<I> = (0..at + rng.usize(..10)).map(|_| make(rng.u64(..))).collect();
             let (mut expected, mut left, mut begun) = (vec![(1, 2)], so_far, 0);
-            let add = |(count, sum): (u64, u64), items: &[u64]| {
-                (count + items.len() as u64, items.iter().copied().fold(sum, u64::wrapping_add))
+            let add = |(count, sum): (u64, u64), items: &[I]| {
+                (count + items.len() as u64, items.iter().map(&value).fold(sum, u64::wrapping_add))
             };
             for end in &ends {
                 let end = *end as usize;
@@ -177,11 +229,22 @@ mod tests {
                 begun = end;
             }
             left = add(left, &items[begun..]);
-            let (mut space, mut found) = (Vec::new(), vec![(1, 2)]);
-            let (level, values, both) = (Level::best(), (&items[..], &|item: &u64| *item), |count, sum| (count, sum));
-            let rest = segment_sums(level, values, &ends, so_far, &both, (&mut space, &mut found));
-            assert_eq!((found, rest), (expected, left), "{segments} segments");
+            for level in Level::all() {
+                let (mut space, mut found) = (Vec::new(), vec![(1, 2)]);
+                let both = |count, sum| (count, sum);
+                let rest = segment_sums(level, (&items, &value), &ends, so_far, &both, (&mut space, &mut found));
+                assert_eq!((&found, rest), (&expected, left), "{level:?}, {segments} segments");
+            }
         }
+    }
+
+    #[test]
+    fn segments_of_any_length_have_their_sums() {
+        adds_up_segments(|n| n as u32, |n| u64::from(*n));
+        adds_up_segments(|n| n as i32, |n| *n as u64);
+        adds_up_segments(|n| n, |n| *n);
+        adds_up_segments(|n| n as u8, |n| u64::from(*n) << 60);
+        adds_up_segments(|n| (n as u16, n >> 3), |n| n.1 ^ u64::from(n.0));
     }
 
     #[test]
@@ -193,8 +256,15 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no items")]
+    fn the_first_segment_does_not_end_behind_the_items() {
+        let items = (&[5_u64, 1][..], &|item: &u64| *item);
+        segment_sums(Level::best(), items, &[3], (0, 0), &|_, sum| sum, (&mut Vec::new(), &mut Vec::new()));
+    }
+
+    #[test]
+    #[should_panic(expected = "no items")]
     fn a_segment_does_not_end_before_the_one_before_it() {
-        let (items, ends) = (vec![1_u64; 3000], &[2000, 10]);
+        let (items, ends) = (vec![1_u64; 3000], &[10, 2000, 11, 2001]);
         let items = (&items[..], &|item: &u64| *item);
         segment_sums(Level::best(), items, ends, (0, 0), &|_, sum| sum, (&mut Vec::new(), &mut Vec::new()));
     }
