@@ -108,6 +108,8 @@ fn metg_gives_a_line_for_each_pattern_width_and_mode_and_says_it_in_words() {
     assert_eq!(got, expected.collect::<Vec<_>>());
     for line in &lines {
         assert!(positive(line, "floor_us") && line["peak_flops"].as_u64() > Some(0), "{line}");
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        assert_eq!(line.get("handoff_ns").is_some_and(|time| time.as_u64() > Some(0)), cores > 1, "{line}");
         // Graphs of a few tasks may not reach the half at all; then there is no figure.
         assert!(line.get("metg50_us").is_none() || positive(line, "metg50_us"), "{line}");
     }

@@ -1,11 +1,10 @@
 //! What a task reads, while it still waits for those who write it.
 //!
 //! A worker that watches for another one to be done would see that, and then wait once more for what the other one has written:
-//! two transfers between processors, one after the other. So it asks for the data each time it looks. As long as nobody has
-//! written there that costs nothing, and afterwards the data is on its way together with the news.
+//! two transfers between processors, one after the other. So it asks for the data each time it looks. As long as nobody writes
+//! there it has the data already, and afterwards that is on its way together with the news.
 
 use super::{Arg, Mode};
-use crate::data::piece::Piece;
 use crate::sync::near::bring_line_to_read;
 
 /// Of more inputs than these it asks for the first.
@@ -19,9 +18,10 @@ pub(crate) struct Awaited {
 
 impl Awaited {
     pub(crate) fn by(args: &[Arg]) -> Self {
-        let read = args.iter().filter(|arg| arg.mode().reads() && arg.mode() != Mode::Reduce);
+        // What is left out of the order is nobody's business before the task runs.
+        let read = args.iter().filter(|arg| arg.mode().reads() && arg.mode() != Mode::Reduce && arg.is_ordered());
         let mut awaited = Self { lines: [std::ptr::null(); MOST], count: 0 };
-        for (line, first) in awaited.lines.iter_mut().zip(read.filter_map(|arg| Piece::first_element(arg.piece()))) {
+        for (line, first) in awaited.lines.iter_mut().zip(read.filter_map(|arg| arg.piece().first_element())) {
             *line = first;
             awaited.count += 1;
         }

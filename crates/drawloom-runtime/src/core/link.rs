@@ -96,9 +96,13 @@ impl Core {
     #[cold]
     fn extension(&self, id: TaskId, number: usize) -> (u32, usize) {
         let record = self.slab.get(id.index());
-        // SAFETY: this thread is submitting the task, which cannot become ready yet.
-        let description = unsafe { (*record.description.get()).assume_init_mut() };
-        let extras = description.extras.get_or_insert_with(Box::default);
+        let description = record.description.get().cast::<Description>();
+        // SAFETY: this thread is submitting the task, which cannot become ready yet. Others may have a look at its arguments
+        // already, as edges were published: so there is no reference to all of it.
+        let (name, location, extras) = unsafe {
+            let extras = &mut *(&raw mut (*description).extras);
+            ((*description).name, (*description).location, extras.get_or_insert_with(Box::default))
+        };
         let nth = (number - EDGES) / EDGES;
         if nth == extras.extensions.len() {
             let (index, extension) = self.take_record(false);
@@ -108,8 +112,8 @@ impl Core {
             // SAFETY: just taken from the pool.
             unsafe {
                 (*extension.description.get()).write(Description {
-                    name: description.name,
-                    location: description.location,
+                    name,
+                    location,
                     table: &body::NOTHING,
                     scope: std::ptr::null(),
                     extras: None,

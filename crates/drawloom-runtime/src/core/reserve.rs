@@ -3,12 +3,13 @@
 //! Where tasks wait for tasks of other workers at every step, a worker that has nothing to go on with would find its next
 //! task only through a queue, and by then the other one has long gone on. So a worker may *reserve* a task that waits for
 //! one more: it watches the task's count for a moment, and who counts it down to zero leaves the task to it. It is the same
-//! as what the nodes of a plan do; see `plan::claim`. The first such task is reserved, as that is the one which the other
-//! worker counts down first, too.
+//! as what the nodes of a plan do; see `plan::claim`. The first such task is reserved, as the other worker is likely to count
+//! that one down first, too.
 //!
 //! A reservation is a bit beside the count, set in the step from two to one. From then on the task cannot become ready for
 //! anyone else, so its record stays what it is until the worker has taken the bit back, or found the count at zero: then the
-//! task is its own. A worker has one reservation at most, and settles it before it hands out anything or looks for work.
+//! task is its own. A worker has one reservation at most, and settles it as soon as it has something else to go on with, and before
+//! it hands out anything, looks for work, or runs anything of the user's.
 
 use super::{Core, Local};
 use crate::access::awaited::Awaited;

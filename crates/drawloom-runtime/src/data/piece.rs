@@ -164,7 +164,8 @@ impl Piece {
         }
     }
 
-    /// Where the first of the elements is, where they are one run.
+    /// Where the first of the elements is, where they are one run. For whoever has a task, also one that is not ready, with this
+    /// piece as an argument.
     #[inline]
     pub(crate) fn first_element(&self) -> Option<*const u8> {
         let Shape::Line { first, .. } = self.shape else { return None };

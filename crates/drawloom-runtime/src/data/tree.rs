@@ -258,14 +258,15 @@ impl Tree {
     /// Where the elements are in the memory of this process.
     #[inline]
     pub(crate) fn base(&self) -> *mut u8 {
-        // SAFETY: the pointer inside changes only in `buffer_mut`, whose caller has exclusive access to the whole region.
+        // SAFETY: the pointer inside changes only in `buffer_mut`, when no task has the region as an argument, and no guard.
         unsafe { (*self.base.get()).base }
     }
 
     /// The storage itself.
     ///
     /// # Safety
-    /// The caller has exclusive access to the whole region.
+    /// The caller has exclusive access to the whole region, and no task that is not complete has it as an argument: whoever waits
+    /// for the turn of such a task looks where its elements are.
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn buffer_mut(&self) -> &mut Buffer {
         // SAFETY: promised by the caller.

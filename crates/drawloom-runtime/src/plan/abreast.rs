@@ -60,8 +60,8 @@ struct Walk {
     taken: Padded<AtomicBool>,
 }
 
-/// For how long a worker waits for a lane, in nanoseconds since the run began.
-struct Patience {
+/// Until when a worker waits for a lane, in nanoseconds since the run began.
+struct Deadline {
     /// Since when it waits, and since when for somebody.
     start: u64,
     since: u64,
@@ -69,8 +69,8 @@ struct Patience {
     for_nobody: u64,
 }
 
-impl Patience {
-    /// Of a worker that begins to wait now, in a plan that takes so long for each node and for all of them together.
+impl Deadline {
+    /// For a worker that begins to wait now, in a plan that takes so long for each node and for all of them together.
     fn new(now: u64, each: u64, together: u64) -> Self {
         Self {
             start: now,
@@ -227,7 +227,7 @@ impl PlanState {
     fn awaits_long(&self, place: Place<'_>, walk: &Walk, awaited: &Awaited, has_come: impl Fn() -> bool) -> bool {
         let together = self.pace.together();
         let each = together / self.pattern.nodes.len().max(1) as u64;
-        let mut patience = Patience::new(self.pace.lasts(), each, together);
+        let mut deadline = Deadline::new(self.pace.lasts(), each, together);
         loop {
             for _ in 0..BETWEEN {
                 hint::spin_loop();
@@ -237,7 +237,7 @@ impl PlanState {
                 }
             }
             // Relaxed: it only says how long to wait.
-            let is_over = patience.is_over(self.pace.lasts(), walk.taken.load(Ordering::Relaxed));
+            let is_over = deadline.is_over(self.pace.lasts(), walk.taken.load(Ordering::Relaxed));
             if MODELLED || is_over || self.is_broken_off(place) {
                 return has_come();
             }
@@ -262,20 +262,20 @@ mod tests {
 
     #[test]
     fn whoever_takes_a_lane_late_has_as_much_time_as_anyone() {
-        let mut patience = Patience::new(500, 100, 400_000);
-        assert!(!patience.is_over(500 + 5 * PATIENCE, false), "it takes long to wake a worker");
-        assert!(!patience.is_over(500 + 5 * PATIENCE + 10, true), "it has just come");
-        assert!(!patience.is_over(500 + 6 * PATIENCE, true));
-        assert!(patience.is_over(501 + 6 * PATIENCE, true));
+        let mut deadline = Deadline::new(500, 100, 400_000);
+        assert!(!deadline.is_over(500 + 5 * PATIENCE, false), "it takes long to wake a worker");
+        assert!(!deadline.is_over(500 + 5 * PATIENCE + 10, true), "it has just come");
+        assert!(!deadline.is_over(500 + 6 * PATIENCE, true));
+        assert!(deadline.is_over(501 + 6 * PATIENCE, true));
     }
 
     #[test]
     fn nobody_is_waited_for_as_long_as_the_run_may_take_and_long_nodes_longer() {
-        let mut patience = Patience::new(500, 100, 30_000);
-        assert!(!patience.is_over(500 + PATIENCE + 60_000, false));
-        assert!(patience.is_over(501 + PATIENCE + 60_000, false));
-        assert!(Patience::new(0, 100, u64::MAX / 4).is_over(PATIENCE_FOR_NOBODY + 1, false));
-        let mut long = Patience::new(0, 50_000, 1_000_000);
+        let mut deadline = Deadline::new(500, 100, 30_000);
+        assert!(!deadline.is_over(500 + PATIENCE + 60_000, false));
+        assert!(deadline.is_over(501 + PATIENCE + 60_000, false));
+        assert!(Deadline::new(0, 100, u64::MAX / 4).is_over(PATIENCE_FOR_NOBODY + 1, false));
+        let mut long = Deadline::new(0, 50_000, 1_000_000);
         assert!(!long.is_over(800_000, true) && long.is_over(800_001, true));
     }
 }

@@ -15,6 +15,7 @@ mod order;
 mod overlap;
 mod phases;
 mod policies;
+mod reserving;
 mod retry;
 mod stall;
 mod teams;
