@@ -297,26 +297,69 @@ fn note_counted(words: &[u64], before: &mut [u32], places: &[u32], noted: &mut [
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 fn note(words: &[u64], before: &mut [u32], places: &[u32], noted: &mut [u32], ones: impl Fn(__m512i) -> __m512i) {
     count_bits(words, before, &ones);
-    let sixteen = |places: &[u32; 16], noted: &mut [u32; 16]| {
-        if !kept_before_each(words, before, places, noted, &ones) {
-            *noted = places.map(|place| one(words, before, place));
-        }
-    };
-    for (places, noted) in places.as_chunks().0.iter().zip(noted.as_chunks_mut().0) {
+    // Then sixteen of them need no more than two thirds of a register as a rule, and hardly any need more than one.
+    let close = |(first, last): (&u32, &u32)| last.wrapping_sub(*first) as usize <= CLOSE * places.len();
+    if places.first().zip(places.last()).is_some_and(close) {
+        note_each(words, before, places, noted, |places, noted| {
+            if !kept_before_each::<1>(words, before, places, noted, &ones) {
+                note_far(words, before, places, noted, &ones);
+            }
+        });
+    } else {
+        note_each(words, before, places, noted, |places, noted| {
+            if !kept_before_each::<2>(words, before, places, noted, &ones) {
+                *noted = places.map(|place| one(words, before, place));
+            }
+        });
+    }
+}
+
+/// Places are close to each other if as a rule there is one of them in so many.
+const CLOSE: usize = 20;
+
+/// Notes what is before places, sixteen at a time where there are as many.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+fn note_each(
+    words: &[u64],
+    before: &[u32],
+    places: &[u32],
+    noted: &mut [u32],
+    sixteen: impl Fn(&[u32; 16], &mut [u32; 16]),
+) {
+    let (chunks, rest) = places.as_chunks();
+    for (places, noted) in chunks.iter().zip(noted.as_chunks_mut().0) {
         sixteen(places, noted);
     }
     match (places.last_chunk(), noted.last_chunk_mut()) {
+        _ if rest.is_empty() => {}
         // Some of the last sixteen once more, and none alone.
         (Some(places), Some(noted)) => sixteen(places, noted),
         _ => noted.iter_mut().zip(places).for_each(|(noted, place)| *noted = one(words, before, *place)),
     }
 }
 
+/// Notes what is before sixteen places, if they are farther from each other than most. It is out of the way of those.
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+fn note_far(
+    words: &[u64],
+    before: &[u32],
+    places: &[u32; 16],
+    noted: &mut [u32; 16],
+    ones: &impl Fn(__m512i) -> __m512i,
+) {
+    if !kept_before_each::<2>(words, before, places, noted, ones) {
+        *noted = places.map(|place| one(words, before, place));
+    }
+}
+
 /// How many bits are set before each of sixteen places, if that is known for the beginning of each half of a word. False if the places
-/// are not all in two registers of such halves from that of the first one.
+/// are not all in so many registers of such halves, one or two, from that of the first one.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-fn kept_before_each(
+fn kept_before_each<const REGISTERS: usize>(
     words: &[u64],
     before: &[u32],
     places: &[u32; 16],
@@ -327,23 +370,24 @@ fn kept_before_each(
     if first + WINDOW > before.len().min(2 * words.len()) {
         return false;
     }
-    // SAFETY: there are sixteen places, and as many halves and what is before them as two registers hold. Of a word the low half is
-    // where it begins.
-    let (places, words, before) = unsafe {
-        let (words, before) = (words.as_ptr().cast::<u32>().add(first), before.as_ptr().add(first));
-        let two = |from: *const u32| {
-            (_mm512_loadu_si512(from.cast::<__m512i>()), _mm512_loadu_si512(from.add(WINDOW / 2).cast::<__m512i>()))
-        };
-        (_mm512_loadu_si512(places.as_ptr().cast::<__m512i>()), two(words), two(before))
-    };
+    // SAFETY: there are sixteen places.
+    let places = unsafe { _mm512_loadu_si512(places.as_ptr().cast::<__m512i>()) };
     let half = _mm512_sub_epi32(_mm512_srli_epi32::<5>(places), _mm512_set1_epi32(first as i32));
-    if _mm512_cmpge_epu32_mask(half, _mm512_set1_epi32(WINDOW as i32)) != 0 {
+    if _mm512_cmpge_epu32_mask(half, _mm512_set1_epi32(16 * REGISTERS as i32)) != 0 {
         return false;
     }
-    // The bits from the place on are taken away.
+    let look_up = |all: *const u32| {
+        // SAFETY: from the first half on there are as many, and as many numbers of what is before them, as two registers hold.
+        let register = |at: usize| unsafe { _mm512_loadu_si512(all.add(first + at).cast::<__m512i>()) };
+        match REGISTERS {
+            1 => _mm512_permutexvar_epi32(half, register(0)),
+            _ => _mm512_permutex2var_epi32(register(0), half, register(WINDOW / 2)),
+        }
+    };
+    // The bits from the place on are taken away. Of a word the low half is where it begins.
     let behind = _mm512_sllv_epi32(_mm512_set1_epi32(-1), _mm512_and_si512(places, _mm512_set1_epi32(31)));
-    let bits = _mm512_andnot_si512(behind, _mm512_permutex2var_epi32(words.0, half, words.1));
-    let all = _mm512_add_epi32(ones(bits), _mm512_permutex2var_epi32(before.0, half, before.1));
+    let bits = _mm512_andnot_si512(behind, look_up(words.as_ptr().cast()));
+    let all = _mm512_add_epi32(ones(bits), look_up(before.as_ptr()));
     // SAFETY: there is space for sixteen numbers.
     unsafe { _mm512_storeu_si512(noted.as_mut_ptr().cast::<__m512i>(), all) };
     true
