@@ -19,6 +19,10 @@ const GROUP: usize = 256;
 /// What so many parents become is found out at once.
 const AHEAD: usize = 128;
 
+/// Where there is room for so many parents, they are poured in whole groups, so that none is cut, and all that is done for many of them
+/// at once has no remainder. What that leaves empty is less than a third.
+const FEWEST: usize = 2 * AHEAD;
+
 /// Parents are brought to the nearest cache so many before they are needed.
 const FAR: usize = 1024;
 
@@ -361,6 +365,9 @@ where
     while ended < parents.len() && rest.is_none() {
         let Ahead { iterators, begun } = ahead;
         if *begun == iterators.len() {
+            if ended >= FEWEST && row.is_nearly_full(ended, AHEAD, room) {
+                break;
+            }
             let next = &parents[ended..parents.len().min(ended + AHEAD)];
             // Those behind them are not asked for as long as these are under way, and then all at once.
             wide::prefetch(next, FAR);

@@ -223,6 +223,14 @@ impl<N: Number> Row<N> {
         Self { first: N::ZERO, next: N::ZERO, before: counted, counted }
     }
 
+    /// Whether there is no room for so many more ranges, if they are as long as those before them, of which there were so many. There
+    /// is room for no more than [`MOST_ITEMS`] in all.
+    #[inline(always)]
+    pub(crate) fn is_nearly_full(&self, ranges: usize, more: usize, room: usize) -> bool {
+        let room = room.min(MOST_ITEMS).saturating_sub(self.counted);
+        self.counted.saturating_mul(more) > room.saturating_mul(ranges)
+    }
+
     /// Appends the numbers to a vector of items, if those are such numbers.
     // It is a vector of numbers or not, and that is found out here.
     #[allow(clippy::ptr_arg)]
@@ -262,7 +270,7 @@ mod tests {
 
     use fastrand::Rng;
 
-    use super::{Level, Number, Row, count_all};
+    use super::{Level, MOST_ITEMS, Number, Row, count_all};
 
     /// Counts all ranges from one on, group by group.
     fn count<N: Number>(
@@ -335,6 +343,16 @@ mod tests {
         let row = &mut Row::<u32>::behind(0);
         let none = count_all(Level::best(), from, (row, 10), &mut Vec::new(), &mut [0; 4], &mut None);
         assert_eq!(none, None, "these are other numbers");
+    }
+
+    #[test]
+    fn a_row_is_nearly_full_where_as_many_more_ranges_would_be_cut() {
+        // Ten numbers of two ranges: two more need ten more.
+        let row = Row::<u32>::behind(10);
+        assert!(!row.is_nearly_full(2, 2, 20) && !row.is_nearly_full(2, 1, 15));
+        assert!(row.is_nearly_full(2, 2, 19) && row.is_nearly_full(2, 1, 14) && row.is_nearly_full(2, 1, 3));
+        assert!(!Row::<u32>::behind(0).is_nearly_full(2, 2, 0), "ranges without numbers need no room");
+        assert!(row.is_nearly_full(1, MOST_ITEMS, usize::MAX), "there is never room for more than that");
     }
 
     #[test]

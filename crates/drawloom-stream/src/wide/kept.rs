@@ -7,7 +7,7 @@
 
 use super::Level;
 #[cfg(target_arch = "x86_64")]
-use super::avx512;
+use super::avx512_kept;
 
 /// How many words of 32 bits two registers hold.
 pub(super) const WINDOW: usize = 32;
@@ -52,7 +52,7 @@ impl Kept {
         match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
-            Level::Avx512 => unsafe { avx512::kept_before(words, before, places, noted) },
+            Level::Avx512 => unsafe { avx512_kept::kept_before(words, before, places, noted) },
             _ => {
                 let mut kept = 0;
                 for (word, before) in words.iter().zip(before.as_chunks_mut::<2>().0) {

@@ -12,13 +12,15 @@
 //! | [`lanes`] | items that lie side by side |
 //! | [`portable`], `avx2`, `avx512` | values, flags, and what is kept, on each level |
 //! | [`count`] | ranges of numbers become items |
-//! | [`kept`] | how many items were kept before a place |
+//! | [`kept`], `avx512_kept` | how many items were kept before a place |
 //! | [`sums`] | sums of the first items, and of those between two places |
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_kept;
 mod count;
 mod kept;
 mod lanes;

@@ -76,22 +76,30 @@ pub(crate) fn segment_sums<I: 'static, O>(
 ) -> (u64, u64) {
     let total = |items: &[I]| items.iter().map(value).fold(0, u64::wrapping_add);
     let add = |items: &[I]| (so_far.0.wrapping_add(items.len() as u64), so_far.1.wrapping_add(total(items)));
-    let Some(first) = ends.first() else { return add(items) };
+    if ends.is_empty() {
+        return add(items);
+    }
     to.reserve(ends.len());
-    assert!(*first as usize <= items.len(), "{NO_ITEMS}");
-    let (count, sum) = add(&items[..*first as usize]);
-    to.push(finish(count, sum));
     // What is left of them, and where the first of those begins.
     let mut edges = ends;
+    let mut front = [0; TOGETHER + 1];
+    let mut group = match ends.first_chunk::<TOGETHER>() {
+        // As a rule no segment was cut, and then the first is one as all others: it begins in front of the items.
+        Some(some) if so_far == (0, 0) && some[TOGETHER - 1] <= NEAR => {
+            front[1..].copy_from_slice(some);
+            edges = &edges[TOGETHER - 1..];
+            &front[..]
+        }
+        _ => {
+            assert!(edges[0] as usize <= items.len(), "{NO_ITEMS}");
+            let (count, sum) = add(&items[..edges[0] as usize]);
+            to.push(finish(count, sum));
+            take_near(&mut edges)
+        }
+    };
     let mut lookup = Lookup { places: [0; TOGETHER], sums: [0; TOGETHER + 1] };
     let space = spaced(NEAR as usize, space);
-    while edges.len() > 1 {
-        let mut some = (edges.len() - 1).min(TOGETHER);
-        while some > 1 && edges[some].wrapping_sub(edges[0]) > NEAR {
-            some /= 2;
-        }
-        let group = &edges[..=some];
-        let (start, end) = (group[0], group[some]);
+    while let [start, .., end] = *group {
         assert!(start <= end && end as usize <= items.len(), "{NO_ITEMS}");
         if end - start > NEAR {
             to.push(finish(u64::from(end - start), total(&items[start as usize..end as usize])));
@@ -114,10 +122,23 @@ pub(crate) fn segment_sums<I: 'static, O>(
                 }
             }
         }
-        edges = &edges[some..];
+        group = take_near(&mut edges);
     }
     let rest = &items[edges[0] as usize..];
     (rest.len() as u64, total(rest))
+}
+
+/// The edges of the next segments that are looked at together, which are taken away, but for the last of them. It is alone if there is
+/// no segment left.
+#[inline(always)]
+fn take_near<'a>(edges: &mut &'a [u32]) -> &'a [u32] {
+    let mut some = (edges.len() - 1).min(TOGETHER);
+    while some > 1 && edges[some].wrapping_sub(edges[0]) > NEAR {
+        some /= 2;
+    }
+    let group = &edges[..=some];
+    *edges = &edges[some..];
+    group
 }
 
 const NO_ITEMS: &str = "a segment ends where there are no items: this is a mistake of ours";
@@ -207,8 +228,9 @@ mod tests {
     /// What segments of random items become, on all levels, with some before them and some behind.
     fn adds_up_segments<I: Copy + 'static>(make: impl Fn(u64) -> I, value: impl Fn(&I) -> u64) {
         let mut rng = Rng::with_seed(6);
-        for segments in (0..40).chain([100, 127, 128, 129, 130, 256, 257, 258, 500, 1000, 1000]) {
-            let so_far = (rng.u64(..100), rng.u64(..));
+        for segments in (0..40).chain([100, 127, 128, 129, 130, 256, 257, 258, 500, 1000, 1000].repeat(4)) {
+            // As a rule nothing was before them.
+            let so_far = if rng.bool() { (0, 0) } else { (rng.u64(..100), rng.u64(..)) };
             let (mut ends, mut at) = (Vec::new(), 0);
             // Some are short, and some of those empty; some end where blocks of them end; a few are longer than all that is near.
             let whole = [1, 1, 16, 32, 64][rng.usize(..5)];
@@ -251,6 +273,13 @@ mod tests {
     #[should_panic(expected = "no items")]
     fn a_segment_does_not_end_behind_the_items() {
         let (items, ends) = ((&[5_u64, 1][..], &|item: &u64| *item), &[0, 1, 1, 2, 3, 3, 3, 3]);
+        segment_sums(Level::best(), items, ends, (0, 0), &|_, sum| sum, (&mut Vec::new(), &mut Vec::new()));
+    }
+
+    #[test]
+    #[should_panic(expected = "no items")]
+    fn none_of_the_first_segments_ends_behind_the_items() {
+        let (items, ends) = ((&[5_u64, 1][..], &|item: &u64| *item), &[3; 200]);
         segment_sums(Level::best(), items, ends, (0, 0), &|_, sum| sum, (&mut Vec::new(), &mut Vec::new()));
     }
 
