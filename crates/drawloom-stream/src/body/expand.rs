@@ -19,9 +19,12 @@ const GROUP: usize = 256;
 /// What so many parents become is found out at once.
 const AHEAD: usize = 128;
 
-/// Where there is room for so many parents, they are poured in whole groups, so that none is cut, and all that is done for many of them
-/// at once has no remainder. What that leaves empty is less than a third.
+/// Where there is room for so many parents, they are poured in whole groups as far as one can tell, so that hardly any is cut, and all
+/// that is done for many of them at once has no remainder. What that leaves empty is less than a third.
 const FEWEST: usize = 2 * AHEAD;
+
+/// Parents that begin together are never left for another time: there is something to be done for all of them.
+const _: () = assert!(GROUP <= FEWEST);
 
 /// Parents are brought to the nearest cache so many before they are needed.
 const FAR: usize = 1024;
@@ -222,7 +225,7 @@ where
     #[inline(always)]
     fn run(self) -> usize {
         let Self { items, code, current, ahead, room, space, ends } = self;
-        // What is left of the parent under way, and then as many more as there is room for.
+        // What is left of the parent under way, and then more of them.
         let mut first = None;
         if let Some((mut elements, parent)) = current.take() {
             let before = space.len();
@@ -309,7 +312,8 @@ where
 }
 
 /// Moves the elements of some parents to a channel, and notes where each ends. There were some elements before them, and there is room
-/// for so many with those, which are no more than [`MOST_ITEMS`]. Says how many have begun, and what is left of the last.
+/// for so many with those, which are no more than [`MOST_ITEMS`]. Says how many have begun, and what is left of the last. Of more than
+/// [`FEWEST`] it may leave some for another time though there is room.
 #[inline(always)]
 fn pour_all<P, It, F>(
     parents: &[P],
@@ -365,7 +369,7 @@ where
     while ended < parents.len() && rest.is_none() {
         let Ahead { iterators, begun } = ahead;
         if *begun == iterators.len() {
-            if ended >= FEWEST && row.is_nearly_full(ended, AHEAD, room) {
+            if ended >= FEWEST && row.is_nearly_full(counted, ended, AHEAD, room) {
                 break;
             }
             let next = &parents[ended..parents.len().min(ended + AHEAD)];

@@ -35,23 +35,29 @@ pub(crate) struct Whole<'g> {
 
 impl Body for Whole<'_> {
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let (mut done, mut elements) = (0, 0);
+        let (mut done, mut filled) = (0, 0);
         while done < count {
             // Where elements are heavy there are less of them, and the machine is asked behind each time.
             let room = self.room.min(self.width.saturating_mul(self.pace.most()));
-            if elements >= if room < self.room { room } else { self.room * ROUNDS } {
+            if filled >= if room < self.room { room } else { self.room * ROUNDS } {
                 // In the middle of a run: it goes on with the next step, unless something else is more urgent.
                 return Ok(Ran { done, stop: Stop::Full });
             }
-            let (begun, before) = (self.pace.begin(), elements);
+            let begun = self.pace.begin();
             let ended = self.head.pour(input, done..count, room, &mut self.ends);
             let (chain, pushed) = (&mut self.chain, &mut self.pushed);
             let mut marks = Marks::of_ends(self.region, &self.ends[..ended], pushed);
+            let mut elements = 0;
             self.inside.pass(|body, made| {
                 elements += made;
                 if ended == 0 { body.run(0, made, chain) } else { body.span(0, made, &mut marks, chain) }
             })?;
-            self.pace.end(begun, (elements - before).div_ceil(self.width));
+            // A head that leaves parents for the next time has filled the room, though it may have left some of it empty so that none
+            // of them is cut.
+            let is_full = ended < self.ends.len().min(count - done);
+            let used = if is_full { room } else { elements };
+            self.pace.end(begun, used.div_ceil(self.width));
+            filled += used;
             done += ended;
         }
         Ok(Ran { done, stop: Stop::Done })

@@ -223,12 +223,12 @@ impl<N: Number> Row<N> {
         Self { first: N::ZERO, next: N::ZERO, before: counted, counted }
     }
 
-    /// Whether there is no room for so many more ranges, if they are as long as those before them, of which there were so many. There
-    /// is room for no more than [`MOST_ITEMS`] in all.
+    /// Whether there is no room for so many more ranges, if they are as long as those before them, of which there were so many behind
+    /// some numbers in front. There is room for no more than [`MOST_ITEMS`] in all.
     #[inline(always)]
-    pub(crate) fn is_nearly_full(&self, ranges: usize, more: usize, room: usize) -> bool {
+    pub(crate) fn is_nearly_full(&self, front: usize, ranges: usize, more: usize, room: usize) -> bool {
         let room = room.min(MOST_ITEMS).saturating_sub(self.counted);
-        self.counted.saturating_mul(more) > room.saturating_mul(ranges)
+        (self.counted - front).saturating_mul(more) > room.saturating_mul(ranges)
     }
 
     /// Appends the numbers to a vector of items, if those are such numbers.
@@ -349,10 +349,11 @@ mod tests {
     fn a_row_is_nearly_full_where_as_many_more_ranges_would_be_cut() {
         // Ten numbers of two ranges: two more need ten more.
         let row = Row::<u32>::behind(10);
-        assert!(!row.is_nearly_full(2, 2, 20) && !row.is_nearly_full(2, 1, 15));
-        assert!(row.is_nearly_full(2, 2, 19) && row.is_nearly_full(2, 1, 14) && row.is_nearly_full(2, 1, 3));
-        assert!(!Row::<u32>::behind(0).is_nearly_full(2, 2, 0), "ranges without numbers need no room");
-        assert!(row.is_nearly_full(1, MOST_ITEMS, usize::MAX), "there is never room for more than that");
+        assert!(!row.is_nearly_full(0, 2, 2, 20) && !row.is_nearly_full(0, 2, 1, 15));
+        assert!(row.is_nearly_full(0, 2, 2, 19) && row.is_nearly_full(0, 2, 1, 14) && row.is_nearly_full(0, 2, 1, 3));
+        assert!(!row.is_nearly_full(10, 2, 2, 10), "ranges without numbers need no room, whatever is in front of them");
+        assert!(row.is_nearly_full(4, 2, 2, 15) && !row.is_nearly_full(4, 2, 2, 16), "only the six behind count");
+        assert!(row.is_nearly_full(0, 1, MOST_ITEMS, usize::MAX), "there is never room for more than that");
     }
 
     #[test]

@@ -234,9 +234,19 @@ mod tests {
             let (mut ends, mut at) = (Vec::new(), 0);
             // Some are short, and some of those empty; some end where blocks of them end; a few are longer than all that is near.
             let whole = [1, 1, 16, 32, 64][rng.usize(..5)];
-            for _ in 0..segments {
-                let most = [3, 40, 40, 200][rng.usize(..4)];
-                let length = if rng.usize(..300) == 0 { 2048 + rng.usize(..3) } else { rng.usize(..most) };
+            // In some rounds all are so short that the first group of them is near, also if only just.
+            let most = [None, Some(3), Some(17), Some(31)][rng.usize(..4)];
+            let evenly = rng.usize(..4) == 0;
+            for number in 0..segments {
+                let length = match most {
+                    _ if evenly => 16 + usize::from(number == 5 && rng.bool()),
+                    Some(most) => rng.usize(..most),
+                    None if rng.usize(..300) == 0 => 2048 + rng.usize(..3),
+                    None => {
+                        let most = [3, 40, 40, 200][rng.usize(..4)];
+                        rng.usize(..most)
+                    }
+                };
                 at += length.next_multiple_of(whole);
                 ends.push(at as u32);
             }
