@@ -100,7 +100,7 @@ impl Core {
         // SAFETY: this thread is submitting the task, which cannot become ready yet. Others may have a look at its arguments
         // already, as edges were published: so there is no reference to all of it.
         let (name, location, extras) = unsafe {
-            let extras = &mut *(&raw mut (*description).extras);
+            let extras = &mut (*description).extras;
             ((*description).name, (*description).location, extras.get_or_insert_with(Box::default))
         };
         let nth = (number - EDGES) / EDGES;
