@@ -16,6 +16,12 @@
 //! asleep. So if both looks see the same, and no worker was awake in between, no task moved. A thread that waits and would
 //! go on if it looked now counts as something that moves, and so does one that is no worker and completes what was cancelled.
 //!
+//! # Members of teams
+//!
+//! A member that sleeps until another member or somebody outside of the engine calls it keeps its worker, and counts as one that
+//! waits. Who is outside cannot be seen, so a team with such a member counts as something that moves; unless another member
+//! waits for tasks, which a call does not help.
+//!
 //! # Policies of users
 //!
 //! A policy of the user may keep a task to itself, for a while or for ever. Before that is called a stall, all workers are
@@ -39,8 +45,13 @@ use blocked::{Blocked, Probe};
 pub(crate) use picture::Entry;
 use picture::{Motion, Picture};
 
-/// The longest time between two looks.
+/// The longest time between two looks, and the shortest.
 const NAP: Duration = Duration::from_millis(50);
+const GLANCE: Duration = Duration::from_millis(1);
+/// So many looks, one soon after the other, must see that something moves after nothing did.
+const GLANCES: usize = 3;
+/// How much later a thread outside of tasks is told of a stall: those inside look first.
+const LATER: Duration = NAP.saturating_mul(3);
 
 /// Who waits, and who holds what.
 pub(crate) struct Stalls {
@@ -119,20 +130,32 @@ impl Stalls {
         if done() {
             return Ok(());
         }
-        let _note = self.enter(core.waits_inside(), probe);
-        self.watch(core, on, done, &mut sleep)
+        let inside = core.waits_inside();
+        let is_inside = inside.is_some();
+        let _note = self.enter(inside, probe);
+        self.watch(core, on, is_inside, done, &mut sleep)
     }
 
-    fn watch(&self, core: &Core, on: On, done: impl Fn() -> bool, sleep: &mut impl FnMut(Duration)) -> Result<()> {
+    fn watch(
+        &self,
+        core: &Core,
+        on: On,
+        is_inside: bool,
+        done: impl Fn() -> bool,
+        sleep: &mut impl FnMut(Duration),
+    ) -> Result<()> {
         let mut since: Option<(u64, Instant)> = None;
         let mut asked_again = None;
-        let mut nap = Duration::from_millis(1);
-        let longest = NAP.min(self.patience / 4).max(Duration::from_millis(1));
+        let mut nap = GLANCE;
+        let mut moves = 0;
+        let longest = NAP.min(self.patience / 4).max(GLANCE);
         loop {
             if done() {
                 return Ok(());
             }
             match self.look(core) {
+                // It may be a member of a team that looks every few milliseconds whether somebody has come.
+                None if since.is_some() && moves < GLANCES => (moves, nap) = (moves + 1, GLANCE),
                 None => since = None,
                 Some((picture, _)) if picture.kept && asked_again != Some(picture.signature) => {
                     asked_again = Some(picture.signature);
@@ -143,9 +166,11 @@ impl Stalls {
                         Some((signature, first)) if signature == picture.signature => first,
                         _ => Instant::now(),
                     };
-                    since = Some((picture.signature, first));
-                    let over = motion == Motion::Never || first.elapsed() >= self.patience;
-                    if over {
+                    (since, moves) = (Some((picture.signature, first)), 0);
+                    let patience = if motion == Motion::Never { Duration::ZERO } else { self.patience };
+                    // What those say who wait inside of tasks says more, and may be all that is needed to go on.
+                    let later = if is_inside || !picture.waiting.is_told { Duration::ZERO } else { LATER };
+                    if first.elapsed() >= patience.saturating_add(later) {
                         if done() {
                             return Ok(());
                         }

@@ -2,12 +2,13 @@
 //!
 //! A task of the engine may wait for its children, so a node may start a run and wait for it: that is a child of the task that runs
 //! the node's stream. But the copies of a stream wait for each other until all of them are done, and a copy that sleeps gives its
-//! worker to nobody. So a run inside of a node of a stream with several copies never gets the workers of the other copies, and
-//! the engine cannot see that: to it they are at work. Such a wait is refused, unless it is certain that it needs none of them: when
-//! this worker can run it alone, or when those who may run it have no part in the stream around it.
+//! worker to nobody. So a run inside of a node of a stream with several copies never gets the workers of the other copies. Such a
+//! wait is refused at once, in words of streams, unless it is certain that it needs none of them: when this worker can run it alone,
+//! or when those who may run it have no part in the stream around it.
 //!
 //! A stream with one copy keeps nobody but its own worker, and that worker takes part in what it waits for. Whatever else can
-//! go wrong with waits inside of tasks is for the engine to say.
+//! go wrong with waits inside of tasks is for the engine to say, after some time: it knows which copies sleep, and so it finds
+//! a node that waits for a task which needs them, directly or not.
 
 use std::cell::RefCell;
 

@@ -224,12 +224,11 @@ impl Running {
             let (stream, workers) = (&*self.crew.plan.0.name, self.crew.workers);
             nested::refuse_wait(&self.loom, &Wanted { stream, workers, context: self.context.as_ref() })?;
         }
-        if let Some(future) = self.future.take() {
-            future.wait().map_err(|error| {
-                // The engine may have refused to wait, and nobody else can stop it.
-                self.crew.stop();
-                engine(error)
-            })?;
+        if let Some(Err(error)) = self.future.take().map(Future::wait) {
+            // The engine may have refused to wait, and nobody else can stop it.
+            self.crew.stop();
+            // What a node says comes first: it may be why tasks failed that the node has left behind.
+            return Err(self.crew.cause().unwrap_or_else(|| engine(error)));
         }
         self.crew.end()
     }
@@ -259,12 +258,12 @@ impl Crew {
 
     /// One worker's part.
     pub(crate) fn work(&self, member: &Member<'_>, given: &Given<'_>) {
-        nested::inside(&self.plan.0.name, member, || self.run_part(member.rank(), given));
+        nested::inside(&self.plan.0.name, member, || self.run_part(member, given));
     }
 
-    fn run_part(&self, rank: usize, given: &Given<'_>) {
+    fn run_part(&self, member: &Member<'_>, given: &Given<'_>) {
         let current = Rc::new(Cell::new(0));
-        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(rank, &current, given)));
+        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(member, &current, given)));
         let done = done.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let why = why.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -277,7 +276,7 @@ impl Crew {
         }
         let all = {
             let mut all = lock(&self.done);
-            all.push((rank, done));
+            all.push((member.rank(), done));
             all.len() == self.workers
         };
         if all {
@@ -295,10 +294,11 @@ impl Crew {
         nodes.iter().filter_map(|node| node.around.as_ref()).for_each(|around| (around.end)());
     }
 
-    fn run_copy(&self, rank: usize, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
+    fn run_copy(&self, member: &Member<'_>, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
         let Checked { id, description, .. } = &*self.plan.0;
         let shared = (&self.shared[..], &self.parameters);
-        let mut machine = Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, rank))?;
+        let mut machine =
+            Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, member))?;
         machine.firings.begun = nanoseconds(self.outside.began.elapsed());
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();
@@ -306,16 +306,23 @@ impl Crew {
         Ok(Done { nodes, edges, trips: machine.trips, firings: machine.firings })
     }
 
+    /// Why the run failed, as far as it is known. Those who were stopped by another's failure do not say why.
+    fn cause(&self) -> Option<Error> {
+        let mut done = lock(&self.done);
+        done.sort_by_key(|(rank, _)| *rank);
+        let mut errors = done.iter().filter_map(|(_, done)| done.as_ref().err());
+        errors.find(|error| error.kind() != ErrorKind::Cancelled).cloned()
+    }
+
     /// All workers are done.
     pub(crate) fn end(&self) -> Result<Report> {
         self.tell_outside();
+        if let Some(error) = self.cause() {
+            return Err(error);
+        }
         let (description, layout) = (&self.plan.0.description, &self.layout);
-        let mut done = lock(&self.done);
-        done.sort_by_key(|(rank, _)| *rank);
-        // Those who were stopped by another's failure do not say why.
-        let is_cause = |error: &Error| error.kind() != ErrorKind::Cancelled;
-        let errors = || done.iter().filter_map(|(_, done)| done.as_ref().err());
-        if let Some(error) = errors().find(|error| is_cause(error)).or_else(|| errors().next()) {
+        let done = lock(&self.done);
+        if let Some(error) = done.iter().find_map(|(_, done)| done.as_ref().err()) {
             return Err(error.clone());
         }
         let stream = self.plan.0.name.clone();

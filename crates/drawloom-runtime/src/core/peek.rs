@@ -16,7 +16,7 @@ use crate::error::TaskOrigin;
 use crate::order::scope::Scope;
 use crate::policy::WorkerId;
 use crate::stall::Entry;
-use crate::stall::blocked::Waiting;
+use crate::stall::blocked::{Caller, Inside, Waiting};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
 use crate::task::extras::Extras;
@@ -76,11 +76,18 @@ impl Core {
         self.running().and_then(|running| unsafe { (*running.local).worker })
     }
 
-    /// Whether a wait of the calling thread keeps a worker from others, or the serial engine, and which worker.
-    pub(crate) fn waits_inside(&self) -> Option<Option<WorkerId>> {
+    /// A wait of the calling thread for tasks, if it keeps a worker from others, or the serial engine.
+    pub(crate) fn waits_inside(&self) -> Option<Inside> {
         // SAFETY: the pointer is that of the thread's own state, which is only read.
         let worker = self.running().map(|running| unsafe { (*running.local).worker })?;
-        (worker.is_some() || self.serial.is_some()).then_some(worker)
+        (worker.is_some() || self.serial.is_some()).then(|| self.inside_task(worker, Caller::Task))
+    }
+
+    /// A wait of the calling thread inside of a task.
+    pub(crate) fn inside_task(&self, worker: Option<WorkerId>, caller: Caller) -> Inside {
+        let mut tasks = self.all_running();
+        let task = tasks.next();
+        Inside { worker, task, around: tasks.collect(), caller }
     }
 
     /// Whether ready tasks of a context are with a policy of the user, which may keep them to itself.

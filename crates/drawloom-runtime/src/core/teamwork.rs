@@ -9,6 +9,7 @@ use super::{Core, Local, RUNNING, Running, Saved, Serial};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
+use crate::stall::blocked::{Caller, Probe};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
@@ -202,6 +203,7 @@ impl Core {
                 self.run_body_as_member(local, team, rank, record)
             } else {
                 // Lent: the first member never comes to this barrier, but breaks it when it is done.
+                self.flush(local);
                 let _ = team.meet(self, 0, local.worker);
                 true
             };
@@ -213,20 +215,23 @@ impl Core {
         }
     }
 
-    /// A member of a team begins to wait for the others: until they come, its worker can join no other team.
-    pub(crate) fn begin_meeting(&self, worker: Option<WorkerId>) {
-        self.set_meets(worker, true);
-    }
-
-    /// A member of a team goes on.
-    pub(crate) fn end_meeting(&self, worker: Option<WorkerId>) {
-        self.set_meets(worker, false);
-    }
-
-    fn set_meets(&self, worker: Option<WorkerId>, meets: bool) {
-        let Some(worker) = worker else { return };
-        self.workers.seat(worker).set_meets(meets);
-        self.teams.reconsider(self);
+    /// A member of a team sleeps: until it is called, its worker can join no other team. `is_over` tells others whether it
+    /// would go on if it looked now.
+    pub(crate) fn sleep_as_member<T>(
+        &self,
+        worker: Option<WorkerId>,
+        caller: Caller,
+        is_over: &Probe<'_>,
+        sleep: impl FnOnce() -> T,
+    ) -> T {
+        // What it has freed would look like tasks that are being submitted, and others may need it.
+        if let Some(running) = self.running() {
+            // SAFETY: the pointer is that of the thread's own state, which nobody else uses: it is inside of a body.
+            self.flush(unsafe { &mut *running.local });
+        }
+        let _note = self.stalls.enter(Some(self.inside_task(worker, caller)), is_over);
+        let _meeting = Meeting::begin(self, worker);
+        sleep()
     }
 
     /// The first member looks whether the task may run, and makes the scope that children of any member will share.
@@ -366,6 +371,33 @@ impl Core {
         let count = unsafe { *record.arg_count.get() } as usize;
         let extras = description.extras.as_deref();
         (arguments(&description.args, extras, count), extras)
+    }
+}
+
+/// A worker can join no team, as it sleeps as a member of one: for as long as this lives, also when the body's own means to
+/// sleep panic.
+struct Meeting<'a> {
+    core: &'a Core,
+    worker: Option<WorkerId>,
+}
+
+impl<'a> Meeting<'a> {
+    fn begin(core: &'a Core, worker: Option<WorkerId>) -> Self {
+        let this = Self { core, worker };
+        this.set(true);
+        this
+    }
+
+    fn set(&self, meets: bool) {
+        let Some(worker) = self.worker else { return };
+        self.core.workers.seat(worker).set_meets(meets);
+        self.core.teams.reconsider(self.core);
+    }
+}
+
+impl Drop for Meeting<'_> {
+    fn drop(&mut self) {
+        self.set(false);
     }
 }
 

@@ -120,6 +120,18 @@ impl Core {
         }
     }
 
+    /// All tasks of this runtime that the calling thread is in the middle of, the innermost first.
+    pub(crate) fn all_running(&self) -> impl Iterator<Item = TaskId> {
+        let mut at = RUNNING.get();
+        let all = std::iter::from_fn(move || {
+            // SAFETY: as in `running`.
+            let running = unsafe { at.as_ref() }?;
+            at = running.outer;
+            Some(running)
+        });
+        all.filter(|running| std::ptr::eq(running.core, self)).map(|running| running.id)
+    }
+
     /// The task that the calling thread is in the middle of, if it is one of another runtime. When tasks of several runtimes
     /// are in the middle of each other, the innermost counts.
     pub(crate) fn foreign_task(&self) -> Option<TaskOrigin> {

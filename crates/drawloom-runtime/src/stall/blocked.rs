@@ -3,9 +3,11 @@
 //! A thread that waits leaves a note about it here, with a question that tells whether it would go on if it looked now. So
 //! whoever suspects a stall can ask on behalf of all who wait: one of them may have been woken a moment ago and not know yet.
 
+use super::picture::Motion;
 use super::{Stalls, State};
 use crate::policy::WorkerId;
 use crate::sync::{lock, thread};
+use crate::task::record::TaskId;
 
 /// Whether a thread that waits would go on if it looked now.
 pub(crate) type Probe<'a> = dyn Fn() -> bool + Sync + 'a;
@@ -14,9 +16,30 @@ pub(crate) type Probe<'a> = dyn Fn() -> bool + Sync + 'a;
 pub(super) struct Blocked {
     number: u64,
     pub(super) thread: thread::ThreadId,
-    /// Whether the thread waits inside of a task, and which worker it is.
-    inside: Option<Option<WorkerId>>,
+    /// When the thread waits inside of a task.
+    inside: Option<Inside>,
     probe: *const Probe<'static>,
+}
+
+/// A wait inside of a task, which keeps a worker from others, or the serial engine.
+pub(crate) struct Inside {
+    /// None in the serial engine.
+    pub(crate) worker: Option<WorkerId>,
+    /// The task that the thread runs, and those that it is in the middle of around it, which is rare.
+    pub(crate) task: Option<TaskId>,
+    pub(crate) around: Vec<TaskId>,
+    pub(crate) caller: Caller,
+}
+
+/// Who can end a wait inside of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Caller {
+    /// Whoever completes a task.
+    Task,
+    /// Other members of the same team.
+    Member,
+    /// Other members, or somebody whom the engine does not know.
+    Anyone,
 }
 
 // SAFETY: what the pointer leads to is `Sync`, and lives as long as the note; see `Stalls::enter`.
@@ -35,6 +58,8 @@ impl Blocked {
 pub(crate) struct Waiting {
     pub(crate) count: usize,
     pub(crate) workers: Vec<WorkerId>,
+    /// Whether one of them looks for stalls.
+    pub(super) is_told: bool,
 }
 
 /// A note about a thread that waits, for as long as this lives.
@@ -51,8 +76,31 @@ impl State {
 
     /// The threads that wait inside of tasks.
     pub(super) fn waiting(&self) -> Waiting {
-        let inside = || self.blocked.iter().filter_map(|b| b.inside);
-        Waiting { count: inside().count(), workers: inside().flatten().collect() }
+        let workers = self.inside().filter_map(|wait| wait.worker).collect();
+        let is_told = self.inside().any(|wait| wait.caller == Caller::Task);
+        Waiting { count: self.inside().count(), workers, is_told }
+    }
+
+    fn inside(&self) -> impl Iterator<Item = &Inside> {
+        self.blocked.iter().filter_map(|b| b.inside.as_ref())
+    }
+
+    /// Whether members of teams wait that may be called by somebody whom the engine does not know.
+    ///
+    /// When another member of such a team waits for tasks, and nobody is left who could run them, being called does not help
+    /// it: the members that are called go back to sleep until that one comes. The caller would have to do more than to call, and
+    /// may.
+    pub(super) fn called_from_outside(&self) -> Motion {
+        let is_in = |wait: &Inside, task| wait.task == Some(task) || wait.around.contains(&task);
+        let waits_for_tasks_in = |task| self.inside().any(|wait| wait.caller == Caller::Task && is_in(wait, task));
+        let mut motion = Motion::Never;
+        for wait in self.inside().filter(|wait| wait.caller == Caller::Anyone) {
+            if !wait.task.is_some_and(waits_for_tasks_in) {
+                return Motion::Now;
+            }
+            motion = Motion::Perhaps;
+        }
+        motion
     }
 }
 
@@ -66,12 +114,12 @@ impl Stalls {
         Helping(self)
     }
 
-    /// Notes that the calling thread waits; `inside` says whether it does so inside of a task, and as which worker.
-    pub(crate) fn enter<'a>(&'a self, inside: Option<Option<WorkerId>>, probe: &'a Probe<'a>) -> Note<'a> {
+    /// Notes that the calling thread waits; `inside` is there when it does so inside of a task.
+    pub(crate) fn enter<'a>(&'a self, inside: Option<Inside>, probe: &'a Probe<'a>) -> Note<'a> {
         let mut state = lock(&self.state);
         state.notes += 1;
         let number = state.notes;
-        state.changes += u64::from(inside.is_some());
+        state.changes += counts_as_change(inside.as_ref());
         let probe: *const Probe<'a> = probe;
         // SAFETY: only the lifetime is changed. The note that is returned keeps the probe borrowed, and takes the entry
         // out of the list, under its lock, before the borrow ends.
@@ -87,12 +135,18 @@ impl Stalls {
     }
 }
 
+/// Who waits for anyone may look every few milliseconds whether somebody has come, which changes nothing. What it does when
+/// somebody has come can be missed, but then nothing is called certain: see [`State::called_from_outside`].
+fn counts_as_change(inside: Option<&Inside>) -> u64 {
+    u64::from(inside.is_some_and(|wait| wait.caller != Caller::Anyone))
+}
+
 impl Drop for Note<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.stalls.state);
         let at = state.blocked.iter().position(|b| b.number == self.number).expect("it was added by `enter`");
         let gone = state.blocked.swap_remove(at);
-        state.changes += u64::from(gone.inside.is_some());
+        state.changes += counts_as_change(gone.inside.as_ref());
     }
 }
 
@@ -118,7 +172,8 @@ mod tests {
         let stalls = Stalls::new(Duration::ZERO);
         let done = std::sync::atomic::AtomicBool::new(false);
         let probe = || done.load(std::sync::atomic::Ordering::Relaxed);
-        let note = stalls.enter(Some(Some(WorkerId::of_test(3))), &probe);
+        let worker = Some(WorkerId::of_test(3));
+        let note = stalls.enter(Some(Inside { worker, task: None, around: Vec::new(), caller: Caller::Task }), &probe);
         let outside = stalls.enter(None, &probe);
         assert_eq!(stalls.waiting().workers, [WorkerId::of_test(3)]);
         assert_eq!(stalls.waiting().count, 1);

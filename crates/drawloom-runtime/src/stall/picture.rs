@@ -10,14 +10,14 @@ use crate::core::{Core, Service};
 use crate::task::record::{Kind, TaskId};
 
 /// Whether anything can go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Motion {
-    /// Something moves right now.
-    Now,
-    /// Nothing moves, but someone who is not waiting could change that.
-    Perhaps,
     /// Nothing moves, and nobody is left who could change that.
     Never,
+    /// Nothing moves, but someone who is not waiting could change that.
+    Perhaps,
+    /// Something moves right now.
+    Now,
 }
 
 /// A record that is in use.
@@ -83,14 +83,12 @@ impl Picture {
         self.signature = hasher.finish();
         self.waiting = state.waiting();
         self.kept = self.entries.iter().any(|e| self.is_kept(core, e));
-        let mut motion = Motion::Never;
+        let mut motion = state.called_from_outside();
         for entry in &self.entries {
-            let one = self.motion_of(core, state, entry);
-            match one {
-                Motion::Now => return Motion::Now,
-                Motion::Perhaps => motion = Motion::Perhaps,
-                Motion::Never => {}
+            if motion == Motion::Now {
+                break;
             }
+            motion = motion.max(self.motion_of(core, state, entry));
         }
         motion
     }

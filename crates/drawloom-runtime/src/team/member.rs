@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::run::TeamRun;
 use crate::core::Core;
 use crate::policy::WorkerId;
+use crate::stall::blocked::Caller;
 use crate::topology::CpuId;
 
 /// The part that the calling worker has in a team.
@@ -23,6 +24,15 @@ pub(crate) struct Part<'v> {
     pub(crate) run: &'v TeamRun,
     pub(crate) rank: u32,
     pub(crate) worker: Option<WorkerId>,
+}
+
+/// Who can call a member that sleeps: see [`Member::sleep`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Callers {
+    /// Only other members of its team.
+    Members,
+    /// Also somebody whom the engine does not know, such as another thread of the program, or a clock.
+    Anyone,
 }
 
 /// A member found that its barrier can never be passed.
@@ -55,6 +65,21 @@ impl<'v> Member<'v> {
     /// else, such as the whole of a region. The task has failed then.
     pub fn barrier(&self) {
         self.meet(0);
+    }
+
+    /// Sleeps, by means of the body's own: `sleep` comes back when somebody calls.
+    ///
+    /// A body need not say that it sleeps. When it does, others do not count on its worker for teams meanwhile; and when a
+    /// member waits for tasks that only workers which sleep here could run, that is a stall, and the wait is refused.
+    ///
+    /// `callers` says who can call. `is_over` says whether this member would go on if it looked now, also when that is because of
+    /// the time. Others ask it, from their threads and while they hold a lock: it must not panic, nor use the engine.
+    pub fn sleep<T>(&self, callers: Callers, is_over: &(dyn Fn() -> bool + Sync), sleep: impl FnOnce() -> T) -> T {
+        let caller = match callers {
+            Callers::Members => Caller::Member,
+            Callers::Anyone => Caller::Anyone,
+        };
+        self.part.core.sleep_as_member(self.part.worker, caller, is_over, sleep)
     }
 
     /// Waits for all members, for a purpose.

@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::error::Error;
 use crate::policy::WorkerId;
+use crate::stall::blocked::Caller;
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::record::TaskId;
@@ -96,12 +97,7 @@ impl TeamRun {
     /// the member's worker from, be it a task or another team.
     pub(crate) fn meet(&self, core: &Core, purpose: usize, worker: Option<WorkerId>) -> Result<(), Broken> {
         let Some(round) = self.barrier.arrive(purpose)? else { return Ok(()) };
-        let is_over = || self.barrier.is_over(round);
-        let _note = core.stalls.enter(Some(worker), &is_over);
-        core.begin_meeting(worker);
-        let met = self.barrier.sleep(round);
-        core.end_meeting(worker);
-        met
+        core.sleep_as_member(worker, Caller::Member, &|| self.barrier.is_over(round), || self.barrier.sleep(round))
     }
 
     /// A member is done. True for the last one, who completes the task.

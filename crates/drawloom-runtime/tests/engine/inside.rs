@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use drawloom_runtime::{Context, Error, ErrorKind, Loom, Region, WorkerId};
+use drawloom_runtime::{Callers, Context, Error, ErrorKind, Loom, Member, Region, WorkerId};
 
 /// So long that a test which needs it would never end.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
@@ -74,6 +74,112 @@ fn a_member_at_a_barrier_keeps_nobody_from_being_told_of_a_stall() {
     assert!(text.contains("task `team` (") && text.contains("waits for task `child`"), "{text}");
     assert!(text.contains("a worker: all those of context `"), "{text}");
     settle(&loom);
+}
+
+#[test]
+fn what_a_member_at_a_barrier_has_freed_keeps_nobody_from_being_told_of_a_stall() {
+    let loom = patient(2);
+    let of_worker = [context(&loom, "first", &[0]), context(&loom, "second", &[1])];
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    let (has_run, ran) = mpsc::channel();
+    let ran = Mutex::new(ran);
+    loom.task("team").team(2).run(move |member| {
+        let own = handle.current_worker().unwrap().index();
+        if member.rank() == 0 {
+            ran.lock().unwrap().recv().unwrap();
+            tell.send(handle.task("child").in_context(&of_worker[1 - own]).run(|| ()).wait().unwrap_err()).unwrap();
+        } else {
+            handle.task("quick").in_context(&of_worker[own]).run(|| ()).wait().unwrap();
+            has_run.send(()).unwrap();
+        }
+        member.barrier();
+    });
+    let error = told.recv_timeout(Duration::from_secs(20)).expect("it is told");
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    settle(&loom);
+}
+
+/// How a member of a team sleeps until it hears of an error.
+type Sleeps = fn(&Member<'_>, &dyn Fn(Duration) -> bool);
+
+/// A member of a team waits for what only the worker of the other one could run, which sleeps by means of its own until it hears
+/// that the first one was told.
+fn while_the_other_sleeps(loom: Loom, sleeps: Sleeps) {
+    let of_worker = [context(&loom, "first", &[0]), context(&loom, "second", &[1])];
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    let (call, called) = mpsc::channel::<()>();
+    let called = Mutex::new(called);
+    loom.task("team").team(2).run(move |member| {
+        if member.rank() == 0 {
+            let other = 1 - handle.current_worker().unwrap().index();
+            let child = handle.task("child").in_context(&of_worker[other]).run(|| ());
+            tell.send(child.wait().unwrap_err()).unwrap();
+        } else {
+            let called = called.lock().unwrap();
+            sleeps(member, &|most| called.recv_timeout(most).is_ok());
+        }
+    });
+    let error = told.recv_timeout(Duration::from_secs(20)).expect("it is told");
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    let text = error.to_string();
+    assert!(text.contains("task `team` (") && text.contains("waits for task `child`"), "{text}");
+    assert!(text.contains("a worker: all those of context `"), "{text}");
+    call.send(()).unwrap();
+    settle(&loom);
+}
+
+#[test]
+fn a_member_that_sleeps_by_its_own_means_keeps_nobody_from_being_told_of_a_stall() {
+    while_the_other_sleeps(patient(2), |member, called| {
+        _ = member.sleep(Callers::Members, &|| false, || called(FOR_EVER))
+    });
+    while_the_other_sleeps(patient(2), |member, called| {
+        _ = member.sleep(Callers::Anyone, &|| false, || called(FOR_EVER))
+    });
+}
+
+#[test]
+fn a_member_that_looks_now_and_then_whether_it_is_called_keeps_nobody_from_being_told_of_a_stall() {
+    // It is looked at many times before the engine is out of patience, and found awake now and then.
+    let loom = Loom::builder().workers(2).patience(Duration::from_secs(1)).build().unwrap();
+    while_the_other_sleeps(loom, |member, called| {
+        let (busy, pause) = (Duration::from_micros(500), Duration::from_millis(2));
+        loop {
+            let until = Instant::now() + busy;
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+            let until = Instant::now() + pause;
+            if member.sleep(Callers::Anyone, &|| until <= Instant::now(), || called(pause)) {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_member_that_anyone_may_call_is_no_stall() {
+    let loom = patient(2);
+    let (call, called) = mpsc::channel::<()>();
+    let called = Mutex::new(called);
+    let (sleep, sleeps) = mpsc::channel();
+    let team = loom.task("team").team(2).run(move |member| {
+        if member.rank() == 0 {
+            sleep.send(()).unwrap();
+            member.sleep(Callers::Anyone, &|| false, || called.lock().unwrap().recv().unwrap());
+        }
+        member.barrier();
+    });
+    sleeps.recv().unwrap();
+    // It is waited for much longer than is the patience of the engine.
+    let caller = std::thread::spawn(move || {
+        std::thread::park_timeout(Duration::from_millis(200));
+        call.send(()).unwrap();
+    });
+    team.wait().unwrap();
+    caller.join().unwrap();
 }
 
 #[test]

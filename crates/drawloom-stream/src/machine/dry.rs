@@ -7,6 +7,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use drawloom_runtime::Callers;
+
 use super::Machine;
 use crate::error::Result;
 use crate::plan::Kind;
@@ -96,7 +98,8 @@ impl Machine<'_> {
             self.go_on()?;
             if !self.has_returned() {
                 drop(dry);
-                outside.bell.sleep(heard, None);
+                let rung = || outside.bell.heard() != heard;
+                self.member.sleep(Callers::Members, &rung, || outside.bell.sleep(heard, None));
                 self.go_on()?;
                 dry = lock();
                 if *dry == outside.dry.copies {

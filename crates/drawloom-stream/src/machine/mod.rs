@@ -39,6 +39,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use drawloom_runtime::Member;
+
 use self::cycle::Cycle;
 use self::dry::Dry;
 use self::pace::{Pace, Portions};
@@ -145,9 +147,9 @@ pub(crate) struct Machine<'p> {
     /// How many wishes to flush were seen, and how many flushes were begun for whatever reason.
     pub(crate) flushes: u64,
     pub(crate) flushes_begun: u64,
-    /// What others may know of the run, and wish, and the number of this copy there.
+    /// What others may know of the run, and wish, and whose copy this is.
     pub(crate) outside: &'p Outside,
-    pub(crate) rank: usize,
+    pub(crate) member: &'p Member<'p>,
     /// Space for where the boundaries of a run are, and what it says of them.
     pub(crate) marked: Vec<u32>,
     pub(crate) pushed: [Vec<u32>; 2],
@@ -250,7 +252,7 @@ pub(crate) struct OpenRegion {
 impl<'p> Machine<'p> {
     /// Notes that sources have given so many items more; or fewer, as a number that wraps around.
     pub(crate) fn note_given(&self, items: u64) {
-        let given = &self.outside.given[self.rank];
+        let given = &self.outside.given[self.member.rank()];
         // Relaxed: it is only to be looked at, and nobody else writes there.
         given.store(given.load(Ordering::Relaxed).wrapping_add(items), Ordering::Relaxed);
     }
@@ -264,7 +266,7 @@ impl<'p> Machine<'p> {
         (shared, parameters): (&[Option<Arc<dyn Any + Send + Sync>>], &Parameters),
         given: &'p Given<'p>,
         current: &Rc<Cell<u32>>,
-        (outside, rank): (&'p Outside, usize),
+        (outside, member): (&'p Outside, &'p Member<'p>),
     ) -> Result<Self> {
         let mut edges = edges(description, plan)?;
         let store = |(head, ends): (&crate::plan::RegionHead, &u32)| {
@@ -396,7 +398,7 @@ impl<'p> Machine<'p> {
             flushes: 0,
             flushes_begun: 0,
             outside,
-            rank,
+            member,
             marked: Vec::new(),
             pushed: Default::default(),
             values,

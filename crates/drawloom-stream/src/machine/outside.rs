@@ -6,6 +6,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use drawloom_runtime::Callers;
+
 use super::Machine;
 use super::status::{State, Wait};
 use crate::bell::sooner;
@@ -49,7 +51,9 @@ impl Machine<'_> {
             _ => None,
         });
         let until = times.fold(None, |first, time| sooner(first, Some(time)));
-        self.outside.bell.sleep(self.heard, until);
+        let (bell, heard) = (&self.outside.bell, self.heard);
+        let goes_on = || bell.heard() != heard || until.is_some_and(|until| until <= Instant::now());
+        self.member.sleep(Callers::Anyone, &goes_on, || bell.sleep(heard, until));
         self.go_on()?;
         self.flush_if_wished();
         self.listen();

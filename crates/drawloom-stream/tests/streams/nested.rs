@@ -1,8 +1,10 @@
 //! Streams that are run inside of nodes and tasks.
 
 use std::error::Error as _;
+use std::sync::mpsc;
+use std::time::Duration;
 
-use drawloom_runtime::Loom;
+use drawloom_runtime::{Context, Loom};
 use drawloom_stream::{Error, ErrorKind, Plan, Result, Settings, Stream, source};
 
 use crate::{in_time, loom};
@@ -24,8 +26,19 @@ fn outer<E>(code: impl Fn(u64) -> std::result::Result<u64, E> + Send + Sync + 's
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
 {
+    outer_over(source::range(0..50), code)
+}
+
+/// A stream of which a node does something for each number.
+fn outer_over<E>(
+    numbers: source::Source<u64>,
+    code: impl Fn(u64) -> std::result::Result<u64, E> + Send + Sync + 'static,
+) -> Plan
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+{
     let mut stream = Stream::new("outer").width(4);
-    let items = stream.source("numbers", source::range(0..50));
+    let items = stream.source("numbers", numbers);
     let same = stream.node("runs it", items).try_map(move |n| match code(*n) {
         Ok(counted) => (assert_eq!(counted, *n), Ok(counted)).1,
         Err(error) => Err(error),
@@ -165,4 +178,75 @@ fn a_run_that_is_no_child_of_a_node_is_not_waited_for_and_is_cancelled() {
         assert!(text.contains("`outer`") && text.contains("`endless`") && text.contains("not its child"), "{text}");
         loom.wait_all().unwrap();
     });
+}
+
+/// What a node was told that waited for a task which could not be complete.
+fn is_told(error: &Error, words: &[&str]) {
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Failed, Some("runs it")), "{error}");
+    let text = error.to_string();
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+}
+
+/// An engine of three workers that is soon out of patience, and contexts of some of them.
+fn contexts<const N: usize>(all: [&[usize]; N]) -> (Loom, [Context; N]) {
+    let loom = Loom::builder().workers(3).patience(Duration::from_millis(100)).build().unwrap();
+    let context = |workers: &[usize]| {
+        let workers = workers.iter().map(|number| loom.worker(*number).unwrap());
+        loom.context(format!("of {}", workers.len())).workers(workers).create().unwrap()
+    };
+    let all = all.map(context);
+    (loom, all)
+}
+
+#[test]
+fn a_node_that_waits_for_a_task_which_waits_for_workers_of_its_stream_is_told() {
+    for _ in 0..8 {
+        let error = in_time(|| {
+            let (loom, [front, back]) = contexts([&[0, 1], &[2]]);
+            let theirs = loom.clone();
+            let plan = outer(move |n| {
+                let inside = theirs.clone();
+                theirs.task("plain").in_context(&back).try_run(move || count(&inside, n, &Settings::new())).wait()
+            });
+            let error = plan.start(&loom, &Settings::new().in_context(&front)).unwrap().wait().unwrap_err();
+            loom.wait_all().unwrap();
+            error
+        });
+        is_told(&error, &["task `plain`", "task `inner`", "a team of at least 3 workers"]);
+    }
+}
+
+/// A node of a stream on two workers waits for a task of the other worker, whose copy has nothing to do.
+fn by_the_other(numbers: impl FnOnce() -> (source::Source<u64>, Box<dyn std::any::Any>) + Send + 'static) {
+    let error = in_time(|| {
+        let (loom, [both, first, second]) = contexts([&[0, 1], &[0], &[1]]);
+        let theirs = loom.clone();
+        let (numbers, _givers) = numbers();
+        let plan = outer_over(numbers, move |n| {
+            let other = if theirs.current_worker().unwrap().index() == 0 { &second } else { &first };
+            theirs.task("plain").in_context(other).run(|| ()).wait().map(|()| n)
+        });
+        let error = plan.start(&loom, &Settings::new().in_context(&both)).unwrap().wait().unwrap_err();
+        loom.wait_all().unwrap();
+        error
+    });
+    is_told(&error, &["task `outer`", "task `plain`", "a worker: all those of context `of 1` wait inside of tasks"]);
+}
+
+#[test]
+fn a_node_that_waits_for_a_task_of_a_worker_of_its_stream_is_told() {
+    for _ in 0..4 {
+        by_the_other(|| (source::range(1..2), Box::new(())));
+        // Also when the other copy waits for items that may come, and when it looks now and then whether they do.
+        by_the_other(|| {
+            let (giver, numbers) = source::buffer(8, Duration::ZERO);
+            giver.give(1).unwrap();
+            (numbers, Box::new(giver))
+        });
+        by_the_other(|| {
+            let (giver, numbers) = mpsc::channel();
+            giver.send(1).unwrap();
+            (source::receiver(numbers, Duration::ZERO), Box::new(giver))
+        });
+    }
 }
