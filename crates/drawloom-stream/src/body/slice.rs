@@ -74,10 +74,13 @@ type Boundaries<I, S, C> = Vec<(u32, bool, Arc<Code<I, S, C>>)>;
 /// Makes the state of a node, at the beginning of a run.
 pub(crate) type Init<S> = Arc<dyn Fn(&Parameters) -> S + Send + Sync>;
 
+/// What becomes of the state of a node, at the end of a run.
+pub(crate) type Cleanup<S> = Arc<dyn Fn(S) + Send + Sync>;
+
 /// What a node does besides its runs.
 pub(crate) struct Hooks<I, S, C: Channels> {
     pub(crate) init: Init<S>,
-    pub(crate) cleanup: Option<Arc<dyn Fn(S) + Send + Sync>>,
+    pub(crate) cleanup: Option<Cleanup<S>>,
     pub(crate) begin: Vec<Arc<Code<I, S, C>>>,
     pub(crate) end: Vec<Arc<Code<I, S, C>>>,
     pub(crate) handlers: Handlers<I, S, C>,

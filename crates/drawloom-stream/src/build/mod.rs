@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`stream`] | [`Stream`](stream::Stream): sources, sinks, regions, edges |
 //! | [`node`] | nodes: channels, state, and what they do |
+//! | [`handling`] | nodes that do something at signals |
 //! | [`handle`] | names for channels, nodes, regions and signals |
 
 pub(crate) mod handle;
+pub(crate) mod handling;
 pub(crate) mod node;
 pub(crate) mod stream;
