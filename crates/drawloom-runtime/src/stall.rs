@@ -11,7 +11,7 @@
 //!
 //! # Why a certain stall is certain
 //!
-//! Records are looked at twice, and in between it is checked that all workers sleep or wait. A task that is ready or was
+//! Records are looked at twice, and behind each look it is checked that all workers sleep or wait. A task that is ready or was
 //! taken from a queue has nothing pending and is not claimed; a worker claims a task only after it stopped counting as
 //! asleep. So if both looks see the same, and no worker was awake in between, no task moved. A thread that waits and would
 //! go on if it looked now counts as something that moves, and so does one that is no worker and completes what was cancelled.
@@ -67,7 +67,8 @@ pub(crate) struct State {
     helpers: Vec<thread::ThreadId>,
     /// How many notes there were in the list.
     notes: u64,
-    /// How often a thread began or ended a wait inside of a task, or was done completing tasks as a helper.
+    /// How often a thread began or ended a wait inside of a task, was done completing tasks as a helper, or said that it did
+    /// something.
     changes: u64,
 }
 
@@ -187,20 +188,13 @@ impl Stalls {
 
     /// Looks at everything that is in flight. None when something moves.
     fn look(&self, core: &Core) -> Option<(Picture, Motion)> {
-        if !self.is_quiet(core) {
+        // Most often something moves, and a picture is large.
+        if !core.is_quiet_with(&self.waiting()) {
             return None;
         }
         let (picture, motion) = self.take_picture(core)?;
-        if !self.is_quiet(core) {
-            return None;
-        }
-        let (again, _) = self.take_picture(core)?;
-        (again.signature == picture.signature).then_some((picture, motion))
-    }
-
-    /// Whether every worker sleeps or waits, and nothing is in a queue that a worker would look at.
-    fn is_quiet(&self, core: &Core) -> bool {
-        core.is_quiet_with(&self.waiting())
+        let (again, still) = self.take_picture(core)?;
+        (again.signature == picture.signature).then_some((picture, motion.max(still)))
     }
 
     fn take_picture(&self, core: &Core) -> Option<(Picture, Motion)> {

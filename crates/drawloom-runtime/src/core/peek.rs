@@ -16,11 +16,12 @@ use crate::error::TaskOrigin;
 use crate::order::scope::Scope;
 use crate::policy::WorkerId;
 use crate::stall::Entry;
-use crate::stall::blocked::{Caller, Inside, Waiting};
+use crate::stall::blocked::{Inside, Waiting};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
 use crate::task::extras::Extras;
 use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::team::CalledBy;
 use crate::trace::Described;
 use crate::trace::tables::Site;
 
@@ -80,14 +81,14 @@ impl Core {
     pub(crate) fn waits_inside(&self) -> Option<Inside> {
         // SAFETY: the pointer is that of the thread's own state, which is only read.
         let worker = self.running().map(|running| unsafe { (*running.local).worker })?;
-        (worker.is_some() || self.serial.is_some()).then(|| self.inside_task(worker, Caller::Task))
+        (worker.is_some() || self.serial.is_some()).then(|| self.inside_task(worker, None))
     }
 
-    /// A wait of the calling thread inside of a task.
-    pub(crate) fn inside_task(&self, worker: Option<WorkerId>, caller: Caller) -> Inside {
+    /// A wait of the calling thread inside of a task, for tasks or for somebody who calls.
+    pub(crate) fn inside_task(&self, worker: Option<WorkerId>, by: Option<CalledBy>) -> Inside {
         let mut tasks = self.all_running();
         let task = tasks.next();
-        Inside { worker, task, around: tasks.collect(), caller }
+        Inside { worker, task, around: tasks.collect(), by }
     }
 
     /// Whether ready tasks of a context are with a policy of the user, which may keep them to itself.

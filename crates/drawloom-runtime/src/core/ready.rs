@@ -272,7 +272,10 @@ impl Core {
     fn set_family_wait(&self, running: &Running<'_>, parent: Option<TaskId>) {
         // SAFETY: the pointer is that of the thread's own state.
         let Some(worker) = (unsafe { (*running.local).worker }) else { return };
-        self.workers.seat(worker).set_waits_in(parent);
+        let seat = self.workers.seat(worker);
+        seat.set_waits_in(parent);
+        // A member that has slept can join teams of the family.
+        seat.set_meets(false);
         self.teams.reconsider(self);
     }
 

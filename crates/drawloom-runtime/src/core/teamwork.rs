@@ -9,17 +9,17 @@ use super::{Core, Local, RUNNING, Running, Saved, Serial};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
 use crate::policy::WorkerId;
-use crate::stall::blocked::{Caller, Probe};
+use crate::stall::blocked::Probe;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
 use crate::task::extras::{Extras, arguments};
 use crate::task::record::{Description, Record, TaskId, flag};
 use crate::task::spec::Spec;
-use crate::team::Bounds;
 use crate::team::formation::Call;
 use crate::team::member::{Member, Part, TeamBroke};
 use crate::team::run::TeamRun;
+use crate::team::{Bounds, CalledBy};
 
 /// How many threads the serial engine starts for a team.
 const MOST_THREADS: u32 = 1024;
@@ -203,8 +203,8 @@ impl Core {
                 self.run_body_as_member(local, team, rank, record)
             } else {
                 // Lent: the first member never comes to this barrier, but breaks it when it is done.
-                self.flush(local);
-                let _ = team.meet(self, 0, local.worker);
+                let worker = local.worker;
+                let _ = team.meet(self, 0, worker, || self.flush(local));
                 true
             };
             let kind = if succeeded { EventKind::End } else { EventKind::Failed };
@@ -215,23 +215,47 @@ impl Core {
         }
     }
 
-    /// A member of a team sleeps: until it is called, its worker can join no other team. `is_over` tells others whether it
-    /// would go on if it looked now.
+    /// A member of a team waits for the others: until they come, its worker can join no other team. `is_over` tells whoever asks
+    /// whether it would go on if it looked now.
+    pub(crate) fn meet<T>(&self, worker: Option<WorkerId>, is_over: &Probe<'_>, wait: impl FnOnce() -> T) -> T {
+        let _note = self.stalls.enter(Some(self.inside_task(worker, Some(CalledBy::Members))), is_over);
+        self.set_meets(worker, true);
+        let met = wait();
+        self.set_meets(worker, false);
+        met
+    }
+
+    /// The body of a member sleeps. From the first time on nobody counts on its worker for teams, until its part is over, or it
+    /// waits for children: it may look every moment whether it is called, and each time others would be asked in vain.
     pub(crate) fn sleep_as_member<T>(
         &self,
         worker: Option<WorkerId>,
-        caller: Caller,
+        by: CalledBy,
         is_over: &Probe<'_>,
         sleep: impl FnOnce() -> T,
     ) -> T {
-        // What it has freed would look like tasks that are being submitted, and others may need it.
+        self.flush_inside();
+        if worker.is_some_and(|worker| !self.workers.seat(worker).meets()) {
+            self.set_meets(worker, true);
+        }
+        let _note = self.stalls.enter(Some(self.inside_task(worker, Some(by))), is_over);
+        let _asleep = Asleep::begin(self);
+        sleep()
+    }
+
+    fn set_meets(&self, worker: Option<WorkerId>, meets: bool) {
+        let Some(worker) = worker else { return };
+        self.workers.seat(worker).set_meets(meets);
+        self.teams.reconsider(self);
+    }
+
+    /// Gives back what the calling thread has freed, from inside of a body that is about to sleep: it would look like tasks that
+    /// are being submitted, and others may need it.
+    pub(crate) fn flush_inside(&self) {
         if let Some(running) = self.running() {
-            // SAFETY: the pointer is that of the thread's own state, which nobody else uses: it is inside of a body.
+            // SAFETY: the pointer is that of the thread's own state. Whoever set it is inside of the body, and not using it.
             self.flush(unsafe { &mut *running.local });
         }
-        let _note = self.stalls.enter(Some(self.inside_task(worker, caller)), is_over);
-        let _meeting = Meeting::begin(self, worker);
-        sleep()
     }
 
     /// The first member looks whether the task may run, and makes the scope that children of any member will share.
@@ -374,30 +398,26 @@ impl Core {
     }
 }
 
-/// A worker can join no team, as it sleeps as a member of one: for as long as this lives, also when the body's own means to
-/// sleep panic.
-struct Meeting<'a> {
-    core: &'a Core,
-    worker: Option<WorkerId>,
-}
+/// A body sleeps, and must not wait for tasks: for as long as this lives, also when it panics.
+struct Asleep<'a>(&'a Core);
 
-impl<'a> Meeting<'a> {
-    fn begin(core: &'a Core, worker: Option<WorkerId>) -> Self {
-        let this = Self { core, worker };
-        this.set(true);
-        this
+impl<'a> Asleep<'a> {
+    fn begin(core: &'a Core) -> Self {
+        Self::set(core, true);
+        Self(core)
     }
 
-    fn set(&self, meets: bool) {
-        let Some(worker) = self.worker else { return };
-        self.core.workers.seat(worker).set_meets(meets);
-        self.core.teams.reconsider(self.core);
+    fn set(core: &Core, asleep: bool) {
+        if let Some(running) = core.running() {
+            // SAFETY: as in `flush_inside`.
+            unsafe { (*running.local).asleep = asleep };
+        }
     }
 }
 
-impl Drop for Meeting<'_> {
+impl Drop for Asleep<'_> {
     fn drop(&mut self) {
-        self.set(false);
+        Self::set(self.0, false);
     }
 }
 

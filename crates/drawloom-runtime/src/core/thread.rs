@@ -45,6 +45,8 @@ pub(crate) struct Local {
     pub(crate) turn: Option<Began>,
     /// Whether the thread drives a device. Then it runs nothing else, and cannot wait inside of tasks.
     pub(crate) device: bool,
+    /// Whether the body that the thread runs sleeps by its own means. It counts as one that waits, and cannot run anything.
+    pub(crate) asleep: bool,
 }
 
 impl Local {
@@ -79,6 +81,7 @@ impl Local {
             arriving: None,
             turn: None,
             device: false,
+            asleep: false,
         }
     }
 }

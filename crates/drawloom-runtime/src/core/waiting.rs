@@ -211,6 +211,12 @@ impl Core {
             let message = format!("waits for {other} on a device, which could do nothing else meanwhile");
             return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
         }
+        // SAFETY: as above.
+        if unsafe { (*running.local).asleep } {
+            let Some(other) = self.peek_origin(id) else { return Ok(()) };
+            let message = format!("waits for {other} in the middle of `Member::sleep`, where it can only sleep");
+            return Err(Error::of_task(ErrorKind::WaitInTask, self.origin_of(running), message));
+        }
         // SAFETY: the calling thread runs the parent, so nobody else changes its description.
         let description = unsafe { (*running.record.description.get()).assume_init_ref() };
         let inside = description.extras.as_ref().and_then(|e| e.inside.clone());

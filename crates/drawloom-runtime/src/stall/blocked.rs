@@ -8,6 +8,7 @@ use super::{Stalls, State};
 use crate::policy::WorkerId;
 use crate::sync::{lock, thread};
 use crate::task::record::TaskId;
+use crate::team::CalledBy;
 
 /// Whether a thread that waits would go on if it looked now.
 pub(crate) type Probe<'a> = dyn Fn() -> bool + Sync + 'a;
@@ -28,18 +29,8 @@ pub(crate) struct Inside {
     /// The task that the thread runs, and those that it is in the middle of around it, which is rare.
     pub(crate) task: Option<TaskId>,
     pub(crate) around: Vec<TaskId>,
-    pub(crate) caller: Caller,
-}
-
-/// Who can end a wait inside of a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Caller {
-    /// Whoever completes a task.
-    Task,
-    /// Other members of the same team.
-    Member,
-    /// Other members, or somebody whom the engine does not know.
-    Anyone,
+    /// Who ends it by calling; none when it waits for tasks.
+    pub(crate) by: Option<CalledBy>,
 }
 
 // SAFETY: what the pointer leads to is `Sync`, and lives as long as the note; see `Stalls::enter`.
@@ -77,8 +68,14 @@ impl State {
     /// The threads that wait inside of tasks.
     pub(super) fn waiting(&self) -> Waiting {
         let workers = self.inside().filter_map(|wait| wait.worker).collect();
-        let is_told = self.inside().any(|wait| wait.caller == Caller::Task);
-        Waiting { count: self.inside().count(), workers, is_told }
+        let is_told = self.inside().any(|wait| wait.by.is_none());
+        // A body that sleeps by its own means may come to a barrier meanwhile.
+        let is_first = |at: usize| {
+            let thread = self.blocked[at].thread;
+            !self.blocked[..at].iter().any(|other| other.inside.is_some() && other.thread == thread)
+        };
+        let inside = (0..self.blocked.len()).filter(|at| self.blocked[*at].inside.is_some());
+        Waiting { count: inside.filter(|at| is_first(*at)).count(), workers, is_told }
     }
 
     fn inside(&self) -> impl Iterator<Item = &Inside> {
@@ -89,12 +86,13 @@ impl State {
     ///
     /// When another member of such a team waits for tasks, and nobody is left who could run them, being called does not help
     /// it: the members that are called go back to sleep until that one comes. The caller would have to do more than to call, and
-    /// may.
+    /// may. Who waits in a task that runs inside of another one waits for tasks in that one.
     pub(super) fn called_from_outside(&self) -> Motion {
-        let is_in = |wait: &Inside, task| wait.task == Some(task) || wait.around.contains(&task);
-        let waits_for_tasks_in = |task| self.inside().any(|wait| wait.caller == Caller::Task && is_in(wait, task));
+        let in_the_middle =
+            |wait: &Inside, task| (wait.by.is_none() && wait.task == Some(task)) || wait.around.contains(&task);
+        let waits_for_tasks_in = |task| self.inside().any(|wait| in_the_middle(wait, task));
         let mut motion = Motion::Never;
-        for wait in self.inside().filter(|wait| wait.caller == Caller::Anyone) {
+        for wait in self.inside().filter(|wait| wait.by == Some(CalledBy::Anyone)) {
             if !wait.task.is_some_and(waits_for_tasks_in) {
                 return Motion::Now;
             }
@@ -129,16 +127,21 @@ impl Stalls {
         Note { stalls: self, number }
     }
 
+    /// Something was done that cannot be seen in what is in flight.
+    pub(crate) fn note_change(&self) {
+        lock(&self.state).changes += 1;
+    }
+
     /// The threads that wait inside of tasks.
     pub(crate) fn waiting(&self) -> Waiting {
         lock(&self.state).waiting()
     }
 }
 
-/// Who waits for anyone may look every few milliseconds whether somebody has come, which changes nothing. What it does when
-/// somebody has come can be missed, but then nothing is called certain: see [`State::called_from_outside`].
+/// Who may be called by anyone may look every few milliseconds whether somebody has come, which changes nothing. When it has done
+/// something it says so: see [`Stalls::note_change`].
 fn counts_as_change(inside: Option<&Inside>) -> u64 {
-    u64::from(inside.is_some_and(|wait| wait.caller != Caller::Anyone))
+    u64::from(inside.is_some_and(|wait| wait.by != Some(CalledBy::Anyone)))
 }
 
 impl Drop for Note<'_> {
@@ -173,7 +176,7 @@ mod tests {
         let done = std::sync::atomic::AtomicBool::new(false);
         let probe = || done.load(std::sync::atomic::Ordering::Relaxed);
         let worker = Some(WorkerId::of_test(3));
-        let note = stalls.enter(Some(Inside { worker, task: None, around: Vec::new(), caller: Caller::Task }), &probe);
+        let note = stalls.enter(Some(Inside { worker, task: None, around: Vec::new(), by: None }), &probe);
         let outside = stalls.enter(None, &probe);
         assert_eq!(stalls.waiting().workers, [WorkerId::of_test(3)]);
         assert_eq!(stalls.waiting().count, 1);

@@ -78,10 +78,14 @@ impl Picture {
         if state.is_helped() || state.blocked.iter().any(Blocked::goes_on) {
             return Motion::Now;
         }
+        self.waiting = state.waiting();
+        // Every worker sleeps or waits, and nothing is in a queue that a worker would look at.
+        if !core.is_quiet_with(&self.waiting) {
+            return Motion::Now;
+        }
         let mut hasher = FxHasher::default();
         (self.signature, state.changes).hash(&mut hasher);
         self.signature = hasher.finish();
-        self.waiting = state.waiting();
         self.kept = self.entries.iter().any(|e| self.is_kept(core, e));
         let mut motion = state.called_from_outside();
         for entry in &self.entries {

@@ -100,7 +100,9 @@ impl Formation {
     /// A member has done its part in a team.
     pub(crate) fn end_part(&self, core: &Core, worker: WorkerId) {
         let mut line = lock(&self.line);
-        let state = &core.workers.seat(worker).state;
+        let seat = core.workers.seat(worker);
+        seat.set_meets(false);
+        let state = &seat.state;
         state.unclaim();
         state.request_leave();
         self.match_up(core, &mut line);

@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use super::run::TeamRun;
 use crate::core::Core;
 use crate::policy::WorkerId;
-use crate::stall::blocked::Caller;
 use crate::topology::CpuId;
 
 /// The part that the calling worker has in a team.
@@ -28,7 +27,7 @@ pub(crate) struct Part<'v> {
 
 /// Who can call a member that sleeps: see [`Member::sleep`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Callers {
+pub enum CalledBy {
     /// Only other members of its team.
     Members,
     /// Also somebody whom the engine does not know, such as another thread of the program, or a clock.
@@ -67,19 +66,23 @@ impl<'v> Member<'v> {
         self.meet(0);
     }
 
-    /// Sleeps, by means of the body's own: `sleep` comes back when somebody calls.
+    /// Sleeps, by means of the body's own: `sleep` comes back when somebody calls, or it is time, and does nothing else.
     ///
-    /// A body need not say that it sleeps. When it does, others do not count on its worker for teams meanwhile; and when a
-    /// member waits for tasks that only workers which sleep here could run, that is a stall, and the wait is refused.
+    /// A body need not say that it sleeps. When it does, others do not count on its worker for teams; and a member of the same team
+    /// that waits for tasks which only workers that sleep could run is told of the stall. As long as anyone may call, and no
+    /// member waits for tasks, nothing is taken for a stall, whoever else waits.
     ///
-    /// `callers` says who can call. `is_over` says whether this member would go on if it looked now, also when that is because of
-    /// the time. Others ask it, from their threads and while they hold a lock: it must not panic, nor use the engine.
-    pub fn sleep<T>(&self, callers: Callers, is_over: &(dyn Fn() -> bool + Sync), sleep: impl FnOnce() -> T) -> T {
-        let caller = match callers {
-            Callers::Members => Caller::Member,
-            Callers::Anyone => Caller::Anyone,
-        };
-        self.part.core.sleep_as_member(self.part.worker, caller, is_over, sleep)
+    /// `is_over` says whether this member would go on if it looked now, also when that is because of the time. Others ask it, from
+    /// their threads and while they hold a lock: it must not panic, nor use the engine. Inside of `sleep`, a wait for a task is
+    /// refused.
+    pub fn sleep<T>(&self, by: CalledBy, is_over: &(dyn Fn() -> bool + Sync), sleep: impl FnOnce() -> T) -> T {
+        self.part.core.sleep_as_member(self.part.worker, by, is_over, sleep)
+    }
+
+    /// Says that this member has done something since it last slept, for those who look for stalls. One that anyone may call
+    /// often wakes up for nothing, so that it was awake does not count.
+    pub fn has_moved(&self) {
+        self.part.core.stalls.note_change();
     }
 
     /// Waits for all members, for a purpose.
@@ -96,7 +99,8 @@ impl<'v> Member<'v> {
     }
 
     pub(crate) fn try_meet(&self, purpose: usize) -> Result<(), super::barrier::Broken> {
-        self.part.run.meet(self.part.core, purpose, self.part.worker)
+        let Part { core, run, worker, .. } = self.part;
+        run.meet(core, purpose, worker, || core.flush_inside())
     }
 
     /// This member's part of `0..len`. The parts of all members are disjoint, cover everything, and differ in length by at

@@ -19,7 +19,7 @@ pub mod share;
 #[allow(unsafe_code)]
 pub mod task;
 
-pub use member::{Callers, LentWorkers, Member};
+pub use member::{CalledBy, LentWorkers, Member};
 pub use share::{Share, TeamAccess, TeamMut};
 
 /// How many workers a team task takes, at least and at most.

@@ -3,7 +3,6 @@
 use crate::core::Core;
 use crate::error::Error;
 use crate::policy::WorkerId;
-use crate::stall::blocked::Caller;
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::record::TaskId;
@@ -94,10 +93,17 @@ impl TeamRun {
     }
 
     /// A member waits for the others, for a purpose. It may wait for ever: for one that waits itself for what it keeps
-    /// the member's worker from, be it a task or another team.
-    pub(crate) fn meet(&self, core: &Core, purpose: usize, worker: Option<WorkerId>) -> Result<(), Broken> {
+    /// the member's worker from, be it a task or another team. `flush` gives back what its thread has freed.
+    pub(crate) fn meet(
+        &self,
+        core: &Core,
+        purpose: usize,
+        worker: Option<WorkerId>,
+        flush: impl FnOnce(),
+    ) -> Result<(), Broken> {
         let Some(round) = self.barrier.arrive(purpose)? else { return Ok(()) };
-        core.sleep_as_member(worker, Caller::Member, &|| self.barrier.is_over(round), || self.barrier.sleep(round))
+        flush();
+        core.meet(worker, &|| self.barrier.is_over(round), || self.barrier.sleep(round))
     }
 
     /// A member is done. True for the last one, who completes the task.

@@ -21,7 +21,7 @@ pub(crate) struct Seat {
     generation: AtomicU64,
     /// The task in whose body the worker waits for children, running only those; zero when it does not.
     waiting_in: AtomicU64,
-    /// Whether the worker is a member of a team and waits for the others, running nothing.
+    /// Whether the worker is a member of a team and waits for the others, running nothing; or sleeps now and then.
     meets: AtomicBool,
     /// Whether a thread drives the worker continuously.
     pub(crate) driven: AtomicBool,
@@ -129,7 +129,7 @@ impl Seat {
         self.waiting_in.store(task.map_or(0, TaskId::bits), Ordering::SeqCst);
     }
 
-    /// Whether the worker waits for the other members of a team.
+    /// Whether the worker waits for the other members of a team, or sleeps now and then as one of them.
     pub(crate) fn meets(&self) -> bool {
         // SeqCst: as in `waits_in`.
         self.meets.load(Ordering::SeqCst)

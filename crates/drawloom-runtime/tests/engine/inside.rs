@@ -1,10 +1,10 @@
 //! Waits inside of tasks, in teams and across contexts: those that can never end, and some that look like it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use drawloom_runtime::{Callers, Context, Error, ErrorKind, Loom, Member, Region, WorkerId};
+use drawloom_runtime::{CalledBy, Context, Error, ErrorKind, Loom, Member, Region, WorkerId};
 
 /// So long that a test which needs it would never end.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
@@ -133,10 +133,10 @@ fn while_the_other_sleeps(loom: Loom, sleeps: Sleeps) {
 #[test]
 fn a_member_that_sleeps_by_its_own_means_keeps_nobody_from_being_told_of_a_stall() {
     while_the_other_sleeps(patient(2), |member, called| {
-        _ = member.sleep(Callers::Members, &|| false, || called(FOR_EVER))
+        _ = member.sleep(CalledBy::Members, &|| false, || called(FOR_EVER))
     });
     while_the_other_sleeps(patient(2), |member, called| {
-        _ = member.sleep(Callers::Anyone, &|| false, || called(FOR_EVER))
+        _ = member.sleep(CalledBy::Anyone, &|| false, || called(FOR_EVER))
     });
 }
 
@@ -152,7 +152,7 @@ fn a_member_that_looks_now_and_then_whether_it_is_called_keeps_nobody_from_being
                 std::hint::spin_loop();
             }
             let until = Instant::now() + pause;
-            if member.sleep(Callers::Anyone, &|| until <= Instant::now(), || called(pause)) {
+            if member.sleep(CalledBy::Anyone, &|| until <= Instant::now(), || called(pause)) {
                 break;
             }
         }
@@ -168,7 +168,7 @@ fn a_member_that_anyone_may_call_is_no_stall() {
     let team = loom.task("team").team(2).run(move |member| {
         if member.rank() == 0 {
             sleep.send(()).unwrap();
-            member.sleep(Callers::Anyone, &|| false, || called.lock().unwrap().recv().unwrap());
+            member.sleep(CalledBy::Anyone, &|| false, || called.lock().unwrap().recv().unwrap());
         }
         member.barrier();
     });
@@ -180,6 +180,120 @@ fn a_member_that_anyone_may_call_is_no_stall() {
     });
     team.wait().unwrap();
     caller.join().unwrap();
+}
+
+#[test]
+fn a_body_that_sleeps_cannot_wait_for_tasks_meanwhile() {
+    let loom = patient(2);
+    let handle = loom.clone();
+    let (begin, begun) = mpsc::channel();
+    let begun = Mutex::new(begun);
+    let team = loom.task("team").team(1).returns(move |member| {
+        let begin = begin.clone();
+        let ended = Arc::new(Barrier::new(2));
+        let theirs = Arc::clone(&ended);
+        let child = handle.task("slow").run(move || {
+            begin.send(()).unwrap();
+            theirs.wait();
+        });
+        // It runs on the other worker, so it is no stall; but it must not be waited for while this one counts as asleep.
+        begun.lock().unwrap().recv().unwrap();
+        let error = member.sleep(CalledBy::Members, &|| false, || child.wait().unwrap_err());
+        ended.wait();
+        (error.kind(), error.to_string())
+    });
+    let (kind, text) = team.wait().unwrap();
+    assert_eq!(kind, ErrorKind::WaitInTask);
+    assert!(text.contains("task `team` (") && text.contains("waits for task `slow`"), "{text}");
+    settle(&loom);
+}
+
+#[test]
+fn a_stall_through_a_team_inside_of_another_is_told() {
+    let loom = patient(3);
+    let [front, inner, second] = [&[0, 1][..], &[0, 2], &[1]].map(|workers| context(&loom, "some", workers));
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    let (call, called) = mpsc::channel::<()>();
+    let called = Mutex::new(called);
+    loom.task("outer").in_context(&front).team(2).run(move |member| {
+        if handle.current_worker().unwrap().index() == 1 {
+            // Anyone may call it, and nobody does before an error was told.
+            member.sleep(CalledBy::Anyone, &|| false, || _ = called.lock().unwrap().recv());
+            return;
+        }
+        let (theirs, second, tell) = (handle.clone(), second.clone(), tell.clone());
+        let team = handle.task("inner").in_context(&inner).team(2).run(move |member| {
+            if theirs.current_worker().unwrap().index() == 2 {
+                tell.send(theirs.task("child").in_context(&second).run(|| ()).wait().unwrap_err()).unwrap();
+            }
+            member.barrier();
+        });
+        _ = team.wait();
+    });
+    let error = told.recv_timeout(Duration::from_secs(20)).expect("it is told");
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    assert!(error.to_string().contains("waits for task `child`"), "{error}");
+    call.send(()).unwrap();
+    settle(&loom);
+}
+
+#[test]
+fn a_member_that_looks_often_whether_it_is_called_keeps_no_team_from_being_told_of_a_stall() {
+    let loom = patient(3);
+    let front = context(&loom, "front", &[0, 1]);
+    let pairs = [context(&loom, "second and third", &[1, 2]), context(&loom, "first and third", &[0, 2])];
+    let handle = loom.clone();
+    let (tell, told) = mpsc::channel::<Error>();
+    let (call, called) = mpsc::channel::<()>();
+    let called = Mutex::new(called);
+    loom.task("outer").in_context(&front).team(2).run(move |member| {
+        if member.rank() == 0 {
+            let pair = &pairs[handle.current_worker().unwrap().index()];
+            tell.send(handle.task("inner").in_context(pair).team(2).run(|_| ()).wait().unwrap_err()).unwrap();
+            return;
+        }
+        let (called, pause) = (called.lock().unwrap(), Duration::from_micros(50));
+        loop {
+            let until = Instant::now() + pause;
+            let is_over = || until <= Instant::now();
+            if member.sleep(CalledBy::Anyone, &is_over, || called.recv_timeout(pause).is_ok()) {
+                break;
+            }
+        }
+    });
+    let error = told.recv_timeout(Duration::from_secs(20)).expect("it is told");
+    assert_eq!(error.kind(), ErrorKind::Stalled);
+    assert!(error.to_string().contains("waits for task `inner`"), "{error}");
+    call.send(()).unwrap();
+    settle(&loom);
+}
+
+#[test]
+fn a_member_that_says_that_it_has_moved_is_waited_for() {
+    let loom = Loom::builder().workers(3).undriven([2]).patience(Duration::from_millis(200)).build().unwrap();
+    let [front, undriven] = [&[0, 1][..], &[2]].map(|workers| context(&loom, "some", workers));
+    let handle = loom.clone();
+    let moving = Arc::new(AtomicBool::new(true));
+    let moves = Arc::clone(&moving);
+    let team = loom.task("team").in_context(&front).team(2).returns(move |member| {
+        if member.rank() == 0 {
+            // A worker that the application drives will run it, but it takes its time.
+            return handle.task("late").in_context(&undriven).run(|| ()).wait();
+        }
+        while moves.load(Ordering::Relaxed) {
+            let (until, pause) = (Instant::now(), Duration::from_millis(20));
+            member.sleep(CalledBy::Anyone, &|| until + pause <= Instant::now(), || std::thread::park_timeout(pause));
+            member.has_moved();
+        }
+        Ok(())
+    });
+    std::thread::park_timeout(Duration::from_millis(700));
+    let mut driver = loom.driver(loom.worker(2).unwrap()).unwrap();
+    driver.init().unwrap();
+    while driver.run_once().unwrap() {}
+    moving.store(false, Ordering::Relaxed);
+    team.wait().unwrap().unwrap();
 }
 
 #[test]

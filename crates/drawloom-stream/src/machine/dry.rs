@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use drawloom_runtime::Callers;
+use drawloom_runtime::CalledBy;
 
 use super::Machine;
 use crate::error::Result;
@@ -99,7 +99,7 @@ impl Machine<'_> {
             if !self.has_returned() {
                 drop(dry);
                 let rung = || outside.bell.heard() != heard;
-                self.member.sleep(Callers::Members, &rung, || outside.bell.sleep(heard, None));
+                self.member.sleep(CalledBy::Members, &rung, || outside.bell.sleep(heard, None));
                 self.go_on()?;
                 dry = lock();
                 if *dry == outside.dry.copies {
