@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use drawloom_runtime::{Context, Future, Loom, Member};
 
+use crate::body::quietly;
 use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
 use crate::machine::time::nanoseconds;
@@ -83,6 +84,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn engine(error: drawloom_runtime::Error) -> Error {
     Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"))
+}
+
+fn errors(done: &[(usize, Result<Done>)]) -> impl Iterator<Item = &Error> {
+    done.iter().filter_map(|(_, done)| done.as_ref().err())
+}
+
+/// Why a run failed, as far as it is known. Those who were stopped by another's failure do not say why.
+fn cause(done: &[(usize, Result<Done>)]) -> Option<&Error> {
+    errors(done).find(|error| error.kind() != ErrorKind::Cancelled)
 }
 
 impl std::fmt::Debug for Plan {
@@ -228,7 +238,7 @@ impl Running {
             // The engine may have refused to wait, and nobody else can stop it.
             self.crew.stop();
             // What a node says comes first: it may be why tasks failed that the node has left behind.
-            return Err(self.crew.cause().unwrap_or_else(|| engine(error)));
+            return Err(cause(&self.crew.done()).cloned().unwrap_or_else(|| engine(error)));
         }
         self.crew.end()
     }
@@ -267,6 +277,8 @@ impl Crew {
         let done = done.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let why = why.or_else(|| panic.downcast_ref::<String>().cloned());
+            // It is the user's, and may panic too.
+            quietly(|| drop(panic));
             let name = &self.plan.0.description.nodes[current.get() as usize].name;
             let why = why.unwrap_or_else(|| "it said no more".to_owned());
             Err(Error::new(ErrorKind::Panic, format!("node `{name}` panicked: {why}")).at_node(name))
@@ -306,23 +318,19 @@ impl Crew {
         Ok(Done { nodes, edges, trips: machine.trips, firings: machine.firings })
     }
 
-    /// Why the run failed, as far as it is known. Those who were stopped by another's failure do not say why.
-    fn cause(&self) -> Option<Error> {
+    /// What the copies did that are done, in the order of their ranks.
+    fn done(&self) -> MutexGuard<'_, Vec<(usize, Result<Done>)>> {
         let mut done = lock(&self.done);
         done.sort_by_key(|(rank, _)| *rank);
-        let mut errors = done.iter().filter_map(|(_, done)| done.as_ref().err());
-        errors.find(|error| error.kind() != ErrorKind::Cancelled).cloned()
+        done
     }
 
     /// All workers are done.
     pub(crate) fn end(&self) -> Result<Report> {
         self.tell_outside();
-        if let Some(error) = self.cause() {
-            return Err(error);
-        }
         let (description, layout) = (&self.plan.0.description, &self.layout);
-        let done = lock(&self.done);
-        if let Some(error) = done.iter().find_map(|(_, done)| done.as_ref().err()) {
+        let done = self.done();
+        if let Some(error) = cause(&done).or_else(|| errors(&done).next()) {
             return Err(error.clone());
         }
         let stream = self.plan.0.name.clone();

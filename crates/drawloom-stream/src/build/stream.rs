@@ -20,7 +20,6 @@ use crate::plan::size::Budget;
 use crate::plan::{Channel, Description, Edge, Kind, Node, OpenSource, RegionHead, Role};
 use crate::report::Report;
 use crate::run::Plan;
-use crate::sink::order::InTurn;
 use crate::sink::{self, Collected, Sink};
 use crate::source::order::{Numbered, Taken};
 use crate::source::{Opening, Shared, Source};
@@ -192,15 +191,8 @@ impl Stream {
         if sink.seamless {
             node_of.role = Role::Takes;
         }
-        let (open, seamless, in_turn) = (sink.open, sink.seamless, node_of.settle.is_none());
-        node_of.factory = Some(Arc::new(move |wires| {
-            let (take, chunk) = (open(&wires.chunk), Rc::clone(&wires.chunk));
-            let take = match &wires.turn {
-                Some(turn) if in_turn => Box::new(InTurn { take, turn: Arc::clone(turn), chunk, of: None }),
-                _ => take,
-            };
-            SinkEnd::make(take, seamless, wires)
-        }));
+        let (open, seamless) = (sink.open, sink.seamless);
+        node_of.factory = Some(Arc::new(move |wires| SinkEnd::make(open(&wires.chunk), seamless, wires)));
     }
 
     /// A sink that keeps everything in memory.

@@ -46,6 +46,9 @@ impl Machine<'_> {
             self.go_on()?;
             self.share(node);
             match self.next_step(node) {
+                Step::Run { .. } | Step::Span | Step::Signal { .. } if !self.has_turn(node) => {
+                    self.block_outside(node, None);
+                }
                 Step::Run { at, count } => {
                     self.run(node, at, count)?;
                     self.tie(node);
@@ -291,23 +294,23 @@ impl Machine<'_> {
     /// Activates the children whose queues are full.
     pub(super) fn look_at_children(&mut self, node: u32) {
         for at in 0..self.nodes[node as usize].outputs.len() {
-            let edge = &self.edges[self.nodes[node as usize].outputs[at] as usize];
+            let number = self.nodes[node as usize].outputs[at];
+            let edge = &self.edges[number as usize];
             let to = edge.to;
-            let signals = edge.pipe.signals().borrow();
             let full = if edge.back {
                 // There is always room; but a vector is worth a firing.
                 edge.pipe.len() >= self.nodes[to as usize].width
             } else {
-                edge.pipe.room() < edge.need || signals.room() < edge.signals_need
+                edge.is_full()
             };
             // While a node waits for a boundary, no signal waits for the queue that it is in to be full.
-            let full = full || (self.starving > 0 && signals.len() > 0);
-            let brought = edge.starved && full;
-            drop(signals);
-            if brought {
+            let full = full || (self.starving > 0 && edge.pipe.signals().borrow().len() > 0);
+            if full && edge.starved {
                 self.unblock(to);
             } else if full {
                 self.activate(to);
+                // Where it had let go of this node, that ends.
+                self.count(number);
             }
         }
     }
@@ -317,11 +320,18 @@ impl Machine<'_> {
         let Some(signal) = self.take_signal(node, at) else { return Ok(()) };
         self.nodes[node as usize].counts.signals += 1;
         let Some((region, parent, begins)) = signal.boundary() else {
-            if !self.call(node, &signal)? {
+            let handled = self.call(node, &signal)?;
+            if !handled {
                 self.forward(node, &signal, None)?;
             }
             if let Signal::User { tag, value } = signal {
-                self.values.release(tag, value);
+                // One that comes to a loop from outside has been there, wherever it ends: it does not go around.
+                if handled || self.nodes[node as usize].outputs.is_empty() || self.headed_by(node).is_some() {
+                    value.see();
+                }
+                if !self.values.release(tag, value) {
+                    return Err(self.fault(node, Fault::Unseen));
+                }
             }
             self.look_at_children(node);
             return Ok(());
@@ -459,6 +469,14 @@ impl Machine<'_> {
                 ErrorKind::Exceeded,
                 format!(
                     "a signal was raised on all channels of node `{}`, all of which lead back: no signal goes around in a loop",
+                    this.name
+                ),
+            ),
+            Fault::Unseen => Error::new(
+                ErrorKind::Exceeded,
+                format!(
+                    "a signal that was raised in a loop came to node `{}`, whose channels all lead back, and nobody has seen it: \
+                     no signal goes around in a loop",
                     this.name
                 ),
             ),

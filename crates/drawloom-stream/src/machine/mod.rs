@@ -63,6 +63,7 @@ use crate::plan::regions::WHOLE;
 use crate::plan::{Description, Kind, Role};
 use crate::report::Counts;
 use crate::settings::Settings;
+use crate::sink::Chunk;
 use crate::sink::order::Turn;
 use crate::trace::Firings;
 use crate::wide::MOST_ITEMS;
@@ -144,6 +145,11 @@ pub(crate) struct Machine<'p> {
     /// How many nodes wait for somebody outside, and up to which ring they have heard.
     pub(crate) waiting: u32,
     pub(crate) heard: u64,
+    /// Up to which ring it had heard, and how much its sources had given, when it slept last.
+    pub(crate) slept: (u64, u64),
+    /// The chunk of the source that is worked on, and the one whose turn to be delivered has come: it stays so until it is done.
+    pub(crate) chunk: Chunk,
+    pub(crate) turn_of: Option<u64>,
     /// How many wishes to flush were seen, and how many flushes were begun for whatever reason.
     pub(crate) flushes: u64,
     pub(crate) flushes_begun: u64,
@@ -198,6 +204,8 @@ pub(crate) struct Node<'p> {
     pub(crate) passed: Option<Rc<Cell<u64>>>,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
     pub(crate) interrupted: Option<(usize, usize)>,
+    /// Whether it waits for its turn, where several workers keep an order.
+    pub(crate) in_turn: bool,
     /// The source that leads to it.
     pub(crate) source: Option<u32>,
     /// Of a source: the others that lead to a node to which it leads too.
@@ -239,6 +247,13 @@ pub(crate) struct Edge {
     /// Since when it keeps its producer from firing, and how many nanoseconds it did before.
     pub(crate) since: Option<Instant>,
     pub(crate) blocked: u64,
+}
+
+impl Edge {
+    /// Whether its producer must not run once more: there would be no room for all that it may push or raise.
+    pub(crate) fn is_full(&self) -> bool {
+        self.pipe.room() < self.need || self.pipe.signals().borrow().room() < self.signals_need
+    }
 }
 
 /// A region of a copy.
@@ -357,6 +372,7 @@ impl<'p> Machine<'p> {
                 most_parents: usize::MAX,
                 passed: None,
                 interrupted: None,
+                in_turn: outside.turn.is_some() && node.delivers(),
                 source: inputs_from_source(description, number),
                 together: description.sources_beside(number),
                 counts: Counts::default(),
@@ -395,8 +411,11 @@ impl<'p> Machine<'p> {
             firings: Firings::default(),
             waiting: 0,
             heard: outside.bell.heard(),
+            slept: Default::default(),
             flushes: 0,
             flushes_begun: 0,
+            chunk,
+            turn_of: None,
             outside,
             member,
             marked: Vec::new(),

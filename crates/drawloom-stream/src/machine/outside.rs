@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use drawloom_runtime::Callers;
+use drawloom_runtime::CalledBy;
 
 use super::Machine;
 use super::status::{State, Wait};
@@ -20,6 +20,18 @@ impl Machine<'_> {
     pub(crate) fn block_outside(&mut self, node: u32, until: Option<Instant>) {
         self.waiting += 1;
         self.block(node, Wait::Outside(until));
+    }
+
+    /// Whether a node may do something that those outside see. If it has to wait for its turn, the bell is rung when that may have
+    /// come.
+    pub(crate) fn has_turn(&mut self, node: u32) -> bool {
+        let outside = self.outside;
+        let (true, Some(turn)) = (self.nodes[node as usize].in_turn, &outside.turn) else { return true };
+        let chunk = self.chunk.get();
+        if self.turn_of != Some(chunk) && turn.has_come(chunk, &outside.bell) {
+            self.turn_of = Some(chunk);
+        }
+        self.turn_of == Some(chunk)
     }
 
     /// When the bell was rung, or it is time, those who wait try again.
@@ -42,10 +54,15 @@ impl Machine<'_> {
         self.go_on()?;
         // It may have been rung for a wish while nodes fired, which has been heard since then and wakes nobody.
         self.flush_if_wished();
-        if !self.fireable.is_empty() {
+        if !self.fireable.is_empty() || self.let_go() {
             return Ok(true);
         }
         self.share_all();
+        let now = (self.heard, self.outside.given[self.member.rank()].load(Ordering::Relaxed));
+        // That it was awake may have been for nothing.
+        if std::mem::replace(&mut self.slept, now) != now {
+            self.member.has_moved();
+        }
         let times = self.nodes.iter().filter_map(|node| match node.status.state {
             State::Blocked(Wait::Outside(until)) => until,
             _ => None,
@@ -53,7 +70,7 @@ impl Machine<'_> {
         let until = times.fold(None, |first, time| sooner(first, Some(time)));
         let (bell, heard) = (&self.outside.bell, self.heard);
         let goes_on = || bell.heard() != heard || until.is_some_and(|until| until <= Instant::now());
-        self.member.sleep(Callers::Anyone, &goes_on, || bell.sleep(heard, until));
+        self.member.sleep(CalledBy::Anyone, &goes_on, || bell.sleep(heard, until));
         self.go_on()?;
         self.flush_if_wished();
         self.listen();

@@ -90,21 +90,26 @@ impl Machine<'_> {
         let status = &mut self.nodes[node as usize].status;
         if status.state == State::Inactive {
             status.state = State::Active;
-            self.count(node);
+            self.count_all(node);
         }
         self.schedule(node);
     }
 
-    /// An active node counts for those that lead to it. Over a back edge it does not: there is room, as the loop is bounded,
-    /// and two nodes would wait for each other.
-    fn count(&mut self, node: u32) {
+    /// An active node counts for those that lead to it.
+    fn count_all(&mut self, node: u32) {
         for at in 0..self.nodes[node as usize].inputs.len() {
-            let now = self.clock();
-            let edge = &mut self.edges[self.nodes[node as usize].inputs[at].edge as usize];
-            if !edge.back && !edge.counted {
-                (edge.counted, edge.since) = (true, now);
-                self.nodes[edge.from as usize].status.active_children += 1;
-            }
+            self.count(self.nodes[node as usize].inputs[at].edge);
+        }
+    }
+
+    /// The consumer of an edge counts for its producer. Over a back edge it does not: there is room, as the loop is bounded, and
+    /// two nodes would wait for each other.
+    pub(super) fn count(&mut self, edge: u32) {
+        let now = self.clock();
+        let edge = &mut self.edges[edge as usize];
+        if !edge.back && !edge.counted {
+            (edge.counted, edge.since) = (true, now);
+            self.nodes[edge.from as usize].status.active_children += 1;
         }
     }
 
@@ -143,9 +148,20 @@ impl Machine<'_> {
             for at in 0..self.nodes[node as usize].inputs.len() {
                 self.edges[self.nodes[node as usize].inputs[at].edge as usize].starved = false;
             }
-            self.count(node);
+            self.count_all(node);
             self.schedule(node);
         }
+    }
+
+    /// Nobody may fire, as some wait for somebody outside. Until their queues are full, those that wait, and those that wait for
+    /// them, keep nobody from firing. True when somebody may fire now.
+    pub(super) fn let_go(&mut self) -> bool {
+        for edge in 0..self.edges.len() as u32 {
+            if !self.edges[edge as usize].is_full() {
+                self.uncount(edge);
+            }
+        }
+        !self.fireable.is_empty()
     }
 
     /// A node waits for a boundary that has come over some of its edges. Over the others it does not count as active, so that

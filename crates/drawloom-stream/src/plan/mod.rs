@@ -140,6 +140,14 @@ pub(crate) struct RegionHead {
     pub(crate) store: fn(usize, u32) -> Option<Rc<dyn AnyParents>>,
 }
 
+impl Node {
+    /// Whether those outside see what it does as it does it: a sink that takes items as they come or has handlers, or any other node
+    /// without channels.
+    pub(crate) fn delivers(&self) -> bool {
+        self.channels.is_empty() && (self.settle.is_none() || self.is_handled)
+    }
+}
+
 impl Description {
     pub(crate) fn from(&self, edge: u32) -> u32 {
         self.channels[self.edges[edge as usize].channel as usize].node

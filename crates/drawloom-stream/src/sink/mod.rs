@@ -4,7 +4,7 @@
 //! |---|---|
 //! | this one | sinks that take everything, or fail |
 //! | [`buffer`](self::buffer()) | a sink of fixed size, which waits for room |
-//! | `order` | sinks that take items as they come, in a stream that is ordered |
+//! | `order` | whose turn it is to deliver, in a stream that is ordered |
 //!
 //! What a sink has taken stays taken, however a run ends: collections and folds hand it in and lines are flushed also when the run
 //! fails or is cancelled. What is still in the queues of the stream then is lost. If handing in or flushing fails too, the error of

@@ -1,16 +1,15 @@
-//! Sinks that take items as they come, in a stream that is ordered: they get them in the order of the source.
+//! Whose turn it is to deliver, in a stream that is ordered: sinks that take items as they come, and handlers of signals at sinks,
+//! see them in the order of the source.
 //!
-//! Several workers have a chunk of the source each. Whoever has the first one that is not done delivers; the items of the others
-//! stay in the queues in front of their sinks, whose copies wait when those are full. So what is held back is bounded by the memory
-//! of the stream. The worker that is waited for never waits for a turn itself, so the run goes on.
+//! Several workers have a chunk of the source each. Whoever has the first one that is not done delivers; the items and signals of
+//! the others stay in the queues in front of their sinks, whose copies wait when those are full. So what is held back is bounded by
+//! the memory of the stream. The worker that is waited for never waits for a turn itself, so the run goes on.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Chunk, Take, Taken};
 use crate::bell::{Bell, Callers};
-use crate::error::Failure;
 
 /// Whose turn it is to deliver, in one run.
 #[derive(Default)]
@@ -33,7 +32,7 @@ impl Turn {
     }
 
     /// Whether all chunks before this one are done. If not, the bell is rung when more of them are.
-    fn has_come(&self, chunk: u64, bell: &Arc<Bell>) -> bool {
+    pub(crate) fn has_come(&self, chunk: u64, bell: &Arc<Bell>) -> bool {
         let mut deliveries = self.lock();
         let has_come = deliveries.at == chunk;
         if !has_come {
@@ -61,36 +60,6 @@ impl Deliveries {
     fn at_end(&mut self) -> Option<u64> {
         let at = self.at;
         self.done.remove(&at)
-    }
-}
-
-/// A copy's side of a sink that waits for its turn.
-pub(crate) struct InTurn<T> {
-    pub(crate) take: Box<dyn Take<T>>,
-    pub(crate) turn: Arc<Turn>,
-    pub(crate) chunk: Chunk,
-    /// The chunk whose turn has come: it stays so until the chunk is done.
-    pub(crate) of: Option<u64>,
-}
-
-impl<T> Take<T> for InTurn<T> {
-    fn take(&mut self, items: &[T], bell: &Arc<Bell>) -> Result<Taken, Failure> {
-        let chunk = self.chunk.get();
-        if self.of != Some(chunk) {
-            if !self.turn.has_come(chunk, bell) {
-                return Ok(Taken::Some { taken: 0, until: None });
-            }
-            self.of = Some(chunk);
-        }
-        self.take.take(items, bell)
-    }
-
-    fn may_wait(&self) -> bool {
-        true
-    }
-
-    fn finish(&mut self) -> Result<(), Failure> {
-        self.take.finish()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Back edges.
 
-use drawloom_stream::{ErrorKind, Raise, Stream, source};
+use std::sync::{Arc, Mutex};
+
+use drawloom_stream::{ErrorKind, Raise, Result, Stream, sink, source};
 
 use crate::loom;
 
@@ -155,4 +157,46 @@ fn a_signal_on_all_channels_of_which_all_lead_back_is_an_error() {
         let expected = "a signal was raised on all channels of node `nowhere else`, all of which lead back";
         assert!(error.to_string().contains(expected), "{error}");
     }
+}
+
+/// A loop of two nodes, the second of which only leads back. The signals of each item below ten are raised before the loop, or in
+/// it on the way to the second node. Returns those that came out.
+fn marks_beside_the_way_back(inside: bool) -> Result<Vec<u64>> {
+    let mut stream = Stream::new("halves").width(4);
+    let mark = stream.signal::<u64>();
+    let items = stream.source("numbers", source::range(0..100));
+    let before = stream.node("before", items).signals(4, 1).channel::<u64>("out", 1).run(move |run, out| {
+        for n in run.items() {
+            if !inside && *n < 10 {
+                out.raise(mark, *n);
+            }
+            out.push(*n);
+        }
+    });
+    let node = stream.node("part", before).signals(4, 1);
+    let again = node.input();
+    let (even, odd) = node.channel::<u64>("even", 1).channel::<u64>("odd", 1).run(move |run, (even, odd)| {
+        for n in run.items() {
+            if inside && *n == 8 {
+                even.raise(mark, *n);
+            }
+            if n % 2 == 0 && *n > 0 { even.push(*n) } else { odd.push(*n) }
+        }
+    });
+    let half = stream.node("halve", even).map(|n| n / 2);
+    stream.back_edge(half, again, 1);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let theirs = Arc::clone(&seen);
+    stream.node("seen", odd).on(mark, move |_, _, n| theirs.lock().unwrap().push(*n)).sink(sink::callback(|_| ()));
+    stream.run(&loom(1))?;
+    let seen = std::mem::take(&mut *seen.lock().unwrap());
+    Ok(seen)
+}
+
+#[test]
+fn a_signal_that_ends_in_the_loop_in_which_it_was_raised_is_an_error() {
+    assert_eq!(marks_beside_the_way_back(false).unwrap(), (0..10).collect::<Vec<u64>>());
+    let error = marks_beside_the_way_back(true).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("halve")), "{error}");
+    assert!(error.to_string().contains("no signal goes around in a loop"), "{error}");
 }

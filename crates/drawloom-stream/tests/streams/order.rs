@@ -273,3 +273,90 @@ fn a_run_whose_workers_wait_for_their_turn_can_fail_and_be_cancelled() {
         }
     });
 }
+
+/// What an ordered stream of 5000 numbers says at a node without channels, with one worker and with several.
+fn said(describe: impl Fn(&mut Stream, Output<u64>, Arc<Mutex<Vec<String>>>)) -> Vec<String> {
+    let mut results = Vec::new();
+    for workers in [1, 2, 3, 3, 5] {
+        let mut stream = Stream::new("ordered").ordered().width(8);
+        let items = stream.source("numbers", source::range(0..5000));
+        // The first numbers take long: those behind them are early.
+        let items = stream.node("work", items).map(|n| {
+            (0..if *n < 500 { 2000 } else { 1 }).for_each(|_| _ = std::hint::black_box(munge(*n as u32)));
+            *n
+        });
+        let said = Arc::default();
+        describe(&mut stream, items, Arc::clone(&said));
+        stream.run(&loom(workers)).unwrap();
+        results.push(std::mem::take(&mut *said.lock().unwrap()));
+    }
+    let first = results.remove(0);
+    assert!(results.iter().all(|other| *other == first), "the order depends on the workers");
+    first
+}
+
+#[test]
+fn handlers_at_sinks_are_called_in_order_with_the_items() {
+    for collects in [false, true] {
+        let result = said(|stream, items, said| {
+            let (numbers, elements) = stream.enumerate("elements", items, |n| 0..n % 3);
+            let [begins, ends, takes] = [0; 3].map(|_| Arc::clone(&said));
+            let node = stream.node("sink", elements);
+            let node = node.on_begin(numbers, move |run, _| {
+                begins.lock().unwrap().push(format!("begin {}", run.parent(numbers)));
+            });
+            let node = node.on_end(numbers, move |run, _| {
+                ends.lock().unwrap().push(format!("end {}", run.parent(numbers)));
+            });
+            if collects {
+                node.sink(sink::collect().0);
+            } else {
+                node.sink(sink::callback(move |items: &[u64]| {
+                    takes.lock().unwrap().extend(items.iter().map(ToString::to_string));
+                }));
+            }
+        });
+        let expected = (0..5000_u64).flat_map(|n| {
+            let elements = (0..n % 3).map(|element| element.to_string()).take(if collects { 0 } else { 3 });
+            std::iter::once(format!("begin {n}")).chain(elements).chain([format!("end {n}")])
+        });
+        assert!(result.into_iter().eq(expected));
+    }
+}
+
+#[test]
+fn handlers_of_signals_at_sinks_are_called_in_order_with_the_items() {
+    let result = said(|stream, items, said| {
+        let hundred = stream.signal::<u64>();
+        let some = stream.node("some", items).signals(8, 1).channel::<u64>("out", 1).run(move |run, out| {
+            for n in run.items() {
+                if n % 100 == 0 {
+                    out.raise(hundred, *n);
+                }
+                if n % 100 > 50 {
+                    out.push(*n);
+                }
+            }
+        });
+        let [hears, takes] = [0; 2].map(|_| Arc::clone(&said));
+        let node =
+            stream.node("sink", some).on(hundred, move |_, _, n| hears.lock().unwrap().push(format!("signal {n}")));
+        node.sink(sink::callback(move |items: &[u64]| {
+            takes.lock().unwrap().extend(items.iter().map(ToString::to_string));
+        }));
+    });
+    let expected = (0..5000_u64).filter_map(|n| match n % 100 {
+        0 => Some(format!("signal {n}")),
+        rest => (rest > 50).then(|| n.to_string()),
+    });
+    assert!(result.into_iter().eq(expected));
+}
+
+#[test]
+fn a_node_without_channels_sees_items_in_order() {
+    let result = said(|stream, items, said| {
+        let node = stream.node("end", items);
+        node.run(move |run, _| said.lock().unwrap().extend(run.items().iter().map(ToString::to_string)));
+    });
+    assert!(result.into_iter().eq((0..5000).map(|n: u64| n.to_string())));
+}

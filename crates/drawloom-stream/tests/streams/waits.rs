@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Settings, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Output, Settings, Stream, sink, source};
 
 use crate::{in_time, loom};
 
@@ -54,6 +54,54 @@ fn a_full_sink_does_not_keep_the_other_branch_from_its_end() {
     seen.recv().unwrap();
     assert!(drain.by_ref().eq(0..100));
     running.wait().unwrap();
+}
+
+/// A live source, of whose items those below ten go to a sink with room for one, which nobody empties, and all others to another
+/// branch, whatever is in between on both ways.
+fn other_branch(workers: usize, between: fn(&mut Stream, &str, Output<u64>) -> Output<u64>) {
+    in_time(move || {
+        let mut stream = Stream::new("branches").width(4);
+        let (giver, items) = source::buffer(64, Duration::from_millis(1));
+        let items = stream.source("numbers", items);
+        let node = stream.node("part", items).channel::<u64>("small", 1).channel::<u64>("large", 1);
+        let (small, large) = node.each(|n, (small, large)| if *n < 10 { small.push(*n) } else { large.push(*n) });
+        let small = between(&mut stream, "before the full sink", small);
+        let large = between(&mut stream, "before the other", large);
+        let (to, mut drain) = sink::buffer(1);
+        stream.sink("full", small, to);
+        let (to, mut others) = sink::buffer(64);
+        stream.sink("other", large, to);
+        let running = stream.plan().unwrap().start(&loom(workers), &Settings::new()).unwrap();
+        // What belongs to the full sink comes first, and some of it again.
+        for n in [0, 1, 2, 10, 3, 11, 12, 4, 13] {
+            giver.give(n).unwrap();
+        }
+        let mut seen: Vec<u64> = others.by_ref().take(4).collect();
+        for n in [14, 15] {
+            giver.give(n).unwrap();
+            seen.extend(others.next());
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, [10, 11, 12, 13, 14, 15]);
+        drop(giver);
+        let mut rest: Vec<u64> = drain.by_ref().collect();
+        rest.sort_unstable();
+        assert_eq!(rest, [0, 1, 2, 3, 4]);
+        running.wait().unwrap();
+        assert_eq!(others.next(), None);
+    });
+}
+
+#[test]
+fn a_full_sink_does_not_keep_items_of_the_same_node_from_another_branch() {
+    for workers in [1, 2, 3] {
+        other_branch(workers, |_, _, items| items);
+        other_branch(workers, |stream, name, items| stream.node(name, items).fuse(false).map(|n| *n));
+        other_branch(workers, |stream, name, items| {
+            let (_, elements) = stream.enumerate(format!("{name}, parts"), items, |n| std::iter::once(*n));
+            stream.node(name, elements).aggregate(|| 0, |sum, n| *sum += n, |sum| sum)
+        });
+    }
 }
 
 #[test]

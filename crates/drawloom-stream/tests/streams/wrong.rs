@@ -1,10 +1,11 @@
 //! What goes wrong in a run is said, with names, and all workers stop.
 
 use std::io::{BufWriter, Write};
+use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Output, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Output, Settings, Stream, sink, source};
 
-use crate::loom;
+use crate::{in_time, loom};
 
 #[test]
 fn a_push_beyond_what_is_declared_is_an_error() {
@@ -136,6 +137,34 @@ fn more_signals_than_declared_are_an_error() {
     let error = stream.run(&loom(1)).unwrap_err();
     assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("mark")));
     assert!(error.to_string().contains("more than the 2 signals"), "{error}");
+}
+
+#[test]
+fn a_panic_whose_value_panics_when_it_is_dropped_ends_the_run_too() {
+    struct Twice;
+    impl Drop for Twice {
+        fn drop(&mut self) {
+            panic!("again");
+        }
+    }
+    for workers in [1, 2, 3] {
+        let error = in_time(move || {
+            let mut stream = Stream::new("twice").width(4);
+            let (giver, items) = source::buffer(16, Duration::ZERO);
+            let items = stream.source("numbers", items);
+            let items = stream.node("fails", items).map(|n: &u64| {
+                if *n == 7 {
+                    std::panic::panic_any(Twice);
+                }
+                *n
+            });
+            stream.discard("nowhere", items);
+            let running = stream.plan().unwrap().start(&loom(workers), &Settings::new()).unwrap();
+            (0..10).for_each(|n| _ = giver.give(n));
+            running.wait().unwrap_err()
+        });
+        assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("fails")), "{error}");
+    }
 }
 
 #[test]
