@@ -49,10 +49,8 @@ impl Machine<'_> {
         // What was given back before has not been taken yet: those who were called are on their way.
         if !self.nodes[source as usize].body.has_returned() {
             let output = self.nodes[source as usize].outputs[0];
-            let this = &self.nodes[node as usize];
-            // What a run has begun with stays, and that may be several vectors.
-            let begun = this.interrupted.map_or(0, |(_, count)| count).max(this.width);
-            let more = self.edges[output as usize].pipe.len().saturating_sub(begun);
+            let stays = self.begun(node).max(self.nodes[node as usize].width);
+            let more = self.edges[output as usize].pipe.len().saturating_sub(stays);
             self.give_back(source, more.div_ceil(2));
         }
     }
@@ -60,13 +58,20 @@ impl Machine<'_> {
     /// The source takes back so many of the last items that it gave, for others, and what it alone could give. False when there
     /// is nothing that it could.
     pub(super) fn give_back(&mut self, source: u32, count: usize) -> bool {
-        let given = self.nodes[source as usize].body.give_back(count);
+        let edge = &self.edges[self.nodes[source as usize].outputs[0] as usize];
+        let most = edge.pipe.len().saturating_sub(self.begun(edge.to));
+        let given = self.nodes[source as usize].body.give_back(count.min(most));
         if let Some(count) = given {
             self.nodes[source as usize].counts.outputs -= count as u64;
             self.note_given((count as u64).wrapping_neg());
             self.outside.bell.ring();
         }
         given.is_some()
+    }
+
+    /// How many items a run of a node has begun with that was interrupted, which may be several vectors: those stay.
+    fn begun(&self, node: u32) -> usize {
+        self.nodes[node as usize].interrupted.map_or(0, |(_, count)| count)
     }
 
     /// Nobody may fire: takes what other copies give, or waits until they do. False when nobody has anything.
