@@ -122,7 +122,7 @@ pub(crate) trait Body {
 }
 
 /// Runs code of the user after a run that did not come to its end: what goes wrong in it does not hide why.
-fn quietly(code: impl FnOnce()) {
+pub(crate) fn quietly(code: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(code)) {
         // To drop it might panic again.
         std::mem::forget(panic);
