@@ -31,15 +31,16 @@ const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The items of an iterator. The first run consumes it; a later one has no items.
 ///
-/// An iterator may be slow, such as one over the lines that somebody types. Items are brought to an end when its calls have taken
-/// more than a quarter of a second since the last time, or what [`Source::patience`] says. That, a wish to flush or to cancel is
-/// looked at between two calls of `next`, or after up to 32 while they are quick: a call itself cannot be interrupted.
+/// An iterator may be slow, such as one that computes its items. Those are brought to an end when its calls have taken more than a
+/// quarter of a second since the last time, or what [`Source::patience`] says. That, a wish to flush or to cancel is looked at between
+/// two calls of `next`, or after up to 32 while they are quick: a call itself cannot be interrupted, and a worker waits for it. An
+/// iterator whose calls may block for long, such as one over the lines that somebody types, is for [`reader`](super::reader()).
 pub fn iter<T: Send + 'static>(items: impl Iterator<Item = T> + Send + 'static) -> Source<T> {
     fallible(items.map(Ok::<T, String>))
 }
 
-/// The items of an iterator that may fail, such as a reader of lines. The first error ends the run, and is the source of the error
-/// of the run. See [`iter`].
+/// The items of an iterator that may fail, such as one over the lines of a file. The first error ends the run, and is the source of
+/// the error of the run. See [`iter`].
 pub fn fallible<T, E>(items: impl Iterator<Item = Result<T, E>> + Send + 'static) -> Source<T>
 where
     T: Send + 'static,

@@ -181,9 +181,11 @@ impl Drop for Fragile {
 fn an_iterator_that_cannot_be_dropped_does_not_hide_why_it_ended() {
     in_time(|| {
         for end in [End::Well, End::Error, End::Panic] {
-            for workers in [1, 2, 3] {
+            for (workers, read) in [(1, false), (2, false), (3, false), (1, true), (2, true)] {
                 let mut stream = Stream::new("fragile");
-                let items = stream.source("numbers", source::fallible(Fragile(0, end)));
+                let items = Fragile(0, end);
+                let items = if read { source::reader(items, Duration::MAX) } else { source::fallible(items) };
+                let items = stream.source("numbers", items);
                 stream.discard("nowhere", items);
                 let (plan, loom) = (stream.plan().unwrap(), loom(workers));
                 let error = plan.run(&loom).unwrap_err();
