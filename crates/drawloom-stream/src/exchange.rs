@@ -145,6 +145,14 @@ impl<T> Exchange<T> {
         state.tell(&self.changed);
     }
 
+    /// Nobody puts items in or takes any out from now on. Those that are there come back.
+    pub(crate) fn close(&self) -> VecDeque<T> {
+        let mut state = self.lock();
+        (state.ended, state.abandoned) = (true, true);
+        state.tell(&self.changed);
+        std::mem::take(&mut state.items)
+    }
+
     /// How many items are there.
     pub(crate) fn len(&self) -> usize {
         self.lock().items.len()

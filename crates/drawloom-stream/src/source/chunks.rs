@@ -30,6 +30,9 @@ pub fn range(range: Range<u64>) -> Source<u64> {
 }
 
 /// A function of each index below `len`.
+///
+/// With several workers the function may be called more than once for an index: items that were made and that another worker can do
+/// sooner are made again there. Each of them goes through the stream once.
 pub fn indexed<T: 'static>(len: u64, item: impl Fn(u64) -> T + Send + Sync + 'static) -> Source<T> {
     let item = Arc::new(item);
     chunked(len, move |range: Range<u64>, to: &mut Buffer<T>| {

@@ -21,8 +21,7 @@ use crate::machine::pipe::Buffer;
 /// A channel of the standard library cannot call back when it has items, so it is asked again after a moment; [`buffer`] is
 /// called.
 pub fn receiver<T: Send + 'static>(items: mpsc::Receiver<T>, patience: Duration) -> Source<T> {
-    let shared = Arc::new(Received { items: Mutex::new(items), returned: Returned::default() });
-    live(shared, patience, None)
+    live(Arc::new(Mutex::new(items)), patience, None)
 }
 
 /// A buffer of fixed size that the program gives items to while the stream runs, and the source of those items. The source
@@ -36,27 +35,33 @@ pub fn buffer<T: Send + 'static>(capacity: usize, patience: Duration) -> (Giver<
     let (begun, ended) = (Arc::clone(&exchange), Arc::clone(&exchange));
     let around = Around { begin: Arc::new(move || begun.adopt()), end: Arc::new(move || ended.abandon()) };
     let giver = Giver(Arc::new(Gone(Arc::clone(&exchange))));
-    let shared = Arc::new(Buffered { exchange, returned: Returned::default() });
-    (giver, live(shared, patience, Some(around)))
+    (giver, live(exchange, patience, Some(around)))
 }
 
 /// A source of items that arrive, with a patience unless somebody says another.
-fn live<T, S>(shared: Arc<S>, patience: Duration, around: Option<Around>) -> Source<T>
+fn live<T: 'static, S>(shared: Arc<S>, patience: Duration, around: Option<Around>) -> Source<T>
 where
     S: Send + Sync + 'static,
-    Live<S>: Shared<T>,
+    Live<T, S>: Shared<T>,
 {
     let open = move |opening: &Opening<'_>| {
         let patience = opening.patience.unwrap_or(patience);
-        Arc::new(Live { shared: Arc::clone(&shared), patience }) as Arc<dyn Shared<T>>
+        Arc::new(Live::new(Arc::clone(&shared), patience)) as Arc<dyn Shared<T>>
     };
     Source { open: Arc::new(open), in_chunks: false, around }
 }
 
-/// Where items arrive, in one run.
-struct Live<S> {
+/// Where items arrive, in one run. What its copies gave back is of no other run.
+pub(super) struct Live<T, S> {
     shared: Arc<S>,
     patience: Duration,
+    returned: Returned<T>,
+}
+
+impl<T, S> Live<T, S> {
+    pub(super) fn new(shared: Arc<S>, patience: Duration) -> Self {
+        Self { shared, patience, returned: Returned::default() }
+    }
 }
 
 /// Gives items to a stream that runs: see [`buffer`].
@@ -133,32 +138,29 @@ impl Patience {
 }
 
 /// The receiving end of a channel.
-struct Received<T> {
-    items: Mutex<mpsc::Receiver<T>>,
-    returned: Returned<T>,
-}
+type Received<T> = Mutex<mpsc::Receiver<T>>;
 
 struct ReceivedFeed<T> {
-    shared: Arc<Received<T>>,
+    run: Arc<Live<T, Received<T>>>,
     patience: Patience,
     asking: Asking,
 }
 
-impl<T: Send + 'static> Shared<T> for Live<Received<T>> {
+impl<T: Send + 'static> Shared<T> for Live<T, Received<T>> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        let (shared, patience) = (Arc::clone(&self.shared), Patience::new(self.patience));
-        Box::new(ReceivedFeed { shared, patience, asking: Asking::default() })
+        let patience = Patience::new(self.patience);
+        Box::new(ReceivedFeed { run: self, patience, asking: Asking::default() })
     }
 }
 
 impl<T> Feed<T> for ReceivedFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
         let items = to.space(most);
-        if self.shared.returned.take(most, items) {
+        if self.run.returned.take(most, items) {
             return Ok(Fed::Idle);
         }
         // Nothing panics while it is locked.
-        let receiver = self.shared.items.lock().unwrap_or_else(PoisonError::into_inner);
+        let receiver = self.run.shared.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(match receiver.try_recv() {
             Ok(item) => {
                 items.push(item);
@@ -172,11 +174,11 @@ impl<T> Feed<T> for ReceivedFeed<T> {
     }
 
     fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        self.shared.returned.put(from.items(), count)
+        self.run.returned.put(from.items(), count)
     }
 
     fn left(&self) -> Option<u64> {
-        self.shared.returned.left()
+        self.run.returned.left()
     }
 
     fn has_returned(&self) -> bool {
@@ -184,31 +186,32 @@ impl<T> Feed<T> for ReceivedFeed<T> {
     }
 }
 
-/// A buffer that the program fills.
-struct Buffered<T> {
-    exchange: Arc<Exchange<T>>,
-    returned: Returned<T>,
-}
-
-struct BufferedFeed<T> {
-    shared: Arc<Buffered<T>>,
+/// One copy's side of a buffer that the program fills.
+pub(super) struct BufferedFeed<T> {
+    run: Arc<Live<T, Exchange<T>>>,
     patience: Patience,
 }
 
-impl<T: Send + 'static> Shared<T> for Live<Buffered<T>> {
+impl<T> BufferedFeed<T> {
+    pub(super) fn new(run: Arc<Live<T, Exchange<T>>>) -> Self {
+        let patience = Patience::new(run.patience);
+        Self { run, patience }
+    }
+}
+
+impl<T: Send + 'static> Shared<T> for Live<T, Exchange<T>> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        let (shared, patience) = (Arc::clone(&self.shared), Patience::new(self.patience));
-        Box::new(BufferedFeed { shared, patience })
+        Box::new(BufferedFeed::new(self))
     }
 }
 
 impl<T> Feed<T> for BufferedFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure> {
         let items = to.space(most);
-        if self.shared.returned.take(most, items) {
+        if self.run.returned.take(most, items) {
             return Ok(Fed::Idle);
         }
-        Ok(match self.shared.exchange.take_some(most, items, bell) {
+        Ok(match self.run.shared.take_some(most, items, bell) {
             Found::Items => self.patience.gave(),
             Found::NoneNow => self.patience.none(None),
             Found::End => Fed::Exhausted,
@@ -216,14 +219,48 @@ impl<T> Feed<T> for BufferedFeed<T> {
     }
 
     fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        self.shared.returned.put(from.items(), count)
+        self.run.returned.put(from.items(), count)
     }
 
     fn left(&self) -> Option<u64> {
-        self.shared.returned.left()
+        self.run.returned.left()
     }
 
     fn has_returned(&self) -> bool {
         self.left().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::time::Duration;
+
+    use super::{buffer, receiver};
+    use crate::bell::Bell;
+    use crate::given::Given;
+    use crate::machine::pipe::Pipe;
+    use crate::source::{Opening, Source};
+
+    #[test]
+    fn what_was_given_back_in_a_run_is_of_no_other_run() {
+        let (sender, received) = mpsc::channel();
+        let (giver, buffered) = buffer(10, Duration::MAX);
+        for n in 0..4 {
+            sender.send(n).unwrap();
+            giver.give(n).unwrap();
+        }
+        for source in [receiver(received, Duration::MAX), buffered] {
+            let (given, bell) = (Given::new(), Arc::new(Bell::default()));
+            let pipe = Pipe::new(10, 1).unwrap();
+            let opening = Opening { workers: 2, one_by_one: false, patience: None, given: &given };
+            let feed = |source: &Source<u32>| (source.open)(&opening).feed(&given);
+            let (mut first, mut second) = (feed(&source), feed(&source));
+            first.feed(4, &mut pipe.buffer.borrow_mut(), &bell).unwrap();
+            assert_eq!(first.give_back(3, &mut pipe.buffer.borrow_mut()), Some(3));
+            assert_eq!((first.left(), second.left()), (Some(3), None));
+            second.feed(4, &mut pipe.buffer.borrow_mut(), &bell).unwrap();
+            assert_eq!(pipe.buffer.borrow().waiting(), [0]);
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! | [`chunks`] | sources whose items have positions |
 //! | [`pulled`] | iterators |
 //! | [`live`] | sources whose items arrive while the stream runs |
+//! | [`reader`](mod@reader) | iterators that may block, each asked by a thread of its own |
 //! | [`returned`] | what copies gave back |
 //! | [`order`] | sources without positions, in a stream that is ordered |
 
@@ -16,6 +17,7 @@ mod chunks;
 mod live;
 pub(crate) mod order;
 mod pulled;
+mod reader;
 mod returned;
 
 use std::ops::Range;
@@ -25,6 +27,7 @@ use std::time::{Duration, Instant};
 pub use self::chunks::{given, indexed, range, slice};
 pub use self::live::{Giver, buffer, receiver};
 pub use self::pulled::{fallible, iter};
+pub use self::reader::reader;
 use crate::bell::{Around, Bell};
 use crate::error::Failure;
 use crate::given::Given;

@@ -16,6 +16,7 @@ mod order;
 mod parameters;
 mod pulled;
 mod random;
+mod reader;
 mod refused;
 mod regions;
 mod seeing;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drawloom_stream::{ErrorKind, Plan, Settings, Stream, sink, source};
 
@@ -116,12 +116,116 @@ fn an_iterator_that_panics_stops_all_workers_and_is_not_asked_again() {
         });
         let mut stream = Stream::new("panics");
         let items = stream.source("numbers", source::iter(items));
-        stream.discard("nowhere", items);
+        let result = stream.collect("result", items);
         let (plan, loom) = (stream.plan().unwrap(), loom(2));
         let error = plan.run(&loom).unwrap_err();
-        // Another worker may have seen it too, and first.
-        assert!(error.node() == Some("numbers") && error.to_string().contains("panicked"), "{error}");
-        let error = plan.run(&loom).unwrap_err();
-        assert!(error.kind() == ErrorKind::Source && error.to_string().contains("the iterator panicked"), "{error}");
+        assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("numbers")), "{error}");
+        result.take();
+        plan.run(&loom).unwrap();
+        assert_eq!(result.take(), [0_u64; 0], "a later run has no items");
+    });
+}
+
+#[test]
+fn why_an_iterator_panicked_is_told_however_many_workers_ask_it() {
+    in_time(|| {
+        for (workers, ordered) in [(1, false), (2, false), (3, false), (2, true)] {
+            let loom = loom(workers);
+            for _ in 0..100 {
+                let mut stream = Stream::new("panics");
+                if ordered {
+                    stream = stream.ordered();
+                }
+                let items = (0..100_000_u64).inspect(|n| assert!(*n != 5000, "the real reason"));
+                let items = stream.source("numbers", source::iter(items));
+                stream.discard("nowhere", items);
+                let error = stream.run(&loom).unwrap_err();
+                assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("numbers")), "{error}");
+                assert!(error.to_string().contains("the real reason"), "{error}");
+            }
+        }
+    });
+}
+
+/// An iterator that panics when it is dropped, and asked for its fourth item if that is wanted.
+struct Fragile(u64, End);
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum End {
+    Well,
+    Error,
+    Panic,
+}
+
+impl Iterator for Fragile {
+    type Item = Result<u64, &'static str>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0 += 1;
+        match self.1 {
+            _ if self.0 < 4 => Some(Ok(self.0)),
+            End::Well => None,
+            End::Error => Some(Err("an error")),
+            End::Panic => panic!("the real reason"),
+        }
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        std::panic::panic_any("its drop");
+    }
+}
+
+#[test]
+fn an_iterator_that_cannot_be_dropped_does_not_hide_why_it_ended() {
+    in_time(|| {
+        for end in [End::Well, End::Error, End::Panic] {
+            for (workers, read) in [(1, false), (2, false), (3, false), (1, true), (2, true)] {
+                let mut stream = Stream::new("fragile");
+                let items = Fragile(0, end);
+                let items = if read { source::reader(items, Duration::MAX) } else { source::fallible(items) };
+                let items = stream.source("numbers", items);
+                stream.discard("nowhere", items);
+                let (plan, loom) = (stream.plan().unwrap(), loom(workers));
+                let error = plan.run(&loom).unwrap_err();
+                let (kind, why) = match end {
+                    End::Well => (ErrorKind::Panic, "its drop"),
+                    End::Error => (ErrorKind::Source, "an error"),
+                    End::Panic => (ErrorKind::Panic, "the real reason"),
+                };
+                assert_eq!((error.kind(), error.node()), (kind, Some("numbers")), "{end:?}: {error}");
+                assert!(error.to_string().contains(why), "{end:?}: {error}");
+                plan.run(&loom).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn what_a_failed_run_left_is_not_given_to_the_next() {
+    in_time(|| {
+        for workers in [2, 3] {
+            let loom = loom(workers);
+            for _ in 0..200 {
+                // Few heavy items, so that copies give back what others can do.
+                let numbers = (0..200_u64).map(|n| if n == 199 { Err("torn") } else { Ok(n) });
+                let mut stream = Stream::new("torn").width(4);
+                let items = stream.source("numbers", source::fallible(numbers));
+                let items = stream.node("heavy", items).map(|n| {
+                    let begun = Instant::now();
+                    while begun.elapsed() < Duration::from_micros(20) {
+                        std::hint::spin_loop();
+                    }
+                    *n
+                });
+                let result = stream.collect("result", items);
+                let plan = stream.plan().unwrap();
+                assert_eq!(plan.run(&loom).unwrap_err().kind(), ErrorKind::Source);
+                result.take();
+                plan.run(&loom).unwrap();
+                assert_eq!(result.take(), [0_u64; 0], "{workers} workers");
+            }
+        }
     });
 }
