@@ -56,6 +56,10 @@ impl OnDevice<'_> {
     pub(crate) fn rests(&self) -> bool {
         matches!(self.stage, Stage::Rests(_))
     }
+
+    pub(crate) fn task(&self) -> TaskId {
+        self.task
+    }
 }
 
 impl Core {

@@ -101,6 +101,7 @@ impl DeviceWorker<'_> {
                 self.current = None;
                 self.settle();
             } else if let Some(on) = self.current.take_if(|on| on.rests()) {
+                core.devices.rests(on.task());
                 self.resting.push(on);
                 self.settle();
             }
@@ -118,8 +119,9 @@ impl DeviceWorker<'_> {
         if self.current.is_none()
             && let Some(at) = self.resting.iter_mut().position(|on| self.core.wake_on_device(on))
         {
-            self.core.devices.resumed();
-            self.current = Some(self.resting.remove(at));
+            let on = self.resting.remove(at);
+            self.core.devices.resumed(on.task());
+            self.current = Some(on);
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct Devices {
     places: Vec<Place>,
     /// Tickets that were pushed and are not used up: in a queue, or with a device that runs the task.
     unfinished: AtomicUsize,
+    /// Tasks that wait for children of a failed attempt, each with a device that looks now and then whether they are complete.
+    resting: Mutex<Vec<TaskId>>,
 }
 
 /// Where a device stands in its runtime.
@@ -127,9 +129,20 @@ impl Devices {
         self.unfinished.fetch_sub(1, Ordering::SeqCst);
     }
 
+    /// A task rests. Its ticket is to be used up afterwards, so that it is seen in one place or the other.
+    pub(crate) fn rests(&self, task: TaskId) {
+        lock(&self.resting).push(task);
+    }
+
     /// A task that rested is on its device again, as if its ticket had been popped once more.
-    pub(crate) fn resumed(&self) {
+    pub(crate) fn resumed(&self, task: TaskId) {
         self.unfinished.fetch_add(1, Ordering::SeqCst);
+        lock(&self.resting).retain(|resting| *resting != task);
+    }
+
+    /// The tasks that rest.
+    pub(crate) fn resting(&self) -> Vec<TaskId> {
+        lock(&self.resting).clone()
     }
 
     /// Whether no task waits for a device or is on one.
