@@ -17,6 +17,9 @@ use crate::error::Failure;
 use crate::parameter::Parameters;
 use crate::plan::{Kind, Role};
 
+/// What it costs to know of an item whether it was kept: a bit, and two numbers for each 64 items, which is less than this.
+const KEPT_BYTES: usize = 1;
+
 /// A node whose channels and state are being described.
 #[must_use = "a node does nothing until it is said what it runs"]
 pub struct NodeBuilder<'s, I, C: Channels = (), S = ()> {
@@ -91,7 +94,8 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
                 false => Pick::make(&code, wires),
             });
             stream.finish(node, picks);
-            stream.description.nodes[node as usize].role = Role::Picks;
+            let this = &mut stream.description.nodes[node as usize];
+            (this.role, this.raises) = (Role::Picks, false);
         }
         output
     }
@@ -173,7 +177,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), false);
         let this = &mut stream.description.nodes[node as usize];
-        this.kind = Kind::Select;
+        (this.kind, this.bytes_for_each) = (Kind::Select, KEPT_BYTES + size_of::<P>());
         if region.stream == stream.id {
             this.sees.push(region.region);
         } else {
@@ -193,7 +197,8 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let code = Arc::new(code);
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<It::Item>(node, "out".to_owned(), None, false);
-        stream.description.nodes[node as usize].kind = Kind::Expand;
+        let this = &mut stream.description.nodes[node as usize];
+        (this.kind, this.own_bytes) = (Kind::Expand, size_of::<It>());
         stream.finish(node, Arc::new(move |wires| Expand::make(&code, wires)));
         Output::new(stream.id, channel)
     }
@@ -214,7 +219,8 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
         stream.finish(node, Arc::new(move |wires| Fold::make(&code, wires)));
-        stream.description.nodes[node as usize].role = Role::Folds;
+        let this = &mut stream.description.nodes[node as usize];
+        (this.role, this.own_bytes) = (Role::Folds, size_of::<A>());
         Output::new(stream.id, channel)
     }
 
@@ -230,7 +236,9 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
         stream.finish(node, Arc::new(move |wires| Sum::make(&code, wires)));
-        stream.description.nodes[node as usize].role = Role::Folds;
+        let this = &mut stream.description.nodes[node as usize];
+        // A sum for each item.
+        (this.role, this.bytes_for_each) = (Role::Folds, size_of::<u64>());
         Output::new(stream.id, channel)
     }
 }
@@ -445,7 +453,7 @@ impl Stream {
     /// A node makes at most one item of each, in a loop of ours.
     fn picks(&mut self, node: u32) {
         let node = &mut self.description.nodes[node as usize];
-        (node.kind, node.role) = (Kind::Select, Role::Picks);
+        (node.kind, node.role, node.bytes_for_each) = (Kind::Select, Role::Picks, KEPT_BYTES);
     }
 
     pub(super) fn finish(&mut self, node: u32, factory: Factory) {

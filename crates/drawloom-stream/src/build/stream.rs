@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use drawloom_runtime::Loom;
 
@@ -14,6 +14,7 @@ use crate::body::expand::Enumerate;
 use crate::error::{Code, Diagnostic, Error, Result};
 use crate::machine::parents::Parents;
 use crate::machine::pipe::Pipe;
+use crate::machine::signal::value_bytes;
 use crate::parameter::Parameter;
 use crate::plan::check::{Wanted, check};
 use crate::plan::size::Budget;
@@ -24,6 +25,7 @@ use crate::sink::order::InTurn;
 use crate::sink::{self, Collected, Sink};
 use crate::source::order::{Numbered, Taken};
 use crate::source::{Opening, Shared, Source};
+use crate::wide;
 
 /// How many items a node sees at once, unless it is said.
 const WIDTH: usize = 128;
@@ -42,6 +44,8 @@ pub struct Stream {
     pub(crate) id: u64,
     pub(crate) description: Description,
     mistakes: Vec<Diagnostic>,
+    /// What the largest value of a signal costs.
+    value_bytes: AtomicUsize,
     width: usize,
     memory: usize,
     scale: Option<usize>,
@@ -71,6 +75,7 @@ impl Stream {
             id: unique(),
             description: Description::default(),
             mistakes: Vec::new(),
+            value_bytes: AtomicUsize::new(0),
             width: WIDTH,
             memory: MEMORY,
             scale: None,
@@ -87,8 +92,14 @@ impl Stream {
         self
     }
 
-    /// How many bytes the queues and the parents of each worker's copy may use. When a plan has run, the next run of it shares
-    /// what is left of this by what went over the edges.
+    /// How many bytes each worker's copy may use, 64 MiB unless it is said: for its queues with all that may wait in them, the values
+    /// of signals among it, for the parents of regions, for what nodes need to handle so many items at once, and for their states. A
+    /// stream that needs more is refused. When a plan has run, the next run of it shares what is left of this by what went over the
+    /// edges.
+    ///
+    /// Of items, parents, values and states that is their size as a type. What they own elsewhere, such as the text of a
+    /// [`String`], is not known, nor is what sources and sinks keep. Up to 2 KiB for each node and 4 KiB more are needed for
+    /// bookkeeping, whatever goes through the stream, and are not counted.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
@@ -279,7 +290,8 @@ impl Stream {
         self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
         let code = Arc::new(elements);
         let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
-        self.description.nodes[node as usize].factory = Some(factory);
+        let node_of = &mut self.description.nodes[node as usize];
+        (node_of.factory, node_of.own_bytes) = (Some(factory), node_of.own_bytes + size_of::<It>());
         let channel = self.add_channel::<It::Item>(node, "elements".to_owned(), None, false);
         (Region::new(self.id, region), Output::new(self.id, channel))
     }
@@ -297,6 +309,8 @@ impl Stream {
 
     /// A kind of signals that carry a value.
     pub fn signal<V: 'static>(&self) -> Tag<V> {
+        // Relaxed: whoever makes a plan has the stream for itself.
+        self.value_bytes.fetch_max(value_bytes::<V>(), Ordering::Relaxed);
         Tag::new(unique())
     }
 
@@ -315,7 +329,8 @@ impl Stream {
     ///
     /// # Errors
     /// When there are mistakes: all of them.
-    pub fn plan(self) -> Result<Plan> {
+    pub fn plan(mut self) -> Result<Plan> {
+        self.description.value_bytes = *self.value_bytes.get_mut();
         let wanted = Wanted {
             budget: Budget { memory: self.memory, scale: self.scale, ordered: self.ordered },
             ordered: self.ordered,
@@ -365,7 +380,10 @@ impl Stream {
             inputs: Vec::new(),
             channels: Vec::new(),
             signals: (2, 1),
+            raises: false,
             at_signal: 1,
+            own_bytes: 0,
+            bytes_for_each: 0,
             factory: None,
             open: None,
             settle: None,
@@ -407,6 +425,7 @@ impl Stream {
             aggregates,
             edge: None,
             item_bytes: size_of::<T>(),
+            slack: wide::slack::<T>(),
             pipe: |items, signals| Some(Rc::new(Pipe::<T>::new(items, signals)?)),
         });
         self.description.nodes[node as usize].channels.push(channel);

@@ -40,10 +40,12 @@ pub(super) fn fuse<'p>(
         before.outputs.splice(at..=at, outputs);
         let first = std::mem::replace(&mut before.body, Box::new(Elsewhere));
         let room = inner.min(plan.sizes[edge as usize].capacity).min(MOST_ITEMS);
+        let noted = noted(of, plan, plan.heads[number as usize].unwrap_or(from));
+        let pushed = [Vec::with_capacity(noted), Vec::with_capacity(noted)];
         before.body = match (of.nodes[from as usize].kind, of.nodes[from as usize].role) {
             (Kind::Enumerate(region), _) => {
-                let (ends, chain) = (vec![0; parents.min(GROUP)].into(), before.chain.like());
-                let (width, pace, pushed) = (before.width, Pace::default(), Default::default());
+                let (ends, chain) = (vec![0; parents.min(noted)].into(), before.chain.like());
+                let (width, pace) = (before.width, Pace::default());
                 // It takes parents in groups, wherever a vector of them ends.
                 before.seamless = before.cycle.is_none();
                 Box::new(Whole { head: first, inside: part, region, chain, room, width, pace, ends, pushed })
@@ -57,8 +59,19 @@ pub(super) fn fuse<'p>(
                 } else {
                     before.most_parents = room;
                 }
-                Box::new(Fused { first, second: part, inside, pushed: Default::default() })
+                Box::new(Fused { first, second: part, inside, pushed })
             }
         };
+    }
+}
+
+/// How many boundaries there may be among the items of a run of nodes that run as one, of which this is the first.
+fn noted(of: &Description, plan: &Layout, head: u32) -> usize {
+    let sizes = of.nodes[head as usize].inputs.iter().map(|edge| &plan.sizes[*edge as usize]);
+    match of.nodes[head as usize].kind {
+        // Each item that waits is a parent, and may end within the run.
+        Kind::Enumerate(_) => sizes.map(|size| size.capacity).max().unwrap_or(1).min(GROUP),
+        _ if plan.places.of_node[head as usize].is_empty() => 0,
+        _ => sizes.map(|size| size.signals).max().unwrap_or(0),
     }
 }

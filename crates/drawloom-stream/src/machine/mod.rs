@@ -57,6 +57,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
+use crate::plan::need::bytes_of_values;
 use crate::plan::order::Knot;
 use crate::plan::regions::WHOLE;
 use crate::plan::{Description, Kind};
@@ -278,7 +279,9 @@ impl<'p> Machine<'p> {
         };
         let parents = description.regions.iter().zip(&plan.places.ends).map(store);
         let parents: Rc<[Rc<dyn AnyParents>]> = parents.collect::<Result<_>>()?;
-        let (chunk, values) = (Rc::new(Cell::new(0)), Rc::<Values>::default());
+        let chunk = Rc::new(Cell::new(0));
+        let bytes = bytes_of_values(description, plan.sizes.iter().map(|size| size.signals));
+        let values = Rc::new(Values::new(bytes, description.value_bytes));
         let mut nodes = Vec::with_capacity(description.nodes.len());
         for (number, node) in (0_u32..).zip(&description.nodes) {
             current.set(number);

@@ -169,6 +169,23 @@ fn a_parent_of_a_region_that_a_node_is_not_in_cannot_be_seen() {
 }
 
 #[test]
+fn a_signal_of_another_stream_has_no_room_for_its_value() {
+    let other = Stream::new("other").signal::<[u64; 100]>();
+    let mut stream = Stream::new("own");
+    let small = stream.signal::<u64>();
+    let items = stream.source("numbers", source::range(0..10));
+    let node = stream.node("raise", items).signals(200, 0).channel::<u64>("out", 1);
+    let items = node.each(move |n, out| {
+        out.raise(small, *n);
+        out.raise(other, [*n; 100]);
+    });
+    stream.discard("nowhere", items);
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("raise")), "{error}");
+    assert!(error.to_string().contains("a signal is raised that is of another stream"), "{error}");
+}
+
+#[test]
 fn sources_and_sinks_that_fail_end_the_run() {
     let mut stream = Stream::new("source");
     let lines = (0..1000_u64).map(|n| if n == 700 { Err("torn paper") } else { Ok(n) });
