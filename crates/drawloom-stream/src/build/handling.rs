@@ -64,7 +64,10 @@ impl<'s, I: 'static, C: Channels, S: 'static> HandlingNode<'s, I, C, S> {
     }
 
     fn on_boundary<P>(mut self, region: Region<P>, begins: bool, code: Arc<Code<I, S, C>>) -> Self {
-        if !self.stream.is_foreign(region.stream, "a region") {
+        let node = self.node;
+        let foreign =
+            |stream: &Stream| format!("{} handles boundaries of a region of another stream", stream.name_of(node));
+        if !self.stream.is_foreign(region.stream, foreign) {
             self.stream.description.nodes[self.node as usize].handles.push(region.region);
             self.hooks.boundaries.push((region.region, begins, code));
         }
@@ -97,7 +100,7 @@ impl<'s, I: 'static, C: Channels, S: 'static> HandlingNode<'s, I, C, S> {
         this.own_bytes = size_of::<S>();
         let (hooks, code) = (Arc::new(hooks), Arc::new(code));
         stream.finish(node, Arc::new(move |wires| Slice::make(&hooks, &code, wires)));
-        C::outputs(stream.id, &stream.description.nodes[node as usize].channels)
+        C::outputs(stream, &stream.description.nodes[node as usize].channels)
     }
 
     /// See [`NodeBuilder::try_run`].

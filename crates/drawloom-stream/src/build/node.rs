@@ -112,7 +112,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), false);
         stream.picks(node);
         stream.finish(node, Arc::new(move |wires| Select::make(&code, wires)));
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// Maps plain items, and sends each to one of two channels: to `accept` if its flag is set, and to `reject` if it is not.
@@ -128,7 +128,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
             ["accept", "reject"].map(|name| stream.add_channel::<O>(node, name.to_owned(), Some(1), false));
         stream.picks(node);
         stream.finish(node, Arc::new(move |wires| Split::make(&code, wires)));
-        (Output::new(stream.id, accept), Output::new(stream.id, reject))
+        (Output::new(stream, accept), Output::new(stream, reject))
     }
 
     /// As [`NodeBuilder::select`], with code that is made with the parameters of the run, once for each copy of the stream.
@@ -143,7 +143,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         stream.picks(node);
         let factory: Factory = Arc::new(move |wires| Select::make(&Arc::new(make(&wires.parameters)), wires));
         stream.finish(node, factory);
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// As [`NodeBuilder::select`], with code that sees the parent of each item in a region around the node. A vector may have items of
@@ -181,10 +181,12 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         if region.stream == stream.id {
             this.sees.push(region.region);
         } else {
-            stream.is_foreign(region.stream, "a region");
+            stream.is_foreign(region.stream, |stream| {
+                format!("{} looks at parents of a region of another stream", stream.name_of(node))
+            });
         }
         stream.finish(node, Arc::new(move |wires| SelectIn::make(&code, region, wires)));
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// Makes any number of items of each. The iterator is asked for more as there is room, so there is no bound.
@@ -200,7 +202,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let this = &mut stream.description.nodes[node as usize];
         (this.kind, this.own_bytes) = (Kind::Expand, size_of::<It>());
         stream.finish(node, Arc::new(move |wires| Expand::make(&code, wires)));
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// Folds the elements of each parent to one item, which leaves the region: one for each parent, those without elements
@@ -221,7 +223,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         stream.finish(node, Arc::new(move |wires| Fold::make(&code, wires)));
         let this = &mut stream.description.nodes[node as usize];
         (this.role, this.own_bytes) = (Role::Folds, size_of::<A>());
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// Adds up a number of each element of each parent, and makes an item of how many elements there were and of the sum,
@@ -239,7 +241,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let this = &mut stream.description.nodes[node as usize];
         // A sum for each item.
         (this.role, this.bytes_for_each) = (Role::Folds, size_of::<u64>());
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 }
 

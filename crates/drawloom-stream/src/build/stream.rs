@@ -43,7 +43,7 @@ pub struct Stream {
     /// Tells the handles of one stream from those of others.
     pub(crate) id: u64,
     pub(crate) description: Description,
-    mistakes: Vec<Diagnostic>,
+    pub(super) mistakes: Vec<Diagnostic>,
     /// What the largest value of a signal costs.
     value_bytes: AtomicUsize,
     width: usize,
@@ -142,7 +142,13 @@ impl Stream {
 
     /// As [`Stream::span_regions`], for the nodes of which this is the innermost region, whatever is said for all.
     pub fn span_region<P>(&mut self, region: Region<P>, spans: bool) {
-        if !self.is_foreign(region.stream, "a region") {
+        let foreign = |stream: &Self| {
+            format!(
+                "it is said how vectors reach over boundaries of a region, which is not of stream `{}`",
+                stream.name
+            )
+        };
+        if !self.is_foreign(region.stream, foreign) {
             self.description.regions[region.region as usize].spans = Some(spans);
         }
     }
@@ -188,7 +194,7 @@ impl Stream {
         let node_of = &mut self.description.nodes[node as usize];
         (node_of.factory, node_of.open, node_of.around) = (Some(factory), Some(open), around);
         let channel = self.add_channel::<T>(node, "out".to_owned(), None, false);
-        Output::new(self.id, channel)
+        Output::new(self, channel)
     }
 
     /// A node that items go to.
@@ -293,7 +299,7 @@ impl Stream {
         let node_of = &mut self.description.nodes[node as usize];
         (node_of.factory, node_of.own_bytes) = (Some(factory), node_of.own_bytes + size_of::<It>());
         let channel = self.add_channel::<It::Item>(node, "elements".to_owned(), None, false);
-        (Region::new(self.id, region), Output::new(self.id, channel))
+        (Region::new(self.id, region), Output::new(self, channel))
     }
 
     /// An edge back to a node that leads to the channel: a loop.
@@ -301,7 +307,12 @@ impl Stream {
     /// `growth` bounds the loop: an item that enters it is at no time more than so many items in it. A loop that grows
     /// beyond it makes the run fail.
     pub fn back_edge<T: 'static>(&mut self, from: Output<T>, to: Input<T>, growth: usize) {
-        if self.is_foreign(from.stream, "a channel") || self.is_foreign(to.stream, "a node") {
+        let (channel, other) = &*from.names;
+        let nowhere =
+            |stream: &Self| format!("{channel} leads back to a node of another stream than `{}`", stream.name);
+        let foreign =
+            |stream: &Self| format!("{channel} leads back to {}, but is of stream `{other}`", stream.name_of(to.node));
+        if self.is_foreign(to.stream, nowhere) || self.is_foreign(from.stream, foreign) {
             return;
         }
         self.add_edge(from.channel, to.node, Some(growth));
@@ -352,20 +363,6 @@ impl Stream {
         self.plan()?.run(loom)
     }
 
-    pub(super) fn is_foreign(&mut self, stream: u64, what: &str) -> bool {
-        if stream != self.id {
-            let message = format!("{what} of another stream is used in stream `{}`", self.name);
-            self.mistakes.push(Diagnostic::new(Code::Foreign, message));
-        }
-        stream != self.id
-    }
-
-    /// Something was said of a node that means nothing.
-    pub(super) fn means_nothing(&mut self, node: u32, what: &str) {
-        let message = format!("node `{}` {what}", self.description.nodes[node as usize].name);
-        self.mistakes.push(Diagnostic::new(Code::Setting, message));
-    }
-
     fn add_node<T>(&mut self, name: String, kind: Kind, from: Vec<Output<T>>) -> u32 {
         let node = self.description.nodes.len() as u32;
         if from.is_empty() && !matches!(kind, Kind::Source { .. }) {
@@ -395,7 +392,10 @@ impl Stream {
             is_handled: false,
         });
         for output in from {
-            if !self.is_foreign(output.stream, "a channel") {
+            let (channel, other) = &*output.names;
+            let foreign =
+                |stream: &Self| format!("{} takes {channel}, which is of stream `{other}`", stream.name_of(node));
+            if !self.is_foreign(output.stream, foreign) {
                 self.add_edge(output.channel, node, None);
             }
         }

@@ -279,6 +279,8 @@ impl<'p> Machine<'p> {
         };
         let parents = description.regions.iter().zip(&plan.places.ends).map(store);
         let parents: Rc<[Rc<dyn AnyParents>]> = parents.collect::<Result<_>>()?;
+        let name = |head: &crate::plan::RegionHead| description.nodes[head.node as usize].name.clone();
+        let heads: Rc<[String]> = description.regions.iter().map(name).collect();
         let chunk = Rc::new(Cell::new(0));
         let bytes = bytes_of_values(description, plan.sizes.iter().map(|size| size.signals));
         let values = Rc::new(Values::new(bytes, description.value_bytes));
@@ -345,6 +347,7 @@ impl<'p> Machine<'p> {
                 chain: Chain {
                     regions,
                     parents: Rc::clone(&parents),
+                    heads: Rc::clone(&heads),
                     stream,
                     timed: outside.timed,
                     pushing: Cell::new(0),

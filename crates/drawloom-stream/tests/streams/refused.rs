@@ -113,7 +113,40 @@ fn parts_of_other_streams_are_refused() {
     let mut stream = Stream::new("stream");
     let own = stream.source("numbers", source::range(0..9));
     stream.discard("sink", [own, foreign]);
-    assert_eq!(only(stream).0, Code::Foreign);
+    let message = "node `sink` of stream `stream` takes channel `out` of node `numbers`, which is of stream `other`";
+    assert_eq!(only(stream), (Code::Foreign, message.to_owned()));
+}
+
+#[test]
+fn all_parts_of_other_streams_are_named_with_who_uses_them() {
+    let mut other = Stream::new("other");
+    let items = other.source("numbers", source::range(0..9));
+    let (region, elements) = other.enumerate("elements", items, |n| 0..*n);
+    let node = other.node("loop", elements);
+    let head = node.input();
+    let (back, done) = node.channel::<u64>("back", 1).channel::<u64>("done", 1).each(|_, _| {});
+    other.discard("rest", done);
+    let mut stream = Stream::new("own");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("head", items);
+    let again = node.input();
+    let (items, more) = node.channel::<u64>("items", 1).channel::<u64>("more", 1).each(|_, _| {});
+    stream.back_edge(back, again, 1);
+    stream.back_edge(more, head, 1);
+    let items = stream.node("sees", items).select_in(region, |n, _| (n, true));
+    let node = stream.node("handles", items).on_end(region, |_, ()| ());
+    node.run(|_, ()| ());
+    stream.span_region(region, true);
+    let found: Vec<String> =
+        refused(stream).into_iter().filter(|(code, _)| *code == Code::Foreign).map(|(_, message)| message).collect();
+    let expected = [
+        "channel `back` of node `loop` leads back to node `head` of stream `own`, but is of stream `other`",
+        "channel `more` of node `head` leads back to a node of another stream than `own`",
+        "node `sees` of stream `own` looks at parents of a region of another stream",
+        "node `handles` of stream `own` handles boundaries of a region of another stream",
+        "it is said how vectors reach over boundaries of a region, which is not of stream `own`",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
