@@ -85,7 +85,8 @@ pub enum Code {
     Foreign,
     /// A back edge does not close a loop, or closes one that cannot be run.
     Loop,
-    /// The queues need more memory than the stream may use.
+    /// The queues, parents and nodes need more memory than the stream may use, or more is declared than can be counted. Allow it more,
+    /// or make less of what the message names.
     Memory,
     /// The stream cannot be run as it was asked for, or something is said of a node that means nothing.
     Setting,

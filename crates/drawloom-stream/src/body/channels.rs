@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::push::{End, Excess, Push};
 use super::{Fault, Wire};
 use crate::build::handle::{Output, Tag};
+use crate::build::stream::Stream;
 
 /// The channels of a node: `()`, or a tuple of up to six types of items.
 pub trait Channels: 'static {
@@ -17,7 +18,7 @@ pub trait Channels: 'static {
     type Outputs;
 
     #[doc(hidden)]
-    fn outputs(stream: u64, channels: &[u32]) -> Self::Outputs;
+    fn outputs(stream: &Stream, channels: &[u32]) -> Self::Outputs;
     #[doc(hidden)]
     #[allow(private_interfaces)]
     fn connect(wires: &[Wire]) -> Self::Ends;
@@ -98,7 +99,7 @@ impl Channels for () {
     type Push<'a> = ();
     type Outputs = ();
 
-    fn outputs(_: u64, _: &[u32]) {}
+    fn outputs(_: &Stream, _: &[u32]) {}
     #[allow(private_interfaces)]
     fn connect(_: &[Wire]) {}
     #[allow(private_interfaces)]
@@ -122,7 +123,7 @@ impl<A: 'static> Channels for (A,) {
     type Push<'a> = Push<'a, A>;
     type Outputs = Output<A>;
 
-    fn outputs(stream: u64, channels: &[u32]) -> Output<A> {
+    fn outputs(stream: &Stream, channels: &[u32]) -> Output<A> {
         Output::new(stream, channels[0])
     }
 
@@ -177,7 +178,7 @@ macro_rules! channels {
             type Push<'a> = ($(Push<'a, $t>,)*);
             type Outputs = ($(Output<$t>,)*);
 
-            fn outputs(stream: u64, channels: &[u32]) -> Self::Outputs {
+            fn outputs(stream: &Stream, channels: &[u32]) -> Self::Outputs {
                 ($(Output::new(stream, channels[$n]),)*)
             }
 

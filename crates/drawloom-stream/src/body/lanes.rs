@@ -108,7 +108,7 @@ pub(crate) struct SelectIn<I, P, O, F> {
     output: Rc<Pipe<O>>,
     region: Region<P>,
     code: Arc<F>,
-    /// The parent of each lane. Grows once to the width of the node.
+    /// The parent of each lane. Grows to as many as are taken at once, and no further: parents may be large.
     parents: Vec<P>,
     kept: Kept,
     level: Level,
@@ -133,6 +133,12 @@ where
             kept,
             level: Level::best(),
         })
+    }
+
+    /// Another run begins, over so many items.
+    fn begin(&mut self, count: usize) {
+        self.parents.clear();
+        self.parents.reserve_exact(count);
     }
 
     /// The lanes up to this one have the parent that is under way.
@@ -164,7 +170,7 @@ where
     F: Fn(I, P) -> (O, bool) + 'static,
 {
     fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
-        self.parents.clear();
+        self.begin(count);
         self.fill(count, chain);
         self.select(input, count);
         Ok(Ran { done: count, stop: Stop::Done })
@@ -179,7 +185,7 @@ where
     }
 
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
-        self.parents.clear();
+        self.begin(count);
         for (place, region, parent) in marks.parents() {
             self.fill(place, chain);
             chain.see(region, parent);

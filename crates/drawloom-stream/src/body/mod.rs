@@ -225,6 +225,8 @@ pub(crate) struct Wire {
 pub(crate) struct Chain {
     pub(crate) regions: Vec<(u32, Option<u32>)>,
     pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
+    /// The names of the nodes that enumerate, for messages.
+    pub(crate) heads: Rc<[String]>,
     pub(crate) stream: u64,
     /// Whether time is measured, and how many nanoseconds of the last call were spent on pushing.
     pub(crate) timed: bool,
@@ -234,8 +236,8 @@ pub(crate) struct Chain {
 impl Chain {
     /// Another one like it, for nodes that do not look at parents.
     pub(crate) fn like(&self) -> Self {
-        let (parents, pushing) = (Rc::clone(&self.parents), Cell::new(0));
-        Self { regions: Vec::new(), parents, stream: self.stream, timed: self.timed, pushing }
+        let (parents, heads, pushing) = (Rc::clone(&self.parents), Rc::clone(&self.heads), Cell::new(0));
+        Self { regions: Vec::new(), parents, heads, stream: self.stream, timed: self.timed, pushing }
     }
 
     /// The node sees another parent of a region from now on, or none.
@@ -260,5 +262,17 @@ impl Chain {
         let (_, place) = self.regions.iter().find(|(id, _)| *id == region.region)?;
         let parents: &Parents<P> = self.parents[region.region as usize].as_any().downcast_ref()?;
         parents.get((*place)?)
+    }
+
+    /// Why the node sees no parent of a region.
+    pub(crate) fn why_no_parent<P>(&self, region: Region<P>) -> String {
+        if region.stream != self.stream {
+            return "a region of another stream has no parents here".to_owned();
+        }
+        let head = &self.heads[region.region as usize];
+        match self.regions.iter().any(|(id, _)| *id == region.region) {
+            true => format!("no parent of the region of node `{head}` is under way"),
+            false => format!("the parents of the region of node `{head}` are seen by nodes inside of it only"),
+        }
     }
 }

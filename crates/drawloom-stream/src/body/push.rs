@@ -95,6 +95,10 @@ impl<T> Push<'_, T> {
     }
 
     /// Raises a signal behind everything that was pushed so far.
+    ///
+    /// # Panics
+    /// When the signal is of another stream, and its value is larger than all that this stream has. The run of the stream fails
+    /// then, with the name of the node.
     pub fn raise<V: 'static>(&mut self, tag: Tag<V>, value: V) {
         let value = self.values.hold(tag.tag, value);
         self.raise_shared(tag, value);
@@ -217,8 +221,11 @@ impl<T: 'static> End<T> {
         let (signals, values) = (&self.pipe.signals, &*self.values);
         if let Some(staged) = &self.staged {
             let left = most.min(self.pipe.buffer.borrow().room());
+            let mut items = staged.borrow_mut();
+            // Grows to as many as may be pushed at once, and no further.
+            items.reserve_exact(left + wide::slack::<T>());
             return Push {
-                items: staged.borrow_mut(),
+                items,
                 consumed: 0,
                 signals,
                 values,

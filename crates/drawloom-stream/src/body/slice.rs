@@ -49,9 +49,10 @@ impl<'a, I, S> Run<'a, I, S> {
     /// The parent in a region to which all items of this run belong.
     ///
     /// # Panics
-    /// When the node is not inside of the region. The run of the stream fails then, with the name of the node.
+    /// When the node is not inside of the region, or no parent of it is under way. The run of the stream fails then, with the name of
+    /// the node and of the one that enumerates.
     pub fn parent<P: 'static>(&self, region: Region<P>) -> Ref<'a, P> {
-        self.chain.parent(region).expect("a node can see the parents of regions that it is in, and of no others")
+        self.chain.parent(region).unwrap_or_else(|| panic!("{}", self.chain.why_no_parent(region)))
     }
 
     /// The node fails: when its function returns, the run of the stream ends with an error that names the node, and whose source

@@ -27,7 +27,7 @@ pub(crate) struct Sum<I, O, V, D> {
     code: Arc<Adding<V, D>>,
     /// How many elements of the parent under way there were, and their sum.
     so_far: (u64, u64),
-    /// Sums from the beginning of the vector: space that grows once to the width of the node.
+    /// Sums from the beginning of the vector: space for as many as a queue has items, which grows where they are many.
     sums: Vec<u64>,
 }
 
@@ -39,12 +39,14 @@ where
     D: Fn(u64, u64) -> O + 'static,
 {
     pub(crate) fn make(code: &Arc<Adding<V, D>>, wires: &Wires<'_>) -> Box<dyn Body> {
+        let inputs: Vec<Rc<Pipe<I>>> = wires.inputs.iter().map(typed).collect();
+        let most = inputs.iter().map(|pipe| pipe.capacity()).max().unwrap_or(0);
         Box::new(Self {
-            inputs: wires.inputs.iter().map(typed).collect(),
+            inputs,
             output: typed(&wires.outputs[0].pipe),
             code: Arc::clone(code),
             so_far: (0, 0),
-            sums: Vec::new(),
+            sums: wide::space_for_sums(most),
         })
     }
 }

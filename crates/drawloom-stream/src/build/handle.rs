@@ -3,6 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::stream::Stream;
+
 /// A channel of a node, from which items of one type come. It leads to exactly one node: whatever takes it consumes it.
 ///
 /// An edge between different types does not compile, whether it leads to a node, to a sink or back:
@@ -44,6 +46,8 @@ use std::marker::PhantomData;
 pub struct Output<T> {
     pub(crate) stream: u64,
     pub(crate) channel: u32,
+    /// What it and its stream are called, for messages where it is used in another one.
+    pub(crate) names: Box<(String, String)>,
     items: PhantomData<fn(T) -> T>,
 }
 
@@ -68,8 +72,9 @@ pub struct Tag<V> {
 }
 
 impl<T> Output<T> {
-    pub(crate) fn new(stream: u64, channel: u32) -> Self {
-        Self { stream, channel, items: PhantomData }
+    pub(crate) fn new(stream: &Stream, channel: u32) -> Self {
+        let names = (stream.description.channel_name(channel), stream.name().to_owned());
+        Self { stream: stream.id, channel, names: Box::new(names), items: PhantomData }
     }
 }
 

@@ -64,7 +64,10 @@ impl<'s, I: 'static, C: Channels, S: 'static> HandlingNode<'s, I, C, S> {
     }
 
     fn on_boundary<P>(mut self, region: Region<P>, begins: bool, code: Arc<Code<I, S, C>>) -> Self {
-        if !self.stream.is_foreign(region.stream, "a region") {
+        let node = self.node;
+        let foreign =
+            |stream: &Stream| format!("{} handles boundaries of a region of another stream", stream.name_of(node));
+        if !self.stream.is_foreign(region.stream, foreign) {
             self.stream.description.nodes[self.node as usize].handles.push(region.region);
             self.hooks.boundaries.push((region.region, begins, code));
         }
@@ -92,9 +95,12 @@ impl<'s, I: 'static, C: Channels, S: 'static> HandlingNode<'s, I, C, S> {
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + Send + Sync + 'static,
     {
         let Self { stream, node, hooks } = self;
+        let this = &mut stream.description.nodes[node as usize];
+        this.raises = !this.channels.is_empty() && this.signals != (0, 0);
+        this.own_bytes = size_of::<S>();
         let (hooks, code) = (Arc::new(hooks), Arc::new(code));
         stream.finish(node, Arc::new(move |wires| Slice::make(&hooks, &code, wires)));
-        C::outputs(stream.id, &stream.description.nodes[node as usize].channels)
+        C::outputs(stream, &stream.description.nodes[node as usize].channels)
     }
 
     /// See [`NodeBuilder::try_run`].
@@ -148,7 +154,7 @@ impl<'s, I: 'static, S: 'static> HandlingNode<'s, I, (), S> {
         let Self { stream, node, hooks } = self;
         let made = make(stream, node);
         let this = &mut stream.description.nodes[node as usize];
-        this.is_handled = true;
+        (this.is_handled, this.own_bytes) = (true, this.own_bytes + size_of::<S>());
         if let Some(factory) = this.factory.take() {
             let (hooks, none) = (Arc::new(hooks), Arc::new(|_: &mut Run<'_, I, S>, _: &mut ()| ()));
             let at_boundaries = hooks.at_boundaries();

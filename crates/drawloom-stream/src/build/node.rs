@@ -17,6 +17,9 @@ use crate::error::Failure;
 use crate::parameter::Parameters;
 use crate::plan::{Kind, Role};
 
+/// What it costs to know of an item whether it was kept: a bit, and two numbers for each 64 items, which is less than this.
+const KEPT_BYTES: usize = 1;
+
 /// A node whose channels and state are being described.
 #[must_use = "a node does nothing until it is said what it runs"]
 pub struct NodeBuilder<'s, I, C: Channels = (), S = ()> {
@@ -91,7 +94,8 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
                 false => Pick::make(&code, wires),
             });
             stream.finish(node, picks);
-            stream.description.nodes[node as usize].role = Role::Picks;
+            let this = &mut stream.description.nodes[node as usize];
+            (this.role, this.raises) = (Role::Picks, false);
         }
         output
     }
@@ -108,7 +112,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), false);
         stream.picks(node);
         stream.finish(node, Arc::new(move |wires| Select::make(&code, wires)));
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// Maps plain items, and sends each to one of two channels: to `accept` if its flag is set, and to `reject` if it is not.
@@ -124,7 +128,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
             ["accept", "reject"].map(|name| stream.add_channel::<O>(node, name.to_owned(), Some(1), false));
         stream.picks(node);
         stream.finish(node, Arc::new(move |wires| Split::make(&code, wires)));
-        (Output::new(stream.id, accept), Output::new(stream.id, reject))
+        (Output::new(stream, accept), Output::new(stream, reject))
     }
 
     /// As [`NodeBuilder::select`], with code that is made with the parameters of the run, once for each copy of the stream.
@@ -139,7 +143,7 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         stream.picks(node);
         let factory: Factory = Arc::new(move |wires| Select::make(&Arc::new(make(&wires.parameters)), wires));
         stream.finish(node, factory);
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// As [`NodeBuilder::select`], with code that sees the parent of each item in a region around the node. A vector may have items of
@@ -173,14 +177,16 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), false);
         let this = &mut stream.description.nodes[node as usize];
-        this.kind = Kind::Select;
+        (this.kind, this.bytes_for_each) = (Kind::Select, KEPT_BYTES + size_of::<P>());
         if region.stream == stream.id {
             this.sees.push(region.region);
         } else {
-            stream.is_foreign(region.stream, "a region");
+            stream.is_foreign(region.stream, |stream| {
+                format!("{} looks at parents of a region of another stream", stream.name_of(node))
+            });
         }
         stream.finish(node, Arc::new(move |wires| SelectIn::make(&code, region, wires)));
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// Makes any number of items of each. The iterator is asked for more as there is room, so there is no bound.
@@ -193,9 +199,10 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let code = Arc::new(code);
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<It::Item>(node, "out".to_owned(), None, false);
-        stream.description.nodes[node as usize].kind = Kind::Expand;
+        let this = &mut stream.description.nodes[node as usize];
+        (this.kind, this.own_bytes) = (Kind::Expand, size_of::<It>());
         stream.finish(node, Arc::new(move |wires| Expand::make(&code, wires)));
-        Output::new(stream.id, channel)
+        Output::new(stream, channel)
     }
 
     /// Folds the elements of each parent to one item, which leaves the region: one for each parent, those without elements
@@ -214,8 +221,9 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
         stream.finish(node, Arc::new(move |wires| Fold::make(&code, wires)));
-        stream.description.nodes[node as usize].role = Role::Folds;
-        Output::new(stream.id, channel)
+        let this = &mut stream.description.nodes[node as usize];
+        (this.role, this.own_bytes) = (Role::Folds, size_of::<A>());
+        Output::new(stream, channel)
     }
 
     /// Adds up a number of each element of each parent, and makes an item of how many elements there were and of the sum,
@@ -230,8 +238,10 @@ impl<'s, I: 'static> NodeBuilder<'s, I> {
         let (stream, node) = self.stateless();
         let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
         stream.finish(node, Arc::new(move |wires| Sum::make(&code, wires)));
-        stream.description.nodes[node as usize].role = Role::Folds;
-        Output::new(stream.id, channel)
+        let this = &mut stream.description.nodes[node as usize];
+        // A sum for each item.
+        (this.role, this.bytes_for_each) = (Role::Folds, size_of::<u64>());
+        Output::new(stream, channel)
     }
 }
 
@@ -445,7 +455,7 @@ impl Stream {
     /// A node makes at most one item of each, in a loop of ours.
     fn picks(&mut self, node: u32) {
         let node = &mut self.description.nodes[node as usize];
-        (node.kind, node.role) = (Kind::Select, Role::Picks);
+        (node.kind, node.role, node.bytes_for_each) = (Kind::Select, Role::Picks, KEPT_BYTES);
     }
 
     pub(super) fn finish(&mut self, node: u32, factory: Factory) {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use drawloom_runtime::Loom;
 
@@ -14,6 +14,7 @@ use crate::body::expand::Enumerate;
 use crate::error::{Code, Diagnostic, Error, Result};
 use crate::machine::parents::Parents;
 use crate::machine::pipe::Pipe;
+use crate::machine::signal::value_bytes;
 use crate::parameter::Parameter;
 use crate::plan::check::{Wanted, check};
 use crate::plan::size::Budget;
@@ -23,6 +24,7 @@ use crate::run::Plan;
 use crate::sink::{self, Collected, Sink};
 use crate::source::order::{Numbered, Taken};
 use crate::source::{Opening, Shared, Source};
+use crate::wide;
 
 /// How many items a node sees at once, unless it is said.
 const WIDTH: usize = 128;
@@ -40,7 +42,9 @@ pub struct Stream {
     /// Tells the handles of one stream from those of others.
     pub(crate) id: u64,
     pub(crate) description: Description,
-    mistakes: Vec<Diagnostic>,
+    pub(super) mistakes: Vec<Diagnostic>,
+    /// What the largest value of a signal costs.
+    value_bytes: AtomicUsize,
     width: usize,
     memory: usize,
     scale: Option<usize>,
@@ -70,6 +74,7 @@ impl Stream {
             id: unique(),
             description: Description::default(),
             mistakes: Vec::new(),
+            value_bytes: AtomicUsize::new(0),
             width: WIDTH,
             memory: MEMORY,
             scale: None,
@@ -86,8 +91,14 @@ impl Stream {
         self
     }
 
-    /// How many bytes the queues and the parents of each worker's copy may use. When a plan has run, the next run of it shares
-    /// what is left of this by what went over the edges.
+    /// How many bytes each worker's copy may use, 64 MiB unless it is said: for its queues with all that may wait in them, the values
+    /// of signals among it, for the parents of regions, for what nodes need to handle so many items at once, and for their states. A
+    /// stream that needs more is refused. When a plan has run, the next run of it shares what is left of this by what went over the
+    /// edges.
+    ///
+    /// Of items, parents, values and states that is their size as a type. What they own elsewhere, such as the text of a
+    /// [`String`], is not known, nor is what sources and sinks keep. Up to 2 KiB for each node and 4 KiB more are needed for
+    /// bookkeeping, whatever goes through the stream, and are not counted.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
@@ -130,7 +141,13 @@ impl Stream {
 
     /// As [`Stream::span_regions`], for the nodes of which this is the innermost region, whatever is said for all.
     pub fn span_region<P>(&mut self, region: Region<P>, spans: bool) {
-        if !self.is_foreign(region.stream, "a region") {
+        let foreign = |stream: &Self| {
+            format!(
+                "it is said how vectors reach over boundaries of a region, which is not of stream `{}`",
+                stream.name
+            )
+        };
+        if !self.is_foreign(region.stream, foreign) {
             self.description.regions[region.region as usize].spans = Some(spans);
         }
     }
@@ -176,7 +193,7 @@ impl Stream {
         let node_of = &mut self.description.nodes[node as usize];
         (node_of.factory, node_of.open, node_of.around) = (Some(factory), Some(open), around);
         let channel = self.add_channel::<T>(node, "out".to_owned(), None, false);
-        Output::new(self.id, channel)
+        Output::new(self, channel)
     }
 
     /// A node that items go to.
@@ -271,9 +288,10 @@ impl Stream {
         self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
         let code = Arc::new(elements);
         let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
-        self.description.nodes[node as usize].factory = Some(factory);
+        let node_of = &mut self.description.nodes[node as usize];
+        (node_of.factory, node_of.own_bytes) = (Some(factory), node_of.own_bytes + size_of::<It>());
         let channel = self.add_channel::<It::Item>(node, "elements".to_owned(), None, false);
-        (Region::new(self.id, region), Output::new(self.id, channel))
+        (Region::new(self.id, region), Output::new(self, channel))
     }
 
     /// An edge back to a node that leads to the channel: a loop.
@@ -281,7 +299,12 @@ impl Stream {
     /// `growth` bounds the loop: an item that enters it is at no time more than so many items in it. A loop that grows
     /// beyond it makes the run fail.
     pub fn back_edge<T: 'static>(&mut self, from: Output<T>, to: Input<T>, growth: usize) {
-        if self.is_foreign(from.stream, "a channel") || self.is_foreign(to.stream, "a node") {
+        let (channel, other) = &*from.names;
+        let nowhere =
+            |stream: &Self| format!("{channel} leads back to a node of another stream than `{}`", stream.name);
+        let foreign =
+            |stream: &Self| format!("{channel} leads back to {}, but is of stream `{other}`", stream.name_of(to.node));
+        if self.is_foreign(to.stream, nowhere) || self.is_foreign(from.stream, foreign) {
             return;
         }
         self.add_edge(from.channel, to.node, Some(growth));
@@ -289,6 +312,8 @@ impl Stream {
 
     /// A kind of signals that carry a value.
     pub fn signal<V: 'static>(&self) -> Tag<V> {
+        // Relaxed: whoever makes a plan has the stream for itself.
+        self.value_bytes.fetch_max(value_bytes::<V>(), Ordering::Relaxed);
         Tag::new(unique())
     }
 
@@ -307,7 +332,8 @@ impl Stream {
     ///
     /// # Errors
     /// When there are mistakes: all of them.
-    pub fn plan(self) -> Result<Plan> {
+    pub fn plan(mut self) -> Result<Plan> {
+        self.description.value_bytes = *self.value_bytes.get_mut();
         let wanted = Wanted {
             budget: Budget { memory: self.memory, scale: self.scale, ordered: self.ordered },
             ordered: self.ordered,
@@ -329,20 +355,6 @@ impl Stream {
         self.plan()?.run(loom)
     }
 
-    pub(super) fn is_foreign(&mut self, stream: u64, what: &str) -> bool {
-        if stream != self.id {
-            let message = format!("{what} of another stream is used in stream `{}`", self.name);
-            self.mistakes.push(Diagnostic::new(Code::Foreign, message));
-        }
-        stream != self.id
-    }
-
-    /// Something was said of a node that means nothing.
-    pub(super) fn means_nothing(&mut self, node: u32, what: &str) {
-        let message = format!("node `{}` {what}", self.description.nodes[node as usize].name);
-        self.mistakes.push(Diagnostic::new(Code::Setting, message));
-    }
-
     fn add_node<T>(&mut self, name: String, kind: Kind, from: Vec<Output<T>>) -> u32 {
         let node = self.description.nodes.len() as u32;
         if from.is_empty() && !matches!(kind, Kind::Source { .. }) {
@@ -357,7 +369,10 @@ impl Stream {
             inputs: Vec::new(),
             channels: Vec::new(),
             signals: (2, 1),
+            raises: false,
             at_signal: 1,
+            own_bytes: 0,
+            bytes_for_each: 0,
             factory: None,
             open: None,
             settle: None,
@@ -369,7 +384,10 @@ impl Stream {
             is_handled: false,
         });
         for output in from {
-            if !self.is_foreign(output.stream, "a channel") {
+            let (channel, other) = &*output.names;
+            let foreign =
+                |stream: &Self| format!("{} takes {channel}, which is of stream `{other}`", stream.name_of(node));
+            if !self.is_foreign(output.stream, foreign) {
                 self.add_edge(output.channel, node, None);
             }
         }
@@ -399,6 +417,7 @@ impl Stream {
             aggregates,
             edge: None,
             item_bytes: size_of::<T>(),
+            slack: wide::slack::<T>(),
             pipe: |items, signals| Some(Rc::new(Pipe::<T>::new(items, signals)?)),
         });
         self.description.nodes[node as usize].channels.push(channel);

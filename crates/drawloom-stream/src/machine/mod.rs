@@ -5,6 +5,7 @@
 //! | this one | nodes and edges of a copy, and how they are made |
 //! | [`status`] | who may fire: activity, blocking, flushes |
 //! | [`fire`] | one node consumes what waits for it |
+//! | `fuse` | nodes that run as part of another |
 //! | [`span`] | a run that reaches over boundaries of regions |
 //! | [`cycle`] | loops: who may enter, and how they become empty |
 //! | [`knot`] | edges that part and join again, in an ordered stream |
@@ -20,6 +21,7 @@
 pub(crate) mod cycle;
 pub(crate) mod dry;
 pub(crate) mod fire;
+mod fuse;
 pub(crate) mod knot;
 pub(crate) mod outside;
 pub(crate) mod pace;
@@ -50,17 +52,15 @@ use self::signal::Values;
 use self::span::Spans;
 use self::status::Status;
 use crate::bell::Bell;
-use crate::body::fused::{Elsewhere, Fused, Part};
-use crate::body::whole::{GROUP, Whole};
 use crate::body::{Body, Chain, Wire, Wires};
 use crate::error::{Error, ErrorKind, Result};
 use crate::given::Given;
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
-use crate::plan::fuse::gain;
+use crate::plan::need::bytes_of_values;
 use crate::plan::order::Knot;
 use crate::plan::regions::WHOLE;
-use crate::plan::{Description, Kind, Role};
+use crate::plan::{Description, Kind};
 use crate::report::Counts;
 use crate::settings::Settings;
 use crate::sink::Chunk;
@@ -294,7 +294,11 @@ impl<'p> Machine<'p> {
         };
         let parents = description.regions.iter().zip(&plan.places.ends).map(store);
         let parents: Rc<[Rc<dyn AnyParents>]> = parents.collect::<Result<_>>()?;
-        let (chunk, values) = (Rc::new(Cell::new(0)), Rc::<Values>::default());
+        let name = |head: &crate::plan::RegionHead| description.nodes[head.node as usize].name.clone();
+        let heads: Rc<[String]> = description.regions.iter().map(name).collect();
+        let chunk = Rc::new(Cell::new(0));
+        let bytes = bytes_of_values(description, plan.sizes.iter().map(|size| size.signals));
+        let values = Rc::new(Values::new(bytes, description.value_bytes));
         let mut nodes = Vec::with_capacity(description.nodes.len());
         for (number, node) in (0_u32..).zip(&description.nodes) {
             current.set(number);
@@ -358,6 +362,7 @@ impl<'p> Machine<'p> {
                 chain: Chain {
                     regions,
                     parents: Rc::clone(&parents),
+                    heads: Rc::clone(&heads),
                     stream,
                     timed: outside.timed,
                     pushing: Cell::new(0),
@@ -378,7 +383,7 @@ impl<'p> Machine<'p> {
                 counts: Counts::default(),
             });
         }
-        fuse(&mut nodes, &mut edges, description, plan, current);
+        fuse::fuse(&mut nodes, &mut edges, description, plan, current);
         let regions = (0_u32..).zip(&description.regions).map(|(region, head)| {
             let stays = |edge: &u32| {
                 let edge = &edges[*edge as usize];
@@ -424,48 +429,6 @@ impl<'p> Machine<'p> {
             upstream: Vec::with_capacity(description.edges.len()),
             seen: Vec::new(),
         })
-    }
-}
-
-/// Nodes that run as part of another become that: the last of a chain first, so that each is complete when it becomes part of the
-/// one before it.
-fn fuse<'p>(nodes: &mut [Node<'p>], edges: &mut [Edge], of: &Description, plan: &Layout, current: &Rc<Cell<u32>>) {
-    for number in (0..nodes.len() as u32).rev().filter(|number| plan.heads[*number as usize].is_some()) {
-        let node = &mut nodes[number as usize];
-        let (edge, passed) = (node.inputs[0].edge, Rc::new(Cell::new(0)));
-        let (inner, parents) = (node.most_items, node.most_parents);
-        let body = std::mem::replace(&mut node.body, Box::new(Elsewhere));
-        let outputs = std::mem::take(&mut node.outputs);
-        node.passed = Some(Rc::clone(&passed));
-        let from = edges[edge as usize].from;
-        outputs.iter().for_each(|output| edges[*output as usize].from = from);
-        let between = Rc::clone(&edges[edge as usize].pipe);
-        let part = Part { body, between, passed, current: Rc::clone(current), number };
-        let before = &mut nodes[from as usize];
-        let at = before.outputs.iter().position(|output| *output == edge).unwrap_or(0);
-        before.outputs.splice(at..=at, outputs);
-        let first = std::mem::replace(&mut before.body, Box::new(Elsewhere));
-        let room = inner.min(plan.sizes[edge as usize].capacity).min(MOST_ITEMS);
-        before.body = match (of.nodes[from as usize].kind, of.nodes[from as usize].role) {
-            (Kind::Enumerate(region), _) => {
-                let (ends, chain) = (vec![0; parents.min(GROUP)].into(), before.chain.like());
-                let (width, pace, pushed) = (before.width, Pace::default(), Default::default());
-                // It takes parents in groups, wherever a vector of them ends.
-                before.seamless = before.cycle.is_none();
-                Box::new(Whole { head: first, inside: part, region, chain, room, width, pace, ends, pushed })
-            }
-            (_, role) => {
-                // Of the elements of parents there may be many, and each of them becomes one item: those fit.
-                let inside = role != Role::Folds;
-                if inside {
-                    before.most_items = before.most_items.min(room / gain(of, edge));
-                    before.most_parents = parents;
-                } else {
-                    before.most_parents = room;
-                }
-                Box::new(Fused { first, second: part, inside, pushed: Default::default() })
-            }
-        };
     }
 }
 

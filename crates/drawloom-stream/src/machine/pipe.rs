@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::signal::Signals;
-use crate::wide::SLACK;
+use crate::wide;
 
 /// The items of an edge.
 pub(crate) struct Buffer<T> {
@@ -29,10 +29,13 @@ pub(crate) struct Buffer<T> {
 }
 
 impl<T> Buffer<T> {
-    fn new(capacity: usize) -> Option<Self> {
+    fn new(capacity: usize) -> Option<Self>
+    where
+        T: 'static,
+    {
         let mut items = Vec::new();
         // What writes whole registers writes beyond what it pushes.
-        items.try_reserve_exact(capacity.checked_add(SLACK)?).ok()?;
+        items.try_reserve_exact(capacity.checked_add(wide::slack::<T>())?).ok()?;
         Some(Self { items, consumed: 0, lender: None, lent: 0..0, capacity, high_water: 0 })
     }
 
@@ -134,7 +137,10 @@ impl<T> Pipe<T> {
     }
 
     /// None when there is no memory for it.
-    pub(crate) fn new(capacity: usize, signals: usize) -> Option<Self> {
+    pub(crate) fn new(capacity: usize, signals: usize) -> Option<Self>
+    where
+        T: 'static,
+    {
         let (buffer, signals) = (Buffer::new(capacity)?, Signals::new(signals)?);
         Some(Self { buffer: RefCell::new(buffer), signals: RefCell::new(signals) })
     }

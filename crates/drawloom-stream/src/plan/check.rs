@@ -6,13 +6,10 @@ use super::fuse::heads;
 use super::loops::{Loop, loops};
 use super::order::{Order, order};
 use super::regions::{Places, places};
-use super::size::{Budget, Measured, Size, sizes};
+use super::size::{Budget, MOST_SIGNALS, Measured, Size, sizes};
 use super::{Description, Kind, RegionHead};
 use crate::error::{Code, Diagnostic};
 use crate::machine::span::Spans;
-
-/// More signals than this at once are a mistake.
-const MOST_SIGNALS: usize = 1 << 20;
 
 /// How a stream is to be run, as far as the check is concerned.
 pub(crate) struct Wanted {
@@ -61,25 +58,31 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     let loops = loops(of);
     check_loops(of, &places, &loops, &mut found);
     let order = wanted.ordered.then(|| order(of, &loops, &mut found));
-    if !found.is_empty() {
-        return Err(found);
-    }
-    let sizes = sizes(of, (&places, &loops), wanted.budget, None)?;
     let spans = |region: &RegionHead| match region.spans.or(wanted.spans) {
         Some(true) => Spans::Always,
         Some(false) => Spans::Never,
         None => Spans::Short,
     };
     let spans: Vec<Spans> = of.regions.iter().map(spans).collect();
-    let heads =
-        if wanted.fuses { heads(of, &places, &loops, &spans, order.as_ref()) } else { vec![None; of.nodes.len()] };
+    // Where something is wrong, nobody knows what would run as one; it would only need more.
+    let heads = match wanted.fuses && found.is_empty() {
+        true => heads(of, &places, &loops, &spans, order.as_ref()),
+        false => vec![None; of.nodes.len()],
+    };
+    let sizes = sizes(of, (&places, &loops, &heads), wanted.budget, None).unwrap_or_else(|more| {
+        found.extend(more);
+        Vec::new()
+    });
+    if !found.is_empty() {
+        return Err(found);
+    }
     Ok(Layout { places, loops, budget: wanted.budget, sizes, spans, heads, order })
 }
 
 impl Layout {
     /// The same with queues for what was measured.
     pub(crate) fn sized(&self, of: &Description, measured: Measured<'_>) -> Self {
-        let sizes = sizes(of, (&self.places, &self.loops), self.budget, measured);
+        let sizes = sizes(of, (&self.places, &self.loops, &self.heads), self.budget, measured);
         // What had enough memory has it still.
         Self { sizes: sizes.unwrap_or_else(|_| self.sizes.clone()), ..self.clone() }
     }

@@ -9,6 +9,7 @@
 //! | [`order`] | what keeps the order where edges join, and in loops |
 //! | [`fuse`] | which nodes run as one |
 //! | [`size`] | how large the queues are |
+//! | [`need`] | how many bytes a copy needs |
 //!
 //! A description is plain data and functions that every thread may call. An executor makes of it what it needs: the machine
 //! makes one copy of all nodes and queues for each worker.
@@ -16,6 +17,7 @@
 pub(crate) mod check;
 pub(crate) mod fuse;
 pub(crate) mod loops;
+pub(crate) mod need;
 pub(crate) mod order;
 pub(crate) mod regions;
 pub(crate) mod size;
@@ -40,6 +42,8 @@ pub(crate) struct Description {
     pub(crate) regions: Vec<RegionHead>,
     /// What nodes may read: the values of those that a run does not set.
     pub(crate) parameters: Vec<Arc<dyn Any + Send + Sync>>,
+    /// What the largest value of a signal costs; zero if there are no kinds of signals.
+    pub(crate) value_bytes: usize,
 }
 
 /// A node. Its inputs come from nodes before it, except for back edges.
@@ -54,8 +58,14 @@ pub(crate) struct Node {
     pub(crate) channels: Vec<u32>,
     /// How many signals it raises at most in a run, and for a signal.
     pub(crate) signals: (usize, usize),
+    /// Whether its code can raise signals of the user's.
+    pub(crate) raises: bool,
     /// At most so many items at a signal, for each channel.
     pub(crate) at_signal: usize,
+    /// How many bytes of the user's types are in it: its state, or what becomes of the item that is under way.
+    pub(crate) own_bytes: usize,
+    /// How many bytes it needs for each item that may wait for it, besides those of the queue.
+    pub(crate) bytes_for_each: usize,
     pub(crate) factory: Option<Factory>,
     pub(crate) open: Option<OpenSource>,
     pub(crate) settle: Option<Settle>,
@@ -116,6 +126,8 @@ pub(crate) struct Channel {
     pub(crate) aggregates: bool,
     pub(crate) edge: Option<u32>,
     pub(crate) item_bytes: usize,
+    /// For so many items more than there may be a queue has space.
+    pub(crate) slack: usize,
     /// Makes a queue for so many items and signals, if there is memory for it.
     pub(crate) pipe: fn(usize, usize) -> Option<Rc<dyn AnyPipe>>,
 }

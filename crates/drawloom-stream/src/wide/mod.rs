@@ -32,13 +32,18 @@ pub(crate) use self::count::{Number, Row, count_all, count_up, is_range};
 pub(crate) use self::kept::Kept;
 pub use self::lanes::Lanes;
 pub(crate) use self::level::{Kernel, Level, call, prefetch};
-pub(crate) use self::sums::{running_sums, segment_sums};
+pub(crate) use self::sums::{running_sums, segment_sums, space_for_sums};
 
 /// Where items are told apart by their places, there are no more: numbers of 32 bits say where, sixteen of which are in a register.
 pub(crate) const MOST_ITEMS: usize = (u32::MAX >> 1) as usize;
 
-/// A vector is given so much more space than its items need: whole registers are written.
-pub(crate) const SLACK: usize = 32;
+/// A vector of numbers is given so much more space than its items need: whole registers are written.
+const SLACK: usize = 32;
+
+/// For how many items more than there may be a vector needs space. Registers are written as a whole only where items are plain numbers.
+pub(crate) fn slack<T: 'static>() -> usize {
+    if portable::is_number::<T>(4) || portable::is_number::<T>(8) { SLACK } else { 0 }
+}
 
 /// Makes space behind the last item of a vector, for so many and [`SLACK`] more.
 ///

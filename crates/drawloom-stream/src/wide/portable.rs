@@ -11,6 +11,10 @@ pub(super) const WORD: usize = 64;
 /// Values of more bytes are not kept in blocks: they would need much space on the stack, and gain nothing.
 const LARGE: usize = 64;
 
+/// Something that begins with a line of the cache. No register is written to two of them then, wherever the stack is.
+#[repr(align(64))]
+struct Aligned<T>(T);
+
 /// Computes values and flags block by block, and hands over up to a word of them at a time.
 #[inline(always)]
 pub(super) fn sweep<L, O, F>(
@@ -23,8 +27,8 @@ pub(super) fn sweep<L, O, F>(
     O: Copy + Default,
     F: Fn(L::Lane) -> (O, bool),
 {
-    let mut values = [[O::default(); WORD]; BLOCK / WORD];
-    let mut flags = [[false; WORD]; BLOCK / WORD];
+    let Aligned(values) = &mut Aligned([[O::default(); WORD]; BLOCK / WORD]);
+    let Aligned(flags) = &mut Aligned([[false; WORD]; BLOCK / WORD]);
     let all = items.count();
     for start in (0..all).step_by(BLOCK) {
         let count = BLOCK.min(all - start);
@@ -33,7 +37,7 @@ pub(super) fn sweep<L, O, F>(
         for ((value, flag), item) in all_values.iter_mut().zip(all_flags.iter_mut()).zip(block) {
             (*value, *flag) = code(item);
         }
-        for (at, (values, flags)) in values.iter().zip(&flags).enumerate().take(count.div_ceil(WORD)) {
+        for (at, (values, flags)) in values.iter().zip(&*flags).enumerate().take(count.div_ceil(WORD)) {
             let lanes = (count - at * WORD).min(WORD);
             // Behind the last lane there may be flags of another block.
             each(values, word(flags) & (u64::MAX >> (WORD - lanes)), lanes);

@@ -23,11 +23,18 @@ pub(crate) fn running_sums<'a, I: 'static, V: Fn(&I) -> u64>(
     all
 }
 
+/// Space for the sums of so many items, or of as many as are looked at together. It grows where sums of more are made.
+pub(crate) fn space_for_sums(items: usize) -> Vec<u64> {
+    Vec::with_capacity(items.min(NEAR as usize).next_multiple_of(LARGEST_BLOCK) + 2 * LINE)
+}
+
 /// Some space for so many sums behind that of no items, which is there already.
 #[inline(always)]
 fn spaced(count: usize, space: &mut Vec<u64>) -> &mut [u64] {
-    // What was written before is written anew.
-    space.resize(space.len().max(count + 2 * LINE), 0);
+    // What was written before is written anew. Not more than that is asked for: it is part of what the stream's memory is for.
+    let all = count + 2 * LINE;
+    space.reserve_exact(all.saturating_sub(space.len()));
+    space.resize(space.len().max(all), 0);
     // The sum of one is where a line of the cache begins, so that no register is written to two of them.
     let none = space.as_ptr().align_offset(LINE * size_of::<u64>()).min(LINE) + LINE - 1;
     space[none] = 0;
@@ -58,6 +65,12 @@ const TOGETHER: usize = 128;
 
 /// The items of segments that are looked at together are no more: their sums stay in the nearest cache.
 const NEAR: u32 = 2048;
+
+/// Sums are made in blocks of so many at most.
+const LARGEST_BLOCK: usize = 32;
+const _: () = assert!((NEAR as usize).is_multiple_of(LARGEST_BLOCK));
+#[cfg(target_arch = "x86_64")]
+const _: () = assert!(avx512::BLOCK <= LARGEST_BLOCK);
 
 /// Appends what becomes of the number of items of each segment and the sum of their values. Segments end behind so many items, each
 /// no sooner than the one before it; `so_far` is the number and the sum of the items of the first segment that were before them.
@@ -98,7 +111,8 @@ pub(crate) fn segment_sums<I: 'static, O>(
         }
     };
     let mut lookup = Lookup { places: [0; TOGETHER], sums: [0; TOGETHER + 1] };
-    let space = spaced(NEAR as usize, space);
+    // As many as there are items, in whole blocks.
+    let space = spaced(items.len().next_multiple_of(LARGEST_BLOCK).min(NEAR as usize), space);
     while let [start, .., end] = *group {
         assert!(start <= end && end as usize <= items.len(), "{NO_ITEMS}");
         if end - start > NEAR {

@@ -9,11 +9,14 @@ use drawloom_stream::{Output, Raise, Stream, sink, source};
 
 use crate::loom;
 
-/// The system's allocator, which counts how often each thread asks for memory.
+/// The system's allocator, which counts how often each thread asks for memory, and how many bytes it has.
 pub(crate) struct Counting;
 
 thread_local! {
     static ASKED: Cell<u64> = const { Cell::new(0) };
+    /// How many bytes this thread has asked for and not given back, and the most of that since somebody began to look. What another
+    /// thread gives back counts there.
+    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
 /// How often this thread has asked for memory.
@@ -21,26 +24,50 @@ fn asked() -> u64 {
     ASKED.with(Cell::get)
 }
 
+/// How many bytes this thread has. From now on it is looked at how many it has at most.
+pub(crate) fn look() -> isize {
+    HELD.with(|held| {
+        let (now, _) = held.get();
+        held.set((now, now));
+        now
+    })
+}
+
+/// How many bytes this thread had at most since it was looked at.
+pub(crate) fn most() -> isize {
+    HELD.with(|held| held.get().1)
+}
+
 fn count() {
     // A thread that ends may still ask, when it has no counter any more.
     let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
+}
+
+fn hold(bytes: isize) {
+    let _ = HELD.try_with(|held| {
+        let (now, most) = held.get();
+        held.set((now + bytes, most.max(now + bytes)));
+    });
 }
 
 // SAFETY: all is done by the system's allocator; counting asks for no memory, as the counter is made by the compiler.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        hold(layout.size() as isize);
         // SAFETY: the caller keeps the rules of `GlobalAlloc`, which are the same here.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
         // SAFETY: as above.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        hold(size as isize - layout.size() as isize);
         // SAFETY: as above.
         unsafe { System.realloc(memory, layout, size) }
     }

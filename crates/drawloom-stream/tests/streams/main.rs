@@ -1,6 +1,7 @@
 //! Streams give what a direct interpreter gives, in as few runs as can be, and say what is wrong with those that cannot run.
 
 mod allocations;
+mod budget;
 mod counts;
 mod defects;
 mod dropped;

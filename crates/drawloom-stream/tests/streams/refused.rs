@@ -113,7 +113,87 @@ fn parts_of_other_streams_are_refused() {
     let mut stream = Stream::new("stream");
     let own = stream.source("numbers", source::range(0..9));
     stream.discard("sink", [own, foreign]);
-    assert_eq!(only(stream).0, Code::Foreign);
+    let message = "node `sink` of stream `stream` takes channel `out` of node `numbers`, which is of stream `other`";
+    assert_eq!(only(stream), (Code::Foreign, message.to_owned()));
+}
+
+#[test]
+fn all_parts_of_other_streams_are_named_with_who_uses_them() {
+    let mut other = Stream::new("other");
+    let items = other.source("numbers", source::range(0..9));
+    let (region, elements) = other.enumerate("elements", items, |n| 0..*n);
+    let node = other.node("loop", elements);
+    let head = node.input();
+    let (back, done) = node.channel::<u64>("back", 1).channel::<u64>("done", 1).each(|_, _| {});
+    other.discard("rest", done);
+    let mut stream = Stream::new("own");
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("head", items);
+    let again = node.input();
+    let (items, more) = node.channel::<u64>("items", 1).channel::<u64>("more", 1).each(|_, _| {});
+    stream.back_edge(back, again, 1);
+    stream.back_edge(more, head, 1);
+    let items = stream.node("sees", items).select_in(region, |n, _| (n, true));
+    let node = stream.node("handles", items).on_end(region, |_, ()| ());
+    node.run(|_, ()| ());
+    stream.span_region(region, true);
+    let found: Vec<String> =
+        refused(stream).into_iter().filter(|(code, _)| *code == Code::Foreign).map(|(_, message)| message).collect();
+    let expected = [
+        "channel `back` of node `loop` leads back to node `head` of stream `own`, but is of stream `other`",
+        "channel `more` of node `head` leads back to a node of another stream than `own`",
+        "node `sees` of stream `own` looks at parents of a region of another stream",
+        "node `handles` of stream `own` handles boundaries of a region of another stream",
+        "it is said how vectors reach over boundaries of a region, which is not of stream `own`",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn too_little_memory_is_found_with_all_other_mistakes() {
+    let mut stream = Stream::new("wrong").memory(10).width(0);
+    let items = stream.source("numbers", source::range(0..1));
+    let node = stream.node("two", items).channel::<u64>("used", 1).channel::<u64>("unused", 1);
+    let (used, unused) = node.each(|_, _| {});
+    stream.discard("sink", used);
+    drop(unused);
+    let found = refused(stream);
+    let codes: Vec<Code> = found.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, [Code::Zero, Code::Zero, Code::Zero, Code::Unconnected, Code::Memory]);
+    let memory = &found[4].1;
+    for edge in ["channel `out` of node `numbers` to node `two`", "channel `used` of node `two` to node `sink`"] {
+        assert!(memory.contains(edge), "{memory}");
+    }
+}
+
+#[test]
+fn all_that_needs_too_much_memory_is_named_and_the_largest_first() {
+    let mut stream = Stream::new("large").memory(10_000);
+    let items = stream.source("numbers", source::range(0..9));
+    let (_, elements) = stream.enumerate_with("elements", items, 1 << 20, |n| 0..*n);
+    let many = stream.node("many", elements).channel::<u64>("out", 1000).each(|_, _| {});
+    let node = stream.node("raise", many).signals(1000, 0).channel::<u8>("out", 1);
+    let raised = node.each(|_, _| {});
+    stream.discard("sink", raised);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Memory);
+    let parts: Vec<&str> = message.split(" for ").collect();
+    assert!(parts[1].starts_with("the 1048576 parents of node `elements`,"), "{message}");
+    assert!(parts[2].starts_with("the edge from channel `out` of node `many` to node `raise`,"), "{message}");
+    assert!(parts[3].starts_with("the edge from channel `out` of node `raise` to node `sink`"), "{message}");
+    assert!(parts.len() <= 5, "what would fit need not be named: {message}");
+}
+
+#[test]
+fn mistakes_in_numbers_do_not_look_like_a_lack_of_memory() {
+    let mut stream = Stream::new("signals").memory(100_000);
+    let items = stream.source("numbers", source::range(0..9));
+    let node = stream.node("node", items).signals(usize::MAX, 0).channel::<u64>("out", 1);
+    let items = node.each(|_, _| {});
+    stream.discard("sink", items);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Memory);
+    assert!(message.starts_with("node `node` declares more signals than the"), "{message}");
 }
 
 #[test]
@@ -180,14 +260,15 @@ fn queues_that_do_not_fit_are_refused() {
 
 #[test]
 fn storage_that_does_not_fit_is_refused() {
-    for parents in [usize::MAX, 1 << 40, 1 << 22] {
+    for parents in [usize::MAX, 1 << 40, 1 << 24] {
         let mut stream = Stream::new("parents");
         let items = stream.source("numbers", source::range(0..9));
         let (_, elements) = stream.enumerate_with("elements", items, parents, |n| 0..*n);
         stream.discard("sink", elements);
-        let (code, message) = only(stream);
-        assert_eq!(code, Code::Memory);
-        assert!(message.contains("node `elements`"), "{message}");
+        for (code, message) in refused(stream) {
+            assert_eq!(code, Code::Memory);
+            assert!(message.contains("node `elements`"), "{message}");
+        }
     }
     let mut stream = Stream::new("signals");
     let items = stream.source("numbers", source::range(0..9));

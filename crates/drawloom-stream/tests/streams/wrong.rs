@@ -195,6 +195,52 @@ fn a_parent_of_a_region_that_a_node_is_not_in_cannot_be_seen() {
     stream.discard("nowhere", after);
     let error = stream.run(&loom(1)).unwrap_err();
     assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("after")), "{error}");
+    let message =
+        "node `after` panicked: the parents of the region of node `elements` are seen by nodes inside of it only";
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
+fn a_parent_that_is_not_under_way_cannot_be_seen() {
+    let mut stream = Stream::new("between");
+    let items = stream.source("numbers", source::range(1..10));
+    let (outer, elements) = stream.enumerate("outer", items, |n| 0..*n);
+    let (inner, elements) = stream.enumerate("inner", elements, |n| 0..*n);
+    let node = stream.node("node", elements).on_begin(outer, move |run, ()| drop(run.parent(inner)));
+    node.run(|_, ()| ());
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("node")), "{error}");
+    assert_eq!(error.to_string(), "node `node` panicked: no parent of the region of node `inner` is under way");
+}
+
+#[test]
+fn a_parent_of_another_stream_cannot_be_seen() {
+    let mut other = Stream::new("other");
+    let items = other.source("numbers", source::range(0..10));
+    let (region, elements) = other.enumerate("elements", items, |n| 0..*n);
+    other.discard("nowhere", elements);
+    let mut stream = Stream::new("own");
+    let items = stream.source("numbers", source::range(0..10));
+    stream.node("node", items).run(move |run, ()| drop(run.parent(region)));
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!(error.to_string(), "node `node` panicked: a region of another stream has no parents here");
+}
+
+#[test]
+fn a_signal_of_another_stream_has_no_room_for_its_value() {
+    let other = Stream::new("other").signal::<[u64; 100]>();
+    let mut stream = Stream::new("own");
+    let small = stream.signal::<u64>();
+    let items = stream.source("numbers", source::range(0..10));
+    let node = stream.node("raise", items).signals(200, 0).channel::<u64>("out", 1);
+    let items = node.each(move |n, out| {
+        out.raise(small, *n);
+        out.raise(other, [*n; 100]);
+    });
+    stream.discard("nowhere", items);
+    let error = stream.run(&loom(1)).unwrap_err();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("raise")), "{error}");
+    assert!(error.to_string().contains("a signal is raised that is of another stream"), "{error}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ mod value;
 pub(crate) use self::marks::Marks;
 pub(crate) use self::queue::{SIGNAL_BYTES, Signals};
 pub(crate) use self::turns::Turns;
-pub(crate) use self::value::{Value, Values};
+pub(crate) use self::value::{Value, Values, value_bytes};
 
 /// What a signal says.
 #[derive(Clone)]

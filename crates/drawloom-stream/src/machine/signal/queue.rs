@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use super::turns::USER;
 use super::{Marks, Signal, Turns, Value};
 
-/// What a place in a queue of signals costs: there is space for twice as many, and each may have a value.
-pub(crate) const SIGNAL_BYTES: usize = 2 * (size_of::<u64>() + size_of::<Turns>()) + size_of::<(u64, Value)>();
+/// What a place in a queue of signals costs: there is space for twice as many numbers, each may say what it is and have a value, and a
+/// run over boundaries notes three numbers for each.
+pub(crate) const SIGNAL_BYTES: usize =
+    2 * size_of::<u64>() + size_of::<Turns>() + size_of::<(u64, Value)>() + 3 * size_of::<u32>();
 
 /// The signals of one edge, in order.
 pub(crate) struct Signals {
@@ -206,10 +208,10 @@ impl Signals {
         go_on: bool,
         (places, pushed): (&'a mut Vec<u32>, &'a mut [Vec<u32>; 2]),
     ) -> Marks<'a> {
-        // Grow once, to as many as there may be.
+        // Grow to as many as there may be, and no further.
         for space in pushed.iter_mut().chain([&mut *places]) {
             space.clear();
-            space.reserve(self.capacity);
+            space.reserve_exact(self.capacity);
         }
         places.extend(self.waiting()[..boundaries].iter().map(|place| (place - self.consumed) as u32));
         Marks {
@@ -329,7 +331,7 @@ mod tests {
     /// Random signals, pushed one by one or as sequences, are taken in order and at their places, whatever is among them.
     #[test]
     fn what_is_pushed_is_taken_whatever_is_mixed_with_it() {
-        let (mut rng, values) = (fastrand::Rng::with_seed(11), Values::default());
+        let (mut rng, values) = (fastrand::Rng::with_seed(11), Values::new(1 << 20, 1000));
         let mut mixed = 0;
         for _ in 0..300 {
             let mut signals = Signals::new(40).unwrap();
@@ -429,7 +431,7 @@ mod tests {
 
     #[test]
     fn space_for_signals_of_all_kinds_is_made_once() {
-        let (mut signals, values) = (Signals::new(50).unwrap(), Values::default());
+        let (mut signals, values) = (Signals::new(50).unwrap(), Values::new(1 << 20, 1000));
         let user = || Signal::User { tag: 1, value: values.hold(1, 7_u64) };
         // One boundary, and one that does not follow it: from now on each place says what stands there.
         assert!(signals.push(0, end(0)) && signals.push(0, end(5)) && signals.push(0, user()));
