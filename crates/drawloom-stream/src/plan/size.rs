@@ -6,10 +6,10 @@
 //! come of an item, and often far more than does. So when a stream has run, its queues get room for some runs as they were, and
 //! what is left of the memory goes where the items are.
 
+use super::Description;
 use super::loops::Loop;
 use super::need::{Need, needs, others};
 use super::regions::Places;
-use super::{Description, Kind};
 use crate::error::{Code, Diagnostic};
 
 /// What a queue would hold, if memory allows it: so many bytes. Outside of regions, and inside, where more is done once for all that a
@@ -142,7 +142,7 @@ fn wish(
                 Some(expected) => expected.min(most.map_or(usize::MAX, |_| need)),
                 None => most.map_or(up.width, |_| need),
             };
-            let held = ordered && down.kind == Kind::Sink && down.settle.is_none();
+            let held = ordered && down.delivers();
             let (bytes, runs) = if inside { (GOOD_BYTES.1, GOOD_RUNS.1) } else { (GOOD_BYTES.0, GOOD_RUNS.0) };
             let good = if held { HELD_BYTES } else { bytes };
             need.saturating_add(expected.saturating_mul(runs)).max(good / channel.item_bytes.max(1))
