@@ -32,7 +32,6 @@ impl<'g, T: 'static> SourceEnd<'g, T> {
 impl<T: 'static> Body for SourceEnd<'_, T> {
     fn run(&mut self, _: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let mut buffer = self.output.buffer.borrow_mut();
-        self.feed.forget(buffer.len());
         let before = buffer.len();
         let fed = self.feed.feed(count, &mut buffer, &self.bell).map_err(Fault::Source)?;
         self.chunk.set(self.feed.chunk().start);
@@ -53,8 +52,11 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
 
     fn give_back(&mut self, count: usize) -> Option<usize> {
         let mut buffer = self.output.buffer.borrow_mut();
-        self.feed.forget(buffer.len());
         self.feed.give_back(count, &mut buffer)
+    }
+
+    fn promises(&self) -> bool {
+        self.feed.promises()
     }
 
     fn left(&self) -> Option<u64> {

@@ -101,6 +101,11 @@ pub(crate) trait Body {
         None
     }
 
+    /// Whether a source only promises its items: they are made when they are needed.
+    fn promises(&self) -> bool {
+        false
+    }
+
     /// How many items a source has left for all copies, besides those that it gave; none if that is not known.
     fn left(&self) -> Option<u64> {
         None

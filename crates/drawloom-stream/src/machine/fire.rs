@@ -14,6 +14,9 @@ use crate::body::{Fault, Stop};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Kind;
 
+/// A source promises so many items at most, however light they are.
+const FARTHEST: usize = 1 << 16;
+
 /// What a node does next.
 enum Step {
     /// A run over items of one of its edges.
@@ -84,6 +87,7 @@ impl Machine<'_> {
         let output = self.nodes[node as usize].outputs[0];
         while self.nodes[node as usize].status.active_children == 0 {
             self.go_on()?;
+            self.extend_reach(node, output);
             let asked = self.ask(node, self.edges[output as usize].pipe.room());
             let start = self.clock();
             let source = &mut self.nodes[node as usize];
@@ -122,6 +126,15 @@ impl Machine<'_> {
             self.flush_if_wished();
         }
         Ok(())
+    }
+
+    /// A source may promise as much as the node behind it does soon, so that it is asked seldom.
+    fn extend_reach(&self, node: u32, output: u32) {
+        if self.nodes[node as usize].promises {
+            let edge = &self.edges[output as usize];
+            let to = &self.nodes[edge.to as usize];
+            edge.pipe.reach(to.pace.most().saturating_mul(to.width).min(FARTHEST));
+        }
     }
 
     /// What a source has given is to be done before it goes on.
@@ -212,13 +225,7 @@ impl Machine<'_> {
     pub(super) fn room_for_vectors(&self, node: u32) -> usize {
         let this = &self.nodes[node as usize];
         let edges = this.outputs.iter().map(|edge| &self.edges[*edge as usize]);
-        edges
-            .map(|edge| edge.pipe.room() / edge.need.max(1))
-            .min()
-            .unwrap_or(usize::MAX)
-            .min(this.most_items / this.width)
-            .min(this.pace.most())
-            .max(1)
+        edges.map(|edge| edge.pipe.room() / edge.need.max(1)).min().unwrap_or(usize::MAX).min(this.pace.most()).max(1)
     }
 
     /// The head of a loop runs what waits at its own back edges, and then lets its loop become empty.
@@ -249,36 +256,33 @@ impl Machine<'_> {
         others.all(|one| first(one.edge) == Some(boundary))
     }
 
-    /// A run over items of an edge.
+    /// A run over items of an edge, piece by piece: what a piece becomes is to stay near.
     fn run(&mut self, node: u32, at: usize, count: usize) -> Result<()> {
-        let start = self.clock();
         let this = &mut self.nodes[node as usize];
-        let one = this.inputs[at];
+        let (one, piece) = (this.inputs[at], this.piece);
         let begun = if this.seamless { this.pace.begin() } else { None };
-        let ran = match this.body.run(one.input, count, &this.chain) {
-            Ok(ran) => ran,
-            Err(fault) => return Err(self.fault(self.current.get(), fault)),
-        };
-        this.pace.end(begun, count.div_ceil(this.width));
-        this.counts.body += since(start);
-        this.counts.pushing += this.chain.pushing.take();
-        if this.interrupted.is_none() {
-            this.counts.runs += count.div_ceil(this.width) as u64;
-            this.counts.full_runs += (count / this.width) as u64;
+        let (mut done, mut stop) = (0, Stop::Done);
+        loop {
+            let piece = piece.min(count - done);
+            if !self.make(node, one.edge, piece) {
+                break;
+            }
+            stop = self.run_piece(node, at, piece, &mut done)?;
+            if stop != Stop::Done || done == count {
+                break;
+            }
         }
-        this.interrupted = (ran.stop != Stop::Done).then_some((at, count - ran.done));
-        this.counts.inputs += ran.done as u64;
-        let edge = &self.edges[one.edge as usize];
-        edge.pipe.consume(ran.done);
-        if !edge.back
+        let this = &mut self.nodes[node as usize];
+        this.pace.end(begun, done.div_ceil(this.width));
+        if !self.edges[one.edge as usize].back
             && let Some(cycle) = self.headed_by(node)
         {
-            self.enter(cycle, ran.done);
+            self.enter(cycle, done);
         }
-        if let Stop::Outside(until) = ran.stop {
+        if let Stop::Outside(until) = stop {
             self.block_outside(node, until);
         }
-        if ran.stop == Stop::Parents {
+        if stop == Stop::Parents {
             // Parents become free when those that are under way come to their end.
             let region = self.nodes[node as usize].outputs[0];
             let Edge { to, ref regions, .. } = self.edges[region as usize];
@@ -289,6 +293,28 @@ impl Machine<'_> {
         }
         self.look_at_children(node);
         Ok(())
+    }
+
+    /// A run over so many items, which are there. Adds how many of them are done, and says why it ended.
+    fn run_piece(&mut self, node: u32, at: usize, count: usize, done: &mut usize) -> Result<Stop> {
+        let start = self.clock();
+        let this = &mut self.nodes[node as usize];
+        let one = this.inputs[at];
+        let ran = match this.body.run(one.input, count, &this.chain) {
+            Ok(ran) => ran,
+            Err(fault) => return Err(self.fault(self.current.get(), fault)),
+        };
+        this.counts.body += since(start);
+        this.counts.pushing += this.chain.pushing.take();
+        if this.interrupted.is_none() {
+            this.counts.runs += count.div_ceil(this.width) as u64;
+            this.counts.full_runs += (count / this.width) as u64;
+        }
+        this.interrupted = (ran.stop != Stop::Done).then_some((at, count - ran.done));
+        this.counts.inputs += ran.done as u64;
+        self.edges[one.edge as usize].pipe.consume(ran.done);
+        *done += ran.done;
+        Ok(ran.stop)
     }
 
     /// Activates the children whose queues are full.

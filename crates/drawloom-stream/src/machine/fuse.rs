@@ -27,7 +27,7 @@ pub(super) fn fuse<'p>(
     for number in (0..nodes.len() as u32).rev().filter(|number| plan.heads[*number as usize].is_some()) {
         let node = &mut nodes[number as usize];
         let (edge, passed) = (node.inputs[0].edge, Rc::new(Cell::new(0)));
-        let (inner, parents) = (node.most_items, node.most_parents);
+        let (inner, near, parents) = (node.most_items, node.piece, node.most_parents);
         let body = std::mem::replace(&mut node.body, Box::new(Elsewhere));
         let outputs = std::mem::take(&mut node.outputs);
         node.passed = Some(Rc::clone(&passed));
@@ -48,6 +48,7 @@ pub(super) fn fuse<'p>(
                 let (width, pace) = (before.width, Pace::default());
                 // It takes parents in groups, wherever a vector of them ends.
                 before.seamless = before.cycle.is_none();
+                before.piece = usize::MAX;
                 Box::new(Whole { head: first, inside: part, region, chain, room, width, pace, ends, pushed })
             }
             (_, role) => {
@@ -55,6 +56,7 @@ pub(super) fn fuse<'p>(
                 let inside = role != Role::Folds;
                 if inside {
                     before.most_items = before.most_items.min(room / gain(of, edge));
+                    before.piece = before.piece.min(near / gain(of, edge)).min(before.most_items);
                     before.most_parents = parents;
                 } else {
                     before.most_parents = room;

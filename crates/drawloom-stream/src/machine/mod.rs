@@ -15,6 +15,7 @@
 //! | [`pace`] | how much is done before somebody is asked again |
 //! | [`time`] | how long nodes take |
 //! | [`pipe`], [`signal`], [`parents`] | queues, the signals in them, the parents of regions |
+//! | [`places`] | the positions of items in a source, and how items are made of them |
 //!
 //! The protocol is in the README of the crate. A copy belongs to one thread, so there are no atomics in it.
 
@@ -27,6 +28,7 @@ pub(crate) mod outside;
 pub(crate) mod pace;
 pub(crate) mod parents;
 pub(crate) mod pipe;
+pub(crate) mod places;
 pub(crate) mod settle;
 pub(crate) mod signal;
 pub(crate) mod span;
@@ -67,6 +69,9 @@ use crate::sink::Chunk;
 use crate::sink::order::Turn;
 use crate::trace::Firings;
 use crate::wide::MOST_ITEMS;
+
+/// So many bytes stay in the nearest cache while a node works on them. It has 32 KiB or more, and other things are there too.
+const NEAREST: usize = 24 << 10;
 
 /// Something that copies write often, in a part of the cache of its own: whoever reads what lies beside it does not wait then.
 #[derive(Default)]
@@ -194,10 +199,14 @@ pub(crate) struct Node<'p> {
     /// How many vectors it takes at once, or how many items as a source; and whether it was cut short for that.
     pub(crate) pace: Pace,
     pub(crate) cut: bool,
+    /// Whether it is a source that only promises its items.
+    pub(crate) promises: bool,
     /// How a source shares what is left with other copies.
     pub(crate) portions: Portions,
-    /// How many items it may take at once at most, for what is between it and those that run as part of it.
+    /// How many items it may take at once at most, for what is between it and those that run as part of it; and how many it does take,
+    /// where no boundaries are among them, so that they and what becomes of them are near.
     pub(crate) most_items: usize,
+    pub(crate) piece: usize,
     /// How many parents may end at once in its runs, so that what becomes of them fits between nodes that run as one.
     pub(crate) most_parents: usize,
     /// What it has consumed as part of another node.
@@ -351,6 +360,7 @@ impl<'p> Machine<'p> {
                 is_tied,
                 ways: join.map(|join| join.ways.clone()).unwrap_or_default(),
                 spans,
+                promises: body.promises(),
                 seamless: cycle.is_none() && body.is_seamless(),
                 cuts: cycle.is_none() && (body.is_seamless() || body.cuts()),
                 body,
@@ -374,6 +384,7 @@ impl<'p> Machine<'p> {
                 cut: false,
                 portions: Portions::default(),
                 most_items: usize::MAX,
+                piece: near_items(description, number),
                 most_parents: usize::MAX,
                 passed: None,
                 interrupted: None,
@@ -384,6 +395,12 @@ impl<'p> Machine<'p> {
             });
         }
         fuse::fuse(&mut nodes, &mut edges, description, plan, current);
+        for node in &mut nodes {
+            // What is promised becomes items in the queue first. A run has whole vectors, as long as there are some.
+            let capacities = node.inputs.iter().map(|one| plan.sizes[one.edge as usize].capacity);
+            node.piece = capacities.min().unwrap_or(usize::MAX).min(node.piece) / node.width * node.width;
+            node.piece = node.piece.max(node.width);
+        }
         let regions = (0_u32..).zip(&description.regions).map(|(region, head)| {
             let stays = |edge: &u32| {
                 let edge = &edges[*edge as usize];
@@ -430,6 +447,19 @@ impl<'p> Machine<'p> {
             seen: Vec::new(),
         })
     }
+}
+
+/// So many items of a node, with what they may become, fit into the nearest cache.
+fn near_items(description: &Description, node: u32) -> usize {
+    let Description { channels, edges, nodes, .. } = description;
+    let this = &nodes[node as usize];
+    let inputs = this.inputs.iter().map(|edge| channels[edges[*edge as usize].channel as usize].item_bytes).max();
+    let becomes = |channel: &u32| {
+        let channel = &channels[*channel as usize];
+        channel.item_bytes.saturating_mul(channel.most.unwrap_or(1))
+    };
+    let bytes = this.channels.iter().map(becomes).fold(inputs.unwrap_or(0), usize::saturating_add);
+    NEAREST / bytes.max(1)
 }
 
 /// The first source that leads to a node.

@@ -10,7 +10,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::Machine;
+use super::time::since;
+use super::{Edge, Machine};
 use crate::plan::Kind;
 
 /// What is done in this time is not worth a question.
@@ -144,7 +145,37 @@ impl Machine<'_> {
         let much = (room as u64).saturating_mul(2 * copies as u64);
         let portion = left.map(|left| if left >= much { usize::MAX } else { source.portions.of(left, copies) });
         let room = room.min(portion.unwrap_or(usize::MAX));
+        if source.promises {
+            // That takes no time, whatever the items are.
+            return Asked { most: room, room, portion, begun: None };
+        }
         Asked { most: room.min(source.pace.most()), room, portion, begun: source.pace.begin() }
+    }
+
+    /// The first items at an edge are about to be seen by a node, and those that were only promised are made. False if that is to go
+    /// on with the next step: a source whose items are heavy makes some at a time.
+    #[inline]
+    pub(super) fn make(&mut self, node: u32, edge: u32, count: usize) -> bool {
+        let lacking = self.edges[edge as usize].pipe.lacking(count);
+        lacking == 0 || self.make_some(node, edge, lacking)
+    }
+
+    fn make_some(&mut self, node: u32, edge: u32, lacking: usize) -> bool {
+        let Edge { from, ref pipe, .. } = self.edges[edge as usize];
+        self.current.set(from);
+        let start = self.clock();
+        let source = &mut self.nodes[from as usize];
+        let (some, begun) = (lacking.min(source.pace.most()), source.pace.begin());
+        pipe.make(some);
+        source.pace.end(begun, some);
+        // What it takes is the source's, though the node fires: that one has it back when its firing is over.
+        let took = since(start);
+        source.counts.body += took;
+        source.counts.fire = source.counts.fire.wrapping_add(took);
+        let this = &mut self.nodes[node as usize];
+        this.counts.fire = this.counts.fire.wrapping_sub(took);
+        self.current.set(node);
+        some == lacking
     }
 
     /// A source was asked for items, and gave some. Says whether it is to be flushed for the sake of other copies.

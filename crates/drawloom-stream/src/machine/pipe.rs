@@ -4,8 +4,10 @@
 //! items comes back when a producer needs it: what is left, less than a vector of the consumer as a rule, moves to the front
 //! then. The vector never grows: the room is checked before it is used.
 //!
-//! A source whose items lie in memory already copies nothing. It *lends* them: the queue notes which part of the source's slice
-//! waits, and the consumer reads it there.
+//! A source whose items have positions *promises* them: the queue notes which positions wait, behind the items that are there,
+//! and makes items of them when the consumer is about to see them, so few at a time that they stay in the nearest cache. Those that
+//! lie in a slice are not even made: the consumer reads them there. A promise takes no space, so there may be more of them than
+//! there is space for items.
 
 use std::any::Any;
 use std::cell::{Ref, RefCell};
@@ -13,6 +15,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::places::{Maker, Places};
 use super::signal::Signals;
 use crate::wide;
 
@@ -21,10 +24,14 @@ pub(crate) struct Buffer<T> {
     items: Vec<T>,
     /// So many items at the front are consumed already.
     consumed: usize,
-    /// The slice of a source that lends its items, and the part of it that waits. Nothing else waits then.
-    lender: Option<Arc<[T]>>,
-    lent: Range<usize>,
+    /// The positions of all that waits, if it has some. The last of them, so many, are promised: there are no items for them yet.
+    places: Places,
+    promised: usize,
+    /// Who keeps promises.
+    maker: Option<Maker<T>>,
+    /// How many items there is space for, and how many may wait, with those that are promised.
     capacity: usize,
+    reach: usize,
     high_water: usize,
 }
 
@@ -36,63 +43,97 @@ impl<T> Buffer<T> {
         let mut items = Vec::new();
         // What writes whole registers writes beyond what it pushes.
         items.try_reserve_exact(capacity.checked_add(wide::slack::<T>())?).ok()?;
-        Some(Self { items, consumed: 0, lender: None, lent: 0..0, capacity, high_water: 0 })
+        let (places, reach) = (Places::default(), capacity);
+        Some(Self { items, consumed: 0, places, promised: 0, maker: None, capacity, reach, high_water: 0 })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.items.len() - self.consumed + self.lent.len()
+        self.made() + self.promised
+    }
+
+    /// How many of those that wait are there.
+    fn made(&self) -> usize {
+        self.items.len() - self.consumed
     }
 
     pub(crate) fn room(&self) -> usize {
-        self.capacity - self.len()
+        self.reach.saturating_sub(self.len())
     }
 
-    /// The items that wait, first come first.
+    /// The first items that wait, side by side: as many as [`lacking`](Self::lacking) was asked for at least.
     pub(crate) fn waiting(&self) -> &[T] {
-        match &self.lender {
-            Some(lender) if !self.lent.is_empty() => &lender[self.lent.clone()],
-            _ => &self.items[self.consumed..],
+        match self.lent() {
+            Some((lender, start)) => {
+                let range = self.places.first();
+                &lender[start..start + (range.end - range.start) as usize]
+            }
+            None => &self.items[self.consumed..],
         }
     }
 
-    /// The slice that the items that wait lie in, and the place of the first of them there, where they are lent.
+    /// The slice that the first items that wait lie in, and the place of the first of them there, where they are read there.
     pub(crate) fn lent(&self) -> Option<(&Arc<[T]>, usize)> {
-        self.lender.as_ref().filter(|_| !self.lent.is_empty()).map(|lender| (lender, self.lent.start))
-    }
-
-    /// Items of a source's slice wait here from now on, behind those that do, without a copy where that can be.
-    pub(crate) fn lend(&mut self, from: &Arc<[T]>, range: Range<usize>)
-    where
-        T: Clone,
-    {
-        if self.lender.is_some() && !self.lent.is_empty() && self.lent.end == range.start {
-            self.lent.end = range.end;
-        } else if self.len() == 0 {
-            self.lender.get_or_insert_with(|| Arc::clone(from));
-            self.lent = range;
-        } else {
-            // What waits is of another part of the slice: both are to be side by side.
-            let lent = std::mem::replace(&mut self.lent, 0..0);
-            let space = self.space(lent.len() + range.len());
-            space.extend_from_slice(&from[lent]);
-            space.extend_from_slice(&from[range]);
+        match &self.maker {
+            Some(Maker::Slice(lender, _)) if self.made() == 0 && self.promised > 0 => {
+                Some((lender, self.places.first().start as usize))
+            }
+            _ => None,
         }
     }
 
-    /// The last items that wait go back to where they came from.
-    pub(crate) fn take_back(&mut self, count: usize) {
-        if self.lent.is_empty() {
-            self.items.truncate(self.items.len() - count);
-        } else {
-            self.lent.end -= count;
+    /// Positions of a source wait here from now on, behind what does.
+    pub(crate) fn promise(&mut self, maker: &Maker<T>, range: Range<u64>) {
+        self.maker.get_or_insert_with(|| maker.clone());
+        self.promised += (range.end - range.start) as usize;
+        self.places.push(range);
+    }
+
+    /// The items that were pushed last are of these positions.
+    pub(crate) fn note_places(&mut self, range: Range<u64>) {
+        self.places.push(range);
+    }
+
+    /// The last positions that wait, so many, go to somebody else.
+    pub(crate) fn take_back(&mut self, count: usize, to: impl FnMut(Range<u64>)) {
+        self.places.take_last(count, to);
+        let promised = count.min(self.promised);
+        self.promised -= promised;
+        self.items.truncate(self.items.len() - (count - promised));
+    }
+
+    /// How many items are to be made before the consumer can see the first `count` of those that wait, which it is about to.
+    fn lacking(&mut self, count: usize) -> usize {
+        self.high_water = self.high_water.max(count);
+        let (made, first) = (self.made(), self.places.first());
+        let can_be_read = || self.lent().is_some() && first.end - first.start >= count as u64;
+        if count <= made || can_be_read() { 0 } else { count - made }
+    }
+
+    /// Makes so many items of those that are promised. There is space for them.
+    fn make(&mut self, count: usize) {
+        // It is the user's code. Should it panic, nobody asks again.
+        let Some(maker) = self.maker.take() else { return };
+        let mut left = count;
+        while left > 0 {
+            let range = self.places.next(self.made(), left);
+            let some = (range.end - range.start) as usize;
+            maker.make(range, self.free(some));
+            (left, self.promised) = (left - some, self.promised - some);
         }
+        self.maker = Some(maker);
     }
 
     /// The vector to push up to `count` items to, for which there must be room.
     #[inline]
     pub(crate) fn space(&mut self, count: usize) -> &mut Vec<T> {
-        assert!(count <= self.room(), "a queue has less room than was reckoned with: this is a mistake of ours");
-        debug_assert!(self.lent.is_empty(), "items are pushed behind some that are lent: this is a mistake of ours");
+        debug_assert!(self.promised == 0, "items are pushed behind some that are promised: this is a mistake of ours");
+        self.free(count)
+    }
+
+    #[inline]
+    fn free(&mut self, count: usize) -> &mut Vec<T> {
+        let room = self.capacity - self.made();
+        assert!(count <= room, "a queue has less room than was reckoned with: this is a mistake of ours");
         if self.items.len() + count > self.capacity {
             self.items.drain(..self.consumed);
             self.consumed = 0;
@@ -108,13 +149,17 @@ impl<T> Buffer<T> {
 
     /// Notes how full the queue is, after something was pushed.
     pub(crate) fn measure(&mut self) {
-        self.high_water = self.high_water.max(self.len());
+        self.high_water = self.high_water.max(self.made());
     }
 
     fn consume(&mut self, count: usize) {
-        if !self.lent.is_empty() {
-            self.lent.start += count;
-            return;
+        if self.places.len() > 0 {
+            self.places.drop_first(count);
+            if self.made() == 0 {
+                // They were read where they lie.
+                self.promised -= count;
+                return;
+            }
         }
         self.consumed += count;
         if self.consumed == self.items.len() {
@@ -145,7 +190,7 @@ impl<T> Pipe<T> {
         Some(Self { buffer: RefCell::new(buffer), signals: RefCell::new(signals) })
     }
 
-    /// The first items that wait.
+    /// The first items that wait, none of which is lacking.
     pub(crate) fn peek(&self, count: usize) -> Ref<'_, [T]> {
         Ref::map(self.buffer.borrow(), |buffer| &buffer.waiting()[..count])
     }
@@ -156,6 +201,12 @@ pub(crate) trait AnyPipe {
     fn len(&self) -> usize;
     fn room(&self) -> usize;
     fn high_water(&self) -> usize;
+    /// How many items may wait, with those that are promised, where some are.
+    fn reach(&self, items: usize);
+    /// How many of the first `count` items that wait are only promised: they are to be made before the consumer sees them.
+    fn lacking(&self, count: usize) -> usize;
+    /// Makes some of those that are promised.
+    fn make(&self, count: usize);
     fn consume(&self, count: usize);
     /// Consumes items with the signals among them.
     fn consume_with(&self, count: usize, signals: usize);
@@ -174,6 +225,21 @@ impl<T: 'static> AnyPipe for Pipe<T> {
 
     fn high_water(&self) -> usize {
         self.buffer.borrow().high_water
+    }
+
+    fn reach(&self, items: usize) {
+        let mut buffer = self.buffer.borrow_mut();
+        if buffer.maker.is_some() {
+            buffer.reach = buffer.capacity.max(items);
+        }
+    }
+
+    fn lacking(&self, count: usize) -> usize {
+        self.buffer.borrow_mut().lacking(count)
+    }
+
+    fn make(&self, count: usize) {
+        self.buffer.borrow_mut().make(count);
     }
 
     fn consume(&self, count: usize) {
@@ -205,7 +271,7 @@ mod tests {
     use std::collections::VecDeque;
     use std::sync::Arc;
 
-    use super::{AnyPipe, Pipe};
+    use super::{AnyPipe, Maker, Pipe};
 
     #[test]
     fn items_stay_side_by_side_and_the_queue_never_grows() {
@@ -229,38 +295,54 @@ mod tests {
         assert!(next > 1000, "{next}");
     }
 
-    /// Parts of a slice that follow each other or do not, of which some are consumed and some go back.
+    /// Positions that follow each other or do not, of which some are made, some are read where they lie, some are consumed and some
+    /// go back.
     #[test]
-    fn what_is_lent_waits_in_order_whatever_follows_what() {
-        let from: Arc<[u32]> = (0..1000).collect();
-        let pipe: Pipe<u32> = Pipe::new(50, 1).unwrap();
-        let mut rng = fastrand::Rng::with_seed(2);
-        let (mut expected, mut next, mut copied) = (VecDeque::new(), 0, 0);
-        for _ in 0..5000 {
-            match rng.usize(..8) {
-                0 => {
-                    let count = rng.usize(..=pipe.len());
-                    pipe.buffer.borrow_mut().take_back(count);
-                    expected.truncate(expected.len() - count);
-                    // What went back is lent again later, or to another copy.
+    fn what_is_promised_comes_in_order_whatever_follows_what() {
+        let from: Arc<[u64]> = (0..1000).collect();
+        let function = Maker::Function(Arc::new(|range, to: &mut Vec<u64>| to.extend(range)));
+        for (maker, may_be_read) in [(Maker::slice(&from), true), (function, false)] {
+            let pipe: Pipe<u64> = Pipe::new(50, 1).unwrap();
+            let mut rng = fastrand::Rng::with_seed(2);
+            let (mut expected, mut next, mut read, mut back) = (VecDeque::new(), 0, 0, 0);
+            pipe.buffer.borrow_mut().promise(&maker, 0..0);
+            for _ in 0..5000 {
+                pipe.reach(rng.usize(..200));
+                match rng.usize(..8) {
+                    0 => {
+                        let count = rng.usize(..=pipe.len());
+                        let mut taken = Vec::new();
+                        pipe.buffer.borrow_mut().take_back(count, |range| taken.splice(0..0, range).for_each(drop));
+                        assert!(expected.drain(expected.len() - count..).eq(taken));
+                        back += count;
+                    }
+                    1..4 => {
+                        let count = rng.usize(..=pipe.len().min(50));
+                        let lacking = pipe.lacking(count);
+                        // Some of them first, as a source does whose items are heavy.
+                        let some = rng.usize(..=lacking);
+                        pipe.make(some);
+                        pipe.make(lacking - some);
+                        assert_eq!(pipe.lacking(count), 0);
+                        read += usize::from(pipe.buffer.borrow().lent().is_some());
+                        let taken = rng.usize(..=count);
+                        assert!(pipe.peek(count).iter().eq(expected.iter().take(count)));
+                        expected.drain(..taken);
+                        pipe.consume(taken);
+                    }
+                    turn => {
+                        next = if turn == 4 { rng.u64(..900) } else { next };
+                        let end = (next + rng.u64(..=pipe.room() as u64)).min(1000);
+                        pipe.buffer.borrow_mut().promise(&maker, next..end);
+                        expected.extend(next..end);
+                        next = if end == 1000 { 0 } else { end };
+                    }
                 }
-                1..4 => {
-                    let taken = rng.usize(..=pipe.len());
-                    assert!(pipe.peek(taken).iter().eq(expected.drain(..taken).collect::<Vec<u32>>().iter()));
-                    pipe.consume(taken);
-                }
-                turn => {
-                    next = if turn == 4 { rng.usize(..900) } else { next };
-                    let end = (next + rng.usize(..=pipe.room())).min(from.len());
-                    let mut buffer = pipe.buffer.borrow_mut();
-                    buffer.lend(&from, next..end);
-                    copied += usize::from(!buffer.items.is_empty());
-                    expected.extend(&from[next..end]);
-                    next = if end == from.len() { 0 } else { end };
-                }
+                assert_eq!(pipe.len(), expected.len());
             }
-            assert!(pipe.peek(pipe.len()).iter().eq(&expected));
+            assert!(back > 1000, "{back}");
+            assert!(if may_be_read { (100..1500).contains(&read) } else { read == 0 }, "{read}");
+            assert!(pipe.high_water() <= 50, "promises take no space");
         }
-        assert!((100..4000).contains(&copied), "{copied}: some are copied, and most are not");
     }
 }

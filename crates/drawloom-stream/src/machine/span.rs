@@ -105,7 +105,8 @@ impl Machine<'_> {
     /// How many items the next run takes, and how many boundaries.
     fn reach(&self, node: u32, signals: &Signals, waiting: usize) -> (usize, usize) {
         let this = &self.nodes[node as usize];
-        let width = this.width.saturating_mul(if this.cuts { self.room_for_vectors(node) } else { 1 });
+        let vectors = self.room_for_vectors(node).min(this.most_items / this.width).max(1);
+        let width = this.width.saturating_mul(if this.cuts { vectors } else { 1 });
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.

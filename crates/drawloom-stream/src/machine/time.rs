@@ -19,7 +19,8 @@ impl Machine<'_> {
     pub(crate) fn note_firing(&mut self, node: u32, start: Option<Instant>) {
         let Some(from) = start else { return };
         let took = since(start);
-        self.nodes[node as usize].counts.fire += took;
+        let counts = &mut self.nodes[node as usize].counts;
+        counts.fire = counts.fire.wrapping_add(took);
         if self.outside.traced > 0 {
             let start = nanoseconds(from.duration_since(self.outside.began));
             self.firings.add(Firing { node, start, end: start.saturating_add(took) }, self.outside.traced);

@@ -1,10 +1,9 @@
 //! Sources whose items have positions: copies take them chunk by chunk.
 //!
-//! A chunk is a range of positions. Whoever has more than it can do soon gives ranges back, and whoever has nothing takes those
-//! when the source itself has no more. An item that was made already is made again then; so what travels between copies is
-//! never an item. Items of a slice are not even made: the queue behind the source says which of them wait.
+//! A chunk is a range of positions. A copy promises them to the first node, and items are made of them when it is about to see
+//! them: see [`pipe`](crate::machine::pipe). Whoever has more than it can do soon gives positions back, and whoever has nothing takes
+//! those when the source itself has no more; so what travels between copies is never an item.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +13,7 @@ use crate::bell::Bell;
 use crate::error::Failure;
 use crate::given::{Given, Lent, Place};
 use crate::machine::pipe::Buffer;
+use crate::machine::places::Maker;
 use crate::wide;
 
 /// The smallest and the largest chunk, as long as there is much left.
@@ -34,20 +34,15 @@ pub fn range(range: Range<u64>) -> Source<u64> {
 /// With several workers the function may be called more than once for an index: items that were made and that another worker can do
 /// sooner are made again there. Each of them goes through the stream once.
 pub fn indexed<T: 'static>(len: u64, item: impl Fn(u64) -> T + Send + Sync + 'static) -> Source<T> {
-    let item = Arc::new(item);
-    chunked(len, move |range: Range<u64>, to: &mut Buffer<T>| {
-        let space = to.space((range.end - range.start) as usize);
-        wide::call(|| space.extend(range.map(|index| item(index))));
-    })
+    let make = Arc::new(move |range: Range<u64>, to: &mut Vec<T>| wide::call(|| to.extend(range.map(&item))));
+    chunked(len, move || Maker::Function(make.clone()))
 }
 
 /// The items of a slice or vector, which is kept: every run begins at the front. They are read where they are, and copied only
 /// where vectors would be torn apart otherwise.
 pub fn slice<T: Clone + Send + Sync + 'static>(items: impl Into<Arc<[T]>>) -> Source<T> {
-    let from: Arc<[T]> = items.into();
-    let len = from.len() as u64;
-    let fill = move |range: Range<u64>, to: &mut Buffer<T>| to.lend(&from, range.start as usize..range.end as usize);
-    chunked(len, fill)
+    let items: Arc<[T]> = items.into();
+    chunked(items.len() as u64, move || Maker::slice(&items))
 }
 
 /// The items of a slice that each run is given anew, and the place where to give it: see [`Given::slice`]. Without one, the run
@@ -63,11 +58,11 @@ pub fn given<T: Clone + 'static>() -> (Source<T>, Place<T>) {
     (Source { open: Arc::new(open), in_chunks: true, around: None }, place)
 }
 
-fn chunked<T: 'static>(len: u64, fill: impl Fn(Range<u64>, &mut Buffer<T>) + Send + Sync + 'static) -> Source<T> {
-    let fill = Arc::new(fill);
+fn chunked<T: 'static>(len: u64, maker: impl Fn() -> Maker<T> + Send + Sync + 'static) -> Source<T> {
+    let maker = Arc::new(maker);
     let open = move |opening: &Opening<'_>| {
         let cursor = Arc::new(Cursor::new(len, opening));
-        Arc::new(Chunks { cursor, fill: Arc::clone(&fill) }) as Arc<dyn Shared<T>>
+        Arc::new(Chunks { cursor, maker: Arc::clone(&maker) }) as Arc<dyn Shared<T>>
     };
     Source { open: Arc::new(open), in_chunks: true, around: None }
 }
@@ -145,15 +140,11 @@ struct Position {
     mine: Range<u64>,
     /// The whole chunk, less what was given back, where chunks are taken one by one.
     chunk: Range<u64>,
-    /// What was given and may not be consumed yet, the oldest first.
-    fed: VecDeque<Range<u64>>,
-    /// How many positions those are.
-    count: u64,
 }
 
 impl Position {
     fn new(cursor: &Arc<Cursor>) -> Self {
-        Self { cursor: Arc::clone(cursor), mine: 0..0, chunk: 0..0, fed: VecDeque::new(), count: 0 }
+        Self { cursor: Arc::clone(cursor), mine: 0..0, chunk: 0..0 }
     }
 
     /// Up to `most` positions of one chunk; none when there are no more.
@@ -167,11 +158,6 @@ impl Position {
         let end = self.mine.end.min(self.mine.start.saturating_add(most as u64));
         let range = self.mine.start..end;
         self.mine.start = end;
-        self.count += end - range.start;
-        match self.fed.back_mut() {
-            Some(last) if last.end == range.start => last.end = end,
-            _ => self.fed.push_back(range.clone()),
-        }
         let whole = self.mine.is_empty() && self.cursor.one_by_one;
         Some((range, if whole { Fed::Whole } else { Fed::More }))
     }
@@ -185,23 +171,9 @@ impl Position {
         mine + self.cursor.returned().iter().map(|range| range.end - range.start).sum::<u64>()
     }
 
-    /// Only so many of what was given are not consumed yet.
-    fn forget(&mut self, waiting: usize) {
-        while self.count > waiting as u64
-            && let Some(first) = self.fed.front_mut()
-        {
-            let gone = (self.count - waiting as u64).min(first.end - first.start);
-            first.start += gone;
-            self.count -= gone;
-            if first.is_empty() {
-                self.fed.pop_front();
-            }
-        }
-    }
-
-    /// Half of what is left of the chunk goes back, and the last `count` of what was given. Says how many of the latter, if
-    /// anything goes back.
-    fn give_back(&mut self, count: usize) -> Option<usize> {
+    /// Half of what is left of the chunk goes back, and the last `count` of what waits. Says how many of the latter, if anything
+    /// goes back.
+    fn give_back<T>(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
         let mut returned = self.cursor.returned();
         let before = returned.len();
         let rest = (self.mine.end - self.mine.start) / 2;
@@ -212,58 +184,47 @@ impl Position {
         }
         // Where chunks keep an order, what goes back must be the end of the chunk.
         let count = if self.cursor.one_by_one && !self.mine.is_empty() { 0 } else { count };
-        let mut left = count as u64;
-        while left > 0
-            && let Some(last) = self.fed.back_mut()
-        {
-            let part = left.min(last.end - last.start);
-            returned.push(last.end - part..last.end);
-            last.end -= part;
-            self.chunk.end = last.end;
-            (left, self.count) = (left - part, self.count - part);
-            if last.is_empty() {
-                self.fed.pop_back();
-            }
-        }
+        from.take_back(count, |range| {
+            self.chunk.end = range.start;
+            returned.push(range);
+        });
         (returned.len() > before).then_some(count)
     }
 }
 
 struct Chunks<F> {
     cursor: Arc<Cursor>,
-    fill: Arc<F>,
+    maker: Arc<F>,
 }
 
-struct ChunkFeed<F> {
+struct ChunkFeed<T> {
     position: Position,
-    fill: Arc<F>,
+    maker: Maker<T>,
 }
 
-impl<T: 'static, F: Fn(Range<u64>, &mut Buffer<T>) + Send + Sync + 'static> Shared<T> for Chunks<F> {
+impl<T: 'static, F: Fn() -> Maker<T> + Send + Sync + 'static> Shared<T> for Chunks<F> {
     fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        Box::new(ChunkFeed { position: Position::new(&self.cursor), fill: Arc::clone(&self.fill) })
+        Box::new(ChunkFeed { position: Position::new(&self.cursor), maker: (self.maker)() })
     }
 }
 
-impl<T, F: Fn(Range<u64>, &mut Buffer<T>)> Feed<T> for ChunkFeed<F> {
+impl<T> Feed<T> for ChunkFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
         let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
-        (self.fill)(range, to);
+        to.promise(&self.maker, range);
         Ok(fed)
+    }
+
+    fn promises(&self) -> bool {
+        true
     }
 
     fn chunk(&self) -> Range<u64> {
         self.position.chunk.clone()
     }
 
-    fn forget(&mut self, waiting: usize) {
-        self.position.forget(waiting);
-    }
-
     fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        let count = self.position.give_back(count)?;
-        from.take_back(count);
-        Some(count)
+        self.position.give_back(count, from)
     }
 
     fn left(&self) -> Option<u64> {
@@ -299,9 +260,10 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
         let from = self.from.ok_or("no slice was given to this run")?;
         let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
-        if !from.copy(range, to.space(most)) {
+        if !from.copy(range.clone(), to.space(most)) {
             return Err("the members of the team gave slices of different lengths".into());
         }
+        to.note_places(range);
         Ok(fed)
     }
 
@@ -309,14 +271,8 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
         self.position.chunk.clone()
     }
 
-    fn forget(&mut self, waiting: usize) {
-        self.position.forget(waiting);
-    }
-
     fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        let count = self.position.give_back(count)?;
-        from.take_back(count);
-        Some(count)
+        self.position.give_back(count, from)
     }
 
     fn left(&self) -> Option<u64> {
@@ -336,6 +292,8 @@ mod tests {
 
     use super::{Cursor, Position};
     use crate::given::Given;
+    use crate::machine::pipe::{AnyPipe, Pipe};
+    use crate::machine::places::Maker;
     use crate::source::Opening;
 
     #[test]
@@ -346,27 +304,37 @@ mod tests {
             let given = Given::new();
             let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None, given: &given };
             let cursor = Arc::new(Cursor::new(len, &opening));
-            let mut copies: Vec<(Position, Vec<u64>)> = (0..3).map(|_| (Position::new(&cursor), Vec::new())).collect();
+            let maker = Maker::Function(Arc::new(|range, to: &mut Vec<u64>| to.extend(range)));
+            let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap());
+            let mut copies: Vec<(Position, Pipe<u64>)> = (0..3).map(copy).collect();
             let mut consumed = Vec::new();
+            let mut consume = |queue: &Pipe<u64>, count: usize| {
+                queue.make(queue.lacking(count));
+                consumed.extend_from_slice(&queue.peek(count));
+                queue.consume(count);
+            };
             for _ in 0..300 {
                 let (position, queue) = &mut copies[rng.usize(..3)];
                 match rng.usize(..4) {
-                    0 | 1 => queue.extend(position.next(rng.usize(1..600)).into_iter().flat_map(|(range, _)| range)),
-                    2 => {
-                        consumed.extend(queue.drain(..rng.usize(..=queue.len())));
-                        position.forget(queue.len());
+                    0 | 1 => {
+                        if let Some((range, _)) = position.next(rng.usize(1..600)) {
+                            queue.buffer.borrow_mut().promise(&maker, range);
+                        }
                     }
+                    2 => consume(queue, rng.usize(..=queue.len())),
                     _ => {
-                        let count = rng.usize(..=queue.len());
-                        queue.truncate(queue.len() - position.give_back(count).unwrap_or(0));
+                        let (count, before) = (rng.usize(..=queue.len()), queue.len());
+                        let given = position.give_back(count, &mut queue.buffer.borrow_mut()).unwrap_or(0);
+                        assert_eq!(queue.len(), before - given);
                     }
                 }
             }
             for (position, queue) in &mut copies {
-                consumed.append(queue);
                 while let Some((range, _)) = position.next(100) {
-                    consumed.extend(range);
+                    queue.buffer.borrow_mut().promise(&maker, range);
+                    consume(queue, queue.len());
                 }
+                consume(queue, queue.len());
             }
             consumed.sort_unstable();
             assert!(consumed.into_iter().eq(0..len), "seed {seed}");

@@ -84,9 +84,9 @@ pub(crate) trait Feed<T> {
         0..0
     }
 
-    /// Only so many of the items that it gave are not consumed yet.
-    fn forget(&mut self, waiting: usize) {
-        let _ = waiting;
+    /// Whether what it gives are promises: items are made later, when they are needed.
+    fn promises(&self) -> bool {
+        false
     }
 
     /// Up to `count` of the last items that it gave go back, and perhaps more that only this copy could give: others have

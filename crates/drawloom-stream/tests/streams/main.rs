@@ -15,6 +15,7 @@ mod loops;
 mod nested;
 mod order;
 mod parameters;
+mod promised;
 mod pulled;
 mod random;
 mod reader;
