@@ -38,7 +38,7 @@ impl Block {
 
 fn add(sum: &mut Sum, items: &[u32]) {
     sum.0 += items.len() as u64;
-    sum.1 += u128::from(items.iter().map(|item| u64::from(*item)).sum::<u64>());
+    sum.1 += u128::from(widest(|| items.iter().map(|item| u64::from(*item)).sum::<u64>()));
 }
 
 /// Blocks of the numbers of a range, each the given function of it.
@@ -48,7 +48,7 @@ fn blocks(numbers: Range<u64>, number: impl Fn(u64) -> u32, mut each: impl FnMut
     while start < numbers.end {
         let end = numbers.end.min(start + BLOCK as u64);
         block.items.clear();
-        block.items.extend((start..end).map(&number));
+        widest(|| block.items.extend((start..end).map(&number)));
         each(&mut block);
         start = end;
     }

@@ -27,6 +27,8 @@ mod tally;
 mod tests;
 mod turns;
 
+use std::sync::Arc;
+
 use drawloom_runtime::Loom;
 use drawloom_stream::{Plan, Report, Result, Running, Settings, Source, Stream, source};
 
@@ -175,7 +177,7 @@ impl Program {
     pub fn new(app: App, request: &Request) -> Result<Self> {
         match app {
             App::EvenFilter => plain::even(request),
-            App::SplitFilter => plain::split(request),
+            App::SplitFilter => plain::split(request, request.random(0)),
             App::ModFilter => plain::modulo(request),
             App::AsyncFilter => plain::one_after_the_other(request),
             App::SynthGain => gains::synthetic(request),
@@ -188,6 +190,14 @@ impl Program {
             App::Blast => blast::search(request),
             App::Queens => queens::boards(request),
         }
+    }
+
+    /// SplitFilter over numbers that are there already, such as those that others are measured with.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn split(request: &Request, numbers: &Arc<[u32]>) -> Result<Self> {
+        plain::split(request, source::slice(Arc::clone(numbers)))
     }
 
     /// A program of one stream.

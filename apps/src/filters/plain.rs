@@ -18,9 +18,9 @@ pub(super) fn even(request: &Request) -> Result<Program> {
 }
 
 /// Even and odd hashes of random numbers.
-pub(super) fn split(request: &Request) -> Result<Program> {
+pub(super) fn split(request: &Request, numbers: Source<u32>) -> Result<Program> {
     let mut stream = request.stream("splitfilter");
-    let numbers = stream.source("numbers", request.random(0));
+    let numbers = stream.source("numbers", numbers);
     let (accept, reject) = stream.node("split", numbers).split(|number: u32| {
         let hash = munge(number);
         (hash, hash & 1 == 0)
