@@ -1,6 +1,7 @@
 //! What the engine does, one concept in each file.
 
 mod awaiting;
+mod changing;
 mod contexts;
 mod deleting;
 mod devices;
@@ -17,6 +18,8 @@ mod phases;
 mod policies;
 mod reserving;
 mod retry;
+mod runtimes;
 mod stall;
 mod teams;
+mod unwritten;
 mod views;
