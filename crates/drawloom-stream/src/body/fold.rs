@@ -42,13 +42,22 @@ where
     }
 
     /// A parent has ended.
-    fn push(&mut self) {
+    fn push(&mut self) -> Result<(), Fault> {
         let value = std::mem::replace(&mut self.value, (self.code.first)());
-        let item = (self.code.finish)(value);
-        let mut buffer = self.output.buffer.borrow_mut();
-        buffer.space(1).push(item);
-        buffer.measure();
+        push_one(&self.output, (self.code.finish)(value))
     }
+}
+
+/// Pushes the item that a parent became to a node's only channel.
+pub(super) fn push_one<O>(to: &Pipe<O>, item: O) -> Result<(), Fault> {
+    let mut buffer = to.buffer.borrow_mut();
+    if buffer.room() == 0 {
+        // Everywhere else there is room before a node fires; a back edge has what the bound of its loop says.
+        return Err(Fault::Loop { channel: 0 });
+    }
+    buffer.space(1).push(item);
+    buffer.measure();
+    Ok(())
 }
 
 impl<I, A, O, N, F, D> Body for Fold<I, A, O, N, F, D>
@@ -70,7 +79,7 @@ where
         match signal {
             Signal::User { .. } => return Ok(false),
             Signal::Begin { .. } => {}
-            Signal::End { .. } => self.push(),
+            Signal::End { .. } => self.push()?,
         }
         Ok(true)
     }

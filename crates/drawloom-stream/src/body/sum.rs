@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::fold::push_one;
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
@@ -71,9 +72,7 @@ where
             Signal::Begin { .. } => {}
             Signal::End { .. } => {
                 let (count, sum) = std::mem::take(&mut self.so_far);
-                let mut buffer = self.output.buffer.borrow_mut();
-                buffer.space(1).push((self.code.finish)(count, sum));
-                buffer.measure();
+                push_one(&self.output, (self.code.finish)(count, sum))?;
             }
         }
         Ok(true)

@@ -297,7 +297,7 @@ impl Stream {
     /// An edge back to a node that leads to the channel: a loop.
     ///
     /// `growth` bounds the loop: an item that enters it is at no time more than so many items in it. A loop that grows
-    /// beyond it makes the run fail.
+    /// beyond it makes the run fail. Where a region lies in the loop its parents count, and their elements do not.
     pub fn back_edge<T: 'static>(&mut self, from: Output<T>, to: Input<T>, growth: usize) {
         let (channel, other) = &*from.names;
         let nowhere =

@@ -15,6 +15,7 @@ pub(crate) struct Cycle {
     pub(crate) head: u32,
     nodes: Vec<u32>,
     edges: Vec<u32>,
+    regions: Vec<u32>,
     growth: usize,
     /// How many items may be in the loop.
     room: usize,
@@ -31,6 +32,7 @@ impl Cycle {
             head: one.head,
             nodes: one.nodes.clone(),
             edges: one.edges.clone(),
+            regions: one.regions.clone(),
             growth: one.growth,
             room,
             entered: 0,
@@ -39,15 +41,18 @@ impl Cycle {
 }
 
 impl Machine<'_> {
-    /// How many items are in a loop.
+    /// How many items are in a loop: on its edges, and as parents of its regions. Where there are elements there is a parent, so they
+    /// need not be counted.
     fn population(&self, cycle: u32) -> usize {
-        self.cycles[cycle as usize].edges.iter().map(|edge| self.edges[*edge as usize].pipe.len()).sum()
+        let Cycle { edges, regions, .. } = &self.cycles[cycle as usize];
+        let items = edges.iter().map(|edge| self.edges[*edge as usize].pipe.len());
+        let parents = regions.iter().map(|region| self.regions[*region as usize].parents.kept());
+        items.chain(parents).sum()
     }
 
-    /// Whether a loop is empty: no items, and no signals on their way through it.
+    /// Whether a loop is empty.
     pub(crate) fn is_empty(&self, cycle: u32) -> bool {
-        let mut pipes = self.cycles[cycle as usize].edges.iter().map(|edge| &self.edges[*edge as usize].pipe);
-        pipes.all(|pipe| pipe.len() == 0)
+        self.population(cycle) == 0
     }
 
     /// How many items may enter a loop now.

@@ -125,6 +125,7 @@ pub(crate) trait AnyParents {
     /// One of the nodes at which the region ends, by its number among them, has seen the ends of so many more parents.
     fn release(&self, end: u32, parents: usize);
     fn free(&self) -> usize;
+    fn kept(&self) -> usize;
     fn capacity(&self) -> usize;
     fn as_any(&self) -> &dyn Any;
     fn as_any_rc(self: Rc<Self>) -> Rc<dyn Any>;
@@ -137,6 +138,10 @@ impl<P: 'static> AnyParents for Parents<P> {
 
     fn free(&self) -> usize {
         self.0.borrow().free()
+    }
+
+    fn kept(&self) -> usize {
+        self.0.borrow().count()
     }
 
     fn capacity(&self) -> usize {

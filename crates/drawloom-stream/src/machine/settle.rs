@@ -66,7 +66,7 @@ impl Machine<'_> {
             }
         }
         for region in &self.regions {
-            let held = region.parents.capacity() - region.parents.free();
+            let held = region.parents.kept();
             if held > 0 {
                 let name = &self.description.nodes[region.head as usize].name;
                 left.push(format!("{held} parents of the region of node `{name}` are still held"));

@@ -55,7 +55,7 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     }
     let places = places(of);
     regions(of, &places, &mut found);
-    let loops = loops(of);
+    let loops = loops(of, &places);
     check_loops(of, &places, &loops, &mut found);
     let order = wanted.ordered.then(|| order(of, &loops, &mut found));
     let spans = |region: &RegionHead| match region.spans.or(wanted.spans) {
@@ -221,13 +221,6 @@ fn check_loops(of: &Description, places: &Places, loops: &[Loop], found: &mut Ve
     }
     for (at, one) in loops.iter().enumerate() {
         let name = |node: u32| &of.nodes[node as usize].name;
-        for node in one.nodes.iter().filter(|n| places.of_node[**n as usize] != places.of_node[one.head as usize]) {
-            wrong(format!(
-                "the loop of node `{}` leads through node `{}`, which is in another region",
-                name(one.head),
-                name(*node)
-            ));
-        }
         for other in &loops[at + 1..] {
             if let Some(node) = one.nodes.iter().find(|n| other.nodes.contains(n)) {
                 wrong(format!(

@@ -44,12 +44,12 @@ pub(crate) fn order(of: &Description, loops: &[Loop], found: &mut Vec<Diagnostic
     let mut wrong = |message: String| found.push(Diagnostic::new(Code::Setting, message));
     for one in loops {
         let around = |node: &u32| {
-            let inside = |edge: &u32| one.edges.contains(edge);
-            of.outputs(*node).filter(inside).count() == 1
+            let stays = |edge: &u32| one.around.contains(&of.edges[*edge as usize].to);
+            of.outputs(*node).filter(stays).count() == 1
         };
         let forward = of.nodes[one.head as usize].inputs.iter().filter(|edge| !of.is_back(**edge)).count();
-        if !one.nodes.iter().all(around) || forward > 1 {
-            let nodes: Vec<String> = one.nodes.iter().map(|node| format!("`{}`", name(*node))).collect();
+        if !one.around.iter().all(around) || forward > 1 {
+            let nodes: Vec<String> = one.around.iter().map(|node| format!("`{}`", name(*node))).collect();
             wrong(format!(
                 "the stream is ordered, but the loop of node `{}` is not one way around with one edge that leads into it, so \
                  there is no order in it: it has the nodes {}",

@@ -208,9 +208,9 @@ mod tests {
         let (of, memory) = (&stream.description, 60_000);
         let alone = vec![None; of.nodes.len()];
         let capacities = |memory, measured| {
-            let sizes =
-                sizes(of, (&places(of), &loops(of), &alone), Budget { memory, scale: None, ordered: false }, measured)
-                    .unwrap();
+            let places = places(of);
+            let budget = Budget { memory, scale: None, ordered: false };
+            let sizes = sizes(of, (&places, &loops(of, &places), &alone), budget, measured).unwrap();
             let capacities: Vec<usize> = sizes.iter().map(|size| size.capacity).collect();
             assert!(8 * capacities.iter().sum::<usize>() <= memory);
             capacities

@@ -17,24 +17,11 @@ use drawloom_stream::source::Giver;
 use drawloom_stream::{Code, Output, Push, Region, Report, Run, Settings, Source, Stream, Tag, source};
 use fastrand::Rng;
 
+use crate::interpret::Event::{Begin, End, Item, Mark};
+use crate::interpret::{
+    Event, Events, Trace, aggregate, drive, each, elements_of, is_done, with_counts, with_parents, with_rounds,
+};
 use crate::loom;
-
-/// What goes through a channel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Event {
-    Item(u64),
-    Begin(u64),
-    End,
-    Mark(u64),
-}
-
-use Event::{Begin, End, Item, Mark};
-
-/// Of which events at the nodes with several channels an event came: the number of each node, and the place among its events.
-type Trace = Vec<(usize, usize)>;
-
-/// All that goes through a channel, with what it came of.
-type Events = Vec<(Event, Trace)>;
 
 /// A channel that leads nowhere yet, and all that goes through it.
 struct Open {
@@ -249,24 +236,6 @@ fn join(case: &mut Case, number: usize, one: Open, other: Open) -> Open {
     Open { output, events: events.collect(), regions: one.regions, ordered: case.ordered, nodes, forks }
 }
 
-/// What becomes of a list when each event becomes some events.
-fn drive(events: &[(Event, Trace)], mut becomes: impl FnMut(Event, &mut Vec<Event>)) -> Events {
-    let (mut result, mut some) = (Vec::new(), Vec::new());
-    for (event, trace) in events {
-        becomes(*event, &mut some);
-        result.extend(some.drain(..).map(|event| (event, trace.clone())));
-    }
-    result
-}
-
-/// What becomes of a list when each item becomes some items.
-fn each(events: &[(Event, Trace)], mut becomes: impl FnMut(u64, &mut Vec<Event>)) -> Events {
-    drive(events, |event, to| match event {
-        Item(item) => becomes(item, to),
-        other => to.push(other),
-    })
-}
-
 /// Adds a random node.
 fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open, open: &mut Vec<Open>) {
     let ordered = one.ordered;
@@ -442,6 +411,16 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
             });
             open.push(one.behind(number, output, events));
         }
+        10 => {
+            one.ordered = case.ordered;
+            let (done, aside) = turn_with_region(stream, rng, &mut name, width, output, a);
+            let (done_events, aside_events) = with_rounds(events, number, a);
+            for (output, events) in [(done, done_events), (aside, aside_events)] {
+                let mut open_one = one.behind(number, output, events);
+                open_one.forks.push(number);
+                open.push(open_one);
+            }
+        }
         _ => {
             let output = turn(stream, rng, &mut name, width, output, a);
             let events = each(events, |n, to| to.push(Item(n - n % (a + 1))));
@@ -471,66 +450,43 @@ fn turn(
     done
 }
 
-/// The sum of each innermost parent, in its place.
-fn aggregate(events: &[(Event, Trace)], depth: usize) -> Events {
-    let (mut inside, mut sum) = (0, 0_u64);
-    drive(events, |event, to| match event {
-        Item(item) => sum = sum.wrapping_add(item),
-        Mark(_) => to.push(event),
-        Begin(_) => {
-            inside += 1;
-            if inside < depth {
-                to.push(event);
-            }
-        }
-        End => {
-            to.push(if inside == depth { Item(std::mem::take(&mut sum) % 1000) } else { End });
-            inside -= 1;
-        }
-    })
-}
-
-/// Each item with its parent at a depth, and an item more at the end of each innermost parent, if so.
-fn with_parents(events: &[(Event, Trace)], at: usize, depth: usize, ends: bool) -> Events {
-    let mut parents = Vec::new();
-    drive(events, |event, to| match event {
-        Item(item) => to.push(Item(item.wrapping_mul(31) % 1000 + parents[at])),
-        Begin(parent) => {
-            parents.push(parent);
-            to.push(event);
-        }
-        End => {
-            to.extend((ends && parents.len() == depth).then(|| Item(parents[at] + 7)));
-            parents.pop();
-            to.push(End);
-        }
-        Mark(_) => to.push(event),
-    })
-}
-
-/// Each item with how many parents at a depth have begun and ended before it, and items at those of the innermost region.
-fn with_counts(events: &[(Event, Trace)], at: usize, depth: usize) -> Events {
-    let (mut inside, mut seen) = (0, 0);
-    drive(events, |event, to| match event {
-        Item(item) => to.push(Item(item + seen % 7)),
-        Begin(_) => {
-            to.push(event);
-            inside += 1;
-            if inside == at + 1 {
-                seen += 1;
-                to.extend((inside == depth).then_some(Item(seen % 50)));
-            }
-        }
-        End => {
-            if inside == at + 1 {
-                seen += 20;
-                to.extend((inside == depth).then_some(Item(seen % 50)));
-            }
-            inside -= 1;
-            to.push(End);
-        }
-        Mark(_) => to.push(event),
-    })
+/// A loop with a region in it, whose parents go around. Of the elements of each parent some decide what it is in the next round, and
+/// the sum of the others leaves the loop.
+fn turn_with_region(
+    stream: &mut Stream,
+    rng: &mut Rng,
+    name: &mut impl FnMut(&str) -> String,
+    width: usize,
+    output: Output<u64>,
+    a: u64,
+) -> (Output<u64>, Output<u64>) {
+    let node = stream.node(name("loop"), output).width(width);
+    let again = node.input();
+    let (back, done) = node
+        .channel::<u64>("again", 1)
+        .channel::<u64>("done", 1)
+        .each(move |n, (back, done)| if is_done(*n, a) { done.push(*n) } else { back.push(n - 1) });
+    let back = if rng.bool() { stream.node(name("to elements"), back).map(|n| *n) } else { back };
+    let (parent, elements) =
+        stream.enumerate_with(name("elements"), back, rng.usize(1..4), move |n| elements_of(*n, a));
+    let elements = if rng.bool() {
+        // Each element is a parent too.
+        let (_, ones) = stream.enumerate_with(name("ones"), elements, rng.usize(1..4), |n| 0..*n);
+        stream.node(name("sum of ones"), ones).width(width).aggregate_sum(|_| 1, |_, sum| sum)
+    } else {
+        elements
+    };
+    let (stays, leaves) = stream.node(name("part"), elements).width(rng.usize(1..20)).split(|n| (n, n % 2 == 0));
+    let aside = stream.node(name("aside"), leaves).width(width).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+    let node = stream.node(name("next"), stays).width(width).state(|| 0_u64).aggregate_channel::<u64>("out", 1);
+    let next = node.end(move |run, out| {
+        let stays = std::mem::take(run.state());
+        out.push(*run.parent(parent) - stays % 2);
+    });
+    let next = next.run(|run, _| *run.state() += run.items().len() as u64);
+    let next = if rng.bool() { stream.node(name("back"), next).map(|n| *n) } else { next };
+    stream.back_edge(next, again, rng.usize(1..3));
+    (done, aside)
 }
 
 /// Runs a stream. None when the memory that it may use is too small.
