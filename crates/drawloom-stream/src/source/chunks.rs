@@ -115,8 +115,9 @@ impl Cursor {
         if left == 0 {
             return self.take_returned();
         }
-        // Guided self-scheduling (Polychronopoulos and Kuck, 1987).
-        let chunk = if self.workers == 1 { left } else { (left / (2 * self.workers)).max(most.min(CHUNK)) };
+        // Guided self-scheduling (Polychronopoulos and Kuck, 1987). A copy that has no room now may ask for none, and an empty chunk
+        // would tell it that nothing is left.
+        let chunk = if self.workers == 1 { left } else { (left / (2 * self.workers)).max(most.clamp(1, CHUNK)) };
         let chunk = chunk.min(self.chunk);
         // Relaxed: as above. It goes beyond the end at most once for each copy.
         let start = self.next.fetch_add(chunk, Ordering::Relaxed).min(self.len);
@@ -297,6 +298,16 @@ mod tests {
     use crate::machine::pipe::{AnyPipe, Pipe};
     use crate::machine::places::Maker;
     use crate::source::Opening;
+
+    #[test]
+    fn who_has_no_room_now_is_not_told_that_there_is_nothing_left() {
+        let given = Given::new();
+        let opening = Opening { workers: 2, one_by_one: false, patience: None, given: &given };
+        let cursor = Arc::new(Cursor::new(3, &opening));
+        let mut copy = Position::new(&cursor);
+        assert!(copy.next(0).is_some_and(|(range, _)| range.is_empty()));
+        assert_eq!(copy.left(), 3);
+    }
 
     #[test]
     fn every_position_is_consumed_once_whoever_gives_back() {
