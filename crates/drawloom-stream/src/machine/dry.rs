@@ -28,15 +28,20 @@ impl Dry {
     pub(crate) fn new(copies: usize) -> Self {
         Self { copies, ..Self::default() }
     }
+
+    /// Whether some copy has nothing to do.
+    pub(crate) fn is_anybody(&self) -> bool {
+        // Relaxed: it is only a hint. Whoever misses it sees it before the next run.
+        self.hungry.load(Ordering::Relaxed) > 0
+    }
 }
 
 impl Machine<'_> {
     /// Gives some of what waits at a node behind a source to others, if they have nothing to do.
     #[inline]
     pub(crate) fn share(&mut self, node: u32) {
-        // Relaxed: it is only a hint. Whoever misses it sees it before the next run.
         if let Some(source) = self.nodes[node as usize].source
-            && self.outside.dry.hungry.load(Ordering::Relaxed) > 0
+            && self.outside.dry.is_anybody()
         {
             self.share_now(node, source);
         }

@@ -268,12 +268,15 @@ impl Machine<'_> {
                 break;
             }
             stop = self.run_piece(node, at, piece, &mut done)?;
-            if stop != Stop::Done || done == count {
+            if stop != Stop::Done || done == count || self.is_called(node) {
                 break;
             }
         }
         let this = &mut self.nodes[node as usize];
-        this.pace.end(begun, done.div_ceil(this.width));
+        // A step that only made items of a part of a vector says nothing of how much this node may do.
+        if done > 0 {
+            this.pace.end(begun, done.div_ceil(this.width));
+        }
         if !self.edges[one.edge as usize].back
             && let Some(cycle) = self.headed_by(node)
         {
@@ -293,6 +296,14 @@ impl Machine<'_> {
         }
         self.look_at_children(node);
         Ok(())
+    }
+
+    /// Whether somebody waits for what is seen to between two steps. It is asked behind each piece: items that were light when it was
+    /// decided how many are taken may have become heavy.
+    fn is_called(&self, node: u32) -> bool {
+        // Relaxed: as where the step begins, which looks again.
+        let is_hungry = || self.nodes[node as usize].source.is_some() && self.outside.dry.is_anybody();
+        self.outside.stop.load(Ordering::Relaxed) || is_hungry()
     }
 
     /// A run over so many items, which are there. Adds how many of them are done, and says why it ended.

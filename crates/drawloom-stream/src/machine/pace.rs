@@ -174,6 +174,9 @@ impl Machine<'_> {
         source.counts.fire = source.counts.fire.wrapping_add(took);
         let this = &mut self.nodes[node as usize];
         this.counts.fire = this.counts.fire.wrapping_sub(took);
+        // Nor was the source kept waiting meanwhile.
+        let edge = &mut self.edges[edge as usize];
+        edge.since = edge.since.map(|since| since + Duration::from_nanos(took));
         self.current.set(node);
         some == lacking
     }

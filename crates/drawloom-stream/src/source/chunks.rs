@@ -115,8 +115,9 @@ impl Cursor {
         if left == 0 {
             return self.take_returned();
         }
-        // Guided self-scheduling (Polychronopoulos and Kuck, 1987).
-        let chunk = if self.workers == 1 { left } else { (left / (2 * self.workers)).max(most.min(CHUNK)) };
+        // Guided self-scheduling (Polychronopoulos and Kuck, 1987). A copy that has no room now may ask for none, and an empty chunk
+        // would tell it that nothing is left.
+        let chunk = if self.workers == 1 { left } else { (left / (2 * self.workers)).max(most.clamp(1, CHUNK)) };
         let chunk = chunk.min(self.chunk);
         // Relaxed: as above. It goes beyond the end at most once for each copy.
         let start = self.next.fetch_add(chunk, Ordering::Relaxed).min(self.len);
@@ -176,21 +177,22 @@ impl Position {
     /// Half of what is left of the chunk goes back, and the last `count` of what waits. Says how many of the latter, if anything
     /// goes back.
     fn give_back<T>(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        let mut returned = self.cursor.returned();
-        let before = returned.len();
         let rest = (self.mine.end - self.mine.start) / 2;
-        if rest > 0 {
-            returned.push(self.mine.end - rest..self.mine.end);
+        let mut any = rest > 0;
+        if any {
             self.mine.end -= rest;
             self.chunk.end = self.mine.end;
+            self.cursor.returned().push(self.mine.end..self.mine.end + rest);
         }
         // Where chunks keep an order, what goes back must be the end of the chunk.
         let count = if self.cursor.one_by_one && !self.mine.is_empty() { 0 } else { count };
+        // It is locked for each part alone: items that are dropped are the user's.
         from.take_back(count, |range| {
+            any = true;
             self.chunk.end = range.start;
-            returned.push(range);
+            self.cursor.returned().push(range);
         });
-        (returned.len() > before).then_some(count)
+        any.then_some(count)
     }
 }
 
@@ -288,6 +290,7 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
     use std::sync::Arc;
 
     use fastrand::Rng;
@@ -297,6 +300,37 @@ mod tests {
     use crate::machine::pipe::{AnyPipe, Pipe};
     use crate::machine::places::Maker;
     use crate::source::Opening;
+
+    #[test]
+    fn who_has_no_room_now_is_not_told_that_there_is_nothing_left() {
+        let given = Given::new();
+        let opening = Opening { workers: 2, one_by_one: false, patience: None, given: &given };
+        let cursor = Arc::new(Cursor::new(3, &opening));
+        let mut copy = Position::new(&cursor);
+        assert!(copy.next(0).is_some_and(|(range, _)| range.is_empty()));
+        assert_eq!(copy.left(), 3);
+    }
+
+    #[test]
+    fn nothing_is_locked_while_items_are_dropped_that_go_back() {
+        struct Item(Arc<Cursor>);
+        impl Drop for Item {
+            fn drop(&mut self) {
+                assert!(self.0.returned.try_lock().is_ok());
+            }
+        }
+        let given = Given::new();
+        let opening = Opening { workers: 2, one_by_one: false, patience: None, given: &given };
+        let cursor = Arc::new(Cursor::new(100, &opening));
+        let theirs = Arc::clone(&cursor);
+        let make = move |range: Range<u64>, to: &mut Vec<Item>| to.extend(range.map(|_| Item(Arc::clone(&theirs))));
+        let (mut copy, queue) = (Position::new(&cursor), Pipe::new(20, 1).unwrap());
+        let (range, _) = copy.next(20).unwrap();
+        queue.buffer.borrow_mut().promise(&Maker::Function(Arc::new(make)), range);
+        queue.make(12);
+        assert_eq!(copy.give_back(15, &mut queue.buffer.borrow_mut()), Some(15));
+        assert_eq!((queue.len(), cursor.returned().last().cloned()), (5, Some(5..20)));
+    }
 
     #[test]
     fn every_position_is_consumed_once_whoever_gives_back() {

@@ -175,3 +175,54 @@ fn a_wish_to_stop_is_seen_behind_a_vector_of_heavy_items() {
     });
     assert!(of_elements <= 4, "elements: {of_elements}");
 }
+
+/// The last items are heavy, when nobody expects it any more: a node takes very many at once by then.
+fn heavy_at_the_end(stream: &mut Stream, work: impl Fn() + Send + Sync + 'static) {
+    let items = stream.source("numbers", source::range(0..1_010_000));
+    // Few of what becomes of them fit into the nearest cache.
+    let items = stream.node("map", items).map(move |n: &u64| {
+        if *n >= 1_000_000 {
+            work();
+        }
+        [*n as u8; 1024]
+    });
+    stream.discard("nowhere", items);
+}
+
+#[test]
+fn a_wish_to_stop_is_seen_soon_where_items_become_heavy() {
+    let (begun, has_begun) = mpsc::channel();
+    let count = Arc::new(AtomicU64::new(0));
+    let theirs = Arc::clone(&count);
+    let mut stream = Stream::new("cancelled").width(4);
+    heavy_at_the_end(&mut stream, move || {
+        if theirs.fetch_add(1, Ordering::SeqCst) == 0 {
+            begun.send(()).unwrap();
+        }
+        thread::sleep(Duration::from_millis(1));
+    });
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    has_begun.recv().unwrap();
+    running.cancel();
+    let before = count.load(Ordering::SeqCst);
+    assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
+    let after = count.load(Ordering::SeqCst) - before;
+    assert!(after <= 24, "{after}");
+}
+
+#[test]
+fn items_that_become_heavy_are_shared() {
+    let (mut stream, seen) = (Stream::new("shared").width(4), Seen::default());
+    let theirs = seen.clone();
+    let items = stream.source("numbers", source::range(0..1_000_100));
+    let items = stream.node("map", items).map(move |n: &u64| {
+        if (500_000..500_100).contains(n) {
+            theirs.work();
+        }
+        [*n as u8; 1024]
+    });
+    stream.discard("nowhere", items);
+    stream.plan().unwrap().run(&loom(2)).unwrap();
+    let (most, all) = seen.most();
+    assert!(all == 100 && most <= 90, "{most} of {all}");
+}

@@ -100,3 +100,18 @@ fn what_goes_through_at_once_fits_into_the_nearest_cache() {
     assert!(edge.high_water <= edge.capacity && 3 * size_of::<u32>() * edge.high_water <= 32 << 10, "{edge:?}");
     assert_eq!(report.nodes[1].runs, 1_000_000 / 16, "but vectors are as wide as was said");
 }
+
+#[test]
+fn a_source_that_makes_items_does_not_wait_for_itself() {
+    let mut stream = Stream::new("timed");
+    let items = source::indexed(100, |n| {
+        thread::sleep(Duration::from_micros(100));
+        n
+    });
+    let items = stream.source("numbers", items);
+    stream.discard("nowhere", items);
+    let report = stream.plan().unwrap().start(&loom(1), &Settings::new().timed()).unwrap().wait().unwrap();
+    let (made, waited) = (report.nodes[0].user, report.edges[0].blocked);
+    assert!(made >= Duration::from_millis(10) && waited < made / 4, "{made:?} {waited:?}");
+    assert!(report.nodes.iter().all(|node| node.overhead < made / 4), "{}", report.table());
+}
