@@ -87,7 +87,7 @@ impl Machine<'_> {
         let output = self.nodes[node as usize].outputs[0];
         while self.nodes[node as usize].status.active_children == 0 {
             self.go_on()?;
-            self.extend_reach(node, output);
+            self.let_promises_wait(node, output);
             let asked = self.ask(node, self.edges[output as usize].pipe.room());
             let start = self.clock();
             let source = &mut self.nodes[node as usize];
@@ -129,11 +129,11 @@ impl Machine<'_> {
     }
 
     /// A source may promise as much as the node behind it does soon, so that it is asked seldom.
-    fn extend_reach(&self, node: u32, output: u32) {
+    fn let_promises_wait(&self, node: u32, output: u32) {
         if self.nodes[node as usize].promises {
             let edge = &self.edges[output as usize];
             let to = &self.nodes[edge.to as usize];
-            edge.pipe.reach(to.pace.most().saturating_mul(to.width).min(FARTHEST));
+            edge.pipe.let_wait(to.pace.most().saturating_mul(to.width).min(FARTHEST));
         }
     }
 

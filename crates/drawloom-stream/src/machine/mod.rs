@@ -70,8 +70,10 @@ use crate::sink::order::Turn;
 use crate::trace::Firings;
 use crate::wide::MOST_ITEMS;
 
-/// So many bytes stay in the nearest cache while a node works on them. It has 32 KiB or more, and other things are there too.
-const NEAREST: usize = 24 << 10;
+/// The nearest cache of the processors that we know has so many bytes, or more.
+pub(crate) const NEAREST_CACHE: usize = 32 << 10;
+/// So many bytes stay there while a node works on them, as other things are there too.
+const NEAREST: usize = NEAREST_CACHE / 4 * 3;
 
 /// Something that copies write often, in a part of the cache of its own: whoever reads what lies beside it does not wait then.
 #[derive(Default)]

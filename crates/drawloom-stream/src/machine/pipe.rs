@@ -31,7 +31,7 @@ pub(crate) struct Buffer<T> {
     maker: Option<Maker<T>>,
     /// How many items there is space for, and how many may wait, with those that are promised.
     capacity: usize,
-    reach: usize,
+    most_waiting: usize,
     high_water: usize,
 }
 
@@ -43,8 +43,8 @@ impl<T> Buffer<T> {
         let mut items = Vec::new();
         // What writes whole registers writes beyond what it pushes.
         items.try_reserve_exact(capacity.checked_add(wide::slack::<T>())?).ok()?;
-        let (places, reach) = (Places::default(), capacity);
-        Some(Self { items, consumed: 0, places, promised: 0, maker: None, capacity, reach, high_water: 0 })
+        let (places, most_waiting) = (Places::default(), capacity);
+        Some(Self { items, consumed: 0, places, promised: 0, maker: None, capacity, most_waiting, high_water: 0 })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -57,7 +57,7 @@ impl<T> Buffer<T> {
     }
 
     pub(crate) fn room(&self) -> usize {
-        self.reach.saturating_sub(self.len())
+        self.most_waiting.saturating_sub(self.len())
     }
 
     /// The first items that wait, side by side: as many as [`lacking`](Self::lacking) was asked for at least.
@@ -74,8 +74,8 @@ impl<T> Buffer<T> {
     /// The slice that the first items that wait lie in, and the place of the first of them there, where they are read there.
     pub(crate) fn lent(&self) -> Option<(&Arc<[T]>, usize)> {
         match &self.maker {
-            Some(Maker::Slice(lender, _)) if self.made() == 0 && self.promised > 0 => {
-                Some((lender, self.places.first().start as usize))
+            Some(Maker::Slice { items, .. }) if self.made() == 0 && self.promised > 0 => {
+                Some((items, self.places.first().start as usize))
             }
             _ => None,
         }
@@ -201,8 +201,8 @@ pub(crate) trait AnyPipe {
     fn len(&self) -> usize;
     fn room(&self) -> usize;
     fn high_water(&self) -> usize;
-    /// How many items may wait, with those that are promised, where some are.
-    fn reach(&self, items: usize);
+    /// So many items may wait, where some of them are promised, or as many as there is space for.
+    fn let_wait(&self, items: usize);
     /// How many of the first `count` items that wait are only promised: they are to be made before the consumer sees them.
     fn lacking(&self, count: usize) -> usize;
     /// Makes some of those that are promised.
@@ -227,10 +227,10 @@ impl<T: 'static> AnyPipe for Pipe<T> {
         self.buffer.borrow().high_water
     }
 
-    fn reach(&self, items: usize) {
+    fn let_wait(&self, items: usize) {
         let mut buffer = self.buffer.borrow_mut();
         if buffer.maker.is_some() {
-            buffer.reach = buffer.capacity.max(items);
+            buffer.most_waiting = buffer.capacity.max(items);
         }
     }
 
@@ -307,7 +307,7 @@ mod tests {
             let (mut expected, mut next, mut read, mut back) = (VecDeque::new(), 0, 0, 0);
             pipe.buffer.borrow_mut().promise(&maker, 0..0);
             for _ in 0..5000 {
-                pipe.reach(rng.usize(..200));
+                pipe.let_wait(rng.usize(..200));
                 match rng.usize(..8) {
                     0 => {
                         let count = rng.usize(..=pipe.len());

@@ -49,7 +49,7 @@ impl Places {
 
     /// So many of the first positions are done with.
     pub(crate) fn drop_first(&mut self, count: usize) {
-        self.count -= count;
+        self.lose(count);
         let mut left = count as u64;
         while left > 0
             && let Some(first) = self.ranges.front_mut()
@@ -63,9 +63,14 @@ impl Places {
         }
     }
 
+    fn lose(&mut self, count: usize) {
+        assert!(count <= self.count, "positions are missing: this is a mistake of ours");
+        self.count -= count;
+    }
+
     /// So many of the last positions go to somebody else.
     pub(crate) fn take_last(&mut self, count: usize, mut to: impl FnMut(Range<u64>)) {
-        self.count -= count;
+        self.lose(count);
         let mut left = count as u64;
         while left > 0
             && let Some(last) = self.ranges.back_mut()
@@ -84,7 +89,10 @@ impl Places {
 /// Makes items of positions.
 pub(crate) enum Maker<T> {
     /// They lie in memory, and can be copied from there.
-    Slice(Arc<[T]>, fn(&[T], &mut Vec<T>)),
+    Slice {
+        items: Arc<[T]>,
+        copy: fn(&[T], &mut Vec<T>),
+    },
     Function(Arc<Make<T>>),
 }
 
@@ -95,13 +103,13 @@ impl<T> Maker<T> {
     where
         T: Clone,
     {
-        Self::Slice(Arc::clone(items), |items, to| to.extend_from_slice(items))
+        Self::Slice { items: Arc::clone(items), copy: |items, to| to.extend_from_slice(items) }
     }
 
     /// Makes the items of some positions, behind those that are there.
     pub(crate) fn make(&self, range: Range<u64>, to: &mut Vec<T>) {
         match self {
-            Self::Slice(items, copy) => copy(&items[range.start as usize..range.end as usize], to),
+            Self::Slice { items, copy } => copy(&items[range.start as usize..range.end as usize], to),
             Self::Function(make) => make(range, to),
         }
     }
@@ -110,7 +118,7 @@ impl<T> Maker<T> {
 impl<T> Clone for Maker<T> {
     fn clone(&self) -> Self {
         match self {
-            Self::Slice(items, copy) => Self::Slice(Arc::clone(items), *copy),
+            Self::Slice { items, copy } => Self::Slice { items: Arc::clone(items), copy: *copy },
             Self::Function(make) => Self::Function(Arc::clone(make)),
         }
     }

@@ -16,14 +16,14 @@ use super::loops::Loop;
 use super::order::Order;
 use super::regions::Places;
 use super::{Description, Kind, Node, Role};
+use crate::machine::NEAREST_CACHE;
 use crate::machine::span::Spans;
 
 /// So many nodes run as one at most: each of them is called by the one before it, so a chain needs space on the stack.
 const MOST: usize = 64;
 
-/// So many bytes may lie between two nodes that run as one, where the first makes several items of each: the nearest cache of
-/// the processors we know has room for that.
-const NEAR: usize = 32 << 10;
+/// So many bytes may lie between two nodes that run as one, where the first makes several items of each: all of the nearest cache.
+const NEAR: usize = NEAREST_CACHE;
 
 /// For each node that runs together with others and is not the first of them: that first one.
 pub(crate) fn heads(

@@ -20,10 +20,7 @@ use crate::wide;
 const CHUNK: u64 = 1024;
 /// Whoever has so many positions for itself need not know how many others have given back.
 const MANY: u64 = 1 << 14;
-/// The largest chunk where chunks keep an order: what comes of one may have to wait for another, and is to fit into a queue. Elsewhere
-/// there is none: where a copy goes on with the chunk of another, what is in memory there has to be found anew, and what the processor
-/// had fetched ahead was fetched by the wrong core. With chunks of 256 KiB that costs a third of the speed of two cores. Whoever has too
-/// large a chunk gives half of it back.
+/// The largest chunk where chunks keep an order: what comes of one may have to wait for another, and is to fit into a queue.
 const ORDERED_CHUNK: u64 = 1 << 14;
 
 /// The numbers of a range, in order.
@@ -84,11 +81,11 @@ struct Cursor {
 
 impl Cursor {
     fn new(len: u64, opening: &Opening<'_>) -> Self {
-        let chunk = match (opening.workers, opening.one_by_one) {
-            (workers, true) => (len / (workers as u64 * 64)).clamp(CHUNK, ORDERED_CHUNK),
-            (_, false) => u64::MAX,
-        };
         let (workers, one_by_one) = (opening.workers as u64, opening.one_by_one);
+        // Without an order a chunk may be as large as one likes: whoever has too much gives half of it back. Small ones cost speed where
+        // items lie in memory. A copy that goes on behind the chunk of another finds nothing of it near, and what the processor had
+        // fetched ahead came to the wrong core.
+        let chunk = if one_by_one { (len / (workers * 64)).clamp(CHUNK, ORDERED_CHUNK) } else { u64::MAX };
         Self { next: AtomicU64::new(0), len, chunk, workers, one_by_one, returned: Mutex::default() }
     }
 

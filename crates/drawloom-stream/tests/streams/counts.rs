@@ -70,8 +70,15 @@ fn random_trees_with_random_gains_and_widths_run_as_rarely_as_they_can() {
     let loom = loom(1);
     for seed in 0..cases {
         let mut rng = Rng::with_seed(seed);
-        let mut stream = Stream::new("tree").fuse(false).queue_scale(rng.usize(1..4));
-        let mut open = vec![stream.source("numbers", source::range(0..rng.u64(0..3000)))];
+        let mut stream = Stream::new("tree").fuse(rng.bool()).queue_scale(rng.usize(1..4));
+        // Now and then so many that nodes take many vectors at once.
+        let numbers = if rng.usize(..16) == 0 { rng.u64(..200_000) } else { rng.u64(..3000) };
+        let all = match rng.usize(..3) {
+            0 => source::range(0..numbers),
+            1 => source::slice((0..numbers).collect::<Vec<u64>>()),
+            _ => source::iter(0..numbers),
+        };
+        let mut open = vec![stream.source("numbers", all)];
         for number in 0..rng.usize(1..8) {
             let from = open.swap_remove(rng.usize(..open.len()));
             let width = rng.usize(1..40);
@@ -96,8 +103,9 @@ fn random_trees_with_random_gains_and_widths_run_as_rarely_as_they_can() {
             stream.discard(format!("sink {number}"), from);
         }
         let report = stream.run(&loom).unwrap();
-        for node in report.nodes.iter().filter(|node| !node.is_source) {
-            assert_eq!(node.runs, node.inputs.div_ceil(node.width as u64), "seed {seed}: {node:?}");
+        for node in report.nodes.iter().filter(|node| !node.is_source && node.fused_into.is_none()) {
+            let (inputs, width) = (node.inputs, node.width as u64);
+            assert_eq!((node.runs, node.full_runs), (inputs.div_ceil(width), inputs / width), "seed {seed}: {node:?}");
         }
         for edge in &report.edges {
             assert!(edge.high_water <= edge.capacity, "seed {seed}: {edge:?}");

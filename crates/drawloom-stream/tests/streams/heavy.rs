@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Output, Settings, Source, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Given, Output, Settings, Source, Stream, sink, source};
 
 use crate::loom;
 
@@ -95,6 +95,47 @@ fn few_heavy_items_of_an_ordered_stream_are_shared_and_stay_in_order() {
     let result = stream.collect("result", items);
     stream.plan().unwrap().run(&loom(4)).unwrap();
     assert!(result.take().into_iter().eq(0..64));
+    assert!(seen.most().0 <= 32, "{:?}", seen.most());
+}
+
+#[test]
+fn few_heavy_items_are_shared_and_still_come_to_a_callback_in_order() {
+    let (mut stream, seen) = (Stream::new("ordered").ordered(), Seen::default());
+    let items = stream.source("numbers", source::range(0..64));
+    let theirs = seen.clone();
+    let items = stream.node("map", items).map(move |n: &u64| {
+        theirs.work();
+        *n
+    });
+    let came = Arc::new(Mutex::new(Vec::<u64>::new()));
+    let theirs = Arc::clone(&came);
+    stream.sink("callback", items, sink::callback(move |items: &[u64]| theirs.lock().unwrap().extend(items)));
+    stream.plan().unwrap().run(&loom(4)).unwrap();
+    assert!(came.lock().unwrap().iter().copied().eq(0..64), "{came:?}");
+    assert!(seen.most().0 <= 32, "{:?}", seen.most());
+}
+
+#[test]
+fn few_heavy_items_of_a_slice_that_a_team_is_given_are_shared() {
+    let (mut stream, seen) = (Stream::new("given"), Seen::default());
+    let (items, place) = source::given::<u64>();
+    let items = stream.source("numbers", items);
+    let theirs = seen.clone();
+    let items = stream.node("map", items).map(move |n: &u64| {
+        theirs.work();
+        *n
+    });
+    let result = stream.collect("result", items);
+    let stream = stream.plan().unwrap().in_team(&Settings::new());
+    let loom = loom(4);
+    let numbers = loom.vector("numbers", (0..64).collect::<Vec<u64>>());
+    let run = loom.task("run").read(&numbers).team(4).run(move |member, items| {
+        stream.run(member, &Given::new().slice(place, items)).unwrap();
+    });
+    run.wait().unwrap();
+    let mut result = result.take();
+    result.sort_unstable();
+    assert!(result.into_iter().eq(0..64));
     assert!(seen.most().0 <= 32, "{:?}", seen.most());
 }
 

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drawloom_runtime::Loom;
 use drawloom_stream::sink::{self, Drain};
@@ -161,7 +161,13 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, order
 fn begin(case: &mut Case, rng: &mut Rng, number: usize, numbers: u64) -> Open {
     let numbers = if number == 0 { numbers } else { rng.u64(0..60) };
     let all = match rng.usize(..6) {
-        0 | 1 => source::range(0..numbers),
+        0 => source::range(0..numbers),
+        1 => source::indexed(numbers, |n| {
+            // Some are heavy to make, so that fewer are made at once.
+            let begun = Instant::now();
+            while n % 32 == 7 && begun.elapsed() < Duration::from_micros(40) {}
+            n
+        }),
         2 | 3 => source::slice((0..numbers).collect::<Vec<u64>>()),
         4 => source::iter(0..numbers),
         _ => live(case, rng, numbers),
