@@ -35,10 +35,12 @@ const APPS: [&str; 5] = ["evenfilter", "modfilter", "splitfilter", "regionsum", 
 
 /// Measure streams: filters and regions, beside loops written by hand and rayon
 ///
-/// Prints one line of JSON for each measurement; times are the best of several runs, in which all take turns. `loop` is a loop written by hand, block
-/// after block, with the same wide instructions; `copy` copies as many numbers as the filters read; `rayon` does the same
-/// job with parallel iterators. `speedup` is how much faster several workers are than one; that of `copy` and `loop`, whose
-/// threads share nothing but which part is next, is what the machine can give.
+/// Prints one line of JSON for each measurement; times are the best of several runs, in which all take turns. `loop` is a loop
+/// written by hand, block after block, with the same wide instructions; `copy` copies as many numbers as the filters have;
+/// `rayon` does the same job with parallel iterators, compiled as its users compile it, without instructions that only some
+/// machines have. `speedup` is how much faster several workers are than one; that of `copy` and `loop`, whose threads share
+/// nothing but which part is next, is what the machine can give. `gigabytes_per_second` counts four bytes for each number,
+/// to be compared with the copy: those of splitfilter lie in memory, all others are made on the way.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -163,7 +165,7 @@ impl<'a> Bench<'a> {
 
     fn all(&mut self) -> Result<(), String> {
         let n = self.arguments.n;
-        // All programs that read numbers read these: how fast that is depends on where they happen to be in memory.
+        // The copy and all contenders of SplitFilter read these: how fast that is depends on where they happen to be in memory.
         let count = usize::try_from(n).map_err(|_| format!("{n} numbers are too many"))?;
         let numbers: Arc<[u32]> = by_hand::random(count).into();
         self.copy(&numbers)?;
@@ -315,13 +317,24 @@ impl<'a> Bench<'a> {
 }
 
 /// Measures those who run a program, one after the other and then all again: what a machine gives changes with time, and is to be the
-/// same for all of them. The best time of each counts.
+/// same for all of them. Each is the first now and then. The best time of each counts, and all have the same outputs.
 fn measure(arguments: &Arguments, subject: Subject, mut contenders: Vec<Contender<'_>>) -> Result<Vec<Line>, String> {
     let mut measured = vec![(0, f64::INFINITY); contenders.len()];
-    for _ in 0..arguments.repeat.max(1) {
-        for (contender, (outputs, best)) in contenders.iter_mut().zip(&mut measured) {
-            let (all, seconds) = (contender.run)()?;
-            (*outputs, *best) = (all, best.min(seconds));
+    let mut expected = None;
+    for round in 0..arguments.repeat.max(1) {
+        let first = (round % contenders.len().max(1) as u64) as usize;
+        for at in (first..contenders.len()).chain(0..first) {
+            let (outputs, seconds) = (contenders[at].run)()?;
+            let expected = *expected.get_or_insert(outputs);
+            if outputs != expected {
+                let Contender { peer, workers, .. } = contenders[at];
+                let who = peer.unwrap_or("the stream");
+                return Err(format!(
+                    "{}: {who} on {workers} workers has {outputs} outputs, not {expected}",
+                    subject.bench
+                ));
+            }
+            measured[at] = (outputs, seconds.min(measured[at].1));
         }
     }
     let all = || contenders.iter().zip(&measured);
@@ -329,7 +342,7 @@ fn measure(arguments: &Arguments, subject: Subject, mut contenders: Vec<Contende
         let Contender { peer, workers, .. } = *contender;
         let mut alone = all().filter(|(other, _)| other.workers == 1 && other.peer == peer && workers > 1);
         let rate = subject.items as f64 / seconds.max(1e-9);
-        // What is read: four bytes for each number.
+        // Four bytes for each number.
         let bytes = (matches!(peer, Some("copy" | "loop")) && subject.bench != "taxi").then_some(4.0 * rate / 1e9);
         let rounded = |value: f64| (100.0 * value).round() / 100.0;
         Line {
