@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Body, Chain, Fault, Ran, Stop, Wires, quietly};
 use crate::bell::Bell;
@@ -65,6 +66,10 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
 
     fn has_returned(&self) -> bool {
         self.feed.has_returned()
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.feed.patience()
     }
 
     fn complete(&mut self) {

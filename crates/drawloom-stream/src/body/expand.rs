@@ -1,13 +1,15 @@
 //! One item becomes any number of items, or a parent with its elements.
 //!
 //! The iterator over what an item becomes is kept between runs. When the channel has no room, the run ends in the middle of
-//! the item, and goes on with it when there is room: no queue must hold all that a vector of items may become.
+//! the item, and goes on with it when there is room: no queue must hold all that a vector of items may become. It ends there too
+//! when elements are heavy, so that the machine can see whether something else is more urgent.
 
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use crate::machine::pace::Pace;
 use crate::machine::parents::{Parents, Storage};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal, Signals, Turns};
@@ -51,6 +53,8 @@ pub(crate) struct Expand<I, It: Iterator, F> {
     code: Arc<F>,
     /// The item that is under way.
     current: Option<It>,
+    /// How many elements are made at a time.
+    pace: Pace,
 }
 
 impl<I, It, F> Expand<I, It, F>
@@ -66,6 +70,7 @@ where
             output: typed(&wires.outputs[0].pipe),
             code: Arc::clone(code),
             current: None,
+            pace: Pace::default(),
         })
     }
 }
@@ -80,9 +85,10 @@ where
     fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let room = buffer.room();
+        let room = buffer.room().min(self.pace.most());
         let space = buffer.space(room);
-        let full = space.len() + room;
+        let (before, full) = (space.len(), space.len() + room);
+        let begun = self.pace.begin();
         let mut ran = Ran { done: count, stop: Stop::Done };
         for (done, item) in items.iter().enumerate() {
             let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
@@ -92,6 +98,7 @@ where
             }
             self.current = None;
         }
+        self.pace.end(begun, space.len() - before);
         buffer.measure();
         Ok(ran)
     }
@@ -103,9 +110,10 @@ where
     fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
-        let room = buffer.room();
+        let room = buffer.room().min(self.pace.most());
         let space = buffer.space(room);
         let (before, full) = (space.len(), space.len() + room);
+        let begun = self.pace.begin();
         marks.clear();
         let mut places = marks.places().map(|(place, _)| place).peekable();
         let mut ran = Ran { done: count, stop: Stop::Done };
@@ -123,6 +131,7 @@ where
         if ran.stop == Stop::Done {
             places.for_each(|_| marks.pushed[0].push((space.len() - before) as u32));
         }
+        self.pace.end(begun, space.len() - before);
         buffer.measure();
         Ok(ran)
     }
@@ -139,6 +148,8 @@ pub(crate) struct Enumerate<P, It: Iterator, F> {
     current: Option<(It, u32)>,
     /// What the next parents become, as far as that is known.
     ahead: Ahead<It>,
+    /// How many elements are made at a time.
+    pace: Pace,
 }
 
 /// What parents become that wait behind the one under way, where that is found out for several at once. They are some of those that
@@ -166,6 +177,7 @@ where
             code: Arc::clone(code),
             current: None,
             ahead: Ahead { iterators: Vec::new(), begun: 0 },
+            pace: Pace::default(),
         })
     }
 }
@@ -182,12 +194,14 @@ where
         let (items, lent) = (&from.waiting()[..count], from.lent());
         let (mut buffer, mut signals) = (self.output.buffer.borrow_mut(), self.output.signals.borrow_mut());
         let mut parents = self.parents.storage();
-        let (waiting, room) = (buffer.len(), buffer.room());
+        let (waiting, room) = (buffer.len(), buffer.room().min(self.pace.most()));
         let (region, code, space) = (self.region, &*self.code, buffer.space(room));
         let (front, full) = (space.len() - waiting, space.len() + room);
+        let begun = self.pace.begin();
         let (signals, parents, current, ahead) = (&mut *signals, &mut *parents, &mut self.current, &mut self.ahead);
         let ran =
             wide::call(Pouring { items, lent, region, code, current, ahead, signals, parents, space, front, full });
+        self.pace.end(begun, buffer.len() - waiting);
         buffer.measure();
         Ok(ran)
     }

@@ -33,7 +33,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::bell::Bell;
 use crate::build::handle::Region;
@@ -114,6 +114,11 @@ pub(crate) trait Body {
     /// Whether a source can give items that another copy took back.
     fn has_returned(&self) -> bool {
         false
+    }
+
+    /// How long what a live source gave may be under way.
+    fn patience(&self) -> Option<Duration> {
+        None
     }
 
     /// All that came of the chunk that a source gave is where it belongs.

@@ -5,6 +5,7 @@
 //! became full is activated, and then the firing ends. A step may be a run over several vectors, which counts as so many runs.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use super::signal::Signal;
 use super::status::{State, Wait};
@@ -48,6 +49,9 @@ impl Machine<'_> {
             // An item may go around in a loop for ever, so this is asked before each step.
             self.go_on()?;
             self.share(node);
+            if self.is_overdue(node) && self.hurry(node) {
+                break;
+            }
             match self.next_step(node) {
                 Step::Run { .. } | Step::Span | Step::Signal { .. } if !self.has_turn(node) => {
                     self.block_outside(node, None);
@@ -55,11 +59,16 @@ impl Machine<'_> {
                 Step::Run { at, count } => {
                     self.run(node, at, count)?;
                     self.tie(node);
+                    self.note_step(node);
                 }
-                Step::Span => self.span(node)?,
+                Step::Span => {
+                    self.span(node)?;
+                    self.note_step(node);
+                }
                 Step::Signal { at } => {
                     self.handle(node, at)?;
                     self.tie(node);
+                    self.note_step(node);
                 }
                 Step::Hold => self.starve(node),
                 Step::Await { at } => self.wait_for_ways(node, at),
@@ -167,7 +176,7 @@ impl Machine<'_> {
         let vectors = self.vectors(node);
         let flushing = self.is_flushing(node);
         let headed = self.headed_by(node);
-        let draining = self.nodes[node as usize].status.draining;
+        let draining = self.nodes[node as usize].status.brings_to_end();
         let (mut held, mut full_loop) = (false, false);
         for at in 0..self.nodes[node as usize].inputs.len() {
             let this = &self.nodes[node as usize];
@@ -303,7 +312,53 @@ impl Machine<'_> {
     fn is_called(&self, node: u32) -> bool {
         // Relaxed: as where the step begins, which looks again.
         let is_hungry = || self.nodes[node as usize].source.is_some() && self.outside.dry.is_anybody();
-        self.outside.stop.load(Ordering::Relaxed) || is_hungry()
+        self.outside.stop.load(Ordering::Relaxed) || self.is_flush_wished() || self.patience.is_some() || is_hungry()
+    }
+
+    /// Whether what has come of a node's items so far is to be brought to its end, though the node has not done all that waits for it. Its
+    /// items may be so heavy that the flush of the source, which comes behind them, would be too late for those who wish one, or for
+    /// the patience of a live source.
+    fn is_overdue(&mut self, node: u32) -> bool {
+        if self.is_flush_wished() {
+            self.flush_if_wished();
+            return true;
+        }
+        let this = &mut self.nodes[node as usize];
+        let (Some(patience), Some(since)) = (self.patience, this.since) else { return false };
+        let over = since.elapsed() > patience;
+        if over {
+            this.since = None;
+        }
+        over
+    }
+
+    /// A node has done a step. What it has pushed may wait from now on.
+    #[inline]
+    fn note_step(&mut self, node: u32) {
+        if self.patience.is_some() {
+            self.nodes[node as usize].since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// What a node has pushed so far is brought to its end. True if others have to do something for that.
+    ///
+    /// It is no flush: where edges join, one has to come over all of them, and tells that nothing from before is still to come.
+    fn hurry(&mut self, node: u32) -> bool {
+        self.nodes[node as usize].counts.flushes += 1;
+        self.pass_hurry(node);
+        self.nodes[node as usize].status.active_children > 0
+    }
+
+    /// What a node has pushed is not to wait for more.
+    fn pass_hurry(&mut self, node: u32) {
+        for at in 0..self.nodes[node as usize].outputs.len() {
+            let edge = &self.edges[self.nodes[node as usize].outputs[at] as usize];
+            if !edge.back {
+                let to = edge.to;
+                self.nodes[to as usize].status.hurrying = true;
+                self.activate(to);
+            }
+        }
     }
 
     /// A run over so many items, which are there. Adds how many of them are done, and says why it ended.
@@ -456,7 +511,9 @@ impl Machine<'_> {
 
     /// A node has nothing to do. A flush, or what empties its loop, goes on to those behind it.
     fn rest(&mut self, node: u32) {
+        self.nodes[node as usize].since = None;
         let drained = std::mem::take(&mut self.nodes[node as usize].status.draining);
+        let hurried = std::mem::take(&mut self.nodes[node as usize].status.hurrying);
         // Those that this one kept from firing go below its children on the stack: a flush reaches the sinks before more
         // items come.
         self.deactivate(node);
@@ -465,6 +522,9 @@ impl Machine<'_> {
         }
         if drained {
             self.pass_drain(node);
+        }
+        if hurried {
+            self.pass_hurry(node);
         }
         self.look_after_loop(node);
         self.look_after_knots(node);

@@ -41,7 +41,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use drawloom_runtime::Member;
 
@@ -157,6 +157,8 @@ pub(crate) struct Machine<'p> {
     /// The chunk of the source that is worked on, and the one whose turn to be delivered has come: it stays so until it is done.
     pub(crate) chunk: Chunk,
     pub(crate) turn_of: Option<u64>,
+    /// How long what live sources gave may be under way.
+    pub(crate) patience: Option<Duration>,
     /// How many wishes to flush were seen, and how many flushes were begun for whatever reason.
     pub(crate) flushes: u64,
     pub(crate) flushes_begun: u64,
@@ -182,6 +184,8 @@ pub(crate) struct Node<'p> {
     /// The numbers of the regions around it, the whole stream first, and the last flush of each that it has passed on.
     pub(crate) numbers: Box<[u32]>,
     pub(crate) flushed: Box<[u64]>,
+    /// Over how many edges the next flush of each has not come.
+    pub(crate) missing: Box<[usize]>,
     pub(crate) chain: Chain,
     /// Back edges first, so that a loop gets emptier before it gets fuller.
     pub(crate) inputs: Vec<In>,
@@ -215,6 +219,8 @@ pub(crate) struct Node<'p> {
     pub(crate) passed: Option<Rc<Cell<u64>>>,
     /// A run over one of its inputs was interrupted, and so many items of it are left.
     pub(crate) interrupted: Option<(usize, usize)>,
+    /// Since when something that it has pushed may wait, where a live source has a patience.
+    pub(crate) since: Option<Instant>,
     /// Whether it waits for its turn, where several workers keep an order.
     pub(crate) in_turn: bool,
     /// The source that leads to it.
@@ -344,6 +350,7 @@ impl<'p> Machine<'p> {
             inputs.sort_by_key(|one| !edges[one.edge as usize].back);
             let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
             let body = factory(&wires);
+            let forward = node.inputs.iter().filter(|edge| !description.is_back(**edge)).count();
             let cycle = plan.loops.iter().position(|one| one.nodes.contains(&number)).map(|at| at as u32);
             let order = plan.order.as_ref();
             let all = (0_u32..).zip(order.into_iter().flat_map(|order| &order.knots));
@@ -370,6 +377,7 @@ impl<'p> Machine<'p> {
                 status: Status::default(),
                 width: node.width,
                 flushed: vec![0; 1 + plan.places.of_node[number as usize].len()].into(),
+                missing: vec![forward; 1 + plan.places.of_node[number as usize].len()].into(),
                 numbers: plan.places.node_numbers(number).collect(),
                 chain: Chain {
                     regions,
@@ -390,9 +398,10 @@ impl<'p> Machine<'p> {
                 most_parents: usize::MAX,
                 passed: None,
                 interrupted: None,
+                since: None,
                 in_turn: outside.turn.is_some() && node.delivers(),
                 source: inputs_from_source(description, number),
-                together: description.sources_beside(number),
+                together: plan.together[number as usize].clone(),
                 counts: Counts::default(),
             });
         }
@@ -419,6 +428,7 @@ impl<'p> Machine<'p> {
         });
         let regions = regions.collect();
         let cycles = plan.loops.iter().map(|one| Cycle::new(description, plan, one)).collect();
+        let patience = nodes.iter().filter_map(|node| node.body.patience()).min();
         let (fireable, current) = (Vec::with_capacity(nodes.len()), Rc::clone(current));
         Ok(Self {
             description,
@@ -436,6 +446,7 @@ impl<'p> Machine<'p> {
             waiting: 0,
             heard: outside.bell.heard(),
             slept: Default::default(),
+            patience,
             flushes: 0,
             flushes_begun: 0,
             chunk,

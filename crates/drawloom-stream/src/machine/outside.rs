@@ -87,9 +87,16 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether somebody wishes a flush that has not begun.
+    #[inline]
+    pub(crate) fn is_flush_wished(&self) -> bool {
+        // Relaxed: it is only a wish, and nothing is published with it.
+        self.outside.flushes.load(Ordering::Relaxed) != self.flushes
+    }
+
     /// Flushes all that the sources have given, if somebody wishes it.
     pub(crate) fn flush_if_wished(&mut self) {
-        // Relaxed: it is only a wish, and nothing is published with it.
+        // Relaxed: as above.
         let wishes = self.outside.flushes.load(Ordering::Relaxed);
         if wishes == self.flushes {
             return;

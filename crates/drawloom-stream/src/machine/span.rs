@@ -135,7 +135,7 @@ impl Machine<'_> {
             (Some(next), _) if taken < within && next.region().is_some() => reached,
             (_, Some(credit)) => width.min(credit),
             // What is behind the last boundary may fill the vector.
-            _ if self.is_flushing(node) || this.status.draining => waiting.min(width),
+            _ if self.is_flushing(node) || this.status.brings_to_end() => waiting.min(width),
             _ => reached.max(waiting.min(width) / this.width * this.width),
         };
         (count, taken)

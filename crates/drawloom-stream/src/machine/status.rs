@@ -58,8 +58,17 @@ pub(crate) struct Status {
     queued: bool,
     /// Whether a flush has come to it over all of its edges.
     pub(super) flushing: bool,
-    /// Whether it brings what waits for it to an end, for the sake of its loop.
+    /// Whether it brings what waits for it to an end, for the sake of its loop, or of those outside who wait for what comes of it.
     pub(crate) draining: bool,
+    pub(crate) hurrying: bool,
+}
+
+impl Status {
+    /// Whether it brings what waits for it to an end, though no flush has come.
+    #[inline]
+    pub(crate) fn brings_to_end(&self) -> bool {
+        self.draining || self.hurrying
+    }
 }
 
 impl Machine<'_> {
@@ -211,9 +220,13 @@ impl Machine<'_> {
             return;
         }
         let Some(last) = edge.flushes.get_mut(flush.depth) else { return };
-        *last = flush.count;
-        if self.flush_of(to, flush.depth).is_some() {
-            self.nodes[to as usize].status.flushing = true;
+        let before = std::mem::replace(last, flush.count);
+        let this = &mut self.nodes[to as usize];
+        // Counted, so that a join of many edges is not looked at as a whole for each of them.
+        let passed = this.flushed[flush.depth];
+        this.missing[flush.depth] -= usize::from(before <= passed && passed < flush.count);
+        if this.missing[flush.depth] == 0 {
+            this.status.flushing = true;
             self.activate(to);
         }
     }
@@ -237,9 +250,14 @@ impl Machine<'_> {
     pub(crate) fn pass_flush(&mut self, node: u32) {
         self.nodes[node as usize].status.flushing = false;
         for depth in 0..self.nodes[node as usize].flushed.len() {
+            if self.nodes[node as usize].missing[depth] > 0 {
+                continue;
+            }
             if let Some(count) = self.flush_of(node, depth) {
                 let this = &mut self.nodes[node as usize];
                 this.flushed[depth] = count;
+                let forward = this.inputs.iter().map(|one| &self.edges[one.edge as usize]).filter(|edge| !edge.back);
+                this.missing[depth] = forward.filter(|edge| edge.flushes[depth] <= count).count();
                 let flush = Flush { region: this.numbers[depth], depth, count };
                 self.flush_children(node, flush);
             }

@@ -7,6 +7,7 @@ use super::loops::{Loop, loops};
 use super::order::{Order, order};
 use super::regions::{Places, places};
 use super::size::{Budget, MOST_SIGNALS, Measured, Size, sizes};
+use super::together::together;
 use super::{Description, Kind, RegionHead};
 use crate::error::{Code, Diagnostic};
 use crate::machine::span::Spans;
@@ -33,6 +34,8 @@ pub(crate) struct Layout {
     pub(crate) heads: Vec<Option<u32>>,
     /// How it keeps the order, if it does.
     pub(crate) order: Option<Order>,
+    /// For each source, those that lead to a node to which it leads too.
+    pub(crate) together: Vec<Vec<u32>>,
 }
 
 /// Checks a description, and finds everything that is wrong with it. `mistakes` were found while it was made.
@@ -76,7 +79,8 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     if !found.is_empty() {
         return Err(found);
     }
-    Ok(Layout { places, loops, budget: wanted.budget, sizes, spans, heads, order })
+    let together = together(of);
+    Ok(Layout { places, loops, budget: wanted.budget, sizes, spans, heads, order, together })
 }
 
 impl Layout {

@@ -7,6 +7,7 @@
 //! | [`regions`] | which node is in which region, and the numbers of regions |
 //! | [`loops`] | which nodes a back edge makes a loop of |
 //! | [`order`] | what keeps the order where edges join, and in loops |
+//! | [`together`] | which sources lead to the same nodes |
 //! | [`fuse`] | which nodes run as one |
 //! | [`size`] | how large the queues are |
 //! | [`need`] | how many bytes a copy needs |
@@ -21,6 +22,7 @@ pub(crate) mod need;
 pub(crate) mod order;
 pub(crate) mod regions;
 pub(crate) mod size;
+pub(crate) mod together;
 
 use std::any::Any;
 use std::rc::Rc;
@@ -184,31 +186,5 @@ impl Description {
 
     pub(crate) fn is_back(&self, edge: u32) -> bool {
         self.edges[edge as usize].growth.is_some()
-    }
-
-    /// The other sources that lead to a node to which this one leads too. None for what is no source.
-    pub(crate) fn sources_beside(&self, source: u32) -> Vec<u32> {
-        let is_other = |node: &u32| *node != source && matches!(self.nodes[*node as usize].kind, Kind::Source { .. });
-        let others: Vec<u32> = (0..self.nodes.len() as u32).filter(is_other).collect();
-        if others.is_empty() || !matches!(self.nodes[source as usize].kind, Kind::Source { .. }) {
-            return Vec::new();
-        }
-        let own = self.behind(source);
-        let meets = |other: &u32| self.behind(*other).into_iter().zip(&own).any(|(theirs, ours)| theirs && *ours);
-        others.into_iter().filter(meets).collect()
-    }
-
-    /// Which nodes one leads to.
-    fn behind(&self, node: u32) -> Vec<bool> {
-        let (mut behind, mut from) = (vec![false; self.nodes.len()], vec![node]);
-        while let Some(node) = from.pop() {
-            for edge in self.outputs(node) {
-                let to = self.edges[edge as usize].to;
-                if !std::mem::replace(&mut behind[to as usize], true) {
-                    from.push(to);
-                }
-            }
-        }
-        behind
     }
 }

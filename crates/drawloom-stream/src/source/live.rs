@@ -184,6 +184,10 @@ impl<T> Feed<T> for ReceivedFeed<T> {
     fn has_returned(&self) -> bool {
         self.left().is_some()
     }
+
+    fn patience(&self) -> Option<Duration> {
+        Some(self.patience.patience)
+    }
 }
 
 /// One copy's side of a buffer that the program fills.
@@ -228,6 +232,10 @@ impl<T> Feed<T> for BufferedFeed<T> {
 
     fn has_returned(&self) -> bool {
         self.left().is_some()
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        Some(self.patience.patience)
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) trait Shared<T>: Send + Sync {
 
 /// One copy's side of a source.
 pub(crate) trait Feed<T> {
-    /// Adds up to `most` items, which is not zero. A source that has none now sees to it that the bell is rung when it has.
+    /// Adds up to `most` items, which is not zero unless they are only promised. A source that has none now sees to it that the bell is rung when it has.
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure>;
 
     /// The chunk that the last items came from, where chunks are taken one by one: what has not been given back of it.
@@ -104,6 +104,11 @@ pub(crate) trait Feed<T> {
     /// Whether something that was given back can be had.
     fn has_returned(&self) -> bool {
         false
+    }
+
+    /// How long what a live source gave may be under way.
+    fn patience(&self) -> Option<Duration> {
+        None
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::{Fed, Feed};
 use crate::bell::Bell;
@@ -43,5 +44,9 @@ impl<T> Feed<T> for Numbered<'_, T> {
 
     fn chunk(&self) -> Range<u64> {
         self.chunk.clone()
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.feed.patience()
     }
 }

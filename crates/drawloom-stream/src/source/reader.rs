@@ -182,6 +182,10 @@ impl<T> Feed<T> for ReaderFeed<T> {
     fn has_returned(&self) -> bool {
         self.arrived.has_returned()
     }
+
+    fn patience(&self) -> Option<Duration> {
+        self.arrived.patience()
+    }
 }
 
 impl<T> Drop for ReaderFeed<T> {

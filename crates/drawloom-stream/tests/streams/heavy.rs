@@ -98,45 +98,52 @@ fn few_heavy_items_of_an_ordered_stream_are_shared_and_stay_in_order() {
     assert!(seen.most().0 <= 32, "{:?}", seen.most());
 }
 
-#[test]
-fn few_heavy_items_are_shared_and_still_come_to_a_callback_in_order() {
-    let (mut stream, seen) = (Stream::new("ordered").ordered(), Seen::default());
-    let items = stream.source("numbers", source::range(0..64));
-    let theirs = seen.clone();
-    let items = stream.node("map", items).map(move |n: &u64| {
-        theirs.work();
-        *n
-    });
-    let came = Arc::new(Mutex::new(Vec::<u64>::new()));
-    let theirs = Arc::clone(&came);
-    stream.sink("callback", items, sink::callback(move |items: &[u64]| theirs.lock().unwrap().extend(items)));
-    stream.plan().unwrap().run(&loom(4)).unwrap();
-    assert!(came.lock().unwrap().iter().copied().eq(0..64), "{came:?}");
-    assert!(seen.most().0 <= 32, "{:?}", seen.most());
+/// Of many items 64 are heavy: whoever has them has more in its queue by then, and the others are done soon. What they become is
+/// large, so a node takes few of them at once.
+fn heavy_from(first: u64, stream: &mut Stream, items: Output<u64>, seen: &Seen) -> Output<[u64; 128]> {
+    let seen = seen.clone();
+    stream.node("map", items).map(move |n: &u64| {
+        if (first..first + 64).contains(n) {
+            seen.work();
+        }
+        [*n; 128]
+    })
 }
 
 #[test]
-fn few_heavy_items_of_a_slice_that_a_team_is_given_are_shared() {
-    let (mut stream, seen) = (Stream::new("given"), Seen::default());
+fn what_waits_behind_heavy_items_is_shared_and_still_comes_to_a_callback_in_order() {
+    let (mut stream, seen) = (Stream::new("ordered").width(4).ordered(), Seen::default());
+    let items = stream.source("numbers", source::range(0..20_000));
+    // They are in the last chunk: who has an earlier one keeps the others from delivering theirs.
+    let items = heavy_from(19_600, &mut stream, items, &seen);
+    let came = Arc::new(Mutex::new(Vec::new()));
+    let theirs = Arc::clone(&came);
+    let take = move |items: &[[u64; 128]]| theirs.lock().unwrap().extend(items.iter().map(|item| item[127]));
+    stream.sink("callback", items, sink::callback(take));
+    stream.plan().unwrap().run(&loom(4)).unwrap();
+    assert!(came.lock().unwrap().iter().copied().eq(0..20_000), "{came:?}");
+    assert!(seen.most().0 <= 60, "{:?}", seen.most());
+}
+
+#[test]
+fn what_waits_behind_heavy_items_of_a_slice_that_a_team_is_given_is_shared() {
+    let (mut stream, seen) = (Stream::new("given").width(4), Seen::default());
     let (items, place) = source::given::<u64>();
     let items = stream.source("numbers", items);
-    let theirs = seen.clone();
-    let items = stream.node("map", items).map(move |n: &u64| {
-        theirs.work();
-        *n
-    });
-    let result = stream.collect("result", items);
+    let items = heavy_from(10_000, &mut stream, items, &seen);
+    let numbers = stream.node("number", items).map(|item| item[127]);
+    let result = stream.collect("result", numbers);
     let stream = stream.plan().unwrap().in_team(&Settings::new());
     let loom = loom(4);
-    let numbers = loom.vector("numbers", (0..64).collect::<Vec<u64>>());
+    let numbers = loom.vector("numbers", (0..20_000).collect::<Vec<u64>>());
     let run = loom.task("run").read(&numbers).team(4).run(move |member, items| {
         stream.run(member, &Given::new().slice(place, items)).unwrap();
     });
     run.wait().unwrap();
     let mut result = result.take();
     result.sort_unstable();
-    assert!(result.into_iter().eq(0..64));
-    assert!(seen.most().0 <= 32, "{:?}", seen.most());
+    assert!(result.into_iter().eq(0..20_000));
+    assert!(seen.most().0 <= 60, "{:?}", seen.most());
 }
 
 #[test]
@@ -215,6 +222,89 @@ fn a_wish_to_stop_is_seen_behind_a_vector_of_heavy_items() {
         stream.discard("nowhere", sums);
     });
     assert!(of_elements <= 4, "elements: {of_elements}");
+    let of_iterator = begun_after_cancel(|stream, work| {
+        let items = stream.source("numbers", source::range(0..10));
+        let work = Arc::new(work);
+        let elements = stream.node("expand", items).expand(move |_| {
+            let work = Arc::clone(&work);
+            (0..10_000_u64).inspect(move |_| work())
+        });
+        stream.discard("nowhere", elements);
+    });
+    assert!(of_iterator <= 4, "expand: {of_iterator}");
+    let of_parents = begun_after_cancel(|stream, work| {
+        let items = stream.source("numbers", source::range(0..10));
+        let work = Arc::new(work);
+        let (_, elements) = stream.enumerate("elements", items, move |_| {
+            let work = Arc::clone(&work);
+            (0..10_000_u64).inspect(move |_| work())
+        });
+        let sums = stream.node("sum", elements).fuse(false).aggregate_sum(|n: &u64| *n, |_, sum| sum);
+        stream.discard("nowhere", sums);
+    });
+    assert!(of_parents <= 4, "enumerate: {of_parents}");
+}
+
+/// Heavy items of a live source, or heavy elements of one, in a stream to which a buffer is connected. Says how many were begun when the
+/// first of them came out, with the patience of the source, or after a wish to flush.
+fn begun_before_the_first(what: &str, wishes: bool) -> u64 {
+    let patience = if wishes { Duration::from_secs(3600) } else { Duration::from_millis(2) };
+    let mut stream = Stream::new("live").width(1);
+    let (giver, items) = source::buffer(600, patience);
+    let items = stream.source("numbers", items);
+    let begun = Arc::new(AtomicU64::new(0));
+    let theirs = Arc::clone(&begun);
+    let work = Arc::new(move |n: &u64| {
+        theirs.fetch_add(1, Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(1));
+        *n
+    });
+    let numbers = move |_: u64| {
+        let work = Arc::clone(&work);
+        (0..500).map(move |n| work(&n))
+    };
+    let given = if what == "map" { 500 } else { 1 };
+    let results = match what {
+        "map" => {
+            let items = stream.node("light", items).map(|n| *n);
+            stream.node("map", items).fuse(false).map(move |n| numbers(0).nth(0).map_or(0, |zero| zero + n))
+        }
+        "expand" => stream.node("expand", items).expand(numbers),
+        _ => stream.enumerate("elements", items, move |n| numbers(*n)).1,
+    };
+    // Whose vector is far from full when the first item comes.
+    let results = stream.node("behind", results).width(64).map(|n| *n);
+    let (to, mut drain) = sink::buffer(600);
+    stream.sink("results", results, to);
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    (0..given).for_each(|n| giver.give(n).unwrap());
+    if wishes {
+        // Nothing begins while queues are not full and nobody wishes it. What comes of it waits for the second wish.
+        while running.given() < given {
+            thread::yield_now();
+        }
+        running.flush();
+        while begun.load(Ordering::SeqCst) < 20 {
+            thread::yield_now();
+        }
+        running.flush();
+    }
+    assert_eq!(drain.next(), Some(0), "{what}");
+    let before = begun.load(Ordering::SeqCst);
+    drop(giver);
+    assert!(drain.eq(1..500), "{what}");
+    running.wait().unwrap();
+    before
+}
+
+#[test]
+fn what_has_come_of_heavy_live_items_is_brought_to_its_end_before_all_has() {
+    for what in ["map", "expand", "enumerate"] {
+        for wishes in [false, true] {
+            let before = begun_before_the_first(what, wishes);
+            assert!(before <= 250, "{what}, wishes: {wishes}: {before}");
+        }
+    }
 }
 
 /// The last items are heavy, when nobody expects it any more: a node takes very many at once by then.

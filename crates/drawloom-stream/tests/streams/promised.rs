@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Settings, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Settings, Stream, source};
 
 use crate::loom;
 
@@ -90,22 +90,17 @@ fn what_is_promised_is_no_more_than_fits_into_the_queue_where_items_are_heavy() 
 
 #[test]
 fn what_goes_through_at_once_fits_into_the_nearest_cache() {
-    let mut stream = Stream::new("near").width(16);
-    let items = stream.source("numbers", source::indexed(100_000, |n| n as u32));
-    // An item is small, and what it becomes is not.
-    let items = stream.node("map", items).map(|n| [u64::from(*n); 32]);
-    let sum = Arc::new(AtomicU64::new(0));
-    let theirs = Arc::clone(&sum);
-    let add = move |items: &[[u64; 32]]| {
-        theirs.fetch_add(items.iter().map(|item| item[31]).sum(), Ordering::Relaxed);
-    };
-    stream.sink("sum", items, sink::callback(add));
+    let mut stream = Stream::new("near").width(1024);
+    let items = stream.source("numbers", source::indexed(1_024_000, |n| n as u32));
+    let (even, odd) = stream.node("split", items).split(|n: u32| (n, n % 2 == 0));
+    let (even, odd) = (stream.collect("even", even), stream.collect("odd", odd));
     let report = stream.plan().unwrap().run(&loom(1)).unwrap();
-    assert_eq!(sum.load(Ordering::Relaxed), (0..100_000_u64).sum::<u64>());
+    assert!(even.take().into_iter().eq((0..1_024_000).step_by(2)) && odd.len() == 512_000);
     let edge = &report.edges[0];
-    assert!(edge.high_water * (size_of::<u32>() + 32 * size_of::<u64>()) <= 32 << 10, "{edge:?}");
-    assert!(edge.capacity > 4 * edge.high_water, "there is space for more: {edge:?}");
-    assert_eq!(report.nodes[1].runs, 100_000 / 16, "and vectors are as wide as was said");
+    let bytes = 3 * size_of::<u32>();
+    assert!(bytes * edge.high_water <= 32 << 10, "{edge:?}");
+    assert!(bytes * edge.capacity > 40 << 10, "there is space for more: {edge:?}");
+    assert_eq!(report.nodes[1].runs, 1000, "and vectors are as wide as was said");
 }
 
 #[test]

@@ -26,7 +26,7 @@ type Traveller = (u64, u64, u64);
 /// The nodes of a round: elements are made, some are kept, and how many there are becomes of the parent.
 fn around(stream: &mut Stream, from: Output<Traveller>, parents: usize) -> Output<Traveller> {
     let (parent, elements) = stream.enumerate_with("elements", from, parents, |(n, ..)| *n..n + n * 7 % 13);
-    let kept = stream.node("keep", elements).select(|n: u64| (n, n % 3 != 0));
+    let kept = stream.node("keep", elements).select(|n: u64| (n, !n.is_multiple_of(3)));
     let node = stream.node("count", kept).state(|| 0_u64).aggregate_channel::<Traveller>("out", 1);
     node.end(move |run, out| {
         let (n, origin, rounds) = *run.parent(parent);
