@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::push::{End, Excess, Push};
-use super::{Fault, Wire};
+use super::{Fault, Wires};
 use crate::build::handle::{Output, Tag};
 use crate::build::stream::Stream;
 
@@ -21,7 +21,7 @@ pub trait Channels: 'static {
     fn outputs(stream: &Stream, channels: &[u32]) -> Self::Outputs;
     #[doc(hidden)]
     #[allow(private_interfaces)]
-    fn connect(wires: &[Wire]) -> Self::Ends;
+    fn connect(wires: &Wires<'_>) -> Self::Ends;
     /// Begins a run over so many inputs, or the handling of a signal.
     #[doc(hidden)]
     #[allow(private_interfaces)]
@@ -101,7 +101,7 @@ impl Channels for () {
 
     fn outputs(_: &Stream, _: &[u32]) {}
     #[allow(private_interfaces)]
-    fn connect(_: &[Wire]) {}
+    fn connect(_: &Wires<'_>) {}
     #[allow(private_interfaces)]
     fn open(_: &(), _: &Bounds) {}
     #[allow(private_interfaces)]
@@ -128,8 +128,8 @@ impl<A: 'static> Channels for (A,) {
     }
 
     #[allow(private_interfaces)]
-    fn connect(wires: &[Wire]) -> End<A> {
-        End::new(&wires[0])
+    fn connect(wires: &Wires<'_>) -> End<A> {
+        End::new(&wires.outputs[0], wires.parameters.stream)
     }
 
     #[allow(private_interfaces)]
@@ -183,8 +183,8 @@ macro_rules! channels {
             }
 
             #[allow(private_interfaces)]
-            fn connect(wires: &[Wire]) -> Self::Ends {
-                ($(End::new(&wires[$n]),)*)
+            fn connect(wires: &Wires<'_>) -> Self::Ends {
+                ($(End::new(&wires.outputs[$n], wires.parameters.stream),)*)
             }
 
             #[allow(private_interfaces)]

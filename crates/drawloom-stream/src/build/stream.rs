@@ -314,7 +314,7 @@ impl Stream {
     pub fn signal<V: 'static>(&self) -> Tag<V> {
         // Relaxed: whoever makes a plan has the stream for itself.
         self.value_bytes.fetch_max(value_bytes::<V>(), Ordering::Relaxed);
-        Tag::new(unique())
+        Tag::new(self.id, unique())
     }
 
     /// A value that all nodes may read, and that each run may set: see [`Settings::set`](crate::Settings::set). Messages about a

@@ -126,6 +126,7 @@ fn all_parts_of_other_streams_are_named_with_who_uses_them() {
     let head = node.input();
     let (back, done) = node.channel::<u64>("back", 1).channel::<u64>("done", 1).each(|_, _| {});
     other.discard("rest", done);
+    let mark = other.signal::<u64>();
     let mut stream = Stream::new("own");
     let items = stream.source("numbers", source::range(0..9));
     let node = stream.node("head", items);
@@ -134,7 +135,7 @@ fn all_parts_of_other_streams_are_named_with_who_uses_them() {
     stream.back_edge(back, again, 1);
     stream.back_edge(more, head, 1);
     let items = stream.node("sees", items).select_in(region, |n, _| (n, true));
-    let node = stream.node("handles", items).on_end(region, |_, ()| ());
+    let node = stream.node("handles", items).on_end(region, |_, ()| ()).on(mark, |_, (), _| ());
     node.run(|_, ()| ());
     stream.span_region(region, true);
     let found: Vec<String> =
@@ -144,6 +145,7 @@ fn all_parts_of_other_streams_are_named_with_who_uses_them() {
         "channel `more` of node `head` leads back to a node of another stream than `own`",
         "node `sees` of stream `own` looks at parents of a region of another stream",
         "node `handles` of stream `own` handles boundaries of a region of another stream",
+        "node `handles` of stream `own` handles signals of another stream",
         "it is said how vectors reach over boundaries of a region, which is not of stream `own`",
     ];
     assert_eq!(found, expected);
