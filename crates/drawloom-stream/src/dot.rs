@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::plan::{Description, Kind};
-use crate::report::{Report, quoted};
+use crate::report::{Report, visible};
 
 /// Nodes with their figures below each other, channels as edges, back edges dashed, regions as boxes around their nodes.
 pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> String {
@@ -62,6 +62,21 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
     text
 }
 
+/// A text between quotes. A label is read twice: as a text in which a backslash begins something else, and for what HTML calls `&`.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for sign in text.chars() {
+        match sign {
+            '"' | '\\' => quoted.extend(['\\', sign]),
+            '&' => quoted.push_str("&amp;"),
+            '\n' => quoted.push_str("\\n"),
+            sign => quoted.push(visible(sign)),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 /// A text in a label of Graphviz's kind of HTML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -71,8 +86,8 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
             '"' => escaped.push_str("&quot;"),
-            sign if sign.is_control() => escaped.push(' '),
-            sign => escaped.push(sign),
+            '\n' => escaped.push_str("<br/>"),
+            sign => escaped.push(visible(sign)),
         }
     }
     escaped

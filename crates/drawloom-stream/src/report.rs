@@ -209,8 +209,8 @@ impl EdgeReport {
     }
 }
 
-/// A text between quotes, for JSON and for Graphviz.
-pub(crate) fn quoted(text: &str) -> String {
+/// A text between quotes, for JSON.
+fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for sign in text.chars() {
         match sign {
@@ -223,6 +223,16 @@ pub(crate) fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// What is printed where a sign would do something instead of being seen, such as begin another line.
+pub(crate) fn visible(sign: char) -> char {
+    match u32::from(sign) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7f => '\u{2421}',
+        _ if sign.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => sign,
+    }
 }
 
 /// Rows of text, the first column to the left and the others to the right.
@@ -238,7 +248,8 @@ impl Table {
     }
 
     fn row(&mut self, row: Vec<String>) {
-        self.0.push(row);
+        // A row is one line, whatever the names are.
+        self.0.push(row.into_iter().map(|cell| cell.chars().map(visible).collect()).collect());
     }
 
     fn text(&self) -> String {
