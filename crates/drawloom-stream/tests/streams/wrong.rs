@@ -343,3 +343,29 @@ fn lines_that_cannot_be_written_are_an_error_of_the_sink() {
         assert!(error.to_string().contains("no space left"), "{error}");
     }
 }
+
+/// A number that has no text beyond 70.
+#[derive(Clone)]
+struct Speechless(u64);
+
+impl std::fmt::Display for Speechless {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        if self.0 < 70 { Ok(()) } else { Err(std::fmt::Error) }
+    }
+}
+
+#[test]
+fn items_that_cannot_be_formatted_are_an_error_of_the_sink() {
+    let path = std::env::temp_dir().join(format!("drawloom-stream-speechless-{}", std::process::id()));
+    let mut stream = Stream::new("speechless");
+    let items = stream.source("numbers", source::slice((0..100).map(Speechless).collect::<Vec<_>>()));
+    stream.sink("file", items, sink::lines(BufWriter::new(std::fs::File::create(&path).unwrap())));
+    let error = stream.run(&loom(1)).unwrap_err();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Sink, Some("file")), "{error}");
+    let message = "sink `file` failed: an item cannot be formatted: its `Display` returned an error";
+    assert_eq!(error.to_string(), message);
+    assert!(text.lines().map(|line| line.parse::<u64>().unwrap()).eq(0..70), "{text}");
+}
