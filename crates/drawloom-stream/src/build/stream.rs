@@ -1,5 +1,6 @@
 //! A stream that is being described, or run.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -342,7 +343,12 @@ impl Stream {
         };
         match check(&self.description, &self.mistakes, &wanted) {
             Ok(layout) => Ok(Plan::new(self.name, self.id, self.description, layout, self.ordered)),
-            Err(found) => Err(Error::refused(&self.name, found)),
+            Err(mut found) => {
+                // Parts that have the same names have the same mistakes: what is said once need not be said again.
+                let mut said = BTreeSet::new();
+                found.retain(|diagnostic| said.insert(diagnostic.message().to_owned()));
+                Err(Error::refused(&self.name, found))
+            }
         }
     }
 

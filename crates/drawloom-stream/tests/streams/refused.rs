@@ -43,6 +43,19 @@ fn a_channel_that_leads_nowhere_is_refused() {
 }
 
 #[test]
+fn what_is_wrong_is_said_once() {
+    let mut stream = Stream::new("again");
+    let items = stream.source("numbers", source::range(0..1));
+    drop(stream.node("node", items).channel::<u64>("out", 1).channel::<u64>("out", 1).each(|_, _| {}));
+    let found = refused(stream);
+    let expected = [
+        (Code::Name, "two channels of node `node` are called `out`"),
+        (Code::Unconnected, "channel `out` of node `node` leads nowhere: connect it, or discard it"),
+    ];
+    assert_eq!(found, expected.map(|(code, message)| (code, message.to_owned())));
+}
+
+#[test]
 fn a_stream_without_a_source_is_refused() {
     assert_eq!(only(Stream::new("nothing")), (Code::NoSource, "there is no source".to_owned()));
 }
