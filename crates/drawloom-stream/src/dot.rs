@@ -49,9 +49,13 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
     }
     for (number, edge) in (0_u32..).zip(&of.edges) {
         let mut label = of.channels[edge.channel as usize].name.clone();
-        if let Some(figures) = report.and_then(|report| report.edges.get(number as usize)) {
+        // Between nodes that run as one there is no queue.
+        if let Some(report) = report
+            && let Some(figures) = report.edges.get(number as usize)
+            && report.inside(figures).is_none()
+        {
             let _ = write!(label, " {}/{}", figures.high_water, figures.capacity);
-            if report.is_some_and(|report| report.timed) {
+            if report.timed {
                 let _ = write!(label, ", {:.3} ms", figures.blocked.as_secs_f64() * 1e3);
             }
         }
