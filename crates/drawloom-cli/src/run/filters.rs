@@ -42,19 +42,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t, value_name = "APP")]
     app: Name,
     /// How many inputs; by default a million, and eight queens
-    #[arg(long, value_parser = integer, value_name = "N")]
+    #[arg(long, value_parser = integer, value_name = "N", allow_negative_numbers = true)]
     n: Option<u64>,
     /// How many items a node sees at once
-    #[arg(long, default_value = "128", value_parser = integer, value_name = "W")]
+    #[arg(long, default_value = "128", value_parser = integer, value_name = "W", allow_negative_numbers = true)]
     width: u64,
     /// How many workers have a copy of the stream; by default as many as there are cores
-    #[arg(long, value_parser = workers, value_name = "K")]
+    #[arg(long, value_parser = workers, value_name = "K", allow_negative_numbers = true)]
     workers: Option<usize>,
     /// How long the segments of regionsum are on average
-    #[arg(long, default_value = "128", value_parser = length, value_name = "L")]
+    #[arg(long, default_value = "128", value_parser = length, value_name = "L", allow_negative_numbers = true)]
     mean_length: u64,
     /// Rounds of work for each item of synthgain and sametypepipe
-    #[arg(long, default_value = "10", value_parser = integer, value_name = "ITERS")]
+    #[arg(long, default_value = "10", value_parser = integer, value_name = "ITERS", allow_negative_numbers = true)]
     work: u64,
     /// Keep the items in the order of the inputs
     #[arg(long)]

@@ -69,6 +69,18 @@ fn times_pictures_and_traces_are_there_on_request() {
 }
 
 #[test]
+fn negative_numbers_are_no_unknown_options() {
+    for (option, app) in
+        [("--n", "modfilter"), ("--width", "modfilter"), ("--workers", "modfilter"), ("--mean-length", "regionsum")]
+    {
+        let ran = drawloom(&["run", "filters", "--app", app, option, "-5"]).exits(2);
+        assert!(ran.err.contains("`-5` is negative") && ran.err.contains(option), "{}", ran.err);
+    }
+    let ran = drawloom(&["run", "filters", "--n", "--json"]).exits(2);
+    assert!(!ran.err.contains("is not an integer"), "an option is no number: {}", ran.err);
+}
+
+#[test]
 fn inputs_that_have_no_number_of_32_bits_are_not_left_out_silently() {
     for app in ["regionsum", "blast"] {
         let ran = drawloom(&["run", "filters", "--app", app, "--n", "4294967296", "--json"]).exits(2);
