@@ -14,6 +14,7 @@ use super::bar::Bar;
 use crate::exit::Exit;
 use crate::number::{all_workers, integer, length, workers};
 use crate::output::{self, Output};
+use crate::written::{self, Use};
 
 /// How often the bar is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -217,12 +218,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     bar.clear();
     match outcome {
         Ok(outcome) => {
-            if let Err(why) = write_files(arguments, &loom, &outcome) {
-                output::complain(format_args!("filters: {why}"));
-                return Exit::Invalid;
-            }
+            // What was computed is printed, whatever becomes of the files.
+            let written = write_files(arguments, &loom, &outcome);
             print(arguments, app, workers, seconds, &outcome, output);
-            Exit::Valid
+            match written {
+                Ok(()) => Exit::Valid,
+                Err(why) => {
+                    output::complain(format_args!("filters: {why}"));
+                    Exit::Invalid
+                }
+            }
         }
         Err(error) => {
             output::complain(format_args!("filters: {error}"));
@@ -235,10 +240,19 @@ impl Arguments {
     fn n(&self, app: App) -> u64 {
         self.n.unwrap_or_else(|| app.usual_n())
     }
+
+    /// Refuses files that cannot be written, before anything runs.
+    fn check(&self) -> Result<(), String> {
+        let files = [("the picture", &self.dot), ("the trace", &self.trace)];
+        let files: Vec<Use> =
+            files.iter().filter_map(|(what, path)| path.as_deref().map(|path| Use::new(what, path))).collect();
+        written::check_beside_output(&[], &files)
+    }
 }
 
 fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Program), String> {
     let size = |number: u64, what: &str| u32::try_from(number).map_err(|_| format!("{what} of {number} is too large"));
+    arguments.check()?;
     let request = Request {
         n: arguments.n(app),
         width: size(arguments.width, "a width")? as usize,
