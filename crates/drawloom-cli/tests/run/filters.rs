@@ -97,6 +97,17 @@ fn files_that_cannot_be_written_are_refused_before_anything_runs() {
 }
 
 #[test]
+fn options_that_a_program_would_leave_alone_are_refused() {
+    let ran = drawloom(&["run", "filters", "--mean-length", "16"]).exits(2);
+    assert!(ran.err.contains("--mean-length is for segments, and modfilter has none"), "{}", ran.err);
+    let ran = drawloom(&["run", "filters", "--app", "regionsum", "--work", "3"]).exits(2);
+    assert!(ran.err.contains("--work is for synthgain and sametypepipe: regionsum has no rounds"), "{}", ran.err);
+    for app in ["synthgain", "sametypepipe"] {
+        drawloom(&["run", "filters", "--app", app, "--n", "100", "--work", "3"]).exits(0);
+    }
+}
+
+#[test]
 fn negative_numbers_are_no_unknown_options() {
     for (option, app) in
         [("--n", "modfilter"), ("--width", "modfilter"), ("--workers", "modfilter"), ("--mean-length", "regionsum")]
