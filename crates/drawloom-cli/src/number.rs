@@ -26,6 +26,9 @@ pub(crate) fn all_workers() -> usize {
 
 /// Reads a non-negative integer. Digits may be grouped by `_`, and a power of ten may follow `e`.
 pub(crate) fn integer(text: &str) -> Result<u64, String> {
+    if text.strip_prefix('-').is_some_and(|number| !number.starts_with('-') && integer(number).is_ok()) {
+        return Err(format!("`{text}` is negative: a number here is zero or more"));
+    }
     let refuse = || format!("`{text}` is not an integer; write it as 1000, 1_000 or 1e3");
     let (digits, power) = match text.split_once(['e', 'E']) {
         Some((digits, power)) => {
@@ -116,9 +119,12 @@ mod tests {
 
     #[test]
     fn what_is_no_integer_is_refused_with_the_text() {
-        for text in ["", "-1", "e3", "1.5", "1e-3", "1.55e1", "ten", "1e", "0x10", "1e99999999999"] {
+        for text in ["", "-", "--1", "e3", "1.5", "1e-3", "1.55e1", "ten", "1e", "0x10", "1e99999999999"] {
             let message = integer(text).unwrap_err();
             assert!(message.contains(&format!("`{text}` is not an integer")), "{message}");
+        }
+        for text in ["-1", "-1e3"] {
+            assert!(integer(text).unwrap_err().starts_with(&format!("`{text}` is negative")), "{text}");
         }
         for text in ["1e20", "18446744073709551616", "99e4000000000"] {
             assert!(integer(text).unwrap_err().contains("larger than the largest integer"), "{text}");

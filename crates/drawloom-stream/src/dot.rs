@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::plan::{Description, Kind};
-use crate::report::{Report, quoted};
+use crate::report::{Report, visible};
 
 /// Nodes with their figures below each other, channels as edges, back edges dashed, regions as boxes around their nodes.
 pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> String {
@@ -49,9 +49,13 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
     }
     for (number, edge) in (0_u32..).zip(&of.edges) {
         let mut label = of.channels[edge.channel as usize].name.clone();
-        if let Some(figures) = report.and_then(|report| report.edges.get(number as usize)) {
+        // Between nodes that run as one there is no queue.
+        if let Some(report) = report
+            && let Some(figures) = report.edges.get(number as usize)
+            && report.inside(figures).is_none()
+        {
             let _ = write!(label, " {}/{}", figures.high_water, figures.capacity);
-            if report.is_some_and(|report| report.timed) {
+            if report.timed {
                 let _ = write!(label, ", {:.3} ms", figures.blocked.as_secs_f64() * 1e3);
             }
         }
@@ -60,6 +64,21 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
     }
     text.push_str("}\n");
     text
+}
+
+/// A text between quotes. A label is read twice: as a text in which a backslash begins something else, and for what HTML calls `&`.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for sign in text.chars() {
+        match sign {
+            '"' | '\\' => quoted.extend(['\\', sign]),
+            '&' => quoted.push_str("&amp;"),
+            '\n' => quoted.push_str("\\n"),
+            sign => quoted.push(visible(sign)),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 /// A text in a label of Graphviz's kind of HTML.
@@ -71,8 +90,8 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
             '"' => escaped.push_str("&quot;"),
-            sign if sign.is_control() => escaped.push(' '),
-            sign => escaped.push(sign),
+            '\n' => escaped.push_str("<br/>"),
+            sign => escaped.push(visible(sign)),
         }
     }
     escaped

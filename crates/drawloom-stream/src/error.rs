@@ -81,7 +81,7 @@ pub enum Code {
     Handler,
     /// The edges into a node come from different regions.
     Join,
-    /// A channel, node or region belongs to another stream.
+    /// A channel, node, region or kind of signals belongs to another stream.
     Foreign,
     /// A back edge does not close a loop, or closes one that cannot be run.
     Loop,

@@ -51,7 +51,7 @@ impl<T> fmt::Debug for Parameter<T> {
 /// The values of a stream's parameters in one run. They do not change while it runs.
 #[derive(Clone)]
 pub struct Parameters {
-    stream: u64,
+    pub(crate) stream: u64,
     values: Arc<[Arc<dyn Any + Send + Sync>]>,
 }
 

@@ -89,7 +89,8 @@ impl NodeReport {
     }
 }
 
-/// How full a queue was.
+/// How full a queue was. An edge between nodes that run as one ([`NodeReport::fused_into`]) has space for what goes through at once,
+/// but nothing waits there.
 #[derive(Clone, Debug, Default)]
 pub struct EdgeReport {
     /// The node that it comes from.
@@ -146,6 +147,10 @@ impl Report {
             nodes.row(row);
         }
         for edge in &self.edges {
+            if let Some(head) = self.inside(edge) {
+                edges.row(vec![edge.name(), format!("in {head}")]);
+                continue;
+            }
             let mut row = vec![edge.name(), edge.capacity.to_string(), edge.high_water.to_string()];
             if self.timed {
                 row.push(ms(edge.blocked));
@@ -153,6 +158,12 @@ impl Report {
             edges.row(row);
         }
         format!("{}{}{} firings\n", nodes.text(), edges.text(), self.trips)
+    }
+
+    /// The node within which an edge lies, if its ends run as one: a node that runs as part of another has no other edge. What lies
+    /// between them has space, but never waits, so nobody is to take it for a queue.
+    pub(crate) fn inside(&self, edge: &EdgeReport) -> Option<&str> {
+        self.node(&edge.to)?.fused_into.as_deref()
     }
 
     /// The figures as one line of JSON. Times are in seconds, and left out unless time was measured.
@@ -209,8 +220,8 @@ impl EdgeReport {
     }
 }
 
-/// A text between quotes, for JSON and for Graphviz.
-pub(crate) fn quoted(text: &str) -> String {
+/// A text between quotes, for JSON.
+fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for sign in text.chars() {
         match sign {
@@ -223,6 +234,16 @@ pub(crate) fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// What is printed where a sign would do something instead of being seen, such as begin another line.
+pub(crate) fn visible(sign: char) -> char {
+    match u32::from(sign) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7f => '\u{2421}',
+        _ if sign.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => sign,
+    }
 }
 
 /// Rows of text, the first column to the left and the others to the right.
@@ -238,7 +259,8 @@ impl Table {
     }
 
     fn row(&mut self, row: Vec<String>) {
-        self.0.push(row);
+        // A row is one line, whatever the names are.
+        self.0.push(row.into_iter().map(|cell| cell.chars().map(visible).collect()).collect());
     }
 
     fn text(&self) -> String {

@@ -14,6 +14,7 @@ use super::bar::Bar;
 use crate::exit::Exit;
 use crate::number::{all_workers, integer, length, workers};
 use crate::output::{self, Output};
+use crate::written::{self, Use};
 
 /// How often the bar is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -42,20 +43,20 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t, value_name = "APP")]
     app: Name,
     /// How many inputs; by default a million, and eight queens
-    #[arg(long, value_parser = integer, value_name = "N")]
+    #[arg(long, value_parser = integer, value_name = "N", allow_negative_numbers = true)]
     n: Option<u64>,
     /// How many items a node sees at once
-    #[arg(long, default_value = "128", value_parser = integer, value_name = "W")]
+    #[arg(long, default_value = "128", value_parser = integer, value_name = "W", allow_negative_numbers = true)]
     width: u64,
     /// How many workers have a copy of the stream; by default as many as there are cores
-    #[arg(long, value_parser = workers, value_name = "K")]
+    #[arg(long, value_parser = workers, value_name = "K", allow_negative_numbers = true)]
     workers: Option<usize>,
-    /// How long the segments of regionsum are on average
-    #[arg(long, default_value = "128", value_parser = length, value_name = "L")]
-    mean_length: u64,
-    /// Rounds of work for each item of synthgain and sametypepipe
-    #[arg(long, default_value = "10", value_parser = integer, value_name = "ITERS")]
-    work: u64,
+    /// How long the segments of regionsum are on average; by default 128
+    #[arg(long, value_parser = length, value_name = "L", allow_negative_numbers = true)]
+    mean_length: Option<u64>,
+    /// Rounds of work for each item of synthgain and sametypepipe; by default 10
+    #[arg(long, value_parser = integer, value_name = "ITERS", allow_negative_numbers = true)]
+    work: Option<u64>,
     /// Keep the items in the order of the inputs
     #[arg(long)]
     ordered: bool,
@@ -217,12 +218,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     bar.clear();
     match outcome {
         Ok(outcome) => {
-            if let Err(why) = write_files(arguments, &loom, &outcome) {
-                output::complain(format_args!("filters: {why}"));
-                return Exit::Invalid;
-            }
+            // What was computed is printed, whatever becomes of the files.
+            let written = write_files(arguments, &loom, &outcome);
             print(arguments, app, workers, seconds, &outcome, output);
-            Exit::Valid
+            match written {
+                Ok(()) => Exit::Valid,
+                Err(why) => {
+                    output::complain(format_args!("filters: {why}"));
+                    Exit::Invalid
+                }
+            }
         }
         Err(error) => {
             output::complain(format_args!("filters: {error}"));
@@ -235,16 +240,33 @@ impl Arguments {
     fn n(&self, app: App) -> u64 {
         self.n.unwrap_or_else(|| app.usual_n())
     }
+
+    /// Refuses what the program would leave alone, and files that cannot be written, before anything runs.
+    fn check(&self, app: App) -> Result<(), String> {
+        let name = app.name();
+        if self.mean_length.is_some() && app != App::RegionSum {
+            return Err(format!("--mean-length is for segments, and {name} has none; use it with --app regionsum"));
+        }
+        if self.work.is_some() && !matches!(app, App::SynthGain | App::SameTypePipe) {
+            return Err(format!("--work is for synthgain and sametypepipe: {name} has no rounds of work"));
+        }
+        let files = [("the picture", &self.dot), ("the trace", &self.trace)];
+        let files: Vec<Use> =
+            files.iter().filter_map(|(what, path)| path.as_deref().map(|path| Use::new(what, path))).collect();
+        written::check_beside_output(&[], &files)
+    }
 }
 
 fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Program), String> {
     let size = |number: u64, what: &str| u32::try_from(number).map_err(|_| format!("{what} of {number} is too large"));
+    arguments.check(app)?;
+    let usual = Request::default();
     let request = Request {
         n: arguments.n(app),
         width: size(arguments.width, "a width")? as usize,
-        mean_length: arguments.mean_length,
+        mean_length: arguments.mean_length.unwrap_or(usual.mean_length),
         ordered: arguments.ordered,
-        work: size(arguments.work, "a number of rounds")?,
+        work: arguments.work.map_or(Ok(usual.work), |work| size(work, "a number of rounds"))?,
         fuse: arguments.fuse == Fuse::Auto,
     };
     // Those of the others go around; a segment or a sequence would end there.

@@ -64,8 +64,59 @@ fn times_pictures_and_traces_are_there_on_request() {
     std::fs::remove_dir_all(&folder).unwrap();
     let line = drawloom(&["run", "filters", "--n", "1e4", "--timed", "--json"]).exits(0).json();
     assert!(line["nodes"][0]["user_seconds"].as_f64().unwrap() > 0.0, "{line}");
-    let ran = drawloom(&["run", "filters", "--n", "10", "--dot", "/no/such/folder/x.dot"]).exits(1);
-    assert!(ran.err.contains("/no/such/folder/x.dot"), "{}", ran.err);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_refused_before_anything_runs() {
+    let folder = std::env::temp_dir().join(format!("drawloom-filters-refused-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (there, file) = (folder.to_str().unwrap(), folder.join("file"));
+    let file_text = file.to_str().unwrap();
+    std::fs::write(&file, "kept").unwrap();
+    // It would take years.
+    let refused = |more: &[&str]| {
+        let arguments = ["run", "filters", "--n", "1e18"].into_iter().chain(more.iter().copied());
+        let ran = drawloom(&arguments.collect::<Vec<_>>()).exits(2);
+        assert!(ran.out.is_empty(), "{}", ran.out);
+        ran.err
+    };
+    for option in ["--dot", "--trace"] {
+        let why = refused(&[option, "/no/such/folder/file"]);
+        assert!(why.contains("/no/such/folder/file: there is no folder /no/such/folder"), "{why}");
+        let why = refused(&[option, there]);
+        assert!(why.contains("it is a folder"), "{why}");
+    }
+    // One that is there is not emptied by being tried.
+    let why = refused(&["--dot", file_text, "--trace", file_text]);
+    assert!(why.contains("the picture and the trace would be written to the same file"), "{why}");
+    let why = refused(&["--dot", file_text, "--trace", there]);
+    assert!(why.contains("it is a folder"), "{why}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn options_that_a_program_would_leave_alone_are_refused() {
+    let ran = drawloom(&["run", "filters", "--mean-length", "16"]).exits(2);
+    assert!(ran.err.contains("--mean-length is for segments, and modfilter has none"), "{}", ran.err);
+    let ran = drawloom(&["run", "filters", "--app", "regionsum", "--work", "3"]).exits(2);
+    assert!(ran.err.contains("--work is for synthgain and sametypepipe: regionsum has no rounds"), "{}", ran.err);
+    for app in ["synthgain", "sametypepipe"] {
+        drawloom(&["run", "filters", "--app", app, "--n", "100", "--work", "3"]).exits(0);
+    }
+}
+
+#[test]
+fn negative_numbers_are_no_unknown_options() {
+    for (option, app) in
+        [("--n", "modfilter"), ("--width", "modfilter"), ("--workers", "modfilter"), ("--mean-length", "regionsum")]
+    {
+        let ran = drawloom(&["run", "filters", "--app", app, option, "-5"]).exits(2);
+        assert!(ran.err.contains("`-5` is negative") && ran.err.contains(option), "{}", ran.err);
+    }
+    let ran = drawloom(&["run", "filters", "--n", "--json"]).exits(2);
+    assert!(!ran.err.contains("is not an integer"), "an option is no number: {}", ran.err);
 }
 
 #[test]

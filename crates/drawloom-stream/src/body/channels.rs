@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::push::{End, Excess, Push};
-use super::{Fault, Wire};
+use super::{Fault, Wires};
 use crate::build::handle::{Output, Tag};
 use crate::build::stream::Stream;
 
@@ -16,12 +16,14 @@ pub trait Channels: 'static {
     type Push<'a>: Raise;
     /// What the description of a node gives: an [`Output`], or a tuple of them.
     type Outputs;
+    /// The channels with one more, where there may be one more: see [`Append`].
+    type With<X: 'static>: Channels;
 
     #[doc(hidden)]
     fn outputs(stream: &Stream, channels: &[u32]) -> Self::Outputs;
     #[doc(hidden)]
     #[allow(private_interfaces)]
-    fn connect(wires: &[Wire]) -> Self::Ends;
+    fn connect(wires: &Wires<'_>) -> Self::Ends;
     /// Begins a run over so many inputs, or the handling of a signal.
     #[doc(hidden)]
     #[allow(private_interfaces)]
@@ -55,11 +57,16 @@ pub(crate) struct Bounds {
     pub(crate) depth: usize,
 }
 
-/// One channel more.
-pub trait Append<T> {
-    /// The longer tuple.
-    type List: Channels;
-}
+/// Channels to which one more can be added: a node has six at most.
+///
+/// What they become is said by all channels ([`Channels::With`]), and not here. So the compiler finds the method that adds one to the
+/// longest tuple too, and says why it cannot be called.
+#[diagnostic::on_unimplemented(
+    message = "a node has at most six channels",
+    label = "this would be the seventh",
+    note = "let one channel carry an enum or a tuple, and take it apart in a node behind this one"
+)]
+pub trait Append: Channels {}
 
 /// Raising a signal on all channels at once.
 pub trait Raise {
@@ -98,10 +105,11 @@ impl Channels for () {
     type Ends = ();
     type Push<'a> = ();
     type Outputs = ();
+    type With<X: 'static> = (X,);
 
     fn outputs(_: &Stream, _: &[u32]) {}
     #[allow(private_interfaces)]
-    fn connect(_: &[Wire]) {}
+    fn connect(_: &Wires<'_>) {}
     #[allow(private_interfaces)]
     fn open(_: &(), _: &Bounds) {}
     #[allow(private_interfaces)]
@@ -122,14 +130,15 @@ impl<A: 'static> Channels for (A,) {
     type Ends = End<A>;
     type Push<'a> = Push<'a, A>;
     type Outputs = Output<A>;
+    type With<X: 'static> = (A, X);
 
     fn outputs(stream: &Stream, channels: &[u32]) -> Output<A> {
         Output::new(stream, channels[0])
     }
 
     #[allow(private_interfaces)]
-    fn connect(wires: &[Wire]) -> End<A> {
-        End::new(&wires[0])
+    fn connect(wires: &Wires<'_>) -> End<A> {
+        End::new(&wires.outputs[0], wires.parameters.stream)
     }
 
     #[allow(private_interfaces)]
@@ -172,19 +181,20 @@ impl<A: 'static> Channels for (A,) {
 }
 
 macro_rules! channels {
-    ($(($($t:ident $n:tt),*))*) => { $(
+    ($(($($t:ident $n:tt),*) with $longer:ty;)*) => { $(
         impl<$($t: 'static),*> Channels for ($($t,)*) {
             type Ends = ($(End<$t>,)*);
             type Push<'a> = ($(Push<'a, $t>,)*);
             type Outputs = ($(Output<$t>,)*);
+            type With<X: 'static> = $longer;
 
             fn outputs(stream: &Stream, channels: &[u32]) -> Self::Outputs {
                 ($(Output::new(stream, channels[$n]),)*)
             }
 
             #[allow(private_interfaces)]
-            fn connect(wires: &[Wire]) -> Self::Ends {
-                ($(End::new(&wires[$n]),)*)
+            fn connect(wires: &Wires<'_>) -> Self::Ends {
+                ($(End::new(&wires.outputs[$n], wires.parameters.stream),)*)
             }
 
             #[allow(private_interfaces)]
@@ -243,18 +253,16 @@ macro_rules! channels {
     )* };
 }
 channels! {
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
+    (A 0, B 1) with (A, B, X);
+    (A 0, B 1, C 2) with (A, B, C, X);
+    (A 0, B 1, C 2, D 3) with (A, B, C, D, X);
+    (A 0, B 1, C 2, D 3, E 4) with (A, B, C, D, E, X);
+    (A 0, B 1, C 2, D 3, E 4, F 5) with Self;
 }
 
 macro_rules! append {
     ($(($($t:ident),*))*) => { $(
-        impl<$($t: 'static,)* X: 'static> Append<X> for ($($t,)*) {
-            type List = ($($t,)* X,);
-        }
+        impl<$($t: 'static,)*> Append for ($($t,)*) {}
     )* };
 }
 append! { () (A) (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) }

@@ -18,8 +18,9 @@ pub struct Push<'a, T> {
     /// How many items at the front of the vector are consumed already.
     consumed: usize,
     signals: &'a RefCell<Signals>,
-    /// Where the values of signals are kept.
+    /// Where the values of signals are kept, and the stream whose signals they are.
     values: &'a Values,
+    stream: u64,
     left: usize,
     /// Of what a run may push over a back edge, that which is not for the item that is at hand; how much each item may push, and whether there is
     /// such an item.
@@ -97,15 +98,19 @@ impl<T> Push<'_, T> {
     /// Raises a signal behind everything that was pushed so far.
     ///
     /// # Panics
-    /// When the signal is of another stream, and its value is larger than all that this stream has. The run of the stream fails
-    /// then, with the name of the node.
+    /// When the signal is of another stream. The run of this one fails then, with the name of the node.
     pub fn raise<V: 'static>(&mut self, tag: Tag<V>, value: V) {
-        let value = self.values.hold(tag.tag, value);
+        let value = self.hold(tag, value);
         self.raise_shared(tag, value);
     }
 
     /// Space for the value of a signal.
     pub(crate) fn hold<V: 'static>(&self, tag: Tag<V>, value: V) -> Value {
+        // Nobody in this stream handles it, and there need not be room for its value.
+        assert!(
+            tag.stream == self.stream,
+            "a signal of another stream is raised: a node can raise those of its own stream, and no others"
+        );
         self.values.hold(tag.tag, value)
     }
 
@@ -175,6 +180,7 @@ impl<T> Push<'_, T> {
 pub struct End<T> {
     pipe: Rc<Pipe<T>>,
     values: Rc<Values>,
+    stream: u64,
     /// Items on their way to the node they come from: its queue is in use while it runs.
     staged: Option<RefCell<Vec<T>>>,
     most: usize,
@@ -184,10 +190,12 @@ pub struct End<T> {
 }
 
 impl<T: 'static> End<T> {
-    pub(crate) fn new(wire: &Wire) -> Self {
+    /// A channel of a node of a stream.
+    pub(crate) fn new(wire: &Wire, stream: u64) -> Self {
         let staged = wire.own.then(RefCell::default);
         let Wire { most, at_signal, depth, back, .. } = *wire;
-        Self { pipe: typed(&wire.pipe), values: Rc::clone(&wire.values), staged, most, at_signal, depth, back }
+        let (pipe, values) = (typed(&wire.pipe), Rc::clone(&wire.values));
+        Self { pipe, values, stream, staged, most, at_signal, depth, back }
     }
 
     /// How many items may be pushed in a run over so many inputs, or at a signal.
@@ -218,7 +226,7 @@ impl<T: 'static> End<T> {
     /// Begins a run over so many inputs, or the handling of a signal.
     pub(crate) fn open(&self, bounds: &Bounds) -> Push<'_, T> {
         let (most, signals_allowed) = (self.most(bounds), bounds.signals);
-        let (signals, values) = (&self.pipe.signals, &*self.values);
+        let (signals, values, stream) = (&self.pipe.signals, &*self.values, self.stream);
         if let Some(staged) = &self.staged {
             let left = most.min(self.pipe.buffer.borrow().room());
             let mut items = staged.borrow_mut();
@@ -229,6 +237,7 @@ impl<T: 'static> End<T> {
                 consumed: 0,
                 signals,
                 values,
+                stream,
                 left,
                 kept: 0,
                 each: self.most,
@@ -249,6 +258,7 @@ impl<T: 'static> End<T> {
             consumed,
             signals,
             values,
+            stream,
             left,
             kept: 0,
             each: self.most,

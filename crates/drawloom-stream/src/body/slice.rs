@@ -118,7 +118,7 @@ where
     pub(crate) fn make(hooks: &Arc<Hooks<I, S, C>>, code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
-            ends: C::connect(&wires.outputs),
+            ends: C::connect(wires),
             state: Some((hooks.init)(&wires.parameters)),
             hooks: Arc::clone(hooks),
             code: Arc::clone(code),

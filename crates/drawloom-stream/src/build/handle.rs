@@ -67,6 +67,7 @@ pub struct Region<P> {
 
 /// A kind of signals that carry a value.
 pub struct Tag<V> {
+    pub(crate) stream: u64,
     pub(crate) tag: u64,
     values: PhantomData<fn(V) -> V>,
 }
@@ -101,26 +102,7 @@ macro_rules! handles {
 handles! {
     Input node: u32, items;
     Region region: u32, parents;
-}
-
-impl<V> Tag<V> {
-    pub(crate) fn new(tag: u64) -> Self {
-        Self { tag, values: PhantomData }
-    }
-}
-
-impl<V> Clone for Tag<V> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<V> Copy for Tag<V> {}
-
-impl<V> fmt::Debug for Tag<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tag({})", self.tag)
-    }
+    Tag tag: u64, values;
 }
 
 impl<T> fmt::Debug for Output<T> {

@@ -79,6 +79,11 @@ impl<'s, I: 'static, C: Channels, S: 'static> HandlingNode<'s, I, C, S> {
     where
         F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>, &V) + Send + Sync + 'static,
     {
+        let node = self.node;
+        let foreign = |stream: &Stream| format!("{} handles signals of another stream", stream.name_of(node));
+        if self.stream.is_foreign(tag.stream, foreign) {
+            return self;
+        }
         let handler = move |run: &mut Run<'_, I, S>, push: &mut C::Push<'_>, value: &dyn Any| {
             // A tag belongs to one stream and one type of values.
             if let Some(value) = value.downcast_ref::<V>() {

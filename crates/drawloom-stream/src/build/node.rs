@@ -305,25 +305,37 @@ impl<'s, I: 'static, C: Channels, S: 'static> NodeBuilder<'s, I, C, S> {
     ///
     /// For a function of one item ([`NodeBuilder::each`]) this is so whatever the width of the node. Nobody knows for which of its
     /// items a function over a slice ([`NodeBuilder::run`]) pushes: in a run it may push so many times as many items as it has got.
-    pub fn channel<T: 'static>(self, name: impl Into<String>, most: usize) -> NodeBuilder<'s, I, C::List, S>
+    ///
+    /// A node has at most six channels:
+    ///
+    /// ```compile_fail,E0277
+    /// # use drawloom_stream::{Stream, source};
+    /// # let mut stream = Stream::new("seven");
+    /// let numbers = stream.source("numbers", source::range(0..10));
+    /// let node = stream.node("node", numbers).channel::<u64>("a", 1).channel::<u64>("b", 1).channel::<u64>("c", 1);
+    /// let node = node.channel::<u64>("d", 1).channel::<u64>("e", 1).channel::<u64>("f", 1);
+    /// let node = node.channel::<u64>("g", 1);
+    /// ```
+    pub fn channel<T: 'static>(self, name: impl Into<String>, most: usize) -> NodeBuilder<'s, I, C::With<T>, S>
     where
-        C: Append<T>,
+        C: Append,
     {
         self.any_channel::<T>(name.into(), most, false)
     }
 
     /// A channel that leads out of the innermost region around the node.
-    pub fn aggregate_channel<T: 'static>(self, name: impl Into<String>, most: usize) -> NodeBuilder<'s, I, C::List, S>
+    pub fn aggregate_channel<T: 'static>(
+        self,
+        name: impl Into<String>,
+        most: usize,
+    ) -> NodeBuilder<'s, I, C::With<T>, S>
     where
-        C: Append<T>,
+        C: Append,
     {
         self.any_channel::<T>(name.into(), most, true)
     }
 
-    fn any_channel<T: 'static>(self, name: String, most: usize, aggregates: bool) -> NodeBuilder<'s, I, C::List, S>
-    where
-        C: Append<T>,
-    {
+    fn any_channel<T: 'static>(self, name: String, most: usize, aggregates: bool) -> NodeBuilder<'s, I, C::With<T>, S> {
         self.stream.add_channel::<T>(self.node, name, Some(most), aggregates);
         let Self { stream, node, init, cleanup, types: _ } = self;
         NodeBuilder { stream, node, init, cleanup, types: PhantomData }

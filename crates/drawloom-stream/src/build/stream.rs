@@ -1,5 +1,6 @@
 //! A stream that is being described, or run.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -314,7 +315,7 @@ impl Stream {
     pub fn signal<V: 'static>(&self) -> Tag<V> {
         // Relaxed: whoever makes a plan has the stream for itself.
         self.value_bytes.fetch_max(value_bytes::<V>(), Ordering::Relaxed);
-        Tag::new(unique())
+        Tag::new(self.id, unique())
     }
 
     /// A value that all nodes may read, and that each run may set: see [`Settings::set`](crate::Settings::set). Messages about a
@@ -342,7 +343,12 @@ impl Stream {
         };
         match check(&self.description, &self.mistakes, &wanted) {
             Ok(layout) => Ok(Plan::new(self.name, self.id, self.description, layout, self.ordered)),
-            Err(found) => Err(Error::refused(&self.name, found)),
+            Err(mut found) => {
+                // Parts that have the same names have the same mistakes: what is said once need not be said again.
+                let mut said = BTreeSet::new();
+                found.retain(|diagnostic| said.insert(diagnostic.message().to_owned()));
+                Err(Error::refused(&self.name, found))
+            }
         }
     }
 

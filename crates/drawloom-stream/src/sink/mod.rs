@@ -13,6 +13,7 @@
 mod buffer;
 pub(crate) mod order;
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Instant;
@@ -256,25 +257,37 @@ impl<T: Clone> Take<T> for Sending<T> {
     }
 }
 
-/// Writes each item as a line of text. The writer is flushed at the end of each run, also of one that fails or is cancelled.
+/// Writes each item as a line of text. The writer is flushed at the end of each run, also of one that fails or is cancelled. An item
+/// that cannot be formatted makes the run fail; the lines of those before it are written.
 pub fn lines<T: std::fmt::Display + 'static>(to: impl Write + Send + 'static) -> Sink<T> {
     let to = Arc::new(Mutex::new(to));
-    let open = move |_: &Chunk| Box::new(Lines { to: Arc::clone(&to), text: Vec::new() }) as Box<dyn Take<T>>;
+    let open = move |_: &Chunk| Box::new(Lines { to: Arc::clone(&to), text: String::new() }) as Box<dyn Take<T>>;
     Sink { open: Arc::new(open), settle: None, around: None, seamless: false }
 }
 
 struct Lines<W> {
     to: Arc<Mutex<W>>,
     /// Space for the lines of some items, which are written at once.
-    text: Vec<u8>,
+    text: String,
 }
 
 impl<T: std::fmt::Display, W: Write> Take<T> for Lines<W> {
     fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, Failure> {
         self.text.clear();
-        let lines = items.iter().try_for_each(|item| writeln!(self.text, "{item}"));
-        let written = lines.and_then(|()| lock(&self.to).write_all(&self.text));
-        Ok(written.map(|()| Taken::All)?)
+        // To write to a string cannot fail, so whatever does is the item's.
+        let mut whole = 0;
+        let lines = items.iter().try_for_each(|item| {
+            whole = self.text.len();
+            writeln!(self.text, "{item}")
+        });
+        if lines.is_err() {
+            self.text.truncate(whole);
+        }
+        lock(&self.to).write_all(self.text.as_bytes())?;
+        match lines {
+            Ok(()) => Ok(Taken::All),
+            Err(_) => Err("an item cannot be formatted: its `Display` returned an error".into()),
+        }
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

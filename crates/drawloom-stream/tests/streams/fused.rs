@@ -68,6 +68,17 @@ fn which_nodes_run_as_one_is_seen_everywhere() {
     let large = "{\"name\":\"large\",\"is_source\":false,\"width\":16,\"inputs\":5000,\"fused_into\":\"more\"}";
     assert!(report.json().contains(large), "{}", report.json());
     assert!(plan.to_dot(Some(&report)).contains("in more"));
+    // Nor are there queues between them, though JSON has what space there is.
+    let cells = |edge: &str| {
+        let table = report.table();
+        let line = table.lines().find(|line| line.starts_with(edge)).unwrap();
+        line[edge.len()..].split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(cells("more.out -> odd"), ["in", "more"]);
+    assert_eq!(cells("mark.out -> more").len(), 2);
+    assert!(cells("mark.out -> more").iter().all(|figure| figure.parse::<usize>().is_ok()));
+    let picture = plan.to_dot(Some(&report));
+    assert!(picture.contains("n2 -> n3 [label=\"out\"]") && picture.contains("n1 -> n2 [label=\"out "), "{picture}");
     let (plan, ..) = chain(false, 16);
     assert!(plan.fused().is_empty());
 }

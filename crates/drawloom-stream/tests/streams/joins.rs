@@ -1,6 +1,7 @@
 //! Several edges into one node.
 
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use drawloom_stream::{Settings, Stream, sink, source};
@@ -62,6 +63,30 @@ fn a_parent_ends_at_a_join_when_it_has_ended_on_all_edges() {
         let part = |n: u64| (if n.is_multiple_of(7) { n } else { 0 }) + 100 * (n % 4);
         let expected: Vec<u64> = (0..200_u64).map(|n| (0..(n * 37) % 50).map(part).sum()).collect();
         assert_eq!(sums.take(), expected, "width {width}, {parents} parents");
+    }
+}
+
+#[test]
+fn a_signal_comes_to_a_join_over_each_edge_and_a_boundary_once() {
+    for width in [1, 16] {
+        let mut stream = Stream::new("signals").width(width);
+        let mark = stream.signal::<u64>();
+        let items = stream.source("parents", source::range(0..100));
+        let (_, elements) = stream.enumerate("elements", items, |n| 0..n % 3);
+        let marked = stream.node("mark", elements).signals(width, 1).channel::<u64>("out", 1).each(move |n, out| {
+            out.push(*n);
+            out.raise(mark, *n);
+        });
+        let (even, odd) = stream.node("split", marked).split(|n: u64| (n, n.is_multiple_of(2)));
+        let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+        let (marks, ends) = (Arc::clone(&counts), Arc::clone(&counts));
+        let node = stream.node("join", [even, odd]);
+        let node = node.on(mark, move |_, (), _| _ = marks[0].fetch_add(1, Ordering::Relaxed));
+        node.end(move |_, ()| _ = ends[1].fetch_add(1, Ordering::Relaxed)).run(|_, ()| ());
+        stream.run(&loom(1)).unwrap();
+        let elements: u64 = (0..100).map(|n| n % 3).sum();
+        let counts = [&counts[0], &counts[1]].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(counts, [2 * elements, 100], "width {width}");
     }
 }
 

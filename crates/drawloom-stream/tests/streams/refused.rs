@@ -43,6 +43,19 @@ fn a_channel_that_leads_nowhere_is_refused() {
 }
 
 #[test]
+fn what_is_wrong_is_said_once() {
+    let mut stream = Stream::new("again");
+    let items = stream.source("numbers", source::range(0..1));
+    drop(stream.node("node", items).channel::<u64>("out", 1).channel::<u64>("out", 1).each(|_, _| {}));
+    let found = refused(stream);
+    let expected = [
+        (Code::Name, "two channels of node `node` are called `out`"),
+        (Code::Unconnected, "channel `out` of node `node` leads nowhere: connect it, or discard it"),
+    ];
+    assert_eq!(found, expected.map(|(code, message)| (code, message.to_owned())));
+}
+
+#[test]
 fn a_stream_without_a_source_is_refused() {
     assert_eq!(only(Stream::new("nothing")), (Code::NoSource, "there is no source".to_owned()));
 }
@@ -126,6 +139,7 @@ fn all_parts_of_other_streams_are_named_with_who_uses_them() {
     let head = node.input();
     let (back, done) = node.channel::<u64>("back", 1).channel::<u64>("done", 1).each(|_, _| {});
     other.discard("rest", done);
+    let mark = other.signal::<u64>();
     let mut stream = Stream::new("own");
     let items = stream.source("numbers", source::range(0..9));
     let node = stream.node("head", items);
@@ -134,7 +148,7 @@ fn all_parts_of_other_streams_are_named_with_who_uses_them() {
     stream.back_edge(back, again, 1);
     stream.back_edge(more, head, 1);
     let items = stream.node("sees", items).select_in(region, |n, _| (n, true));
-    let node = stream.node("handles", items).on_end(region, |_, ()| ());
+    let node = stream.node("handles", items).on_end(region, |_, ()| ()).on(mark, |_, (), _| ());
     node.run(|_, ()| ());
     stream.span_region(region, true);
     let found: Vec<String> =
@@ -144,6 +158,7 @@ fn all_parts_of_other_streams_are_named_with_who_uses_them() {
         "channel `more` of node `head` leads back to a node of another stream than `own`",
         "node `sees` of stream `own` looks at parents of a region of another stream",
         "node `handles` of stream `own` handles boundaries of a region of another stream",
+        "node `handles` of stream `own` handles signals of another stream",
         "it is said how vectors reach over boundaries of a region, which is not of stream `own`",
     ];
     assert_eq!(found, expected);

@@ -145,3 +145,44 @@ fn the_picture_has_nodes_edges_and_regions() {
     assert!(figures.contains(&waited), "{waited}: {figures}");
     assert!(figures.contains(&format!("label=\"{} firings\"", timed.trips)), "{figures}");
 }
+
+/// A stream whose names have what means something to Graphviz, or would end a line.
+fn named() -> Plan {
+    let mut stream = Stream::new("back\\slash \"&amp;\"\n");
+    let items = stream.source("two\nlines", source::range(0..10));
+    let (_, elements) = stream.enumerate("a<b>\\N&\u{1}", items, |n| 0..*n);
+    let node = stream.node("tab\t", elements).channel::<u64>("one\ntwo\\G&lt;\u{7f}\u{85}", 1);
+    let items = node.each(|n, out| out.push(*n));
+    stream.discard("sink", items);
+    stream.plan().unwrap()
+}
+
+#[test]
+fn names_in_pictures_are_written_as_graphviz_reads_them() {
+    let picture = named().to_dot(None);
+    for text in [
+        // In quotes a backslash and a quotation mark have a backslash before them, and a line ends with `\n`.
+        r#"digraph "back\\slash \"&amp;amp;\"\n" {"#,
+        r#"label="region of a<b>\\N&amp;␁";"#,
+        "label=\"one\\ntwo\\\\G&amp;lt;␡\u{fffd}\"]",
+        // And in HTML, elsewhere.
+        "<b>two<br/>lines</b>",
+        r"<b>a&lt;b&gt;\N&amp;␁</b>",
+        "<b>tab␉</b>",
+    ] {
+        assert!(picture.contains(text), "{text}: {picture}");
+    }
+    assert!(!picture.contains(|sign: char| sign.is_control() && sign != '\n'), "{picture}");
+    assert!(!picture.contains("\\u"), "Graphviz knows no such escapes: {picture}");
+}
+
+#[test]
+fn each_row_of_a_table_is_one_line_whatever_names_have() {
+    let report = named().run(&loom(1)).unwrap();
+    let table = report.table();
+    assert!(table.contains("two␊lines") && table.contains("tab␉.one␊two\\G&lt;␡\u{fffd} -> sink"), "{table}");
+    assert_eq!(table.lines().count(), 2 + report.nodes.len() + report.edges.len() + 1, "{table}");
+    assert!(!table.contains(|sign: char| sign.is_control() && sign != '\n'), "{table}");
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(json["nodes"][0]["name"], "two\nlines");
+}

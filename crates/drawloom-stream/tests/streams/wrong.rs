@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Output, Settings, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Output, Raise, Settings, Stream, sink, source};
 
 use crate::{in_time, loom};
 
@@ -227,20 +227,32 @@ fn a_parent_of_another_stream_cannot_be_seen() {
 }
 
 #[test]
-fn a_signal_of_another_stream_has_no_room_for_its_value() {
-    let other = Stream::new("other").signal::<[u64; 100]>();
-    let mut stream = Stream::new("own");
-    let small = stream.signal::<u64>();
-    let items = stream.source("numbers", source::range(0..10));
-    let node = stream.node("raise", items).signals(200, 0).channel::<u64>("out", 1);
-    let items = node.each(move |n, out| {
-        out.raise(small, *n);
-        out.raise(other, [*n; 100]);
-    });
-    stream.discard("nowhere", items);
-    let error = stream.run(&loom(1)).unwrap_err();
-    assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("raise")), "{error}");
-    assert!(error.to_string().contains("a signal is raised that is of another stream"), "{error}");
+fn a_signal_of_another_stream_cannot_be_raised() {
+    fn raises<V: Clone + Send + Sync + 'static>(value: V) {
+        let foreign = Stream::new("other").signal::<V>();
+        for on_all in [false, true] {
+            let mut stream = Stream::new("own");
+            let own = stream.signal::<u64>();
+            let items = stream.source("numbers", source::range(0..10));
+            let node = stream.node("raise", items).signals(200, 0).channel::<u64>("one", 1).channel::<u64>("two", 1);
+            let value = value.clone();
+            let (one, two) = node.each(move |n, push| {
+                push.0.raise(own, *n);
+                let value = value.clone();
+                if on_all { push.raise_on_all(foreign, value) } else { push.1.raise(foreign, value) }
+            });
+            stream.discard("nowhere", [one, two]);
+            let error = stream.run(&loom(1)).unwrap_err();
+            assert_eq!((error.kind(), error.node()), (ErrorKind::Panic, Some("raise")), "{error}");
+            let message = "node `raise` panicked: a signal of another stream is raised: a node can raise those of its own \
+                           stream, and no others";
+            assert_eq!(error.to_string(), message);
+        }
+    }
+    // One whose value would fit, one whose value is larger than all of the stream, and one without a value.
+    raises(7_u64);
+    raises([7_u64; 100]);
+    raises(());
 }
 
 #[test]
@@ -330,4 +342,30 @@ fn lines_that_cannot_be_written_are_an_error_of_the_sink() {
         assert_eq!((error.kind(), error.node()), (ErrorKind::Sink, Some("file")), "{error}");
         assert!(error.to_string().contains("no space left"), "{error}");
     }
+}
+
+/// A number that has no text beyond 70.
+#[derive(Clone)]
+struct Speechless(u64);
+
+impl std::fmt::Display for Speechless {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        if self.0 < 70 { Ok(()) } else { Err(std::fmt::Error) }
+    }
+}
+
+#[test]
+fn items_that_cannot_be_formatted_are_an_error_of_the_sink() {
+    let path = std::env::temp_dir().join(format!("drawloom-stream-speechless-{}", std::process::id()));
+    let mut stream = Stream::new("speechless");
+    let items = stream.source("numbers", source::slice((0..100).map(Speechless).collect::<Vec<_>>()));
+    stream.sink("file", items, sink::lines(BufWriter::new(std::fs::File::create(&path).unwrap())));
+    let error = stream.run(&loom(1)).unwrap_err();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!((error.kind(), error.node()), (ErrorKind::Sink, Some("file")), "{error}");
+    let message = "sink `file` failed: an item cannot be formatted: its `Display` returned an error";
+    assert_eq!(error.to_string(), message);
+    assert!(text.lines().map(|line| line.parse::<u64>().unwrap()).eq(0..70), "{text}");
 }
