@@ -267,7 +267,7 @@ fn begun_before_the_first(what: &str, wishes: bool) -> u64 {
     let results = match what {
         "map" => {
             let items = stream.node("light", items).map(|n| *n);
-            stream.node("map", items).fuse(false).map(move |n| numbers(0).nth(0).map_or(0, |zero| zero + n))
+            stream.node("map", items).fuse(false).map(move |n| n + numbers(0).next().unwrap_or(0))
         }
         "expand" => stream.node("expand", items).expand(numbers),
         _ => stream.enumerate("elements", items, move |n| numbers(*n)).1,

@@ -92,7 +92,7 @@ fn what_is_promised_is_no_more_than_fits_into_the_queue_where_items_are_heavy() 
 fn what_goes_through_at_once_fits_into_the_nearest_cache() {
     let mut stream = Stream::new("near").width(1024);
     let items = stream.source("numbers", source::indexed(1_024_000, |n| n as u32));
-    let (even, odd) = stream.node("split", items).split(|n: u32| (n, n % 2 == 0));
+    let (even, odd) = stream.node("split", items).split(|n: u32| (n, n.is_multiple_of(2)));
     let (even, odd) = (stream.collect("even", even), stream.collect("odd", odd));
     let report = stream.plan().unwrap().run(&loom(1)).unwrap();
     assert!(even.take().into_iter().eq((0..1_024_000).step_by(2)) && odd.len() == 512_000);
