@@ -241,15 +241,21 @@ impl Arguments {
         self.n.unwrap_or_else(|| app.usual_n())
     }
 
-    /// Refuses what the program would leave alone, and files that cannot be written, before anything runs.
-    fn check(&self, app: App) -> Result<(), String> {
+    /// Says which options the program leaves alone. They are no mistake: a script may give them to all programs.
+    fn note_unused(&self, app: App) {
         let name = app.name();
         if self.mean_length.is_some() && app != App::RegionSum {
-            return Err(format!("--mean-length is for segments, and {name} has none; use it with --app regionsum"));
+            output::complain(format_args!("note: --mean-length is for regionsum: {name} has no segments"));
         }
         if self.work.is_some() && !matches!(app, App::SynthGain | App::SameTypePipe) {
-            return Err(format!("--work is for synthgain and sametypepipe: {name} has no rounds of work"));
+            output::complain(format_args!(
+                "note: --work is for synthgain and sametypepipe: {name} has no rounds of work"
+            ));
         }
+    }
+
+    /// Refuses files that cannot be written, before anything runs.
+    fn check_files(&self) -> Result<(), String> {
         let files = [("the picture", &self.dot), ("the trace", &self.trace)];
         let files: Vec<Use> =
             files.iter().filter_map(|(what, path)| path.as_deref().map(|path| Use::new(what, path))).collect();
@@ -259,7 +265,8 @@ impl Arguments {
 
 fn prepare(arguments: &Arguments, app: App, workers: usize) -> Result<(Loom, Program), String> {
     let size = |number: u64, what: &str| u32::try_from(number).map_err(|_| format!("{what} of {number} is too large"));
-    arguments.check(app)?;
+    arguments.check_files()?;
+    arguments.note_unused(app);
     let usual = Request::default();
     let request = Request {
         n: arguments.n(app),
