@@ -5,7 +5,6 @@
 //! became full is activated, and then the firing ends. A step may be a run over several vectors, which counts as so many runs.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use super::signal::Signal;
 use super::status::{State, Wait};
@@ -315,52 +314,6 @@ impl Machine<'_> {
         self.outside.stop.load(Ordering::Relaxed) || self.is_flush_wished() || self.patience.is_some() || is_hungry()
     }
 
-    /// Whether what has come of a node's items so far is to be brought to its end, though the node has not done all that waits for it. Its
-    /// items may be so heavy that the flush of the source, which comes behind them, would be too late for those who wish one, or for
-    /// the patience of a live source.
-    fn is_overdue(&mut self, node: u32) -> bool {
-        if self.is_flush_wished() {
-            self.flush_if_wished();
-            return true;
-        }
-        let this = &mut self.nodes[node as usize];
-        let (Some(patience), Some(since)) = (self.patience, this.since) else { return false };
-        let over = since.elapsed() > patience;
-        if over {
-            this.since = None;
-        }
-        over
-    }
-
-    /// A node has done a step. What it has pushed may wait from now on.
-    #[inline]
-    fn note_step(&mut self, node: u32) {
-        if self.patience.is_some() {
-            self.nodes[node as usize].since.get_or_insert_with(Instant::now);
-        }
-    }
-
-    /// What a node has pushed so far is brought to its end. True if others have to do something for that.
-    ///
-    /// It is no flush: where edges join, one has to come over all of them, and tells that nothing from before is still to come.
-    fn hurry(&mut self, node: u32) -> bool {
-        self.nodes[node as usize].counts.flushes += 1;
-        self.pass_hurry(node);
-        self.nodes[node as usize].status.active_children > 0
-    }
-
-    /// What a node has pushed is not to wait for more.
-    fn pass_hurry(&mut self, node: u32) {
-        for at in 0..self.nodes[node as usize].outputs.len() {
-            let edge = &self.edges[self.nodes[node as usize].outputs[at] as usize];
-            if !edge.back {
-                let to = edge.to;
-                self.nodes[to as usize].status.hurrying = true;
-                self.activate(to);
-            }
-        }
-    }
-
     /// A run over so many items, which are there. Adds how many of them are done, and says why it ended.
     fn run_piece(&mut self, node: u32, at: usize, count: usize, done: &mut usize) -> Result<Stop> {
         let start = self.clock();
@@ -528,63 +481,5 @@ impl Machine<'_> {
         }
         self.look_after_loop(node);
         self.look_after_knots(node);
-    }
-
-    /// What the user's code did wrong, with names.
-    pub(crate) fn fault(&self, node: u32, fault: Fault) -> Error {
-        let this = &self.description.nodes[node as usize];
-        let channel = |channel: usize| self.description.channel_name(this.channels[channel]);
-        let back = |channel: usize| {
-            self.description.channels[this.channels[channel] as usize].edge.is_some_and(|e| self.description.is_back(e))
-        };
-        let error = match fault {
-            Fault::Loop { channel: at } => Error::new(
-                ErrorKind::Exceeded,
-                format!("more items go around over {} than the bound of its loop allows", channel(at)),
-            ),
-            Fault::Items { channel: at, most } => Error::new(
-                ErrorKind::Exceeded,
-                format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
-            ),
-            Fault::Each { channel: at, most } => Error::new(
-                ErrorKind::Exceeded,
-                format!("more than the {most} items were pushed to {} that it may get for each item", channel(at)),
-            ),
-            Fault::Orphan { channel: at } => Error::new(
-                ErrorKind::Exceeded,
-                format!("an item was pushed to {} while no parent of its region is under way", channel(at)),
-            ),
-            Fault::Signals { channel: at, .. } if back(at) => Error::new(
-                ErrorKind::Exceeded,
-                format!("a signal was raised on {}, which leads back: no signal goes around in a loop", channel(at)),
-            ),
-            Fault::Signals { channel: at, most } => Error::new(
-                ErrorKind::Exceeded,
-                format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
-            ),
-            Fault::Nowhere => Error::new(
-                ErrorKind::Exceeded,
-                format!(
-                    "a signal was raised on all channels of node `{}`, all of which lead back: no signal goes around in a loop",
-                    this.name
-                ),
-            ),
-            Fault::Unseen => Error::new(
-                ErrorKind::Exceeded,
-                format!(
-                    "a signal that was raised in a loop came to node `{}`, whose channels all lead back, and nobody has seen it: \
-                     no signal goes around in a loop",
-                    this.name
-                ),
-            ),
-            Fault::Source(why) => {
-                Error::new(ErrorKind::Source, format!("source `{}` failed: {why}", this.name)).because(why)
-            }
-            Fault::Sink(why) => Error::new(ErrorKind::Sink, format!("sink `{}` failed: {why}", this.name)).because(why),
-            Fault::Node(why) => {
-                Error::new(ErrorKind::Failed, format!("node `{}` failed: {why}", this.name)).because(why)
-            }
-        };
-        error.at_node(&this.name)
     }
 }

@@ -5,6 +5,8 @@
 //! | this one | nodes and edges of a copy, and how they are made |
 //! | [`status`] | who may fire: activity, blocking, flushes |
 //! | [`fire`] | one node consumes what waits for it |
+//! | `hurry` | what has come of heavy items goes on before all of them are done |
+//! | `fault` | what the user's code did wrong, with names |
 //! | `fuse` | nodes that run as part of another |
 //! | [`span`] | a run that reaches over boundaries of regions |
 //! | [`cycle`] | loops: who may enter, and how they become empty |
@@ -21,8 +23,10 @@
 
 pub(crate) mod cycle;
 pub(crate) mod dry;
+mod fault;
 pub(crate) mod fire;
 mod fuse;
+mod hurry;
 pub(crate) mod knot;
 pub(crate) mod outside;
 pub(crate) mod pace;
