@@ -2,7 +2,7 @@
 //!
 //! A node that may take several vectors at once takes one at first, and twice as much each time that it was quick: so whoever has
 //! light items is hardly ever asked, and whoever has heavy ones is asked behind each vector. A source does the same with single
-//! items. The clock is looked at while that grows, and now and then later.
+//! items, and an expansion with elements. The clock is looked at while that grows, and now and then later.
 //!
 //! Copies share few heavy items in the same way. When so little is left that it is no full vector for each of them, a source hands
 //! out a *portion*: a part of what is left, as in guided self-scheduling (Polychronopoulos and Kuck, 1987), which is flushed and so
