@@ -7,12 +7,12 @@ use std::arch::x86_64::{
     _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_storeu_si512, _mm512_sub_epi64,
     _mm512_test_epi8_mask,
 };
-use std::mem::{transmute, transmute_copy};
+use std::mem::transmute;
 
 use super::lanes::Lanes;
 use super::level::Kernel;
-use super::portable::{self, Place, WORD, is_number, sweep};
-use super::reserve;
+use super::portable::{self, Place, WORD, is_number, of_bits};
+use super::registers;
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn call<K: Kernel>(kernel: K) -> K::Output {
@@ -27,25 +27,13 @@ where
     F: Fn(L::Lane) -> (O, bool),
     W: FnMut(u64),
 {
-    if !is_number::<O>(4) && !is_number::<O>(8) {
+    if !registers::fit::<O>() {
         return portable::select(items, to, words, code);
     }
-    reserve(to, items.count());
-    let mut place = Place::of(to);
-    sweep(
-        items,
-        code,
-        |values, flags, _| {
-            words(flags);
-            // SAFETY: there is space for as many values as there are items, and for a register behind them. No flag is
-            // set for what is no item.
-            unsafe { compress(values, flags, &mut place) };
-        },
-        |flags| word(flags),
-    );
-    let len = place.len;
-    // SAFETY: so many values were written side by side.
-    unsafe { to.set_len(len) };
+    // SAFETY: the values are plain numbers, and there is space for those whose flag is set, and for more. No more than these count.
+    let compress = |values: &_, flags, place: &mut _| unsafe { compress(values, flags, place) };
+    // SAFETY: it appends the values whose flag is set, and writes no more than a register behind them.
+    unsafe { registers::select(items, to, words, code, |flags| word(flags), compress) };
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
@@ -56,32 +44,13 @@ where
     F: Fn(L::Lane) -> (O, bool),
     W: FnMut(u64),
 {
-    if !is_number::<O>(4) && !is_number::<O>(8) {
+    if !registers::fit::<O>() {
         return portable::split(items, to, words, code);
     }
-    let (accepted, rejected) = to;
-    reserve(accepted, items.count());
-    reserve(rejected, items.count());
-    let (mut yes, mut no) = (Place::of(accepted), Place::of(rejected));
-    sweep(
-        items,
-        code,
-        |values, flags, count| {
-            words(flags);
-            // SAFETY: as in [`select`], in both vectors.
-            unsafe {
-                compress(values, flags, &mut yes);
-                compress(values, !flags & (u64::MAX >> (WORD - count)), &mut no);
-            }
-        },
-        |flags| word(flags),
-    );
-    let (yes, no) = (yes.len, no.len);
-    // SAFETY: so many values were written side by side.
-    unsafe {
-        accepted.set_len(yes);
-        rejected.set_len(no);
-    }
+    // SAFETY: as in [`select`].
+    let compress = |values: &_, flags, place: &mut _| unsafe { compress(values, flags, place) };
+    // SAFETY: as in [`select`].
+    unsafe { registers::split(items, to, words, code, |flags| word(flags), compress) };
 }
 
 /// As [`super::portable::running_sums`], sixteen at once.
@@ -227,14 +196,6 @@ fn in_words<I: 'static>(items: &[I; 16]) -> [u64; 8] {
     unsafe { asm!("/* {0} */", inout(zmm_reg) all, options(pure, nomem, nostack, preserves_flags)) };
     // SAFETY: they are as many bytes.
     unsafe { transmute(all) }
-}
-
-/// The number of these bits.
-#[inline(always)]
-fn of_bits<I: 'static>(bits: u32) -> I {
-    assert!(is_number::<I>(4));
-    // SAFETY: all bits are such a number.
-    unsafe { transmute_copy(&bits) }
 }
 
 /// Eight numbers in a register.

@@ -2,8 +2,8 @@
 //!
 //! A loop over a vector of items is compiled for several instruction sets, with the user's function inside of it, and the
 //! right one is chosen at run time. It goes block by block: the values and flags of a block stay in the nearest cache, and
-//! those that are kept are moved side by side from there to where they go, 16 or 8 at once where the processor can compress a
-//! register, one by one elsewhere. All ways give the same values.
+//! those that are kept are moved side by side from there to where they go, a register at once with AVX2 and AVX-512, one by one
+//! elsewhere. All ways give the same values.
 //!
 //! | file | concept |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | [`level`] | what the processor can do, and how a loop is compiled for all of it |
 //! | [`lanes`] | items that lie side by side |
 //! | [`portable`], `avx2`, `avx512` | values, flags, and what is kept, on each level |
+//! | `registers` | what those levels have in common that keep a register of values at once |
 //! | [`count`] | ranges of numbers become items |
 //! | [`kept`], `avx512_kept` | how many items were kept before a place |
 //! | [`sums`] | sums of the first items, and of those between two places |
@@ -26,6 +27,8 @@ mod kept;
 mod lanes;
 mod level;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod sums;
 
 pub(crate) use self::count::{Number, Row, count_all, count_up, is_range};

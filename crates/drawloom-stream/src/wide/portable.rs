@@ -1,6 +1,7 @@
 //! Values and flags block by block, and those that are kept one by one: what every processor can do.
 
 use std::any::TypeId;
+use std::mem::transmute_copy;
 
 use super::lanes::Lanes;
 
@@ -202,4 +203,12 @@ pub(super) fn is_number<O: 'static>(bytes: usize) -> bool {
         8 => id == TypeId::of::<u64>() || id == TypeId::of::<i64>() || id == TypeId::of::<f64>(),
         _ => false,
     }
+}
+
+/// The number of these bits.
+#[inline(always)]
+pub(super) fn of_bits<I: 'static>(bits: u32) -> I {
+    assert!(is_number::<I>(4));
+    // SAFETY: all bits are such a number.
+    unsafe { transmute_copy(&bits) }
 }

@@ -1,9 +1,9 @@
 //! Sums of the first items of a vector, and of those between two places.
 
 use super::Level;
-#[cfg(target_arch = "x86_64")]
-use super::avx512;
 use super::portable;
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 
 /// How many numbers of 64 bits are in a line of the cache.
 const LINE: usize = 8;
@@ -70,7 +70,7 @@ const NEAR: u32 = 2048;
 const LARGEST_BLOCK: usize = 32;
 const _: () = assert!((NEAR as usize).is_multiple_of(LARGEST_BLOCK));
 #[cfg(target_arch = "x86_64")]
-const _: () = assert!(avx512::BLOCK <= LARGEST_BLOCK);
+const _: () = assert!(avx2::BLOCK <= LARGEST_BLOCK && avx512::BLOCK <= LARGEST_BLOCK);
 
 /// Appends what becomes of the number of items of each segment and the sum of their values. Segments end behind so many items, each
 /// no sooner than the one before it; `so_far` is the number and the sum of the items of the first segment that were before them.
@@ -129,7 +129,15 @@ pub(crate) fn segment_sums<I: 'static, O>(
                     unsafe { avx512::sums_in_rows(&items[..items.len().min(count)], value, &mut sums[1..]) };
                     lookup.append(group, sums, avx512::place_in_rows, finish, to);
                 }
-                _ => {
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => {
+                    let count = count.next_multiple_of(avx2::BLOCK);
+                    let (sums, items) = (&mut space[..=count], &items[start as usize..]);
+                    // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
+                    unsafe { avx2::sums_in_rows(&items[..items.len().min(count)], value, &mut sums[1..]) };
+                    lookup.append(group, sums, avx2::place_in_rows, finish, to);
+                }
+                Level::Portable => {
                     let sums = &mut space[..=count];
                     running_sums_from(level, 0, &items[start as usize..end as usize], value, &mut sums[1..]);
                     lookup.append(group, sums, |count| count, finish, to);
