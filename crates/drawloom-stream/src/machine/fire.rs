@@ -48,7 +48,7 @@ impl Machine<'_> {
             // An item may go around in a loop for ever, so this is asked before each step.
             self.go_on()?;
             self.share(node);
-            if self.is_overdue(node) && self.hurry(node) {
+            if self.make_way(node) {
                 break;
             }
             match self.next_step(node) {
@@ -69,8 +69,14 @@ impl Machine<'_> {
                     self.tie(node);
                     self.note_step(node);
                 }
-                Step::Hold => self.starve(node),
-                Step::Await { at } => self.wait_for_ways(node, at),
+                Step::Hold => {
+                    self.end_hurry(node);
+                    self.starve(node);
+                }
+                Step::Await { at } => {
+                    self.end_hurry(node);
+                    self.wait_for_ways(node, at);
+                }
                 Step::Drain => self.drain(node),
                 Step::Rest => {
                     self.rest(node);
@@ -125,6 +131,9 @@ impl Machine<'_> {
                     return Ok(());
                 }
                 Stop::Outside(until) => {
+                    if self.gave_late(node) {
+                        self.flush_source(node);
+                    }
                     self.look_at_children(node);
                     self.block_outside(node, until);
                     return Ok(());
@@ -255,10 +264,7 @@ impl Machine<'_> {
         if inputs.len() == 1 {
             return true;
         }
-        let first = |edge: u32| {
-            let signals = self.edges[edge as usize].pipe.signals().borrow();
-            signals.first_boundary().filter(|_| signals.credit() == Some(0))
-        };
+        let first = |edge: u32| self.edges[edge as usize].pipe.signals().borrow().next_boundary();
         let Some(boundary) = first(inputs[at].edge) else { return true };
         let mut others = inputs.iter().filter(|one| !self.edges[one.edge as usize].back);
         others.all(|one| first(one.edge) == Some(boundary))
@@ -311,7 +317,11 @@ impl Machine<'_> {
     fn is_called(&self, node: u32) -> bool {
         // Relaxed: as where the step begins, which looks again.
         let is_hungry = || self.nodes[node as usize].source.is_some() && self.outside.dry.is_anybody();
-        self.outside.stop.load(Ordering::Relaxed) || self.is_flush_wished() || self.patience.is_some() || is_hungry()
+        self.outside.stop.load(Ordering::Relaxed)
+            || self.is_wish_new_to(node)
+            || self.patience.is_some()
+            || self.is_due()
+            || is_hungry()
     }
 
     /// A run over so many items, which are there. Adds how many of them are done, and says why it ended.
@@ -466,7 +476,6 @@ impl Machine<'_> {
     fn rest(&mut self, node: u32) {
         self.nodes[node as usize].since = None;
         let drained = std::mem::take(&mut self.nodes[node as usize].status.draining);
-        let hurried = std::mem::take(&mut self.nodes[node as usize].status.hurrying);
         // Those that this one kept from firing go below its children on the stack: a flush reaches the sinks before more
         // items come.
         self.deactivate(node);
@@ -476,9 +485,7 @@ impl Machine<'_> {
         if drained {
             self.pass_drain(node);
         }
-        if hurried {
-            self.pass_hurry(node);
-        }
+        self.end_hurry(node);
         self.look_after_loop(node);
         self.look_after_knots(node);
     }

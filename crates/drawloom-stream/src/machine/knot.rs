@@ -47,10 +47,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether something may still come over an edge into a node that is to be taken before what comes over this one.
+    /// Whether something may still come over an edge into a node that is to be taken before what comes over this one. Nothing may over an
+    /// edge whose next is a boundary that waits for the other edges: what is to come is behind it, and behind theirs.
     pub(crate) fn is_to_wait(&self, node: u32, input: usize) -> bool {
-        let mut before = self.nodes[node as usize].ways.iter().take(input).flatten();
-        before.any(|node| !self.is_quiet(*node))
+        let this = &self.nodes[node as usize];
+        let is_open = |way: usize| {
+            let mut edges = this.inputs.iter().filter(|one| one.input == way);
+            !edges.any(|one| self.edges[one.edge as usize].pipe.signals().borrow().next_boundary().is_some())
+        };
+        let before = this.ways.iter().enumerate().take(input);
+        before.filter(|(_, way)| way.iter().any(|node| !self.is_quiet(*node))).any(|(way, _)| is_open(way))
     }
 
     /// Whether something waits at an input of a node, or at one behind it.

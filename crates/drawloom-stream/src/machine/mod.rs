@@ -163,8 +163,11 @@ pub(crate) struct Machine<'p> {
     pub(crate) turn_of: Option<u64>,
     /// How long what live sources gave may be under way.
     pub(crate) patience: Option<Duration>,
-    /// How many wishes to flush were seen, and how many flushes were begun for whatever reason.
+    /// When the first of them tries again, whoever has called.
+    pub(crate) until: Option<Instant>,
+    /// How many wishes to flush were seen, the flush that was begun for the last, and how many flushes were begun for whatever reason.
     pub(crate) flushes: u64,
+    pub(crate) wished_flush: u64,
     pub(crate) flushes_begun: u64,
     /// What others may know of the run, and wish, and whose copy this is.
     pub(crate) outside: &'p Outside,
@@ -225,6 +228,10 @@ pub(crate) struct Node<'p> {
     pub(crate) interrupted: Option<(usize, usize)>,
     /// Since when something that it has pushed may wait, where a live source has a patience.
     pub(crate) since: Option<Instant>,
+    /// Up to which wish to flush those behind it have hurried, or the flush has come through it.
+    pub(crate) hurried: u64,
+    /// Of a source: how many items it had given when a wish to flush was seen, until it has no more.
+    pub(crate) wished_at: Option<u64>,
     /// Whether it waits for its turn, where several workers keep an order.
     pub(crate) in_turn: bool,
     /// The source that leads to it.
@@ -403,6 +410,8 @@ impl<'p> Machine<'p> {
                 passed: None,
                 interrupted: None,
                 since: None,
+                hurried: 0,
+                wished_at: None,
                 in_turn: outside.turn.is_some() && node.delivers(),
                 source: inputs_from_source(description, number),
                 together: plan.together[number as usize].clone(),
@@ -449,9 +458,11 @@ impl<'p> Machine<'p> {
             firings: Firings::default(),
             waiting: 0,
             heard: outside.bell.heard(),
+            until: None,
             slept: Default::default(),
             patience,
             flushes: 0,
+            wished_flush: 0,
             flushes_begun: 0,
             chunk,
             turn_of: None,

@@ -19,7 +19,15 @@ impl Machine<'_> {
     /// A node waits for somebody outside, who will ring; or until a time.
     pub(crate) fn block_outside(&mut self, node: u32, until: Option<Instant>) {
         self.waiting += 1;
+        self.until = sooner(self.until, until);
         self.block(node, Wait::Outside(until));
+    }
+
+    /// Whether the bell was rung, or it is time, for those who wait.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        let is_time = || self.until.is_some_and(|until| until <= Instant::now());
+        self.waiting > 0 && (self.outside.bell.heard() != self.heard || is_time())
     }
 
     /// Whether a node may do something that those outside see. If it has to wait for its turn, the bell is rung when that may have
@@ -36,7 +44,7 @@ impl Machine<'_> {
 
     /// When the bell was rung, or it is time, those who wait try again.
     pub(crate) fn listen(&mut self) {
-        if self.waiting > 0 {
+        if self.is_due() {
             let heard = self.outside.bell.heard();
             let rung = heard != self.heard;
             // Heard before anybody tries: what happens from now on is another ring.
@@ -63,12 +71,7 @@ impl Machine<'_> {
         if std::mem::replace(&mut self.slept, now) != now {
             self.member.has_moved();
         }
-        let times = self.nodes.iter().filter_map(|node| match node.status.state {
-            State::Blocked(Wait::Outside(until)) => until,
-            _ => None,
-        });
-        let until = times.fold(None, |first, time| sooner(first, Some(time)));
-        let (bell, heard) = (&self.outside.bell, self.heard);
+        let (bell, heard, until) = (&self.outside.bell, self.heard, self.until);
         let goes_on = || bell.heard() != heard || until.is_some_and(|until| until <= Instant::now());
         self.member.sleep(CalledBy::Anyone, &goes_on, || bell.sleep(heard, until));
         self.go_on()?;
@@ -85,29 +88,35 @@ impl Machine<'_> {
                 self.unblock(node);
             }
         }
-    }
-
-    /// Whether somebody wishes a flush that has not begun.
-    #[inline]
-    pub(crate) fn is_flush_wished(&self) -> bool {
-        // Relaxed: it is only a wish, and nothing is published with it.
-        self.outside.flushes.load(Ordering::Relaxed) != self.flushes
+        let times = self.nodes.iter().filter_map(|node| match node.status.state {
+            State::Blocked(Wait::Outside(until)) => until,
+            _ => None,
+        });
+        self.until = times.min();
     }
 
     /// Flushes all that the sources have given, if somebody wishes it.
     pub(crate) fn flush_if_wished(&mut self) {
-        // Relaxed: as above.
+        // Relaxed: it is only a wish, and nothing is published with it.
         let wishes = self.outside.flushes.load(Ordering::Relaxed);
         if wishes == self.flushes {
             return;
         }
-        self.flushes = wishes;
         let flush = self.new_flush(WHOLE, 0);
+        (self.flushes, self.wished_flush) = (wishes, flush.count);
         for node in 0..self.nodes.len() as u32 {
-            if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
-                self.nodes[node as usize].counts.flushes += 1;
+            let source = &mut self.nodes[node as usize];
+            if matches!(source.kind, Kind::Source { .. }) {
+                source.counts.flushes += 1;
+                source.wished_at = Some(source.counts.outputs);
                 self.flush_children(node, flush);
             }
         }
+    }
+
+    /// A source has nothing now. Whether it gave something since a wish to flush was seen, which may have been there before the wish.
+    pub(super) fn gave_late(&mut self, node: u32) -> bool {
+        let source = &mut self.nodes[node as usize];
+        source.wished_at.take().is_some_and(|outputs| outputs < source.counts.outputs)
     }
 }

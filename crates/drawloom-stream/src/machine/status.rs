@@ -73,7 +73,7 @@ impl Status {
 
 impl Machine<'_> {
     /// Puts a node on the stack, if it may fire.
-    fn schedule(&mut self, node: u32) {
+    pub(super) fn schedule(&mut self, node: u32) {
         let status = &mut self.nodes[node as usize].status;
         if status.state == State::Active && status.active_children == 0 && !status.queued {
             status.queued = true;
@@ -260,6 +260,10 @@ impl Machine<'_> {
                 this.missing[depth] = forward.filter(|edge| edge.flushes[depth] <= count).count();
                 let flush = Flush { region: this.numbers[depth], depth, count };
                 self.flush_children(node, flush);
+                if depth == 0 && count >= self.wished_flush {
+                    // What was wished has come through: those behind need not hurry for it.
+                    self.nodes[node as usize].hurried = self.flushes;
+                }
             }
         }
     }

@@ -26,6 +26,7 @@ mod rounds;
 mod seeing;
 mod tasks;
 mod waits;
+mod wished;
 mod workers;
 mod wrong;
 

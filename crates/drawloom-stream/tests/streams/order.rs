@@ -360,3 +360,36 @@ fn a_node_without_channels_sees_items_in_order() {
     });
     assert!(result.into_iter().eq((0..5000).map(|n: u64| n.to_string())));
 }
+
+/// At the join a boundary waits on the first edge for the same on the others, whose items come behind those of the first as a rule. What
+/// the ways to the first are still to bring is behind the boundary, so nobody waits for it, however little room there is.
+#[test]
+fn a_boundary_at_a_join_does_not_wait_for_signals_behind_it() {
+    for workers in [1, 2] {
+        let mut stream = Stream::new("behind").ordered().queue_scale(1);
+        let kind = stream.signal::<u64>();
+        let numbers = stream.source("numbers", source::range(0..3));
+        let (_, elements) = stream.enumerate("elements", numbers, |n| 0..*n);
+        let fork = stream.node("fork", elements).channel::<u64>("a", 1).channel::<u64>("b", 1).channel::<u64>("c", 1);
+        let (a, b, c) = fork.each(|n, (a, b, c)| {
+            a.push(*n);
+            b.push(*n);
+            c.push(*n);
+        });
+        let raising = stream.node("raise", a).channel::<u64>("out", 1).begin(move |_, out| out.raise(kind, 1));
+        let a = raising.run(|run, out| out.extend_from_slice(run.items()));
+        let inner = stream.node("inner", a).channel::<u64>("a", 1).channel::<u64>("b", 1);
+        let (p, q) = inner.each(|n, (p, q)| {
+            p.push(*n);
+            q.push(n + 10);
+        });
+        let a = stream.node("inner join", [p, q]).map(|n| *n);
+        let b = stream.node("middle", b).map(|n| *n);
+        let all = stream.node("join", [a, b, c]).map(|n| *n);
+        let sums = stream.node("sum", all).aggregate_sum(|n| *n, |count, sum| (count, sum));
+        let sums = stream.collect("sums", sums);
+        let running = stream.plan().unwrap().start(&loom(workers), &Settings::new()).unwrap();
+        in_time(|| running.wait()).unwrap();
+        assert_eq!(sums.take(), [(0, 0), (4, 10), (8, 4 + 20)]);
+    }
+}

@@ -167,6 +167,11 @@ impl Signals {
         Some(if ends { (region, parent, false) } else { (region, parent.wrapping_add(1), true) })
     }
 
+    /// The same, if it is its turn: no item is before it.
+    pub(crate) fn next_boundary(&self) -> Option<(u32, u32, bool)> {
+        self.first_boundary().filter(|_| self.credit() == Some(0))
+    }
+
     /// Some items were consumed: what is left of the first signal's credit stays with it.
     #[inline]
     pub(crate) fn spend(&mut self, items: usize) {
