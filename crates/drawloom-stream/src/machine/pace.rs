@@ -59,8 +59,11 @@ impl Pace {
     /// A step has done so much.
     #[inline]
     pub(crate) fn end(&mut self, begun: Option<Instant>, done: usize) {
-        if let Some(begun) = begun {
-            self.adapt(begun.elapsed(), done);
+        match begun {
+            Some(begun) => self.adapt(begun.elapsed(), done),
+            // It did as much as it may: perhaps it may do more.
+            None if done >= self.most => self.unmeasured = 0,
+            None => {}
         }
     }
 
@@ -237,6 +240,10 @@ mod tests {
         }
         pace.adapt(Duration::from_micros(2), 9);
         assert_eq!((pace.most(), pace.unmeasured), (16, SELDOM));
+        pace.end(None, 15);
+        assert_eq!(pace.unmeasured, SELDOM);
+        pace.end(None, 16);
+        assert_eq!(pace.unmeasured, 0, "who does as much as it may is measured next");
         pace.adapt(Duration::from_micros(200), 16);
         assert_eq!(pace.most(), 1);
         pace.adapt(Duration::from_secs(1), 1);
