@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use drawloom_stream::{ErrorKind, Given, Output, Settings, Source, Stream, sink, source};
 
-use crate::loom;
+use crate::{in_time, loom};
 
 /// How many items each thread had.
 #[derive(Clone, Default)]
@@ -123,6 +123,37 @@ fn what_waits_behind_heavy_items_is_shared_and_still_comes_to_a_callback_in_orde
     stream.plan().unwrap().run(&loom(4)).unwrap();
     assert!(came.lock().unwrap().iter().copied().eq(0..20_000), "{came:?}");
     assert!(seen.most().0 <= 60, "{:?}", seen.most());
+}
+
+/// Numbers of an ordered stream, of which a node keeps those that are heavy: copies have nothing for the sink, and nothing to do, when
+/// others have much of both.
+fn few_are_kept(numbers: u64, is_heavy: fn(u64) -> bool) {
+    in_time(move || {
+        let mut stream = Stream::new("kept").width(8).ordered();
+        let items = stream.source("numbers", source::range(0..numbers));
+        let items = stream.node("heavy", items).filter(move |n: &u64| {
+            if is_heavy(*n) {
+                thread::sleep(Duration::from_micros(200));
+            }
+            is_heavy(*n)
+        });
+        let came = Arc::new(Mutex::new(Vec::new()));
+        let theirs = Arc::clone(&came);
+        let take = move |items: &[u64]| theirs.lock().unwrap().extend_from_slice(items);
+        stream.sink("callback", items, sink::callback(take));
+        stream.plan().unwrap().run(&loom(4)).unwrap();
+        assert!(came.lock().unwrap().iter().copied().eq((0..numbers).filter(|n| is_heavy(*n))));
+    });
+}
+
+#[test]
+fn what_others_have_of_a_chunk_is_waited_for_and_no_more() {
+    // Heavy ones in the first chunk of a few, and in two chunks.
+    few_are_kept(4000, |n| n < 400);
+    few_are_kept(4000, |n| (1000..1300).contains(&n));
+    // Chunks here are larger than a queue, so whoever gives back has not taken all of its own.
+    few_are_kept(4_000_000, |n| n < 5000 && n % 16 == 0);
+    few_are_kept(4_000_000, |n| (3_900_000..3_912_000).contains(&n) && n % 16 == 0);
 }
 
 #[test]
