@@ -263,6 +263,18 @@ fn a_wish_to_stop_is_seen_behind_a_vector_of_heavy_items() {
         stream.discard("nowhere", elements);
     });
     assert!(of_iterator <= 4, "expand: {of_iterator}");
+    let of_short_regions = begun_after_cancel(|stream, work| {
+        let items = stream.source("numbers", source::range(0..10_000));
+        let (_, elements) = stream.enumerate("elements", items, |n| std::iter::once(*n));
+        let work = Arc::new(work);
+        // A vector reaches over the boundaries of a thousand parents.
+        let elements = stream.node("expand", elements).width(1000).expand(move |n| {
+            let work = Arc::clone(&work);
+            std::iter::once(n).inspect(move |_| work())
+        });
+        stream.discard("nowhere", elements);
+    });
+    assert!(of_short_regions <= 4, "expand in short regions: {of_short_regions}");
     let of_parents = begun_after_cancel(|stream, work| {
         let items = stream.source("numbers", source::range(0..10));
         let work = Arc::new(work);
