@@ -292,7 +292,7 @@ mod tests {
 
     use fastrand::Rng;
 
-    use super::{Cursor, Position};
+    use super::{Cursor, Fed, Position};
     use crate::given::Given;
     use crate::machine::pipe::{AnyPipe, Pipe};
     use crate::machine::places::Maker;
@@ -371,6 +371,54 @@ mod tests {
             }
             consumed.sort_unstable();
             assert!(consumed.into_iter().eq(0..len), "seed {seed}");
+        }
+    }
+
+    /// What comes of a chunk may be delivered when all before it is: so nobody may wait for what was given back as if it were of the
+    /// chunk that it was taken from.
+    #[test]
+    fn chunks_that_are_done_lie_side_by_side_whoever_gives_back() {
+        for seed in 0..100 {
+            let mut rng = Rng::with_seed(seed);
+            let len = rng.u64(0..50_000);
+            let given = Given::new();
+            let opening = Opening { workers: 3, one_by_one: true, patience: None, given: &given };
+            let cursor = Arc::new(Cursor::new(len, &opening));
+            let maker = Maker::Function(Arc::new(|range, to: &mut Vec<u64>| to.extend(range)));
+            let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap(), false);
+            let mut copies: Vec<(Position, Pipe<u64>, bool)> = (0..3).map(copy).collect();
+            let mut done = Vec::new();
+            for step in 0.. {
+                assert!(step < 100_000, "seed {seed}: it comes to no end");
+                let (position, queue, whole) = &mut copies[rng.usize(..3)];
+                if !*whole {
+                    match position.next(rng.usize(1..1000)) {
+                        Some((range, fed)) => {
+                            queue.buffer.borrow_mut().promise(&maker, range);
+                            *whole = fed == Fed::Whole;
+                        }
+                        None if copies.iter().all(|(_, queue, whole)| !*whole && queue.len() == 0) => break,
+                        None => continue,
+                    }
+                }
+                let (position, queue, whole) = &mut copies[rng.usize(..3)];
+                if rng.bool() {
+                    // The machine keeps something.
+                    position.give_back(rng.usize(..queue.len().max(1)), &mut queue.buffer.borrow_mut());
+                }
+                let count = rng.usize(..=queue.len());
+                queue.make(queue.lacking(count));
+                queue.consume(count);
+                if queue.len() == 0 && std::mem::take(whole) {
+                    done.push(position.chunk.clone());
+                }
+            }
+            done.sort_unstable_by_key(|chunk| (chunk.start, chunk.end));
+            let end = done.iter().fold(0, |at, chunk| {
+                assert_eq!(at, chunk.start, "seed {seed}: {chunk:?}");
+                chunk.end
+            });
+            assert_eq!(end, len, "seed {seed}");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Given, Output, Settings, Source, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Given, Output, Running, Settings, Source, Stream, sink, source};
 
-use crate::loom;
+use crate::{in_time, loom};
 
 /// How many items each thread had.
 #[derive(Clone, Default)]
@@ -125,6 +125,37 @@ fn what_waits_behind_heavy_items_is_shared_and_still_comes_to_a_callback_in_orde
     assert!(seen.most().0 <= 60, "{:?}", seen.most());
 }
 
+/// Numbers of an ordered stream, of which a node keeps those that are heavy: copies have nothing for the sink, and nothing to do, when
+/// others have much of both.
+fn few_are_kept(numbers: u64, is_heavy: fn(u64) -> bool) {
+    in_time(move || {
+        let mut stream = Stream::new("kept").width(8).ordered();
+        let items = stream.source("numbers", source::range(0..numbers));
+        let items = stream.node("heavy", items).filter(move |n: &u64| {
+            if is_heavy(*n) {
+                thread::sleep(Duration::from_micros(200));
+            }
+            is_heavy(*n)
+        });
+        let came = Arc::new(Mutex::new(Vec::new()));
+        let theirs = Arc::clone(&came);
+        let take = move |items: &[u64]| theirs.lock().unwrap().extend_from_slice(items);
+        stream.sink("callback", items, sink::callback(take));
+        stream.plan().unwrap().run(&loom(4)).unwrap();
+        assert!(came.lock().unwrap().iter().copied().eq((0..numbers).filter(|n| is_heavy(*n))));
+    });
+}
+
+#[test]
+fn what_others_have_of_a_chunk_is_waited_for_and_no_more() {
+    // Heavy ones in the first chunk of a few, and in two chunks.
+    few_are_kept(4000, |n| n < 400);
+    few_are_kept(4000, |n| (1000..1300).contains(&n));
+    // Chunks here are larger than a queue, so whoever gives back has not taken all of its own.
+    few_are_kept(4_000_000, |n| n < 5000 && n % 16 == 0);
+    few_are_kept(4_000_000, |n| (3_900_000..3_912_000).contains(&n) && n % 16 == 0);
+}
+
 #[test]
 fn what_waits_behind_heavy_items_of_a_slice_that_a_team_is_given_is_shared() {
     let (mut stream, seen) = (Stream::new("given").width(4), Seen::default());
@@ -232,6 +263,18 @@ fn a_wish_to_stop_is_seen_behind_a_vector_of_heavy_items() {
         stream.discard("nowhere", elements);
     });
     assert!(of_iterator <= 4, "expand: {of_iterator}");
+    let of_short_regions = begun_after_cancel(|stream, work| {
+        let items = stream.source("numbers", source::range(0..10_000));
+        let (_, elements) = stream.enumerate("elements", items, |n| std::iter::once(*n));
+        let work = Arc::new(work);
+        // A vector reaches over the boundaries of a thousand parents.
+        let elements = stream.node("expand", elements).width(1000).expand(move |n| {
+            let work = Arc::clone(&work);
+            std::iter::once(n).inspect(move |_| work())
+        });
+        stream.discard("nowhere", elements);
+    });
+    assert!(of_short_regions <= 4, "expand in short regions: {of_short_regions}");
     let of_parents = begun_after_cancel(|stream, work| {
         let items = stream.source("numbers", source::range(0..10));
         let work = Arc::new(work);
@@ -305,6 +348,197 @@ fn what_has_come_of_heavy_live_items_is_brought_to_its_end_before_all_has() {
             assert!(before <= 250, "{what}, wishes: {wishes}: {before}");
         }
     }
+}
+
+/// Something heavy that is done again and again, until somebody has seen what came of it.
+#[derive(Clone, Default)]
+struct UntilSeen(Arc<(AtomicU64, AtomicU64)>);
+
+impl UntilSeen {
+    fn work(&self) {
+        let (begun, seen) = &*self.0;
+        begun.fetch_add(1, Ordering::SeqCst);
+        if seen.load(Ordering::SeqCst) == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// A sink that notes how much had begun when the first item came.
+    fn sink(&self) -> impl Fn(&[u64]) + Send + Sync + 'static {
+        let this = self.clone();
+        move |_| {
+            let (begun, seen) = &*this.0;
+            _ = seen.compare_exchange(0, begun.load(Ordering::SeqCst), Ordering::SeqCst, Ordering::SeqCst);
+        }
+    }
+
+    /// How much had begun when the first item came.
+    fn seen(&self) -> u64 {
+        self.0.1.load(Ordering::SeqCst)
+    }
+}
+
+/// Runs a stream over live items which are all there from the beginning, and which have a short patience. Says how much of 500 heavy
+/// things had begun when something of them was seen.
+fn begun_before_any_was_seen(
+    numbers: u64,
+    make: impl FnOnce(&mut Stream, Output<u64>, UntilSeen) -> Output<u64>,
+) -> u64 {
+    let (giver, items) = source::buffer(numbers as usize, Duration::from_millis(2));
+    (0..numbers).for_each(|n| giver.give(n).unwrap());
+    let (mut stream, work) = (Stream::new("patience").width(4).span_regions(true).fuse(false), UntilSeen::default());
+    let items = stream.source("numbers", items);
+    let items = make(&mut stream, items, work.clone());
+    stream.sink("seen", items, sink::callback(work.sink()));
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    drop(giver);
+    running.wait().unwrap();
+    assert_eq!(work.0.0.load(Ordering::SeqCst), 500);
+    work.seen()
+}
+
+#[test]
+fn elements_whose_vectors_reach_over_boundaries_come_to_their_end_when_the_patience_is_over() {
+    let before = begun_before_any_was_seen(100, |stream, items, work| {
+        let (_, elements) = stream.enumerate("elements", items, |_| 0..5_u64);
+        stream.node("heavy", elements).map(move |n| (work.work(), *n).1)
+    });
+    assert!(before <= 250, "{before}");
+}
+
+#[test]
+fn what_is_made_at_the_ends_of_parents_comes_to_its_end_when_the_patience_is_over() {
+    let before = begun_before_any_was_seen(500, |stream, items, work| {
+        let (_, none) = stream.enumerate("none", items, |_| std::iter::empty::<u64>());
+        let node = stream.node("heavy", none).aggregate_channel::<u64>("out", 1);
+        node.end(move |_, out| (work.work(), out.push(1)).1).run(|_, _| {})
+    });
+    assert!(before <= 250, "{before}");
+}
+
+/// Runs a stream over one item of a source with a short patience, which becomes 500 heavy ones. Says how many of them had begun when
+/// one was seen.
+fn begun_of_one(workers: usize, ordered: bool, one: Source<u64>) -> u64 {
+    let work = UntilSeen::default();
+    let stream = Stream::new("one").width(4);
+    let mut stream = if ordered { stream.ordered() } else { stream };
+    let items = stream.source("one", one);
+    let theirs = work.clone();
+    let items = stream.node("heavy", items).expand(move |_| {
+        let work = theirs.clone();
+        (0..500).inspect(move |_| work.work())
+    });
+    stream.sink("seen", items, sink::callback(work.sink()));
+    stream.plan().unwrap().run(&loom(workers)).unwrap();
+    work.seen()
+}
+
+#[test]
+fn a_reader_s_patience_holds_for_heavy_items_too() {
+    for workers in [1, 2] {
+        let one = source::reader(std::iter::once(Ok::<u64, String>(1)), Duration::from_millis(2));
+        let before = begun_of_one(workers, false, one);
+        assert!(before <= 250, "{workers} workers: {before}");
+    }
+}
+
+#[test]
+fn the_patience_of_a_source_whose_items_are_numbered_holds_for_heavy_items_too() {
+    let (to, from) = mpsc::channel();
+    to.send(1).unwrap();
+    drop(to);
+    let before = begun_of_one(2, true, source::receiver(from, Duration::from_millis(2)));
+    assert!(before <= 250, "{before}");
+}
+
+#[test]
+fn a_patience_is_looked_at_soon_where_live_items_become_heavy() {
+    let work = UntilSeen::default();
+    let (giver, items) = source::buffer(5000, Duration::from_millis(2));
+    (0..5000).for_each(|n| giver.give(n).unwrap());
+    drop(giver);
+    // Queues are large, so that a node takes very many at once by then.
+    let mut stream = Stream::new("become").width(4).queue_scale(500).fuse(false);
+    let items = stream.source("numbers", items);
+    let theirs = work.clone();
+    let items = stream.node("map", items).map(move |n: &u64| {
+        if *n >= 4500 {
+            theirs.work();
+        }
+        [*n; 128]
+    });
+    let sink = work.sink();
+    let heavy_ones = move |items: &[[u64; 128]]| {
+        if items.iter().any(|item| item[0] >= 4500) {
+            sink(&[]);
+        }
+    };
+    stream.sink("seen", items, sink::callback(heavy_ones));
+    stream.plan().unwrap().run(&loom(1)).unwrap();
+    let before = work.seen();
+    assert!((1..=100).contains(&before), "{before}");
+}
+
+/// Somebody who wishes a flush while a node is at work, and a node that goes on when the wish is there.
+fn wished_in_the_middle() -> (impl Fn() + Send + Sync + 'static, impl FnOnce(&Running)) {
+    let ((at_work, is_at_work), (wished, is_wished)) = (mpsc::channel(), mpsc::channel());
+    let gate = Mutex::new((at_work, is_wished));
+    let wait = move || {
+        let (at_work, is_wished) = &*gate.lock().unwrap();
+        at_work.send(()).unwrap();
+        is_wished.recv().unwrap();
+    };
+    let wish = move |running: &Running| {
+        is_at_work.recv().unwrap();
+        running.flush();
+        wished.send(()).unwrap();
+    };
+    (wait, wish)
+}
+
+#[test]
+fn a_node_that_hurries_does_nothing_more_before_those_behind_it_have() {
+    let (wait, wish) = wished_in_the_middle();
+    let (runs, seen) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (theirs, noted) = (Arc::clone(&runs), Arc::clone(&seen));
+    let mut stream = Stream::new("wished").width(10);
+    let items = stream.source("numbers", source::range(0..1000));
+    let items = stream.node("runs", items).channel::<u64>("out", 1).run(move |run, out| {
+        if theirs.fetch_add(1, Ordering::SeqCst) == 2 {
+            wait();
+        }
+        run.items().iter().for_each(|n| out.push(*n));
+    });
+    let note = move |_: &[u64]| {
+        _ = noted.compare_exchange(0, runs.load(Ordering::SeqCst), Ordering::SeqCst, Ordering::SeqCst);
+    };
+    stream.sink("seen", items, sink::callback(note));
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    wish(&running);
+    running.wait().unwrap();
+    assert_eq!(seen.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn a_node_that_hurries_takes_what_is_behind_the_last_boundary_in_the_same_run() {
+    let (wait, wish) = wished_in_the_middle();
+    let mut stream = Stream::new("hurry").width(64).span_regions(true).fuse(false);
+    let items = stream.source("numbers", source::range(0..20));
+    let (_, elements) = stream.enumerate("elements", items, |n| 2 * n..2 * n + 2);
+    // Three at first, so that the second parent is not at its end when the wish is seen.
+    let elements = stream.node("first", elements).width(3).map(move |n: &u64| {
+        if *n == 1 {
+            wait();
+        }
+        *n
+    });
+    let elements = stream.node("behind", elements).map(|n| *n);
+    stream.discard("nowhere", elements);
+    let running = stream.plan().unwrap().start(&loom(1), &Settings::new()).unwrap();
+    wish(&running);
+    let report = running.wait().unwrap();
+    let node = report.node("behind").unwrap();
+    assert_eq!((node.inputs, node.runs), (40, 2), "what is there at the wish, and the rest");
 }
 
 /// The last items are heavy, when nobody expects it any more: a node takes very many at once by then.

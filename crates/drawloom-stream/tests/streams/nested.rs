@@ -1,7 +1,9 @@
 //! Streams that are run inside of nodes and tasks.
 
 use std::error::Error as _;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use drawloom_runtime::{Context, Loom};
@@ -204,10 +206,23 @@ fn a_node_that_waits_for_a_task_which_waits_for_workers_of_its_stream_is_told() 
         let error = in_time(|| {
             let (loom, [front, back]) = contexts([&[0, 1], &[2]]);
             let theirs = loom.clone();
-            let plan = outer(move |n| {
-                let inside = theirs.clone();
+            let begun = Arc::new(AtomicUsize::new(0));
+            let copies = Arc::clone(&begun);
+            let mut stream = Stream::new("outer").width(4);
+            let items = stream.source("numbers", source::range(0..50));
+            let same = stream.node("runs it", items).try_map(move |n| {
+                // A worker whose copy has not begun is free to help, and the task could be complete.
+                while begun.load(Ordering::SeqCst) < 2 {
+                    thread::yield_now();
+                }
+                let (inside, n) = (theirs.clone(), *n);
                 theirs.task("plain").in_context(&back).try_run(move || count(&inside, n, &Settings::new())).wait()
             });
+            // A copy makes its states when it begins.
+            let node = stream.node("begins", same).state(move || _ = copies.fetch_add(1, Ordering::SeqCst));
+            let same = node.channel::<u64>("out", 1).run(|run, out| run.items().iter().for_each(|n| out.push(*n)));
+            stream.discard("nowhere", same);
+            let plan = stream.plan().unwrap();
             let error = plan.start(&loom, &Settings::new().in_context(&front)).unwrap().wait().unwrap_err();
             loom.wait_all().unwrap();
             error

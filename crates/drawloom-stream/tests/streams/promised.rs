@@ -89,6 +89,21 @@ fn what_is_promised_is_no_more_than_fits_into_the_queue_where_items_are_heavy() 
 }
 
 #[test]
+fn what_is_seen_at_once_of_promised_items_counts_as_waiting() {
+    // It does whether they are made in the queue or read where they lie.
+    for items in [source::range(0..1000), source::slice((0..1000).collect::<Vec<u64>>())] {
+        let mut stream = Stream::new("seen").width(100);
+        let items = stream.source("numbers", items);
+        let items = stream.node("vectors", items).channel::<u64>("out", 1).run(|run, out| {
+            run.items().iter().for_each(|n| out.push(*n));
+        });
+        stream.discard("nowhere", items);
+        let report = stream.plan().unwrap().run(&loom(1)).unwrap();
+        assert_eq!(report.edges[0].high_water, 100, "{:?}", report.edges[0]);
+    }
+}
+
+#[test]
 fn what_goes_through_at_once_fits_into_the_nearest_cache() {
     let mut stream = Stream::new("near").width(1024);
     let items = stream.source("numbers", source::indexed(1_024_000, |n| n as u32));
@@ -101,6 +116,21 @@ fn what_goes_through_at_once_fits_into_the_nearest_cache() {
     assert!(bytes * edge.high_water <= 32 << 10, "{edge:?}");
     assert!(bytes * edge.capacity > 40 << 10, "there is space for more: {edge:?}");
     assert_eq!(report.nodes[1].runs, 1000, "and vectors are as wide as was said");
+}
+
+#[test]
+fn what_goes_through_nodes_that_run_as_one_fits_into_the_nearest_cache_at_each_of_them() {
+    let mut stream = Stream::new("chain").width(4);
+    let items = stream.source("numbers", source::range(0..100_000));
+    // The first makes little of an item, and the second much.
+    let items = stream.node("light", items).map(|n: &u64| n + 1);
+    let items = stream.node("large", items).map(|n: &u64| [*n; 128]);
+    stream.discard("nowhere", items);
+    let report = stream.plan().unwrap().run(&loom(1)).unwrap();
+    assert_eq!(report.nodes[2].fused_into.as_deref(), Some("light"));
+    let edge = &report.edges[0];
+    assert!(size_of::<[u64; 128]>() * edge.high_water <= 32 << 10, "{edge:?}");
+    assert!(edge.capacity > 1000, "there is space for more: {edge:?}");
 }
 
 #[test]

@@ -4,17 +4,22 @@
 //! node's channels from those of its edges. Of each event it knows what it came of, at every node with several channels: where such
 //! channels join in an ordered stream, that says what comes first. Streams have splits, joins, loops, expansions, signals, and regions inside of each
 //! other; the widths, the room in queues and the places for parents are as small as they can be, or a little larger. Some sinks
-//! have room for few items, and make the stream wait. There may be several sources, some of which are live; and some streams are
-//! flushed again and again while they run.
+//! have room for few items, and make the stream wait. There may be several sources, some of which are live or read a slice that the run
+//! is given; some items are heavy; and some streams are flushed again and again while they run.
+//!
+//! `DRAWLOOM_CASES` says how many streams there are, and `DRAWLOOM_SEED` which is the first: others than those of every day.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use drawloom_runtime::Loom;
 use drawloom_stream::sink::{self, Drain};
 use drawloom_stream::source::Giver;
-use drawloom_stream::{Code, Output, Push, Region, Report, Run, Settings, Source, Stream, Tag, source};
+use drawloom_stream::{
+    Code, Given, Output, Place, Plan, Push, Region, Report, Result, Run, Settings, Source, Stream, Tag, source,
+};
 use fastrand::Rng;
 
 use crate::interpret::Event::{Begin, End, Item, Mark};
@@ -69,8 +74,11 @@ impl Known {
     }
 }
 
-/// More than this is left alone.
+/// More than this is left alone, if it is more than there were at first.
 const MANY: usize = 5000;
+
+/// So many numbers come at once. Handed over one by one they would take too long.
+const AT_ONCE: u64 = 10_000;
 
 /// A stream, and what is expected of it.
 pub(crate) struct Case {
@@ -80,6 +88,8 @@ pub(crate) struct Case {
     drains: Vec<(Drain<u64>, Kept)>,
     /// Those who give items to live sources, with how many.
     givers: Vec<(Giver<u64>, u64)>,
+    /// The slices that the run is given.
+    given: Vec<(Place<u64>, Vec<u64>)>,
     /// How often it is to be flushed while it runs.
     flushes: usize,
     /// Whether what a node does depends on items that come before, so that there can be only one copy.
@@ -113,14 +123,14 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, order
     };
     let mark = stream.signal::<u64>();
     let flushes = if rng.usize(..4) == 0 { rng.usize(1..200) } else { 0 };
-    let (sinks, drains, givers) = (Vec::new(), Vec::new(), Vec::new());
-    let mut case = Case { stream, sinks, drains, givers, flushes, alone: false, width, ordered };
+    let (sinks, drains, givers, given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut case = Case { stream, sinks, drains, givers, given, flushes, alone: false, width, ordered };
     // Several sources have an order only where one worker runs them, and joins of them have none.
     let sources = if ordered || rng.usize(..3) > 0 { 1 } else { rng.usize(2..4) };
     let mut open: Vec<Open> = (0..sources).map(|number| begin(&mut case, rng, number, numbers)).collect();
     for number in 0..nodes {
         let one = open.swap_remove(rng.usize(..open.len()));
-        if one.events.len() > MANY {
+        if one.events.len() > MANY.max(numbers as usize) {
             open.push(one);
             continue;
         }
@@ -160,21 +170,35 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, order
 /// Adds a source of some numbers: all of them, or fewer if it is not the first.
 fn begin(case: &mut Case, rng: &mut Rng, number: usize, numbers: u64) -> Open {
     let numbers = if number == 0 { numbers } else { rng.u64(0..60) };
-    let all = match rng.usize(..6) {
+    let all = match rng.usize(..7) {
         0 => source::range(0..numbers),
-        1 => source::indexed(numbers, |n| {
+        1 => {
             // Some are heavy to make, so that fewer are made at once.
-            let begun = Instant::now();
-            while n % 32 == 7 && begun.elapsed() < Duration::from_micros(40) {}
-            n
-        }),
+            let every = 32.max(numbers / 200);
+            source::indexed(numbers, move |n| {
+                work(n % every == 7, 40);
+                n
+            })
+        }
         2 | 3 => source::slice((0..numbers).collect::<Vec<u64>>()),
         4 => source::iter(0..numbers),
+        5 => {
+            let (items, place) = source::given();
+            case.given.push((place, (0..numbers).collect()));
+            items
+        }
+        _ if numbers > AT_ONCE => source::range(0..numbers),
         _ => live(case, rng, numbers),
     };
     let output = case.stream.source(format!("numbers {number}"), all);
     let events = (0..numbers).map(|n| (Item(n), Trace::new())).collect();
     Open { output, events, regions: Vec::new(), ordered: true, nodes: BTreeSet::new(), forks: Vec::new() }
+}
+
+/// Works for so many microseconds, if an item is heavy.
+fn work(is_heavy: bool, micros: u64) {
+    let begun = Instant::now();
+    while is_heavy && begun.elapsed() < Duration::from_micros(micros) {}
 }
 
 /// A source whose items come while the stream runs.
@@ -251,7 +275,7 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
     let (a, width) = (rng.u64(1..6), if rng.u32(..3) > 0 { case.width } else { rng.usize(1..20) });
     let stream = &mut case.stream;
     let mut name = |what: &str| format!("{what} {number}");
-    match rng.usize(..17) {
+    match rng.usize(..18) {
         15 => {
             // A function of one item that raises no signals, so that it may run as one with others.
             let node = stream.node(name("makes"), output).width(width).signals(0, 1).channel::<u64>("out", a as usize);
@@ -279,6 +303,17 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                 }
                 Mark(_) => to.push(event),
             });
+            open.push(one.behind(number, output, events));
+        }
+        17 => {
+            // Some items are heavy, but not so many that it takes long.
+            let (every, micros) = (rng.u64(20..200).max(events.len() as u64 / 50), rng.u64(1..40));
+            let node = stream.node(name("heavy"), output).width(width).fuse(rng.bool());
+            let output = node.filter(move |n| {
+                work(n % every == 7, micros);
+                n % 7 != a
+            });
+            let events = each(events, |n, to| to.extend((n % 7 != a).then_some(Item(n))));
             open.push(one.behind(number, output, events));
         }
         11 | 12 => {
@@ -503,7 +538,6 @@ pub(crate) fn run(case: &mut Case, loom: &Loom, seed: u64) -> Option<Report> {
         Err(error) if error.diagnostics().iter().all(|d| d.code() == Code::Memory) => return None,
         Err(error) => panic!("seed {seed}: {error}"),
     };
-    let running = plan.start(loom, &Settings::new()).unwrap();
     std::thread::scope(|scope| {
         for (giver, numbers) in case.givers.drain(..) {
             // A run that fails takes no more.
@@ -512,21 +546,43 @@ pub(crate) fn run(case: &mut Case, loom: &Loom, seed: u64) -> Option<Report> {
         for (drain, to) in case.drains.drain(..) {
             scope.spawn(move || to.lock().unwrap().extend(drain));
         }
-        (0..case.flushes).for_each(|_| running.flush());
-        Some(running.wait().unwrap_or_else(|error| panic!("seed {seed}: {error}")))
+        let report = if case.given.is_empty() {
+            let running = plan.start(loom, &Settings::new()).unwrap();
+            (0..case.flushes).for_each(|_| running.flush());
+            running.wait()
+        } else {
+            in_team(&plan, loom, std::mem::take(&mut case.given))
+        };
+        Some(report.unwrap_or_else(|error| panic!("seed {seed}: {error}")))
     })
 }
 
-/// How many cases there are.
-pub(crate) fn cases(few: u64) -> u64 {
-    std::env::var("DRAWLOOM_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
+/// Runs a stream on slices that are given to it, by a team of all workers.
+fn in_team(plan: &Plan, loom: &Loom, slices: Vec<(Place<u64>, Vec<u64>)>) -> Result<Report> {
+    let (stream, (done, report)) = (plan.in_team(&Settings::new()), mpsc::channel());
+    let team = loom.task("run").team(loom.workers() as u32).run(move |member| {
+        let given = slices.iter().fold(Given::new(), |given, (place, items)| given.slice(*place, items));
+        done.send(stream.run(member, &given)).unwrap();
+    });
+    // All members get the same.
+    let report = report.recv().unwrap();
+    team.wait().unwrap();
+    report
+}
+
+/// The seeds of so many cases, or of those that somebody asked for: one of so many.
+pub(crate) fn seeds(few: u64, of: u64) -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let (first, cases) = (number("DRAWLOOM_SEED").unwrap_or(0), number("DRAWLOOM_CASES").unwrap_or(few));
+    first..first + cases / of
 }
 
 #[test]
 fn random_streams_give_what_the_interpreter_gives() {
-    let (loom, cases) = (loom(1), cases(1500));
+    let (loom, seeds) = (loom(1), seeds(1500, 1));
+    let cases = seeds.end - seeds.start;
     let (mut refused, mut fused) = (0, 0);
-    for seed in 0..cases {
+    for seed in seeds {
         let mut rng = Rng::with_seed(seed);
         let numbers = rng.u64(0..150);
         let nodes = rng.usize(1..12);
