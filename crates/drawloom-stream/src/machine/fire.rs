@@ -272,7 +272,7 @@ impl Machine<'_> {
         let (mut done, mut stop) = (0, Stop::Done);
         loop {
             let piece = piece.min(count - done);
-            if !self.make(node, one.edge, piece) {
+            if one.promised && !self.make(node, one.edge, piece) {
                 break;
             }
             stop = self.run_piece(node, at, piece, &mut done)?;

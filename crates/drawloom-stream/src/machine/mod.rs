@@ -247,6 +247,8 @@ pub(crate) struct In {
     pub(crate) edge: u32,
     /// Which input it is for the body.
     pub(crate) input: usize,
+    /// Whether what waits there may be promised only.
+    pub(crate) promised: bool,
 }
 
 /// An edge of a copy.
@@ -350,7 +352,8 @@ impl<'p> Machine<'p> {
                 given,
             };
             let factory = node.factory.as_ref().expect("a description that was checked says what its nodes run");
-            let mut inputs: Vec<In> = node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
+            let mut inputs: Vec<In> =
+                node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input, promised: false }).collect();
             inputs.sort_by_key(|one| !edges[one.edge as usize].back);
             let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
             let body = factory(&wires);
@@ -410,7 +413,11 @@ impl<'p> Machine<'p> {
             });
         }
         fuse::fuse(&mut nodes, &mut edges, description, plan, current);
+        let promises: Vec<bool> = nodes.iter().map(|node| node.promises).collect();
         for node in &mut nodes {
+            for one in &mut node.inputs {
+                one.promised = promises[edges[one.edge as usize].from as usize];
+            }
             // What is promised becomes items in the queue first. A run has whole vectors, as long as there are some.
             let capacities = node.inputs.iter().map(|one| plan.sizes[one.edge as usize].capacity);
             node.piece = capacities.min().unwrap_or(usize::MAX).min(node.piece) / node.width * node.width;
