@@ -203,9 +203,10 @@ pub(crate) struct Node<'p> {
     pub(crate) ways: Vec<Vec<u32>>,
     /// Whether its vectors reach over boundaries.
     pub(crate) spans: Spans,
-    /// Whether it may take several vectors at once, and whether it may do so in a run over boundaries.
+    /// Whether it may take several vectors in a step, and in a run over boundaries; and whether they are one run where no boundaries
+    /// are, as it does not matter to it where they end.
+    pub(crate) several: bool,
     pub(crate) seamless: bool,
-    pub(crate) cuts: bool,
     /// How many vectors it takes at once, or how many items as a source; and whether it was cut short for that.
     pub(crate) pace: Pace,
     pub(crate) cut: bool,
@@ -378,7 +379,7 @@ impl<'p> Machine<'p> {
                 spans,
                 promises: body.promises(),
                 seamless: cycle.is_none() && body.is_seamless(),
-                cuts: cycle.is_none() && (body.is_seamless() || body.cuts()),
+                several: cycle.is_none() && (body.is_seamless() || body.cuts()),
                 body,
                 kind: node.kind,
                 status: Status::default(),
