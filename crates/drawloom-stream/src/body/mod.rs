@@ -69,7 +69,8 @@ pub(crate) trait Body {
         false
     }
 
-    /// Whether it takes several vectors at once in a run over boundaries: it cuts them into vectors itself.
+    /// Whether it takes several vectors at once in a run over boundaries: it cuts them into vectors itself. Where there are no boundaries
+    /// it takes several in a step, one run after the other.
     fn cuts(&self) -> bool {
         false
     }

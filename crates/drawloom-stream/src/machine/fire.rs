@@ -200,6 +200,9 @@ impl Machine<'_> {
             let whole_vectors = edge.back || !(flushing || draining);
             let count = match credit {
                 Some(credit) => credit.min(this.width.saturating_mul(vectors)),
+                // A step of a vector is done often, and a division takes as long as the rest of this.
+                None if whole_vectors && waiting < this.width => 0,
+                None if whole_vectors && vectors == 1 => this.width,
                 None if whole_vectors => (waiting / this.width).min(vectors) * this.width,
                 None => waiting.min(this.width.saturating_mul(vectors)),
             };
@@ -231,11 +234,18 @@ impl Machine<'_> {
         if held { Step::Hold } else { Step::Rest }
     }
 
-    /// How many vectors a node may take at once: more than one where it does not matter to it where vectors end, and there is
-    /// room for all that they may become, and its items are light. So no child can become full between two of them, and nothing
-    /// else changes than that the machine is asked less often.
+    /// How many vectors a node may take in a step: more than one where there is room for all that they may become, and its items are
+    /// light. So no child can become full between two of them, and nothing else changes than that the machine is asked less often.
     fn vectors(&self, node: u32) -> usize {
-        if self.nodes[node as usize].seamless { self.room_for_vectors(node) } else { 1 }
+        let this = &self.nodes[node as usize];
+        let most = if this.several { self.room_for_vectors(node) } else { 1 };
+        if most == 1 || this.seamless {
+            return most;
+        }
+        // One that sees vectors may raise signals in each of its runs, for which there is room too.
+        let edges = this.outputs.iter().map(|edge| &self.edges[*edge as usize]);
+        let signals = edges.map(|edge| edge.pipe.signals().borrow().room() / edge.signals_need.max(1));
+        signals.min().unwrap_or(usize::MAX).clamp(1, most)
     }
 
     /// For how many vectors there is room, if their items are light.
@@ -270,15 +280,16 @@ impl Machine<'_> {
         others.all(|one| first(one.edge) == Some(boundary))
     }
 
-    /// A run over items of an edge, piece by piece: what a piece becomes is to stay near.
+    /// A run over items of an edge, piece by piece: what a piece becomes is to stay near. A node to which it matters where vectors end
+    /// runs once for each.
     fn run(&mut self, node: u32, at: usize, count: usize) -> Result<()> {
         let this = &mut self.nodes[node as usize];
-        let (one, piece) = (this.inputs[at], this.piece);
-        let begun = if this.seamless { this.pace.begin() } else { None };
+        let (one, piece) = (this.inputs[at], if this.seamless { this.piece } else { this.width });
+        let begun = if this.several { this.pace.begin() } else { None };
         let (mut done, mut stop) = (0, Stop::Done);
         loop {
             let piece = piece.min(count - done);
-            if !self.make(node, one.edge, piece) {
+            if one.promised && !self.make(node, one.edge, piece) {
                 break;
             }
             stop = self.run_piece(node, at, piece, &mut done)?;
@@ -288,7 +299,7 @@ impl Machine<'_> {
         }
         let this = &mut self.nodes[node as usize];
         // A step that only made items of a part of a vector says nothing of how much this node may do.
-        if done > 0 {
+        if done > 0 && begun.is_some() {
             this.pace.end(begun, done.div_ceil(this.width));
         }
         if !self.edges[one.edge as usize].back
@@ -335,7 +346,10 @@ impl Machine<'_> {
         };
         this.counts.body += since(start);
         this.counts.pushing += this.chain.pushing.take();
-        if this.interrupted.is_none() {
+        if this.interrupted.is_none() && count == this.width {
+            this.counts.runs += 1;
+            this.counts.full_runs += 1;
+        } else if this.interrupted.is_none() {
             this.counts.runs += count.div_ceil(this.width) as u64;
             this.counts.full_runs += (count / this.width) as u64;
         }

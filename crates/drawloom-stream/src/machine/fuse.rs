@@ -48,6 +48,7 @@ pub(super) fn fuse<'p>(
                 let (width, pace) = (before.width, Pace::default());
                 // It takes parents in groups, wherever a vector of them ends.
                 before.seamless = before.cycle.is_none();
+                before.several = before.seamless;
                 before.piece = usize::MAX;
                 Box::new(Whole { head: first, inside: part, region, chain, room, width, pace, ends, pushed })
             }

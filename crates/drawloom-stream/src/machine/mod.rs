@@ -206,9 +206,10 @@ pub(crate) struct Node<'p> {
     pub(crate) ways: Vec<Vec<u32>>,
     /// Whether its vectors reach over boundaries.
     pub(crate) spans: Spans,
-    /// Whether it may take several vectors at once, and whether it may do so in a run over boundaries.
+    /// Whether it may take several vectors in a step, and in a run over boundaries; and whether they are one run where no boundaries
+    /// are, as it does not matter to it where they end.
+    pub(crate) several: bool,
     pub(crate) seamless: bool,
-    pub(crate) cuts: bool,
     /// How many vectors it takes at once, or how many items as a source; and whether it was cut short for that.
     pub(crate) pace: Pace,
     pub(crate) cut: bool,
@@ -254,6 +255,8 @@ pub(crate) struct In {
     pub(crate) edge: u32,
     /// Which input it is for the body.
     pub(crate) input: usize,
+    /// Whether what waits there may be promised only.
+    pub(crate) promised: bool,
 }
 
 /// An edge of a copy.
@@ -357,7 +360,8 @@ impl<'p> Machine<'p> {
                 given,
             };
             let factory = node.factory.as_ref().expect("a description that was checked says what its nodes run");
-            let mut inputs: Vec<In> = node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
+            let mut inputs: Vec<In> =
+                node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input, promised: false }).collect();
             inputs.sort_by_key(|one| !edges[one.edge as usize].back);
             let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
             let body = factory(&wires);
@@ -382,7 +386,7 @@ impl<'p> Machine<'p> {
                 spans,
                 promises: body.promises(),
                 seamless: cycle.is_none() && body.is_seamless(),
-                cuts: cycle.is_none() && (body.is_seamless() || body.cuts()),
+                several: cycle.is_none() && (body.is_seamless() || body.cuts()),
                 body,
                 kind: node.kind,
                 status: Status::default(),
@@ -419,7 +423,11 @@ impl<'p> Machine<'p> {
             });
         }
         fuse::fuse(&mut nodes, &mut edges, description, plan, current);
+        let promises: Vec<bool> = nodes.iter().map(|node| node.promises).collect();
         for node in &mut nodes {
+            for one in &mut node.inputs {
+                one.promised = promises[edges[one.edge as usize].from as usize];
+            }
             // What is promised becomes items in the queue first. A run has whole vectors, as long as there are some.
             let capacities = node.inputs.iter().map(|one| plan.sizes[one.edge as usize].capacity);
             node.piece = capacities.min().unwrap_or(usize::MAX).min(node.piece) / node.width * node.width;

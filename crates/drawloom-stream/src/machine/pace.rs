@@ -20,6 +20,8 @@ const QUICK: Duration = Duration::from_micros(20);
 const PORTION: Duration = Duration::from_micros(50);
 /// After so many steps that were not cut short, one is measured.
 const SELDOM: u32 = 256;
+/// Makers of items do much in a step, and cannot be interrupted in it: of theirs, one of so many is measured.
+const OFTEN: u32 = 16;
 
 /// How much a node may do at once.
 pub(crate) struct Pace {
@@ -54,6 +56,12 @@ impl Pace {
     /// The next step is measured.
     pub(crate) fn measure_next(&mut self) {
         self.unmeasured = 0;
+    }
+
+    /// At most so many of the next steps are not measured.
+    #[inline]
+    fn measure_within(&mut self, most: u32) {
+        self.unmeasured = self.unmeasured.min(most);
     }
 
     /// A step has done so much.
@@ -163,14 +171,19 @@ impl Machine<'_> {
         lacking == 0 || self.make_some(node, edge, lacking)
     }
 
+    /// Makes as many items as stay near, if they are light, also where the node sees a vector at a time: what is asked for once for
+    /// several vectors costs each of them little.
     fn make_some(&mut self, node: u32, edge: u32, lacking: usize) -> bool {
         let Edge { from, ref pipe, .. } = self.edges[edge as usize];
         self.current.set(from);
         let start = self.clock();
+        let piece = self.nodes[node as usize].piece;
         let source = &mut self.nodes[from as usize];
-        let (some, begun) = (lacking.min(source.pace.most()), source.pace.begin());
+        let some = pipe.makeable(piece).max(lacking).min(source.pace.most());
+        let begun = source.pace.begin();
         pipe.make(some);
         source.pace.end(begun, some);
+        source.pace.measure_within(OFTEN);
         // What it takes is the source's, though the node fires: that one has it back when its firing is over.
         let took = since(start);
         source.counts.body += took;
@@ -181,7 +194,7 @@ impl Machine<'_> {
         let edge = &mut self.edges[edge as usize];
         edge.since = edge.since.map(|since| since + Duration::from_nanos(took));
         self.current.set(node);
-        some == lacking
+        some >= lacking
     }
 
     /// A source was asked for items, and gave some. Says whether it is to be flushed for the sake of other copies.

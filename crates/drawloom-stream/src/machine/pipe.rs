@@ -102,17 +102,31 @@ impl<T> Buffer<T> {
     }
 
     /// How many items are to be made before the consumer can see the first `count` of those that wait, which it is about to.
+    #[inline]
     fn lacking(&mut self, count: usize) -> usize {
         self.high_water = self.high_water.max(count);
-        let (made, first) = (self.made(), self.places.first());
-        let can_be_read = || self.lent().is_some() && first.end - first.start >= count as u64;
+        let made = self.made();
+        let can_be_read = || {
+            let first = self.places.first();
+            first.end - first.start >= count as u64 && self.lent().is_some()
+        };
         if count <= made || can_be_read() { 0 } else { count - made }
+    }
+
+    /// How many items can be made so that up to `most` are there. None of a slice: they are read where they lie, but for a vector
+    /// that would be torn apart.
+    fn makeable(&self, most: usize) -> usize {
+        match self.maker {
+            Some(Maker::Function(_)) => most.min(self.len()).saturating_sub(self.made()),
+            _ => 0,
+        }
     }
 
     /// Makes so many items of those that are promised. There is space for them.
     fn make(&mut self, count: usize) {
         // It is the user's code. Should it panic, nobody asks again.
         let Some(maker) = self.maker.take() else { return };
+        self.high_water = self.high_water.max(self.made() + count);
         let mut left = count;
         while left > 0 {
             let range = self.places.next(self.made(), left);
@@ -205,6 +219,9 @@ pub(crate) trait AnyPipe {
     fn let_wait(&self, items: usize);
     /// How many of the first `count` items that wait are only promised: they are to be made before the consumer sees them.
     fn lacking(&self, count: usize) -> usize;
+    /// How many of those that are promised can be made so that up to `most` items are there; none where it is better to make only
+    /// what is lacking.
+    fn makeable(&self, most: usize) -> usize;
     /// Makes some of those that are promised.
     fn make(&self, count: usize);
     fn consume(&self, count: usize);
@@ -236,6 +253,10 @@ impl<T: 'static> AnyPipe for Pipe<T> {
 
     fn lacking(&self, count: usize) -> usize {
         self.buffer.borrow_mut().lacking(count)
+    }
+
+    fn makeable(&self, most: usize) -> usize {
+        self.buffer.borrow().makeable(most)
     }
 
     fn make(&self, count: usize) {

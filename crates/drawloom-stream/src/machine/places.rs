@@ -1,13 +1,16 @@
 //! Where items come from that wait behind a source whose items have positions, and who makes those that are only promised.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The positions of items that wait, the first to come first: ranges, of which those that follow each other are one.
 #[derive(Default)]
 pub(crate) struct Places {
-    ranges: VecDeque<Range<u64>>,
+    /// The first range, which every run looks at. It is empty only when there are no positions at all.
+    first: Range<u64>,
+    others: VecDeque<Range<u64>>,
     count: usize,
 }
 
@@ -20,23 +23,27 @@ impl Places {
     /// More positions, behind the others.
     pub(crate) fn push(&mut self, range: Range<u64>) {
         self.count += (range.end - range.start) as usize;
-        match self.ranges.back_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ if range.is_empty() => {}
+        let last = self.others.back_mut().unwrap_or(&mut self.first);
+        if last.is_empty() {
+            *last = range;
+        } else if last.end == range.start {
+            last.end = range.end;
+        } else if !range.is_empty() {
             // Grows with how often positions do not follow each other, which is once for a chunk as a rule.
-            _ => self.ranges.push_back(range),
+            self.others.push_back(range);
         }
     }
 
     /// The first positions that follow each other.
+    #[inline]
     pub(crate) fn first(&self) -> Range<u64> {
-        self.ranges.front().cloned().unwrap_or(0..0)
+        self.first.clone()
     }
 
     /// Up to so many of the positions behind the first `skip`, which follow each other.
     pub(crate) fn next(&self, skip: usize, most: usize) -> Range<u64> {
         let mut skip = skip as u64;
-        for range in &self.ranges {
+        for range in iter::once(&self.first).chain(&self.others) {
             let len = range.end - range.start;
             if skip < len {
                 let start = range.start + skip;
@@ -48,21 +55,23 @@ impl Places {
     }
 
     /// So many of the first positions are done with.
+    #[inline]
     pub(crate) fn drop_first(&mut self, count: usize) {
         self.lose(count);
         let mut left = count as u64;
-        while left > 0
-            && let Some(first) = self.ranges.front_mut()
-        {
-            let gone = left.min(first.end - first.start);
-            first.start += gone;
+        loop {
+            let gone = left.min(self.first.end - self.first.start);
+            self.first.start += gone;
             left -= gone;
-            if first.is_empty() {
-                self.ranges.pop_front();
+            if !self.first.is_empty() {
+                break;
             }
+            let Some(next) = self.others.pop_front() else { break };
+            self.first = next;
         }
     }
 
+    #[inline]
     fn lose(&mut self, count: usize) {
         assert!(count <= self.count, "positions are missing: this is a mistake of ours");
         self.count -= count;
@@ -72,16 +81,16 @@ impl Places {
     pub(crate) fn take_last(&mut self, count: usize, mut to: impl FnMut(Range<u64>)) {
         self.lose(count);
         let mut left = count as u64;
-        while left > 0
-            && let Some(last) = self.ranges.back_mut()
-        {
+        while left > 0 {
+            let last = self.others.back_mut().unwrap_or(&mut self.first);
             let part = left.min(last.end - last.start);
-            to(last.end - part..last.end);
+            let given = last.end - part..last.end;
             last.end -= part;
             left -= part;
             if last.is_empty() {
-                self.ranges.pop_back();
+                self.others.pop_back();
             }
+            to(given);
         }
     }
 }

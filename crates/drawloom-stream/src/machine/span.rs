@@ -61,7 +61,7 @@ impl Machine<'_> {
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
         let mut marks = signals.marks(boundaries, own, go_on, (&mut marked, &mut pushed));
-        let begun = if this.cuts { this.pace.begin() } else { None };
+        let begun = if this.several { this.pace.begin() } else { None };
         let ran = match this.body.span(one.input, count, &mut marks, &mut this.chain) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(self.current.get(), fault)),
@@ -106,7 +106,7 @@ impl Machine<'_> {
     fn reach(&self, node: u32, signals: &Signals, waiting: usize) -> (usize, usize) {
         let this = &self.nodes[node as usize];
         let vectors = self.room_for_vectors(node).min(this.most_items / this.width).max(1);
-        let width = this.width.saturating_mul(if this.cuts { vectors } else { 1 });
+        let width = this.width.saturating_mul(if this.several { vectors } else { 1 });
         let own = this.chain.regions.last().map(|(region, _)| *region);
         let output = this.outputs.first().map(|edge| &self.edges[*edge as usize]);
         // Boundaries are forwarded where items stay in the region; where they leave it, the end of a parent may push one.
