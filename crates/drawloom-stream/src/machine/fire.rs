@@ -299,7 +299,7 @@ impl Machine<'_> {
         }
         let this = &mut self.nodes[node as usize];
         // A step that only made items of a part of a vector says nothing of how much this node may do.
-        if done > 0 && begun.is_some() {
+        if done > 0 && this.several {
             this.pace.end(begun, done.div_ceil(this.width));
         }
         if !self.edges[one.edge as usize].back

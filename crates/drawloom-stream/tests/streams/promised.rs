@@ -90,8 +90,9 @@ fn what_is_promised_is_no_more_than_fits_into_the_queue_where_items_are_heavy() 
 
 #[test]
 fn what_is_seen_at_once_of_promised_items_counts_as_waiting() {
-    // It does whether they are made in the queue or read where they lie.
-    for items in [source::range(0..1000), source::slice((0..1000).collect::<Vec<u64>>())] {
+    // What lies in a slice is read there. Of other items several vectors are made at once.
+    let sources = [source::slice((0..1000).collect::<Vec<u64>>()), source::range(0..1000)];
+    for (items, most) in sources.into_iter().zip([100, 1000]) {
         let mut stream = Stream::new("seen").width(100);
         let items = stream.source("numbers", items);
         let items = stream.node("vectors", items).channel::<u64>("out", 1).run(|run, out| {
@@ -99,7 +100,8 @@ fn what_is_seen_at_once_of_promised_items_counts_as_waiting() {
         });
         stream.discard("nowhere", items);
         let report = stream.plan().unwrap().run(&loom(1)).unwrap();
-        assert_eq!(report.edges[0].high_water, 100, "{:?}", report.edges[0]);
+        let edge = &report.edges[0];
+        assert!((100..=most.min(edge.capacity)).contains(&edge.high_water), "{edge:?}");
     }
 }
 

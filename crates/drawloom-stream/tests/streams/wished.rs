@@ -108,7 +108,7 @@ fn a_wish_that_comes_to_a_heavy_node_is_for_what_the_one_before_it_has_made() {
             theirs.work();
         }
         // Three of four, 258 of them: two are left when the second node has run all vectors that are full.
-        (100_000..100_344).contains(n) && n % 4 > 0
+        (100_000..100_344).contains(n) && !n.is_multiple_of(4)
     });
     let theirs = second.clone();
     let items = stream.node("second", items).fuse(false).map(move |n: &u64| {
@@ -120,7 +120,7 @@ fn a_wish_that_comes_to_a_heavy_node_is_for_what_the_one_before_it_has_made() {
     let running = start(stream);
     second.wait_for(1);
     running.flush();
-    for n in (100_000..100_344).filter(|n| n % 4 > 0) {
+    for n in (100_000..100_344).filter(|n| !n.is_multiple_of(4)) {
         assert_eq!(results.recv_timeout(NEVER), Ok(n));
     }
     let before = first.done();
@@ -136,7 +136,7 @@ fn what_comes_over_a_heavy_way_goes_through_a_join_that_waits_for_a_boundary() {
         let (giver, items) = source::buffer(600, if wishes { HOUR } else { Duration::from_millis(2) });
         let items = stream.source("numbers", items);
         let (_, elements) = stream.enumerate("elements", items, |n: &u64| 0..*n);
-        let (rest, hundreds) = stream.node("part", elements).split(|n: u64| (n, n % 100 != 0));
+        let (rest, hundreds) = stream.node("part", elements).split(|n: u64| (n, !n.is_multiple_of(100)));
         let heavy = Heavy::default();
         let theirs = heavy.clone();
         let rest = stream.node("heavy", rest).fuse(false).map(move |n: &u64| {
@@ -157,7 +157,7 @@ fn what_comes_over_a_heavy_way_goes_through_a_join_that_waits_for_a_boundary() {
             running.flush();
         }
         let mut looked_at = 0;
-        assert!(results.iter().inspect(|_| looked_at += 1).any(|n| n % 100 != 0));
+        assert!(results.iter().inspect(|_| looked_at += 1).any(|n| !n.is_multiple_of(100)));
         let before = heavy.done();
         drop(giver);
         running.wait().unwrap();
