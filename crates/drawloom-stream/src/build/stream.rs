@@ -142,12 +142,8 @@ impl Stream {
 
     /// As [`Stream::span_regions`], for the nodes of which this is the innermost region, whatever is said for all.
     pub fn span_region<P>(&mut self, region: Region<P>, spans: bool) {
-        let foreign = |stream: &Self| {
-            format!(
-                "it is said how vectors reach over boundaries of a region, which is not of stream `{}`",
-                stream.name
-            )
-        };
+        let foreign =
+            |stream: &Self| format!("`span_region` was called for a region of another stream than `{}`", stream.name);
         if !self.is_foreign(region.stream, foreign) {
             self.description.regions[region.region as usize].spans = Some(spans);
         }

@@ -12,6 +12,12 @@ impl Machine<'_> {
         let back = |channel: usize| {
             self.description.channels[this.channels[channel] as usize].edge.is_some_and(|e| self.description.is_back(e))
         };
+        let declared = |channel: usize| {
+            let channel = &self.description.channels[this.channels[channel] as usize];
+            let each = channel.most.map(|most| format!("; it declares {most} for each item"));
+            let at_signal = (channel.at_signal > 0).then(|| format!(", and {} at a signal", channel.at_signal));
+            each.map(|each| each + &at_signal.unwrap_or_default()).unwrap_or_default()
+        };
         let error = match fault {
             Fault::Loop { channel: at } => Error::new(
                 ErrorKind::Exceeded,
@@ -19,7 +25,11 @@ impl Machine<'_> {
             ),
             Fault::Items { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
-                format!("more than the {most} items were pushed to {} that it may get at once", channel(at)),
+                format!(
+                    "more than the {most} items were pushed to {} that it may get at once{}",
+                    channel(at),
+                    declared(at)
+                ),
             ),
             Fault::Each { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
@@ -35,7 +45,10 @@ impl Machine<'_> {
             ),
             Fault::Signals { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
-                format!("more than the {most} signals were raised on {} that may be raised at once", channel(at)),
+                format!(
+                    "more signals were raised on {} than the {most} that the node declares at once (`signals` says how many)",
+                    channel(at)
+                ),
             ),
             Fault::Nowhere => Error::new(
                 ErrorKind::Exceeded,

@@ -225,6 +225,18 @@ fn check_loops(of: &Description, places: &Places, loops: &[Loop], found: &mut Ve
     }
     for (at, one) in loops.iter().enumerate() {
         let name = |node: u32| &of.nodes[node as usize].name;
+        // The head alone knows how much room there is.
+        let inside = |node: u32| one.nodes.contains(&node);
+        let enters = |(number, edge): &(u32, &super::Edge)| {
+            edge.growth.is_none() && edge.to != one.head && inside(edge.to) && !inside(of.from(*number))
+        };
+        for (number, _) in (0_u32..).zip(&of.edges).filter(enters) {
+            wrong(format!(
+                "{} leads into the loop of node `{}`, where items enter at that node only",
+                of.edge_name(number),
+                name(one.head)
+            ));
+        }
         for other in &loops[at + 1..] {
             if let Some(node) = one.nodes.iter().find(|n| other.nodes.contains(n)) {
                 wrong(format!(

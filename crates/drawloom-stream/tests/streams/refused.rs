@@ -159,7 +159,7 @@ fn all_parts_of_other_streams_are_named_with_who_uses_them() {
         "node `sees` of stream `own` looks at parents of a region of another stream",
         "node `handles` of stream `own` handles boundaries of a region of another stream",
         "node `handles` of stream `own` handles signals of another stream",
-        "it is said how vectors reach over boundaries of a region, which is not of stream `own`",
+        "`span_region` was called for a region of another stream than `own`",
     ];
     assert_eq!(found, expected);
 }
@@ -301,6 +301,29 @@ fn a_loop_of_a_node_without_a_function_over_a_slice_is_refused() {
     let back = node.select(|n: u64| (n, true));
     stream.back_edge(back, again, 1);
     assert_eq!(only(stream).0, Code::Loop);
+}
+
+#[test]
+fn items_enter_a_loop_at_its_head_only() {
+    let mut stream = Stream::new("middle");
+    let first = stream.source("first", source::range(0..100));
+    let second = stream.source("second", source::range(0..100));
+    let head = stream.node("head", first);
+    let again = head.input();
+    let (back, done) = head
+        .channel::<u64>("again", 1)
+        .channel::<u64>("done", 1)
+        .each(|n, (back, done)| if *n == 0 { done.push(0) } else { back.push(n - 1) });
+    let back = stream.node("middle", [back, second]).channel::<u64>("out", 1).each(|n, out| out.push(*n));
+    stream.back_edge(back, again, 1);
+    stream.discard("done", done);
+    let (code, message) = only(stream);
+    assert_eq!(code, Code::Loop);
+    assert_eq!(
+        message,
+        "the edge from channel `out` of node `second` to node `middle` leads into the loop of node `head`, where items enter at \
+         that node only"
+    );
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_wish_that_comes_to_a_heavy_node_is_for_what_the_one_before_it_has_made() {
     let running = start(stream);
     second.wait_for(1);
     running.flush();
-    for n in (100_000..100_344).filter(|n| !n.is_multiple_of(4)) {
+    for n in (100_000_u64..100_344).filter(|n| !n.is_multiple_of(4)) {
         assert_eq!(results.recv_timeout(NEVER), Ok(n));
     }
     let before = first.done();
