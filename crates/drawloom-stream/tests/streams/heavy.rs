@@ -457,7 +457,7 @@ fn a_patience_is_looked_at_soon_where_live_items_become_heavy() {
     let (giver, items) = source::buffer(5000, Duration::from_millis(2));
     (0..5000).for_each(|n| giver.give(n).unwrap());
     drop(giver);
-    // Queues are large, so that a node takes very many at once by then.
+    // Queues are large, so that a node takes very many at once by then. Few of what becomes of them are near at once.
     let mut stream = Stream::new("become").width(4).queue_scale(500).fuse(false);
     let items = stream.source("numbers", items);
     let theirs = work.clone();
@@ -465,18 +465,18 @@ fn a_patience_is_looked_at_soon_where_live_items_become_heavy() {
         if *n >= 4500 {
             theirs.work();
         }
-        [*n; 128]
+        [u8::from(*n >= 4500); 1024]
     });
     let sink = work.sink();
-    let heavy_ones = move |items: &[[u64; 128]]| {
-        if items.iter().any(|item| item[0] >= 4500) {
+    let heavy_ones = move |items: &[[u8; 1024]]| {
+        if items.iter().any(|item| item[0] == 1) {
             sink(&[]);
         }
     };
     stream.sink("seen", items, sink::callback(heavy_ones));
     stream.plan().unwrap().run(&loom(1)).unwrap();
     let before = work.seen();
-    assert!((1..=100).contains(&before), "{before}");
+    assert!((1..=60).contains(&before), "{before}");
 }
 
 /// Somebody who wishes a flush while a node is at work, and a node that goes on when the wish is there.
@@ -502,7 +502,8 @@ fn a_node_that_hurries_does_nothing_more_before_those_behind_it_have() {
     let (runs, seen) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (theirs, noted) = (Arc::clone(&runs), Arc::clone(&seen));
     let mut stream = Stream::new("wished").width(10);
-    let items = stream.source("numbers", source::range(0..1000));
+    // They are there, so each step is a run.
+    let items = stream.source("numbers", source::slice((0..1000).collect::<Vec<u64>>()));
     let items = stream.node("runs", items).channel::<u64>("out", 1).run(move |run, out| {
         if theirs.fetch_add(1, Ordering::SeqCst) == 2 {
             wait();
