@@ -46,7 +46,7 @@ impl Machine<'_> {
             Fault::Signals { channel: at, most } => Error::new(
                 ErrorKind::Exceeded,
                 format!(
-                    "more signals were raised on {} than the {most} that the node declares at once (`signals` says how many)",
+                    "more signals were raised on {} than the {most} signals that the node declares at once (`signals` says how many)",
                     channel(at)
                 ),
             ),

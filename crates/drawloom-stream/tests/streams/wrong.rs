@@ -136,7 +136,7 @@ fn more_signals_than_declared_are_an_error() {
     stream.discard("nowhere", marked);
     let error = stream.run(&loom(1)).unwrap_err();
     assert_eq!((error.kind(), error.node()), (ErrorKind::Exceeded, Some("mark")));
-    assert!(error.to_string().contains("more than the 2 signals"), "{error}");
+    assert!(error.to_string().contains("than the 2 signals that the node declares"), "{error}");
 }
 
 #[test]
