@@ -205,8 +205,8 @@ impl Running {
     /// Asks for all items that are under way to be brought to their end, in vectors that are not full where it must be. The
     /// report counts such flushes at the sources.
     pub fn flush(&self) {
-        // Relaxed: it is only a wish, and nothing is published with it.
-        self.crew.outside.flushes.fetch_add(1, Ordering::Relaxed);
+        // Release: what was given before is found by who sees the wish; Acquire in `flush_if_wished`.
+        self.crew.outside.flushes.fetch_add(1, Ordering::Release);
         self.crew.outside.bell.ring();
     }
 

@@ -42,15 +42,17 @@ impl Machine<'_> {
         if matches!(self.nodes[node as usize].kind, Kind::Source { .. }) {
             return self.fire_source(node);
         }
+        let mut has_done = false;
         while self.nodes[node as usize].status.active_children == 0
             && self.nodes[node as usize].status.state == State::Active
         {
             // An item may go around in a loop for ever, so this is asked before each step.
             self.go_on()?;
             self.share(node);
-            if self.make_way(node) {
+            if self.make_way(node, has_done) {
                 break;
             }
+            has_done = true;
             match self.next_step(node) {
                 Step::Run { .. } | Step::Span | Step::Signal { .. } if !self.has_turn(node) => {
                     self.block_outside(node, None);

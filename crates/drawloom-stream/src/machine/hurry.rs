@@ -13,9 +13,9 @@ use super::Machine;
 
 impl Machine<'_> {
     /// A node is about to take a step. True if others are to fire first, as somebody outside waits for them; this one goes on when they
-    /// have nothing to do.
-    pub(super) fn make_way(&mut self, node: u32) -> bool {
-        let (wished, due) = (self.is_wish_new_to(node), self.is_due());
+    /// have nothing to do. It need not wait for those that are called again and again if it has done nothing in between.
+    pub(super) fn make_way(&mut self, node: u32, has_done: bool) -> bool {
+        let (wished, due) = (self.is_wish_new_to(node), has_done && self.is_due());
         let overdue = wished || self.is_overdue(node);
         if !overdue && !due {
             return false;
@@ -27,8 +27,7 @@ impl Machine<'_> {
         }
         if wished {
             self.flush_if_wished();
-            // Relaxed: as where it is asked.
-            self.nodes[node as usize].hurried = self.outside.flushes.load(Ordering::Relaxed);
+            self.nodes[node as usize].hurried = self.flushes;
         }
         if overdue {
             self.nodes[node as usize].since = None;
@@ -41,7 +40,7 @@ impl Machine<'_> {
     /// so heavy that the flush of the source, which comes behind them, would be too late.
     #[inline]
     pub(super) fn is_wish_new_to(&self, node: u32) -> bool {
-        // Relaxed: it is only a wish, and nothing is published with it.
+        // Relaxed: whoever does something about it looks again.
         self.outside.flushes.load(Ordering::Relaxed) != self.nodes[node as usize].hurried
     }
 

@@ -97,8 +97,8 @@ impl Machine<'_> {
 
     /// Flushes all that the sources have given, if somebody wishes it.
     pub(crate) fn flush_if_wished(&mut self) {
-        // Relaxed: it is only a wish, and nothing is published with it.
-        let wishes = self.outside.flushes.load(Ordering::Relaxed);
+        // Acquire: who sees a wish finds what was given before it; Release in `Running::flush`.
+        let wishes = self.outside.flushes.load(Ordering::Acquire);
         if wishes == self.flushes {
             return;
         }
