@@ -297,22 +297,14 @@ impl Core {
     /// Gives a ready task to the policy of its context, and wakes a worker for it.
     #[inline]
     pub(crate) fn give(&self, index: u32, task: Ready, by: Option<WorkerId>) {
-        let is_task = task.is_task();
         self.context(index).policy.push(task, by);
         // In one order with workers that go to sleep, and with changes of contexts.
         fence(Ordering::SeqCst);
         if self.workers.confined.load(Ordering::Relaxed) {
             self.wake_member(index);
-        } else if !(is_task && self.workers.sleep.keeper.is_there()) {
-            // Nodes of plans are for several workers from the start.
+        } else {
             self.workers.sleep.notify_fenced();
         }
-    }
-
-    /// Whether one worker may keep up for all: every worker may run every task.
-    pub(crate) fn may_have_keeper(&self) -> bool {
-        let main = self.context(0);
-        main.follows_on && main.suits_all() && !self.workers.confined.load(Ordering::SeqCst)
     }
 
     /// A task was pushed into a context: wakes a worker that belongs to it.
@@ -342,16 +334,6 @@ impl Core {
         self.context(index).policy.drain(&all, &mut tasks);
         for task in tasks {
             self.give(heir, task, None);
-        }
-    }
-
-    /// Several workers are needed at once, for something that was pushed: wakes as many, instead of letting each wake the next.
-    pub(crate) fn wake_several(&self, count: usize) {
-        // Where contexts have some workers only, one of them was woken for each push.
-        if !self.workers.confined.load(Ordering::SeqCst) {
-            for _ in 0..count.min(self.workers.sleep.sleeping()) {
-                self.workers.sleep.wake_one();
-            }
         }
     }
 

@@ -14,7 +14,6 @@ use crate::policy::{Ready, WorkerId};
 use crate::sync::thread_local;
 use crate::task::record::{Record, TaskId};
 use crate::trace::turns::Began;
-use crate::worker::keeper::Shift;
 use crate::worker::sleep::Patience;
 
 /// What a thread that runs tasks carries along.
@@ -37,8 +36,6 @@ pub(crate) struct Local {
     pub(super) stack: Vec<u32>,
     /// How long a worker looks for work before it sleeps.
     pub(crate) patience: Patience,
-    /// How its work went lately.
-    pub(crate) shift: Shift,
     /// A task that this worker has claimed, and whose data is on its way.
     pub(super) arriving: Option<Box<Arriving>>,
     /// A turn of the worker that has come to its last phase and is not written down, as it will be with the task that starts.
@@ -77,7 +74,6 @@ impl Local {
             scratchpads: Vec::new(),
             stack: Vec::new(),
             patience: Patience::default(),
-            shift: Shift::default(),
             arriving: None,
             turn: None,
             device: false,

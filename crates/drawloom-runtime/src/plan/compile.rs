@@ -9,7 +9,6 @@ use rustc_hash::FxHashMap;
 use super::apart::Wishes;
 use super::capture::{Repeatable, Tape};
 use super::handle::Plan;
-use super::lanes::Lanes;
 use super::rank::{distances, priorities};
 use super::thin::{successors, thin};
 use super::weave::{Cloth, Draft, Work, weave};
@@ -108,8 +107,6 @@ pub(super) struct Pattern {
     pub(super) apart: bool,
     /// The highest priority of a node whose task was given none.
     pub(super) plain: i32,
-    /// The nodes as workers may walk along them side by side.
-    pub(super) lanes: Option<Lanes>,
 }
 
 impl Pattern {
@@ -161,7 +158,6 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
         apart: false,
         ranked: given.iter().any(|given| given.is_some_and(|given| given != 0)),
         plain: distance.iter().copied().max().unwrap_or(0),
-        lanes: None,
     };
     let mut args: Vec<Arg> = Vec::new();
     for (number, draft) in drafts.iter().enumerate() {
@@ -207,9 +203,6 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
             priority: priority[number],
             rare,
         });
-    }
-    if !core.is_serial() && !pattern.apart && !pattern.ranked {
-        pattern.lanes = Lanes::lay(&pattern.nodes, &pattern.later, core.workers.count);
     }
     let folds = reductions.iter().map(|r| r.arg).collect();
     pattern.reductions =

@@ -165,12 +165,6 @@ impl Ready {
         }
     }
 
-    /// Whether it is a task, and no part of a plan.
-    #[inline]
-    pub(crate) fn is_task(&self) -> bool {
-        self.run == Self::TASK
-    }
-
     /// What it is, without its priority.
     pub(crate) fn key(&self) -> ReadyKey {
         (self.what, self.run)

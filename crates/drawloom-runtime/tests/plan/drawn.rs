@@ -1,14 +1,12 @@
-//! The same plan, run each way.
+//! Random plans.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use drawloom_runtime::access::Views;
-use drawloom_runtime::{ErrorKind, Loom, Plan, Region, Result, Sum, Vector, Way};
+use drawloom_runtime::{ErrorKind, Loom, Plan, Region, Result, Sum, Vector};
 use fastrand::Rng;
-
-const WAYS: [Option<Way>; 4] = [None, Some(Way::Together), Some(Way::Abreast), Some(Way::Alone)];
 
 /// Records random tasks over the cells of a vector: each reads some cells near its own and changes it. Some add to a sum.
 fn record(
@@ -48,58 +46,49 @@ fn record(
 }
 
 /// What a random plan leaves behind after some runs.
-fn result(loom: &Loom, seed: u64, way: Option<Way>) -> (Vec<u64>, u64) {
+fn result(loom: &Loom, seed: u64) -> (Vec<u64>, u64) {
     let (plan, cells, sum) = record(loom, seed, None).unwrap();
-    plan.always(way);
     (0..3).for_each(|_| plan.run().unwrap());
     (cells.to_vec().unwrap(), sum().unwrap())
 }
 
 #[test]
-fn every_way_gives_the_result_of_the_serial_engine() {
+fn a_random_plan_gives_the_result_of_the_serial_engine() {
     let serial = Loom::serial();
     for workers in [1, 2, 3, 8] {
         let loom = Loom::builder().workers(workers).build().unwrap();
         for seed in 0..60 {
-            let expected = result(&serial, seed, None);
-            for way in WAYS {
-                assert_eq!(result(&loom, seed, way), expected, "{workers} workers, seed {seed}, {way:?}");
-            }
+            assert_eq!(result(&loom, seed), result(&serial, seed), "{workers} workers, seed {seed}");
         }
     }
 }
 
 #[test]
-fn a_failure_spoils_the_same_whichever_way() {
+fn a_failure_spoils_what_it_does_in_the_serial_engine() {
     let serial = Loom::serial();
     let loom = Loom::builder().workers(2).build().unwrap();
-    let failing = |loom: &Loom, seed, way| {
+    let failing = |loom: &Loom, seed| {
         let (plan, cells, sum) = record(loom, seed, Some(7)).unwrap();
-        plan.always(way);
-        let ended = plan.run().map_err(|error| (error.kind(), error.to_string()));
+            let ended = plan.run().map_err(|error| (error.kind(), error.to_string()));
         let parts: Vec<Vector<u64>> = cells.blocks(cells.len()).unwrap().collect();
         let read = |part: &Vector<u64>| part.to_vec().map_err(|error| error.kind());
         (ended, parts.iter().map(read).collect::<Vec<_>>(), sum().map_err(|error| error.kind()))
     };
     let mut failed = 0;
     for seed in 0..60 {
-        let expected = failing(&serial, seed, None);
+        let expected = failing(&serial, seed);
         failed += usize::from(expected.0.is_err());
-        for way in WAYS {
-            let (ended, parts, sum) = failing(&loom, seed, way);
-            assert_eq!(ended.as_ref().map_err(|error| error.0), expected.0.as_ref().map_err(|error| error.0));
-            assert_eq!((parts, sum), (expected.1.clone(), expected.2), "seed {seed}, {way:?}");
-        }
+        let (ended, parts, sum) = failing(&loom, seed);
+        assert_eq!(ended.as_ref().map_err(|error| error.0), expected.0.as_ref().map_err(|error| error.0));
+        assert_eq!((parts, sum), (expected.1, expected.2), "seed {seed}");
     }
     assert!(failed > 30, "{failed}");
 }
 
-/// Whoever waits on a lane for one that nobody walks breaks the run off, and it goes on without that worker.
 #[test]
-fn a_run_along_lanes_ends_though_a_worker_has_no_time() {
+fn a_run_ends_though_a_worker_has_no_time() {
     let loom = Loom::builder().workers(2).build().unwrap();
     let (plan, cells, _) = record(&loom, 11, None).unwrap();
-    plan.always(Way::Abreast);
     let (begun, go_on) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let busy = {
         let (begun, go_on) = (Arc::clone(&begun), Arc::clone(&go_on));
@@ -122,13 +111,11 @@ fn a_run_along_lanes_ends_though_a_worker_has_no_time() {
     assert_eq!(cells.to_vec().unwrap(), others.to_vec().unwrap());
 }
 
-/// Two plans at once have lanes for the same workers.
 #[test]
-fn several_plans_walk_along_lanes_at_the_same_time() {
+fn several_plans_run_at_the_same_time() {
     let loom = Loom::builder().workers(3).build().unwrap();
     let (serial, seeds) = (Loom::serial(), [3, 5, 8, 13]);
     let plans: Vec<_> = seeds.iter().map(|&seed| record(&loom, seed, None).unwrap()).collect();
-    plans.iter().for_each(|(plan, ..)| plan.always(Way::Abreast));
     for _ in 0..50 {
         let runs: Vec<_> = plans.iter().map(|(plan, ..)| plan.start()).collect();
         runs.into_iter().for_each(|run| run.wait().unwrap());
@@ -141,7 +128,7 @@ fn several_plans_walk_along_lanes_at_the_same_time() {
 }
 
 #[test]
-fn runs_that_are_cancelled_on_their_lanes_stop() {
+fn a_run_that_is_cancelled_stops() {
     let loom = Loom::builder().workers(2).build().unwrap();
     let cells = loom.vector("cells", vec![0_u64; 2]);
     let count = Arc::new(AtomicU64::new(0));
@@ -157,7 +144,6 @@ fn runs_that_are_cancelled_on_their_lanes_stop() {
         }
     }
     let plan = capture.plan().unwrap();
-    plan.always(Way::Abreast);
     let run = plan.start();
     while count.load(Ordering::SeqCst) < 10 {
         thread::yield_now();
