@@ -13,6 +13,7 @@ use super::rank::{distances, priorities};
 use super::thin::{successors, thin};
 use super::weave::{Cloth, Draft, Work, weave};
 use crate::access::Arg;
+use crate::access::parameter::Parameter;
 use crate::access::reduction::{Accumulator, Folds};
 use crate::core::Core;
 use crate::data::tree::{Root, Tree};
@@ -48,7 +49,7 @@ pub(super) const NO_RARE: u32 = u32::MAX;
 /// What only some nodes need.
 #[derive(Default)]
 pub(super) struct Rare {
-    pub(super) counts: Vec<u32>,
+    pub(super) parameters: Vec<Parameter>,
     pub(super) scratch: Vec<std::alloc::Layout>,
     /// Places of contributions: the reduction, and the number in it.
     pub(super) joined: Vec<(u32, u32)>,
@@ -60,7 +61,7 @@ pub(super) struct Rare {
 
 impl Rare {
     fn is_empty(&self) -> bool {
-        let is_plain = self.counts.is_empty() && self.scratch.is_empty();
+        let is_plain = self.parameters.is_empty() && self.scratch.is_empty();
         is_plain && self.joined.is_empty() && self.after.is_empty() && self.wishes.is_none()
     }
 }
@@ -170,7 +171,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
                 let taken = &tape.tasks[task as usize];
                 args.extend_from_slice(&taken.args);
                 let parts = Rare {
-                    counts: taken.counts.clone(),
+                    parameters: taken.parameters.clone(),
                     scratch: taken.scratch.clone(),
                     joined: std::mem::take(&mut joined[task as usize]),
                     after: taken.after.iter().map(|&step| node_of[step as usize]).collect(),

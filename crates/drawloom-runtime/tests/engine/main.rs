@@ -16,7 +16,7 @@ mod order;
 mod overlap;
 mod phases;
 mod policies;
-mod reserving;
+mod handing_over;
 mod retry;
 mod runtimes;
 mod stall;

@@ -1,4 +1,4 @@
-//! Tasks that a worker has reserved, as they wait for one more.
+//! Tasks that wait for tasks of two workers run on whichever is free.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -109,13 +109,13 @@ fn dropping_a_plan_does_not_keep_a_task_from_the_other_worker() {
 }
 
 #[test]
-fn a_later_task_that_becomes_ready_lets_the_reserved_one_go() {
+fn tasks_that_wait_for_two_workers_run_once() {
     let loom = Loom::builder().workers(2).build().unwrap();
     for round in 0..2000_u64 {
         let (x, y) = two_values(&loom);
         loom.task("a").update(&x).run(move |x| *x = round);
         loom.task("b").update(&y).run(move |y| *y = 2 * round);
-        // One waits for `a` alone, the others for both; each is counted down once, whichever is reserved.
+        // One waits for `a` alone, the others for both; each runs once.
         let alone = loom.task("alone").read(&x).returns(|x| *x);
         let both = [(); 3].map(|()| loom.task("both").read(&x).read(&y).returns(|x, y| x + y));
         assert_eq!(alone.wait().unwrap(), round);
