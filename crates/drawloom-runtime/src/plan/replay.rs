@@ -402,10 +402,19 @@ impl PlanState {
                 ended += 1;
                 continue;
             }
-            for &other in self.later(node) {
+            let later = self.later(node);
+            for (left, &other) in (0..later.len()).rev().zip(later) {
                 // A node that waits for this one only needs no counting.
-                if pattern.nodes[other as usize].waits > 1 && !self.count_down(other) {
-                    continue;
+                if pattern.nodes[other as usize].waits > 1 {
+                    let claims = left == 0 && next.is_none() && !asks;
+                    let ready = if claims {
+                        self.count_down_or_claim(core, place, context, other)
+                    } else {
+                        self.count_down(other)
+                    };
+                    if !ready {
+                        continue;
+                    }
                 }
                 if next.is_none() && !asks && place.may_go_on() {
                     next = Some(other);
@@ -422,7 +431,7 @@ impl PlanState {
     #[inline]
     pub(super) fn count_down(&self, node: u32) -> bool {
         let pending = &self.pending[node as usize];
-        // The last one need not write: no thread looks at the count any more.
+        // The last one need not write: no thread looks at the count any more. A claim is a different number.
         // Acquire and AcqRel: the one who runs the node sees what all earlier nodes did.
         pending.load(Ordering::Acquire) == 1 || pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
