@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use drawloom_graph::format::load::{Loaded, Source};
-use drawloom_graph::format::{render, report};
+use drawloom_lang::load::{Loaded, Source};
+use drawloom_lang::{render, report};
 use drawloom_graph::{Graph, NodeId, Report};
 
 use crate::arguments::Format;

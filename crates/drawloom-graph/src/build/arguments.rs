@@ -7,7 +7,7 @@
 use super::builder::Access;
 use crate::check::wellformed::operator_fault;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::format::sentence::Sentences;
+use crate::diagnostic::Sentences;
 use crate::graph::Graph;
 use crate::region::{RegionId, Regions};
 

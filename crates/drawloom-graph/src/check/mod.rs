@@ -37,7 +37,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, OrderStep, Report, Rule, Witness};
-use crate::format::sentence::Sentences;
+use crate::diagnostic::Sentences;
 use crate::graph::Graph;
 use crate::region::cover::Covers;
 use crate::region::hierarchy::Inconsistency;

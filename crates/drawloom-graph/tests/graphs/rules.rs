@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{confirm::confirm, proof};
-use drawloom_graph::format::load::load;
+use drawloom_lang::load::load;
 use drawloom_graph::{Diagnostic, Graph, NodeId, Rule, Stage};
 
 struct Case {

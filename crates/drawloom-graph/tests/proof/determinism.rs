@@ -1,7 +1,7 @@
 //! Same input, same bytes out.
 
 use crate::support::random::{self, programs, worlds};
-use drawloom_graph::format::json;
+use drawloom_lang::json;
 use drawloom_graph::{Diagnostic, Graph, IndexSet, Regions, Rule};
 
 /// Everything that is made from a graph, as text.
