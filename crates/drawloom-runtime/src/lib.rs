@@ -41,8 +41,6 @@
 
 pub mod access;
 mod commute;
-#[cfg(doctest)]
-mod compile_fail;
 pub mod context;
 mod core;
 pub mod data;
@@ -53,6 +51,7 @@ mod failure;
 mod loom;
 pub mod memory;
 #[cfg(all(test, any(loom, feature = "shuttle")))]
+#[path = "../models/mod.rs"]
 mod models;
 mod order;
 pub mod panic;
