@@ -42,9 +42,7 @@ pub mod pass;
 pub mod region;
 
 pub use build::{Access, Builder};
-pub use diagnostic::{
-    Because, Diagnostic, OrderStep, Report, Rule, Sentences, Stage, Versions, Witness, sentence,
-};
+pub use diagnostic::{Because, Diagnostic, OrderStep, Report, Rule, Sentences, Stage, Versions, Witness, sentence};
 pub use graph::{Body, Control, Edge, EdgeId, Graph, Label, Node, NodeId, NodeKind, OperatorId};
 pub use order::{Explanation, Launch, Order, Parameter, Privilege, Profile};
 pub use region::hierarchy::Inconsistency;

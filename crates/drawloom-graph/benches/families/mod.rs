@@ -92,7 +92,8 @@ pub(crate) fn reopen(children: u32, rounds: u32, read_only: bool) -> Graph {
         .map(|name| {
             let cut = Pieces::declared(children, true, true);
             let partition = regions.partition(name, space, cut).expect("two partitions of different names");
-            let piece = |i| regions.region(ABSTRACT, regions.piece(partition, i)).expect("a piece of an abstract region");
+            let piece =
+                |i| regions.region(ABSTRACT, regions.piece(partition, i)).expect("a piece of an abstract region");
             (0..children).map(piece).collect()
         })
         .into();

@@ -1,7 +1,7 @@
 //! The sentences that reports are made of.
 
-use drawloom_graph::{Sentences, Versions};
 use drawloom_graph::{Because, Graph, Inconsistency, Label, NodeId, NodeKind, OrderStep, Pieces, Regions, Witness};
+use drawloom_graph::{Sentences, Versions};
 
 /// RDIR's own example: t1 updates A reading B, t2 updates B reading A.
 fn swap() -> Graph {

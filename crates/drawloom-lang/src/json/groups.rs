@@ -143,9 +143,7 @@ impl<'a> Groups<'a> {
             let own = match self.members[member].what {
                 // An empty region overlaps nothing, and lies in all that its container lies in. Facts cannot say both, so
                 // it is taken for a region that may have any index of its container.
-                What::Region(space) => {
-                    self.regions.shared_indices(space).filter(|indices| !indices.is_empty())
-                }
+                What::Region(space) => self.regions.shared_indices(space).filter(|indices| !indices.is_empty()),
                 What::Group(..) => None,
             };
             self.members[member].blind = own.is_none();

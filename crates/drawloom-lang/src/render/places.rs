@@ -1,8 +1,8 @@
 //! Where the things that a diagnostic is about were written.
 
 use super::super::loom::{Span, Spans};
-use drawloom_graph::Sentences;
 use super::excerpt::Remark;
+use drawloom_graph::Sentences;
 use drawloom_graph::diagnostic::{Because, Diagnostic, OrderStep, Witness};
 use drawloom_graph::graph::{EdgeId, Graph, NodeId};
 use drawloom_graph::region::hierarchy::Inconsistency;
@@ -142,7 +142,8 @@ impl Telling<'_> {
 
     /// The node that the diagnostic is about, then its edges, then the other nodes.
     fn listed(&mut self, diagnostic: &Diagnostic) {
-        let undeclared = diagnostic.nodes.iter().find(|n| self.scope.graph.kind(**n) == drawloom_graph::NodeKind::Undeclared);
+        let undeclared =
+            diagnostic.nodes.iter().find(|n| self.scope.graph.kind(**n) == drawloom_graph::NodeKind::Undeclared);
         if let Some(node) = undeclared {
             self.say(self.spans.node(*node), "not declared");
             return;

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::scope::{Scope, scope};
 use super::witness::{EdgeEntry, WitnessEntry, edge_entries};
-use drawloom_graph::diagnostic::{Diagnostic, Report};
 use crate::json::Id;
 use drawloom_graph::Sentences;
+use drawloom_graph::diagnostic::{Diagnostic, Report};
 use drawloom_graph::graph::Graph;
 
 /// One line of JSON about one checked file, without a line end.

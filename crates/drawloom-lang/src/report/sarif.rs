@@ -7,8 +7,8 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::scope::{Scope, scope};
-use drawloom_graph::diagnostic::{Diagnostic, Report, Rule};
 use drawloom_graph::Sentences;
+use drawloom_graph::diagnostic::{Diagnostic, Report, Rule};
 use drawloom_graph::graph::{Graph, NodeId};
 
 /// One checked file.

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use drawloom_graph::diagnostic::{Because, Diagnostic, OrderStep, Witness};
 use crate::json::Id;
 use drawloom_graph::Sentences;
+use drawloom_graph::diagnostic::{Because, Diagnostic, OrderStep, Witness};
 use drawloom_graph::graph::{EdgeId, Graph};
 use drawloom_graph::region::hierarchy::Inconsistency;
 use drawloom_graph::region::{Alias, RegionId};

@@ -6,8 +6,8 @@ use super::picture::Picture;
 use super::shape::start_text;
 use super::text::{Escaped, FONTS, Number, width, wrapped};
 use super::{MOST_EDGES, MOST_NODES, line};
-use drawloom_graph::diagnostic::Report;
 use crate::drawing::{ALARM, Drawing, Line, Marks, TooLarge, strokes};
+use drawloom_graph::diagnostic::Report;
 use drawloom_graph::graph::Graph;
 
 const MARGIN: f64 = 28.0;

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::text::{Escaped, Number, shortened, width};
-use drawloom_graph::diagnostic::Rule;
 use crate::drawing::{ALARM, control_words};
 use drawloom_graph::Versions;
+use drawloom_graph::diagnostic::Rule;
 use drawloom_graph::graph::{Graph, NodeId, NodeKind};
 
 const NAME_SIZE: f64 = 13.0;

@@ -1,7 +1,7 @@
 //! Drawings: every node once, well-formed, the same bytes for the same graph.
 
-use drawloom_lang::{Drawing, dot, json, svg};
 use drawloom_graph::{Access, Body, Builder, Control, Graph, Label, NodeKind, Pieces, Regions};
+use drawloom_lang::{Drawing, dot, json, svg};
 use fastrand::Rng;
 
 /// RDIR's own example, which no serial order reproduces.

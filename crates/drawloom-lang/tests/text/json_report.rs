@@ -1,8 +1,8 @@
 //! Reports for programs: exact lines.
 
+use drawloom_graph::{Body, Control, Graph, Label, NodeKind, Regions};
 use drawloom_lang::json;
 use drawloom_lang::report::{Checked, check_json, error_json, order_json, sarif};
-use drawloom_graph::{Body, Control, Graph, Label, NodeKind, Regions};
 use serde_json::Value;
 
 fn graph(regions: &str, nodes: &str, edges: &str) -> Graph {

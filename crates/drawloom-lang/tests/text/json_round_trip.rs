@@ -1,7 +1,7 @@
 //! Reading what was written gives the same graph, and the same answers about its regions.
 
-use drawloom_lang::json;
 use drawloom_graph::{Body, Control, Edge, Graph, IndexSet, Label, NodeKind, Pieces, RegionId, Regions, Run, SpaceId};
+use drawloom_lang::json;
 use fastrand::Rng;
 
 /// A random graph over stated regions, valid or not.

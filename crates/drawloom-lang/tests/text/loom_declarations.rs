@@ -1,7 +1,7 @@
 //! Every declaration of the text language, against what it must mean.
 
-use drawloom_lang::loom::{Lowered, lower, parse};
 use drawloom_graph::{Control, Graph, Label, NodeKind, Regions};
+use drawloom_lang::loom::{Lowered, lower, parse};
 
 fn read(text: &str) -> Lowered {
     let file = parse(text).unwrap_or_else(|e| panic!("{e:?}"));

@@ -1,8 +1,8 @@
 //! Printing a parsed text and parsing it again is the identity, and so is writing a graph and reading it again.
 
 use crate::support::{comments, examples, random_text};
-use drawloom_lang::loom::{self, lower, parse, write_graph};
 use drawloom_graph::{Fact, Graph, Rule};
+use drawloom_lang::loom::{self, lower, parse, write_graph};
 
 fn assert_text_round_trip(name: &str, text: &str) {
     let file = parse(text).unwrap_or_else(|e| panic!("{name}: {e:?}\n{text}"));
