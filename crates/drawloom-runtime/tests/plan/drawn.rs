@@ -69,7 +69,7 @@ fn a_failure_spoils_what_it_does_in_the_serial_engine() {
     let loom = Loom::builder().workers(2).build().unwrap();
     let failing = |loom: &Loom, seed| {
         let (plan, cells, sum) = record(loom, seed, Some(7)).unwrap();
-            let ended = plan.run().map_err(|error| (error.kind(), error.to_string()));
+        let ended = plan.run().map_err(|error| (error.kind(), error.to_string()));
         let parts: Vec<Vector<u64>> = cells.blocks(cells.len()).unwrap().collect();
         let read = |part: &Vector<u64>| part.to_vec().map_err(|error| error.kind());
         (ended, parts.iter().map(read).collect::<Vec<_>>(), sum().map_err(|error| error.kind()))
