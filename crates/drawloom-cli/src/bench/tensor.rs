@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drawloom_onnx::sample::sample_model;
 use drawloom_runtime::Loom;
 use drawloom_tensor::Model;
-use drawloom_onnx::sample::sample_model;
 use drawloom_tensor::{PiecePlan, Pieces};
 use serde::Serialize;
 use serde_json::{Map, Value, json};

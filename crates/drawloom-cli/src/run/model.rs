@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use drawloom_runtime::Loom;
 use drawloom_tensor::files::{NpyWriter, RawWriter};
-use drawloom_tensor::{Model, Port};
 use drawloom_tensor::{BatchOutcome, ElementType, ErrorKind, Fault, PiecePlan, Pieces, Placement, RowSink, View};
+use drawloom_tensor::{Model, Port};
 use drawloom_trace::chrome;
 use serde::Serialize;
 

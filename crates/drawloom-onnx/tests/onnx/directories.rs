@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use drawloom_tensor::files::{ArrayFile, NpyWriter, RawWriter, write_raw};
 use drawloom_onnx::node_tests;
 use drawloom_onnx::sample::{give_batch, sample_batch};
+use drawloom_tensor::files::{ArrayFile, NpyWriter, RawWriter, write_raw};
 use drawloom_tensor::{ElementType, RowSink, Rows, Tensor};
 use rten_onnx::onnx::{DataType, GraphProto, NodeProto, TensorProto};
 use rten_onnx::protobuf::{EncodeMessage, ValueWriter};

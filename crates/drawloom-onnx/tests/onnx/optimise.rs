@@ -80,7 +80,8 @@ fn operators(model: &Model) -> Vec<String> {
 
 /// Compares both forms of a model over a batch, whole and row by row, and gives what its nodes became.
 fn compare(bytes: &[u8], input: View<'_>) -> Vec<String> {
-    let (plain, fast) = (drawloom_onnx::plain_from_bytes(bytes, None).unwrap(), drawloom_onnx::from_bytes(bytes, None).unwrap());
+    let (plain, fast) =
+        (drawloom_onnx::plain_from_bytes(bytes, None).unwrap(), drawloom_onnx::from_bytes(bytes, None).unwrap());
     let settings = Settings::new();
     let expected = plain.run(&[("x", input)], &settings).unwrap();
     let found = fast.run(&[("x", input)], &settings).unwrap();
@@ -370,7 +371,9 @@ fn rows_that_are_mixed_after_a_convolution_are_refused_in_both_forms() {
     let mean = writer.put("ReduceMean", &["x"], vec![int("keepdims", 1)]);
     let y = writer.put("Add", &[&y, &mean], Vec::new());
     let bytes = writer.bytes(IMAGES, &[&y]);
-    for model in [drawloom_onnx::from_bytes(&bytes, None).unwrap(), drawloom_onnx::plain_from_bytes(&bytes, None).unwrap()] {
+    for model in
+        [drawloom_onnx::from_bytes(&bytes, None).unwrap(), drawloom_onnx::plain_from_bytes(&bytes, None).unwrap()]
+    {
         assert!(model.batch(&[]).is_err());
     }
 }

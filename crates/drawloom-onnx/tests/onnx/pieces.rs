@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use drawloom_runtime::Loom;
-use drawloom_tensor::files::{ArrayFile, NpyWriter, write_npy};
-use drawloom_tensor::Model;
 use drawloom_onnx::sample::{sample_batch, sample_model};
+use drawloom_runtime::Loom;
+use drawloom_tensor::Model;
+use drawloom_tensor::files::{ArrayFile, NpyWriter, write_npy};
 use drawloom_tensor::{ElementType, ErrorKind, Pieces, Rows, Settings, Tensor};
 
 use crate::Directory;

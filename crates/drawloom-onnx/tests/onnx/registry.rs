@@ -1,7 +1,7 @@
 //! Operators of the user's own in ONNX files.
 
 use drawloom_onnx::Operators;
-use drawloom_tensor::{Model, Error, ErrorKind, Fact, Inputs, LoopTurn, Outputs, Placement, Settings};
+use drawloom_tensor::{Error, ErrorKind, Fact, Inputs, LoopTurn, Model, Outputs, Placement, Settings};
 use rten_onnx::onnx::{DataType, GraphProto, NodeProto};
 
 use crate::build::{int, model, node, tensor, value, with};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use drawloom_tensor::{Model, Port};
 use drawloom_tensor::{Error, PiecePlan, Pieces, Placement};
+use drawloom_tensor::{Model, Port};
 use serde_json::{Value, json};
 
 use super::listing::Listing;
