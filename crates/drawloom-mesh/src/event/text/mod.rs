@@ -20,11 +20,10 @@ pub(super) use program::{ProgramWords, program_words};
 
 use std::collections::BTreeMap;
 
-use super::controller::Step;
 use super::involved::Invocation;
 use super::names::identifier;
-use super::options::{Control, Events};
 use crate::error::{Error, ErrorKind};
+use crate::program::steps::Step;
 
 /// Kernels and scalar code as C functions.
 ///
@@ -112,14 +111,6 @@ impl HandlerText {
             text.push('\n');
         });
         Ok(text)
-    }
-}
-
-/// Refuses forms that have no text.
-pub(super) fn check_form(options: &Events) -> Result<(), Error> {
-    match options.control == Control::Plain && !options.prune && !options.overlap {
-        true => Ok(()),
-        false => Err(Error::new(ErrorKind::Argument, "handlers have C text in the plain form only")),
     }
 }
 
