@@ -103,7 +103,7 @@ fn its_handlers_in_c_do_the_same() {
     let instance = app.program.event_graph("airfoil", Some(&airfoil::text())).unwrap();
     let report = drawloom_messages::Machine::new(&instance).run(&drawloom_messages::Settings::default()).unwrap();
     let result = "((const controller_state_t *)s)->global_rms";
-    let Some((sends, deliveries, cancelled, rms)) = c_text::run(&instance, result) else { return };
+    let (sends, deliveries, cancelled, rms) = c_text::run(&instance, result);
     assert_eq!((sends, deliveries), (3 * 10_317, 3 * 13_140));
     assert_eq!(
         (report.counts.sends, report.counts.deliveries, report.counts.cancelled),

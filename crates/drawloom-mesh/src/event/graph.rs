@@ -30,11 +30,29 @@ pub(super) fn compiled(
     trouble: &Arc<Trouble>,
 ) -> Result<Declared, Error> {
     let steps = Steps::new(statements, 0);
+    values_fit_records(mesh)?;
     let names = invocations(steps.loops.iter().map(|decl| &decl.invocation));
     let of = |(name, decl): (String, &Arc<LoopDecl>)| Invocation::new(mesh, name, Arc::clone(decl));
     let mut list: Vec<Invocation> = names.into_iter().zip(&steps.loops).map(of).collect();
     keep_pins_apart(mesh, &mut list);
     declare(mesh, events, list, steps, (id, text, pauses), trouble)
+}
+
+/// Records of devices and messages are aligned to eight bytes: values that need more are refused.
+fn values_fit_records(mesh: &Mesh) -> Result<(), Error> {
+    let dats = mesh.dats.iter().map(|dat| ("dat", &dat.name, &dat.values));
+    let globals = mesh.globals.iter().map(|global| ("global", &global.name, &global.values));
+    match dats.chain(globals).find(|(_, _, values)| values.align() > 8) {
+        None => Ok(()),
+        Some((what, name, values)) => {
+            let message = format!(
+                "{what} `{name}` is aligned to {} bytes, and messages and devices hold values that are aligned to at most \
+                 8: use another type, or another backend",
+                values.align()
+            );
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+    }
 }
 
 /// Gives another name to a loop that would have a pin of the name of another loop's: the names of a loop and of a dat

@@ -1,6 +1,6 @@
 //! Putting a program together.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
@@ -138,13 +138,13 @@ impl Program {
         name: String,
         location: &'static Location<'static>,
         args: Vec<ArgDecl>,
-        body: ScalarBody,
+        (body, code): (ScalarBody, TypeId),
         refused: Option<Error>,
     ) {
         if let Some(error) = refused {
             return self.refuse(error);
         }
-        let decl = ScalarDecl { name, location, args, body };
+        let decl = ScalarDecl { name, location, args, body, code };
         if let Err(error) = check::scalar_is_sound(&self.mesh, &decl) {
             self.refuse(error);
         }

@@ -1,5 +1,6 @@
 //! The statements of a program.
 
+use std::any::TypeId;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub(crate) struct ScalarDecl {
     pub(crate) location: &'static Location<'static>,
     pub(crate) args: Vec<ArgDecl>,
     pub(crate) body: ScalarBody,
+    /// The type of the code: scalar code with the same one runs the same function.
+    pub(crate) code: TypeId,
 }
 
 impl ScalarDecl {

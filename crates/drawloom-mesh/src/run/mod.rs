@@ -17,6 +17,7 @@ mod start;
 mod stats;
 mod threads;
 
+pub(crate) use partials::Slot;
 #[cfg(feature = "messages")]
 pub(crate) use serial::{not_written, require_finite, said_by};
 pub(crate) use start::Machine;
