@@ -1,6 +1,6 @@
 //! Names in graph files that their users rely on, and programs that have no C text.
 
-use drawloom_mesh::{Backend, ErrorKind, Events, HandlerText, Mesh, Program};
+use drawloom_mesh::{Backend, ErrorKind, Events, Global, HandlerText, Mesh, Program, Set};
 
 /// A loop over edges that reads, writes and contributes through maps, and a loop over nodes.
 fn program() -> Program {
@@ -79,7 +79,7 @@ fn names_in_graph_files_are_those_of_the_guide() {
 }
 
 /// What is wrong with the C text of a program over ten elements.
-fn refusal(build: impl FnOnce(&mut Program, drawloom_mesh::Set, drawloom_mesh::Global<i64, 1>), text: &HandlerText) -> String {
+fn refusal(build: impl FnOnce(&mut Program, Set, Global<i64, 1>), text: &HandlerText) -> String {
     let mut mesh = Mesh::new();
     let set = mesh.set("set", 10).unwrap();
     let sum = mesh.global("sum", [0_i64]).unwrap();
@@ -94,7 +94,7 @@ fn refusal(build: impl FnOnce(&mut Program, drawloom_mesh::Set, drawloom_mesh::G
 #[test]
 fn different_kernels_under_one_name_are_refused_as_c_text() {
     let text = HandlerText::new().kernel("add", "static void kernel_add(int64_t *sum) { sum[0] += 1; }");
-    let build = |program: &mut Program, set, sum| {
+    let build = |program: &mut Program, set: Set, sum: Global<i64, 1>| {
         program.each(set, "add").inc(sum).run(|sum| sum[0] += 1);
         program.each(set, "add").inc(sum).run(|sum| sum[0] += 2);
     };
@@ -119,7 +119,7 @@ fn different_kernels_under_one_name_are_refused_as_c_text() {
 fn names_that_are_one_name_in_c_are_refused_as_c_text() {
     let function = "static void kernel_a_b(int64_t *sum) { sum[0] += 1; }";
     let text = HandlerText::new().kernel("a b", function).kernel("a-b", function);
-    let build = |program: &mut Program, set, sum| {
+    let build = |program: &mut Program, set: Set, sum: Global<i64, 1>| {
         program.each(set, "a b").inc(sum).run(|sum| sum[0] += 1);
         program.each(set, "a-b").inc(sum).run(|sum| sum[0] += 2);
     };
@@ -129,7 +129,7 @@ fn names_that_are_one_name_in_c_are_refused_as_c_text() {
 
     let function = "static void scalar_c_d(int64_t *sum) { sum[0] += 1; }";
     let text = HandlerText::new().scalar("c d", function).scalar("c.d", function);
-    let build = |program: &mut Program, _, sum| {
+    let build = |program: &mut Program, _: Set, sum: Global<i64, 1>| {
         program.scalar("c d").update(sum).run(|sum| sum[0] += 1);
         program.scalar("c.d").update(sum).run(|sum| sum[0] += 2);
     };
@@ -144,7 +144,7 @@ fn more_output_pins_than_c_text_can_name_are_refused() {
         sum[0] += 1;
     }
     // Each loop has a pin to execute, and one at its end.
-    let build = |program: &mut Program, set, sum| {
+    let build = |program: &mut Program, set: Set, sum: Global<i64, 1>| {
         for _ in 0..17 {
             program.each(set, "add").inc(sum).run(add);
         }

@@ -1,8 +1,8 @@
 //! The device `global`: it takes the steps of the program, and keeps the globals.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use drawloom_runtime::panic;
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
 
 use super::element::{number, set_number};
@@ -13,7 +13,7 @@ use crate::kernel::site::ArgDecl;
 use crate::mesh::Mesh;
 use crate::program::statement::ScalarDecl;
 use crate::program::steps::{Step, Steps};
-use crate::run::{Trouble, require_finite, said_by};
+use crate::run::{Trouble, require_finite};
 
 /// No loop is under way: the next step is to be taken.
 pub(super) const BETWEEN: u32 = 0;
@@ -184,10 +184,15 @@ impl Controller {
                     next = *to;
                 }
             }
-            Step::Start { repeat, counter } => self.set_run(device, *repeat, *counter, 0),
-            Step::Next { repeat, counter, outermost } => {
+            Step::Start { repeat } => self.set_run(device, *repeat, 0),
+            Step::Show { repeat, counter } => {
+                let at = self.globals[*counter as usize].expect("a counter is no constant");
+                let runs = self.run(device.state, *repeat) as i64;
+                device.state[at..at + 8].copy_from_slice(&runs.to_ne_bytes());
+            }
+            Step::Next { repeat, outermost } => {
                 let runs = self.run(device.state, *repeat) + 1;
-                self.set_run(device, *repeat, *counter, runs);
+                self.set_run(device, *repeat, runs);
                 if let (Some(at), Some(statement)) = (self.pause, outermost)
                     && number(device.state, at) == PAUSES
                 {
@@ -239,8 +244,7 @@ impl Controller {
             Place { base, ..Place::NOWHERE }
         };
         let places: Vec<Place> = decl.args.iter().map(place).collect();
-        let done = catch_unwind(AssertUnwindSafe(|| (decl.body)(&places)));
-        if let Err(said) = done.unwrap_or_else(|panic| Err(said_by(&*panic))) {
+        if let Err(said) = panic::catch(|| (decl.body)(&places)).flatten() {
             let message = self.trouble.note(decl.failed(&said));
             device.assert(false, || message);
         }
@@ -251,11 +255,8 @@ impl Controller {
         u64::from_ne_bytes(state[at..at + 8].try_into().expect("eight bytes"))
     }
 
-    fn set_run(&self, device: &mut Device<'_>, run: usize, global: Option<u32>, to: u64) {
+    fn set_run(&self, device: &mut Device<'_>, run: usize, to: u64) {
         let at = self.runs + 8 * run;
         device.state[at..at + 8].copy_from_slice(&to.to_ne_bytes());
-        if let Some(at) = global.and_then(|global| self.globals[global as usize]) {
-            device.state[at..at + 8].copy_from_slice(&(to as i64).to_ne_bytes());
-        }
     }
 }

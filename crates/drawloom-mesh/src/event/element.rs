@@ -7,16 +7,16 @@
 //! Which pins want to send follows from these numbers. It is kept beside them, a bit for each pin, and changed where they
 //! change, because it is asked for far more often.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use drawloom_runtime::panic;
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
 
 use super::wiring::ones;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
 use crate::program::statement::LoopDecl;
-use crate::run::{Trouble, not_written, said_by};
+use crate::run::{Trouble, not_written};
 
 const IN_PROGRESS: usize = 0;
 const READ_SEND_MASK: usize = 4;
@@ -350,11 +350,10 @@ impl Handlers for Elements {
                     self.want_all(device.state, on.first_write, ones(on.writes as usize));
                 }
                 if let Some(execution) = &on.execution {
-                    let done = catch_unwind(AssertUnwindSafe(|| execution.run(device)));
-                    let said = match done {
+                    let said = match panic::catch(|| execution.run(device)) {
                         Ok(Ok(())) => None,
                         Ok(Err(_)) => Some(not_written(self.first.map(|first| device.id().index() - first))),
-                        Err(panic) => Some(said_by(&*panic)),
+                        Err(said) => Some(said),
                     };
                     if let Some(said) = said {
                         let message = self.trouble.note(execution.decl.failed(&said));

@@ -100,14 +100,11 @@ impl OnEvents {
 
     /// The program goes on at a position.
     fn go_to(&mut self, from: Position) -> Result<(), Error> {
-        let &Outermost { step, repeat, counter, .. } = self.outermost(from.statement)?;
+        let &Outermost { step, repeat, .. } = self.outermost(from.statement)?;
         let at = self.at("runs")? + 8 * repeat;
-        let counter = counter.map(|global| self.at(&self.declared.names.global(global))).transpose()?;
         self.set("pc", step as u32)?;
         let state = self.machine.state_mut(self.connected.global);
-        for at in [Some(at), counter].into_iter().flatten() {
-            state[at..at + 8].copy_from_slice(&from.runs.to_ne_bytes());
-        }
+        state[at..at + 8].copy_from_slice(&from.runs.to_ne_bytes());
         Ok(())
     }
 

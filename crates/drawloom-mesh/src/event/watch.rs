@@ -15,9 +15,10 @@
 //! 7. No device is in two loops at once.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use drawloom_messages::{Device, DeviceId, DeviceView, EdgeView, Handlers, InputId, Instance, OutputId, Pins, Sent};
+use parking_lot::Mutex;
 
 use super::controller::Controller;
 use super::element::{Elements, Input, Numbers, Output};
@@ -132,7 +133,7 @@ impl Watch {
         if in_flight != 0 {
             return Err(format!("loop `{name}` is said to be at its end, but {in_flight} messages are in flight"));
         }
-        let is_in = |progress: &Mutex<Vec<Progress>>| lock(progress)[loop_number] != Progress::default();
+        let is_in = |progress: &Mutex<Vec<Progress>>| progress.lock()[loop_number] != Progress::default();
         match self.seen().devices.iter().position(is_in) {
             Some(device) => Err(format!("loop `{name}` is said to be at its end, but device {device} has not left it")),
             None => Ok(()),
@@ -150,10 +151,6 @@ impl Watch {
             None => Ok(()),
         }
     }
-}
-
-fn lock(progress: &Mutex<Vec<Progress>>) -> MutexGuard<'_, Vec<Progress>> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What happens to a device in a loop.
@@ -264,7 +261,7 @@ impl Wrapper {
         call: impl FnOnce(&mut Device<'d>) -> R,
     ) -> R {
         let (id, this) = (device.id(), &elements.ons[on]);
-        let mut list = lock(&self.watch.seen().devices[id.index()]);
+        let mut list = self.watch.seen().devices[id.index()].lock();
         let before: Vec<Numbers> = elements.ons.iter().map(|on| Numbers::of(on, device.state)).collect();
         let result = call(device);
         let expected = self.expected(elements, on, id);

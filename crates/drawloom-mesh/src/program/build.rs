@@ -126,7 +126,8 @@ impl Program {
         let before = self.names.entry(name.clone()).or_insert(0);
         let invocation = if *before == 0 { name.clone() } else { format!("{name}_{before}") };
         *before += 1;
-        let decl = LoopDecl { name, invocation, location, set: set.number, args, body };
+        let foldings = body.foldings();
+        let decl = LoopDecl { name, invocation, location, set: set.number, args, body, foldings };
         if let Err(error) = check::loop_is_sound(&self.mesh, &decl) {
             self.refuse(error);
         }

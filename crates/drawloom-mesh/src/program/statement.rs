@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
+use crate::kernel::args::Folding;
 use crate::kernel::body::LoopBody;
 use crate::kernel::place::Place;
 use crate::kernel::site::ArgDecl;
@@ -19,6 +20,8 @@ pub(crate) struct LoopDecl {
     pub(crate) set: u32,
     pub(crate) args: Vec<ArgDecl>,
     pub(crate) body: Box<dyn LoopBody>,
+    /// How contributions to each argument are folded, where it has any.
+    pub(crate) foldings: Vec<Option<Folding>>,
 }
 
 impl LoopDecl {

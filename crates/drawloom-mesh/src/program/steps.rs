@@ -13,11 +13,13 @@ pub(crate) enum Step {
     Jump(usize),
     /// Jumps to another step unless a global is true.
     Unless(Condition, usize),
-    /// Starts a repetition: its number of runs is 0, and so is the global that shows it.
-    Start { repeat: usize, counter: Option<u32> },
+    /// Starts a repetition: none of its runs is complete.
+    Start { repeat: usize },
     /// One more run of a repetition is complete. If the repetition is in no other: its number among the statements of the
     /// program.
-    Next { repeat: usize, counter: Option<u32>, outermost: Option<usize> },
+    Next { repeat: usize, outermost: Option<usize> },
+    /// Sets a global to the number of complete runs of a repetition.
+    Show { repeat: usize, counter: u32 },
     /// Jumps to another step when a repetition has had its runs.
     AfterRuns { repeat: usize, to: usize },
     /// Stops unless a global is finite. The error names the repetitions around it, which have these numbers.
@@ -46,8 +48,6 @@ pub(crate) struct Outermost {
     pub(crate) step: usize,
     /// Its number among all repetitions.
     pub(crate) repeat: usize,
-    /// The global that shows how many runs are complete.
-    pub(crate) counter: Option<u32>,
 }
 
 impl Steps {
@@ -77,9 +77,9 @@ impl Steps {
     /// The repetitions that are in no other.
     pub(crate) fn outermost(&self) -> Vec<Outermost> {
         let of = |step: &Step| {
-            let Step::Next { repeat, counter, outermost: Some(statement) } = *step else { return None };
+            let Step::Next { repeat, outermost: Some(statement) } = *step else { return None };
             let begins = |step: &Step| matches!(step, Step::AfterRuns { repeat: of, .. } if *of == repeat);
-            Some(Outermost { statement, step: self.list.iter().position(begins)?, repeat, counter })
+            Some(Outermost { statement, step: self.list.iter().position(begins)?, repeat })
         };
         self.list.iter().filter_map(of).collect()
     }
@@ -117,21 +117,23 @@ impl Steps {
                 let repeat = self.repeats.len();
                 self.repeats.push((Arc::clone(name), *count));
                 self.within.push(repeat);
-                self.list.push(Step::Start { repeat, counter: *counter });
-                let next = Step::Next { repeat, counter: *counter, outermost };
+                self.list.push(Step::Start { repeat });
+                let show = counter.map(|counter| Step::Show { repeat, counter });
+                let run = |steps: &mut Self| {
+                    steps.list.extend(show.clone());
+                    steps.block(body);
+                    steps.list.push(Step::Next { repeat, outermost });
+                };
                 if outermost.is_none() && self.is_unrolled(statement) {
-                    for _ in 0..*count {
-                        self.block(body);
-                        self.list.push(next.clone());
-                    }
+                    (0..*count).for_each(|_| run(self));
                 } else {
                     let again = self.list.len();
                     self.list.push(Step::AfterRuns { repeat, to: 0 });
-                    self.block(body);
-                    self.list.push(next);
+                    run(self);
                     self.list.push(Step::Jump(again));
                     self.list[again] = Step::AfterRuns { repeat, to: self.list.len() };
                 }
+                self.list.extend(show);
                 self.within.pop();
             }
             Statement::While { condition, body } => {

@@ -19,7 +19,7 @@ mod threads;
 
 pub(crate) use partials::Slot;
 #[cfg(feature = "messages")]
-pub(crate) use serial::{not_written, require_finite, said_by};
+pub(crate) use serial::{not_written, require_finite};
 pub(crate) use start::Machine;
 pub use start::{Backend, MessageCounts, Run};
 pub use stats::{LoopStats, Strategy};

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use drawloom_runtime::panic;
+
 use super::partials::{BLOCK, Slot, block_count, fold_pairwise, slots_each};
 use super::places::place_of;
 use super::start::Machine;
@@ -42,26 +44,13 @@ impl Serial {
         Self { mesh, steps, dats, globals, runs, shuffle, clocks }
     }
 
-    /// The number of runs of a repetition, and the global that shows it.
-    fn set_runs(&mut self, repeat: usize, counter: Option<u32>, runs: u64) {
-        self.runs[repeat] = runs;
-        if let Some(counter) = counter {
-            self.globals[counter as usize] = Box::new(Typed(vec![[runs as i64]]));
-        }
-    }
-
     fn holds(&self, condition: &Condition) -> bool {
         (condition.test)(self.globals[condition.global as usize].fetch().as_any())
     }
 
     fn scalar(&mut self, decl: &ScalarDecl) -> Result<(), Error> {
         let places: Vec<Place> = self.places(&decl.args);
-        let run = std::panic::AssertUnwindSafe(|| (decl.body)(&places));
-        match std::panic::catch_unwind(run) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(said)) => Err(decl.failed(&said)),
-            Err(panic) => Err(decl.failed(&said_by(&*panic))),
-        }
+        panic::catch(|| (decl.body)(&places)).flatten().map_err(|said| decl.failed(&said))
     }
 
     fn places(&mut self, args: &[ArgDecl]) -> Vec<Place> {
@@ -107,10 +96,10 @@ impl Serial {
             }
             Ok(())
         };
-        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+        match panic::catch(run) {
             Ok(Ok(())) => {}
             Ok(Err(iteration)) => return Err(decl.failed(&not_written(iteration))),
-            Err(panic) => return Err(decl.failed(&said_by(&*panic))),
+            Err(said) => return Err(decl.failed(&said)),
         }
         for (number, folding, mut slots, place) in partials.list {
             if slots.is_empty() {
@@ -134,10 +123,9 @@ struct Partials {
 impl Partials {
     /// With slots for each block, or where equal contributions are told apart, as many as `own`.
     fn new(places: &mut [Place], decl: &LoopDecl, blocks: usize, own: usize) -> Self {
-        let foldings = decl.body.foldings();
         let mut list = Vec::new();
-        for (number, (arg, folding)) in decl.args.iter().zip(foldings).enumerate() {
-            if let (ArgDecl::Global { present: true, .. }, Some(folding)) = (arg, folding) {
+        for (number, (arg, folding)) in decl.args.iter().zip(&decl.foldings).enumerate() {
+            if let (ArgDecl::Global { present: true, .. }, Some(folding)) = (arg, *folding) {
                 let each = slots_each(&folding);
                 let mut slots = vec![0; each * if folding.element_at.is_some() { own } else { blocks }];
                 for slot in slots.chunks_mut(each) {
@@ -174,7 +162,7 @@ impl Machine for Serial {
         let mut step = 0;
         if let Some(from) = from {
             let repeat = steps.outermost_at(from.statement);
-            self.set_runs(repeat.repeat, repeat.counter, from.runs);
+            self.runs[repeat.repeat] = from.runs;
             step = repeat.step;
         }
         loop {
@@ -190,10 +178,13 @@ impl Machine for Serial {
                 Step::Jump(to) => next = *to,
                 Step::Unless(condition, to) if !self.holds(condition) => next = *to,
                 Step::Unless(..) => {}
-                Step::Start { repeat, counter } => self.set_runs(*repeat, *counter, 0),
-                Step::Next { repeat, counter, outermost } => {
-                    let runs = self.runs[*repeat] + 1;
-                    self.set_runs(*repeat, *counter, runs);
+                Step::Start { repeat } => self.runs[*repeat] = 0,
+                Step::Show { repeat, counter } => {
+                    self.globals[*counter as usize] = Box::new(Typed(vec![[self.runs[*repeat] as i64]]));
+                }
+                Step::Next { repeat, outermost } => {
+                    self.runs[*repeat] += 1;
+                    let runs = self.runs[*repeat];
                     let position = outermost.map(|statement| Position { statement, runs });
                     if let (Some(position), Some(keeper)) = (position, &mut keeper)
                         && keeper.is_due(position)
@@ -260,10 +251,4 @@ pub(crate) fn require_finite(
 pub(crate) fn not_written(iteration: impl Into<Option<usize>>) -> String {
     let of = iteration.into().map_or(String::new(), |iteration| format!(" of iteration {iteration}"));
     format!("its kernel returned without having written an argument{of}")
-}
-
-/// What a panic said.
-pub(crate) fn said_by(panic: &(dyn std::any::Any + Send)) -> String {
-    let said = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }

@@ -101,7 +101,7 @@ fn with_elements(invocations: &[Invocation]) -> impl Iterator<Item = (&Invocatio
 /// The arguments of a loop that contribute to globals, and where they are in a message at its end.
 fn contributions(all: &Declaring<'_>, invocation: &Invocation) -> Result<Vec<(usize, usize, Folding)>, Error> {
     let layout = &all.messages[&format!("{}_end", invocation.name)];
-    let foldings = invocation.decl.body.foldings();
+    let foldings = &invocation.decl.foldings;
     let parts = invocation.contributions().into_iter().map(|arg| {
         let (name, _) = pad(all.mesh, all.names, &invocation.decl.args[arg]).expect("a contribution has a pad");
         Ok((arg, offset(layout, &name)?, foldings[arg].expect("a contribution can be folded")))

@@ -230,7 +230,7 @@ impl<'a> OfSet<'a> {
             self.outputs.push(Output::WriteSend { on, bit, from, size: size * write.columns });
         }
         let mut pins: Vec<(u32, String)> = Vec::new();
-        let foldings = invocation.decl.body.foldings();
+        let foldings = &invocation.decl.foldings;
         for write in invocation.writes.iter().filter(|write| mesh.dats[write.dat as usize].set == self.set) {
             let message = message_of(names, write);
             if pins.contains(&(write.dat, message.clone())) {
@@ -260,7 +260,7 @@ impl<'a> OfSet<'a> {
         let on = self.ons.len();
         let Declaring { mesh, names, messages, .. } = self.all;
         let message = format!("{}_end", invocation.name);
-        let foldings = invocation.decl.body.foldings();
+        let foldings = &invocation.decl.foldings;
         let is_home = invocation.decl.set == self.set;
         let parts = invocation.contributions().into_iter().map(|arg| {
             let (member, _) = pad(mesh, names, &invocation.decl.args[arg]).expect("a contribution has a pad");
@@ -279,7 +279,7 @@ impl<'a> OfSet<'a> {
         let ElementLayout { properties, state } = &self.layout;
         let mut args = Vec::new();
         let (mut empty, mut marks) = (Vec::new(), Vec::new());
-        let foldings = invocation.decl.body.foldings();
+        let foldings = &invocation.decl.foldings;
         for (number, arg) in invocation.decl.args.iter().enumerate() {
             args.push(match *arg {
                 ArgDecl::Dat { present: false, .. } | ArgDecl::Global { present: false, .. } => ArgAt::Absent,

@@ -110,10 +110,6 @@ impl Program<'_> {
 
     fn step(&self, number: usize, step: &Step) -> String {
         let go_on = format!("deviceState->pc = {};\n", number + 1);
-        let counter = |global: &Option<u32>, run: usize| match global {
-            Some(global) => format!("{} = (int64_t)deviceState->runs[{run}];\n", self.global(*global)),
-            None => String::new(),
-        };
         match step {
             Step::Loop(number) => {
                 let name = &self.invocations[*number].name;
@@ -134,11 +130,10 @@ impl Program<'_> {
             Step::Unless(condition, to) => {
                 format!("deviceState->pc = {} ? {} : {to};\n", self.global(condition.global), number + 1)
             }
-            Step::Start { repeat, counter: global } => {
-                format!("deviceState->runs[{repeat}] = 0;\n{}{go_on}", counter(global, *repeat))
-            }
-            Step::Next { repeat, counter: global, .. } => {
-                format!("deviceState->runs[{repeat}]++;\n{}{go_on}", counter(global, *repeat))
+            Step::Start { repeat } => format!("deviceState->runs[{repeat}] = 0;\n{go_on}"),
+            Step::Next { repeat, .. } => format!("deviceState->runs[{repeat}]++;\n{go_on}"),
+            Step::Show { repeat, counter } => {
+                format!("{} = (int64_t)deviceState->runs[{repeat}];\n{go_on}", self.global(*counter))
             }
             Step::AfterRuns { repeat, to } => format!(
                 "deviceState->pc = deviceState->runs[{repeat}] >= graphProperties->run_counts[{repeat}] ? {to} : {};\n",

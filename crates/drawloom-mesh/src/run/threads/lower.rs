@@ -2,11 +2,10 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use drawloom_runtime::{Capture, Erased, Loom, Plan, Vector};
+use drawloom_runtime::{Capture, Erased, Loom, Plan, Vector, panic};
 
 use super::blocks::Blocks;
 use super::cut::CutLoop;
@@ -22,7 +21,7 @@ use crate::mesh::store::of_engine;
 use crate::program::statement::{Condition, LoopDecl, ScalarDecl};
 use crate::program::steps::{Step, Steps};
 use crate::run::partials::{Slot, block_count, fold_pairwise, slots_each};
-use crate::run::serial::{not_written, require_finite, said_by};
+use crate::run::serial::{not_written, require_finite};
 
 /// A repetition inside of another one that runs at most this often becomes a part of the recording around it.
 pub(crate) const UNROLLED: u64 = 8;
@@ -102,15 +101,15 @@ impl<'a> Lowering<'a> {
             }
             action_of[number] = actions.len();
             match step {
-                Step::Loop(_) | Step::Scalar(_) | Step::RequireFinite(..) => straight.push(step),
-                Step::Start { repeat, .. } => {
+                Step::Loop(_) | Step::Scalar(_) | Step::RequireFinite(..) | Step::Show { .. } => straight.push(step),
+                Step::Start { repeat } => {
                     straight.push(step);
                     if is_jumping[*repeat] {
                         self.record("loops", &mut straight, &mut actions)?;
                         actions.push(Action::Start(*repeat));
                     }
                 }
-                Step::Next { repeat, outermost, .. } => {
+                Step::Next { repeat, outermost } => {
                     straight.push(step);
                     if is_jumping[*repeat] {
                         self.record(&steps.repeats[*repeat].0, &mut straight, &mut actions)?;
@@ -159,8 +158,9 @@ impl<'a> Lowering<'a> {
                 }
                 Step::Scalar(decl) => self.scalar(&capture, decl),
                 Step::RequireFinite(global, within) => self.require_finite(&capture, *global, within),
-                Step::Start { repeat, counter } => self.count(&capture, *repeat, *counter, |_| 0),
-                Step::Next { repeat, counter, .. } => self.count(&capture, *repeat, *counter, |runs| runs + 1),
+                Step::Start { repeat } => self.count(&capture, *repeat, None, |_| 0),
+                Step::Next { repeat, .. } => self.count(&capture, *repeat, None, |runs| runs + 1),
+                Step::Show { repeat, counter } => self.count(&capture, *repeat, Some(*counter), |runs| runs),
                 Step::Jump(_) | Step::Unless(..) | Step::AfterRuns { .. } | Step::Stop => {}
             }
         }
@@ -178,7 +178,8 @@ impl<'a> Lowering<'a> {
         counter: Option<u32>,
         next: impl Fn(u64) -> u64 + Send + Sync + 'static,
     ) {
-        if counter.is_none() && !self.data.may_stop() {
+        let shows = |step: &Step| matches!(step, Step::Show { repeat: shown, .. } if *shown == repeat);
+        if !self.data.may_stop() && !self.steps.list.iter().any(shows) {
             return;
         }
         let body = self.data.counting(repeat, self.trouble, next);
@@ -208,8 +209,7 @@ impl<'a> Lowering<'a> {
             }
             let places: Vec<Place> = sources.iter().map(place).collect();
             let _constants = &data;
-            let done = catch_unwind(AssertUnwindSafe(|| (decl.body)(&places)));
-            done.unwrap_or_else(|panic| Err(said_by(&*panic))).map_err(|said| trouble.note(decl.failed(&said)))
+            panic::catch(|| (decl.body)(&places)).flatten().map_err(|said| trouble.note(decl.failed(&said)))
         });
     }
 
@@ -265,8 +265,8 @@ impl<'a> Lowering<'a> {
             return Ok(Arc::clone(known));
         }
         let mut list = Vec::new();
-        for (arg, (decl, folding)) in cut.decl.args.iter().zip(cut.decl.body.foldings()).enumerate() {
-            let (ArgDecl::Global { present: true, .. }, Some(folding)) = (decl, folding) else { continue };
+        for (arg, (decl, folding)) in cut.decl.args.iter().zip(&cut.decl.foldings).enumerate() {
+            let (ArgDecl::Global { present: true, .. }, Some(folding)) = (decl, *folding) else { continue };
             let each = slots_each(&folding);
             let count = block_count(self.mesh.sets[cut.decl.set as usize].size);
             let whole = self.loom.vector(format!("{}.{arg}", cut.decl.invocation), vec![0; each * count]);
@@ -381,11 +381,10 @@ impl<'a> Lowering<'a> {
             // The tables of maps and the values of constants live as long as these.
             let _alive = (&mesh, &data);
             let at = Cell::new(0);
-            let done = catch_unwind(AssertUnwindSafe(|| job.run(&reads, &mut updates, &at)));
-            let said = match done {
+            let said = match panic::catch(|| job.run(&reads, &mut updates, &at)) {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(iteration)) => not_written(iteration),
-                Err(panic) => said_by(&*panic),
+                Err(said) => said,
             };
             Err(trouble.note(job.steps[at.get()].cut.decl.failed(&said)))
         });

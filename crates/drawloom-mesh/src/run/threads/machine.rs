@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use drawloom_runtime::access::ViewsMut;
 use drawloom_runtime::{Erased, Future, Loom};
+use parking_lot::Mutex;
 
 use super::Threads;
 use super::blocks::Blocks;
@@ -153,13 +154,13 @@ impl Trouble {
     /// Notes an error, and gives the message to fail with.
     pub(crate) fn note(&self, error: Error) -> String {
         let message = error.to_string();
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.first.lock().get_or_insert(error);
         message
     }
 
     pub(crate) fn take(&self) -> Option<Error> {
         self.stops.store(false, Ordering::Relaxed);
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.first.lock().take()
     }
 }
 
@@ -199,9 +200,9 @@ impl OnThreads {
     }
 
     /// Submits the setting of the number of runs of a repetition.
-    fn set_runs(&mut self, repeat: usize, counter: Option<u32>, runs: u64) {
+    fn set_runs(&mut self, repeat: usize, runs: u64) {
         let body = self.data.counting(repeat, &self.trouble, move |_| runs);
-        self.started.push_back(self.loom.task("count").update_all(&self.data.in_order(counter)).run(body));
+        self.started.push_back(self.loom.task("count").update_all(&self.data.in_order(None)).run(body));
         self.submitted[repeat] = runs;
     }
 
@@ -240,7 +241,7 @@ impl Machine for OnThreads {
         let mut number = 0;
         if let Some(from) = from {
             let repeat = self.steps.outermost_at(from.statement);
-            self.set_runs(repeat.repeat, repeat.counter, from.runs);
+            self.set_runs(repeat.repeat, from.runs);
             number = self.action_of[repeat.step];
         }
         loop {
