@@ -1,6 +1,7 @@
 //! Reading globals, and contributing to them with a payload.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use drawloom_runtime::Portable;
 
@@ -20,35 +21,36 @@ impl<T, const N: usize> Sealed for ReadGlobal<T, N> {}
 
 impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
     type View<'v> = &'v [T; N];
-    type Local = Option<[T; N]>;
+    type Local = MaybeUninit<[T; N]>;
 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(place: &Place, _: usize) -> Self::Local {
+        if PLAIN {
+            return MaybeUninit::uninit();
+        }
         // SAFETY: promised by the caller.
-        (!PLAIN).then(|| unsafe { *place.base.cast() })
+        unsafe { *place.base.cast() }
     }
 
     #[inline(always)]
     unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, local: &'v mut Self::Local) -> &'v [T; N] {
-        match local {
-            Some(copy) if !PLAIN => copy,
-            // SAFETY: promised by the caller.
-            _ => unsafe { &*place.base.cast() },
-        }
+        // SAFETY: promised by the caller; a copy was made on the general way.
+        unsafe { if PLAIN { &*place.base.cast() } else { local.assume_init_ref() } }
     }
 
-    // The same for all lanes. A copy, as nothing that the kernel writes can be taken for a change of it.
-    type Lanes = Option<[T; N]>;
+    // The same for all lanes. A copy, as nothing that the kernel writes can be taken for a change of it. Without a branch on
+    // whether it was made, which would keep the compiler from using vector instructions.
+    type Lanes = MaybeUninit<[T; N]>;
 
     #[inline(always)]
     fn lanes() -> Self::Lanes {
-        None
+        MaybeUninit::uninit()
     }
 
     #[inline(always)]
     unsafe fn gather(place: &Place, _: usize, lanes: &mut Self::Lanes) {
         // SAFETY: promised by the caller.
-        *lanes = Some(unsafe { *place.base.cast() });
+        *lanes = unsafe { *place.base.cast() };
     }
 
     #[inline(always)]
@@ -58,7 +60,7 @@ impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
 
     #[inline(always)]
     unsafe fn rows(_: &Self::Lanes, _: usize) -> [Self::Local; GROUP] {
-        [None; GROUP]
+        [const { MaybeUninit::uninit() }; GROUP]
     }
 }
 
