@@ -5,9 +5,13 @@ use drawloom_cli::exit::Exit;
 use drawloom_cli::meter::{self, Spent, best_of};
 use drawloom_cli::number::integer;
 use drawloom_cli::output::{self, Output};
-use drawloom_graph::format::json;
-use drawloom_graph::{Graph, families};
+use drawloom_graph::Graph;
+use drawloom_lang::json;
 use serde::Serialize;
+
+// The benchmarks of `drawloom-graph` measure the same graphs.
+#[path = "../../drawloom-graph/benches/families/mod.rs"]
+mod families;
 
 /// Measure graphs: check, order, append and JSON, over families and sizes
 ///
