@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drawloom_cli::exit::Exit;
 use drawloom_cli::output::{Output, complain};
-use drawloom_tensor::onnx::node_tests;
+use drawloom_onnx::node_tests;
 use serde::Serialize;
 
 /// Run a directory of tests of ONNX operators

@@ -33,7 +33,8 @@
 //! | `trace` | `tasks` | what happened in a run, exports, and a verifier |
 //! | `mesh` | `meshes` | loops over unstructured meshes, and everything about meshes as data |
 //! | `stream` | `streams` | irregular dataflow in full vectors, with signals and regions |
-//! | `tensor` | `tensors` | tensor graphs with loops, and models in ONNX files over batches of any size |
+//! | `tensor` | `tensors` | tensor graphs with loops, and models over batches of any size |
+//! | `onnx` | `onnx` | models in ONNX files |
 //! | `messages` | `messages` | devices that send each other messages, under several executors; with `meshes`, mesh programs as such devices |
 //! | `lang` | `lang` | the text language, JSON, reports and drawings of graphs |
 //! | [`prelude`] | | the names most programs need |
@@ -50,6 +51,8 @@ pub use drawloom_lang as lang;
 pub use drawloom_mesh as mesh;
 #[cfg(feature = "messages")]
 pub use drawloom_messages as messages;
+#[cfg(feature = "onnx")]
+pub use drawloom_onnx as onnx;
 #[cfg(feature = "tasks")]
 pub use drawloom_runtime as runtime;
 #[cfg(feature = "tasks")]
