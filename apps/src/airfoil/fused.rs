@@ -5,8 +5,8 @@
 
 #![allow(unsafe_code)]
 
-use drawloom_mesh::raw::{RawMap, RawMesh};
 use drawloom_mesh::Error;
+use drawloom_mesh::raw::{RawMap, RawMesh};
 
 use super::Airfoil;
 use super::maths::{Constants, flux, pressure, time_step};

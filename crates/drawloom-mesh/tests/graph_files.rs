@@ -66,10 +66,7 @@ fn names_in_graph_files_are_those_of_the_guide() {
     let dats = own(&["ready", "dat_x", "dat_sum"]);
     assert_eq!(members(device("set_nodes").state()), all(&[&dats, &counts("push"), &counts("keep")]));
     assert_eq!(inputs("set_nodes"), ["push_begin", "push_dat_sum_write_recv", "keep_begin"]);
-    assert_eq!(
-        outputs("set_nodes"),
-        ["push_dat_x_read_send", "push_execute", "push_end", "keep_execute", "keep_end"]
-    );
+    assert_eq!(outputs("set_nodes"), ["push_dat_x_read_send", "push_execute", "push_end", "keep_execute", "keep_end"]);
 
     let state = ["pc", "invocation_index", "phase", "end_received", "runs", "global_step", "global_total"];
     assert_eq!(members(device("controller").state()), state);

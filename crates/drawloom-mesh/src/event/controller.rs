@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use drawloom_runtime::panic;
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
+use drawloom_runtime::panic;
 
 use super::element::{number, set_number};
 use super::involved::Invocation;

@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use drawloom_runtime::panic;
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
+use drawloom_runtime::panic;
 
 use super::wiring::ones;
 use crate::kernel::args::Folding;

@@ -14,14 +14,25 @@ pub(crate) enum Step {
     /// Jumps to another step unless a global is true.
     Unless(Condition, usize),
     /// Starts a repetition: none of its runs is complete.
-    Start { repeat: usize },
+    Start {
+        repeat: usize,
+    },
     /// One more run of a repetition is complete. If the repetition is in no other: its number among the statements of the
     /// program.
-    Next { repeat: usize, outermost: Option<usize> },
+    Next {
+        repeat: usize,
+        outermost: Option<usize>,
+    },
     /// Sets a global to the number of complete runs of a repetition.
-    Show { repeat: usize, counter: u32 },
+    Show {
+        repeat: usize,
+        counter: u32,
+    },
     /// Jumps to another step when a repetition has had its runs.
-    AfterRuns { repeat: usize, to: usize },
+    AfterRuns {
+        repeat: usize,
+        to: usize,
+    },
     /// Stops unless a global is finite. The error names the repetitions around it, which have these numbers.
     RequireFinite(u32, Vec<usize>),
     /// The end of the program.

@@ -318,11 +318,7 @@ fn graph_properties(mesh: &Mesh, names: &Names, invocations: &[Invocation], runs
 }
 
 /// The messages, by name.
-fn messages(
-    mesh: &Mesh,
-    names: &Names,
-    invocations: &[Invocation],
-) -> Result<BTreeMap<String, Layout>, Error> {
+fn messages(mesh: &Mesh, names: &Names, invocations: &[Invocation]) -> Result<BTreeMap<String, Layout>, Error> {
     let mut messages: BTreeMap<String, (Layout, Of<'_>)> = BTreeMap::new();
     let mut insert = |name: String, layout: Layout, of| match messages.get(&name) {
         Some((_, other)) => Of::check(*other, of, &name),

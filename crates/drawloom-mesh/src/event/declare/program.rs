@@ -63,8 +63,7 @@ pub(super) fn declare_program(
         });
         told.collect()
     };
-    let total =
-        |invocation: &Invocation| offset(all.graph, &format!("{}_total_responding_devices", invocation.name));
+    let total = |invocation: &Invocation| offset(all.graph, &format!("{}_total_responding_devices", invocation.name));
     let controller = Controller {
         mesh: Arc::clone(mesh),
         pc: offset(&state, "pc")?,

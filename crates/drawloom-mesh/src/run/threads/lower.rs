@@ -33,8 +33,14 @@ pub(crate) enum Action {
     Jump(usize),
     Unless(Condition, usize),
     Start(usize),
-    Next { repeat: usize, outermost: Option<usize> },
-    AfterRuns { repeat: usize, to: usize },
+    Next {
+        repeat: usize,
+        outermost: Option<usize>,
+    },
+    AfterRuns {
+        repeat: usize,
+        to: usize,
+    },
     Stop,
 }
 
@@ -68,17 +74,7 @@ impl<'a> Lowering<'a> {
         steps: &'a Arc<Steps>,
         cuts: &'a [Arc<CutLoop>],
     ) -> Self {
-        Self {
-            loom,
-            mesh,
-            blocks,
-            data,
-            trouble,
-            steps,
-            cuts,
-            kept: HashMap::new(),
-            stages: HashMap::new(),
-        }
+        Self { loom, mesh, blocks, data, trouble, steps, cuts, kept: HashMap::new(), stages: HashMap::new() }
     }
 
     /// A program as actions. Also, for each step that is jumped to, the action that it became.

@@ -1,8 +1,8 @@
 //! Running a program on the workers of the engine.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use drawloom_runtime::access::ViewsMut;
 use drawloom_runtime::{Erased, Future, Loom};
