@@ -1,5 +1,5 @@
-//! `drawloom bench tasks`, `drawloom bench metg` and `drawloom bench trace`: every line with every key. What the figures are
-//! is not tested.
+//! `drawloom-bench graph`, `tasks`, `metg`, `cholesky` and `trace`: every line with every key. What the figures are is not
+//! tested.
 
 use crate::support::drawloom;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn positive(line: &Value, key: &str) -> bool {
 #[test]
 fn tasks_gives_a_line_for_each_pattern_and_mode() {
     let only = PATTERNS.join(",");
-    let arguments = ["bench", "tasks", "--workers", "2", "--tasks", "1e3", "--no-peers", "--only", &only];
+    let arguments = ["tasks", "--workers", "2", "--tasks", "1e3", "--no-peers", "--only", &only];
     let lines = drawloom(&arguments).exits(0).json_lines();
     let expected = PATTERNS.iter().flat_map(|bench| match *bench {
         "roundtrip" => vec![(bench, "dynamic")],
@@ -34,7 +34,7 @@ fn tasks_gives_a_line_for_each_pattern_and_mode() {
 
 #[test]
 fn tasks_measures_one_worker_and_all_of_them_unless_told_otherwise() {
-    let lines = drawloom(&["bench", "tasks", "--tasks", "100", "--only", "chain", "--no-peers"]).exits(0).json_lines();
+    let lines = drawloom(&["tasks", "--tasks", "100", "--only", "chain", "--no-peers"]).exits(0).json_lines();
     let workers: Vec<u64> = lines.iter().map(|line| line["workers"].as_u64().unwrap()).collect();
     let all = std::thread::available_parallelism().unwrap().get() as u64;
     assert_eq!(workers, if all == 1 { vec![1; 2] } else { vec![1, 1, all, all] });
@@ -42,7 +42,7 @@ fn tasks_measures_one_worker_and_all_of_them_unless_told_otherwise() {
 
 #[test]
 fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
-    let arguments = ["bench", "tasks", "--workers", "1", "--only", "startup,memory", "--no-peers"];
+    let arguments = ["tasks", "--workers", "1", "--only", "startup,memory", "--no-peers"];
     let lines = drawloom(&arguments).exits(0).json_lines();
     let line = |bench: &str| lines.iter().find(|line| line["bench"] == bench);
     let startup = line("startup").expect("the start is measured everywhere");
@@ -60,7 +60,7 @@ fn tasks_says_how_long_it_takes_to_start_and_what_a_waiting_task_takes() {
 
 #[test]
 fn tasks_says_how_much_faster_several_workers_are_than_one() {
-    let arguments = ["bench", "tasks", "--only", "scaling", "--no-peers", "--workers"];
+    let arguments = ["tasks", "--only", "scaling", "--no-peers", "--workers"];
     let lines = drawloom(&[&arguments[..], &["2"]].concat()).exits(0).json_lines();
     let [line] = &lines[..] else { panic!("{lines:?}") };
     let (one, two) = (line["one_worker_ns_per_task"].as_f64().unwrap(), line["ns_per_task"].as_f64().unwrap());
@@ -71,7 +71,7 @@ fn tasks_says_how_much_faster_several_workers_are_than_one() {
 
 #[test]
 fn trace_gives_a_line_for_each_length_and_mode() {
-    let arguments = ["bench", "trace", "--workers", "2", "--task-us", "0,3", "--work-us", "100", "--repeat", "2"];
+    let arguments = ["trace", "--workers", "2", "--task-us", "0,3", "--work-us", "100", "--repeat", "2"];
     let lines = drawloom(&arguments).exits(0).json_lines();
     let expected = [("dynamic", 0), ("replay", 0), ("dynamic", 3), ("replay", 3)];
     assert_eq!(lines.len(), expected.len());
@@ -87,8 +87,7 @@ fn trace_gives_a_line_for_each_length_and_mode() {
 
 #[test]
 fn peers_come_after_ours_and_say_so() {
-    let lines =
-        drawloom(&["bench", "tasks", "--workers", "1", "--tasks", "100", "--only", "roundtrip"]).exits(0).json_lines();
+    let lines = drawloom(&["tasks", "--workers", "1", "--tasks", "100", "--only", "roundtrip"]).exits(0).json_lines();
     assert!(lines[0].get("peer").is_none(), "{lines:?}");
     assert!(lines[1..].iter().all(|line| line["bench"] == "roundtrip"), "{lines:?}");
     assert!(lines[1..].iter().any(|line| line["peer"] == "rayon"), "rayon is always there: {lines:?}");
@@ -96,8 +95,7 @@ fn peers_come_after_ours_and_say_so() {
 
 #[test]
 fn metg_gives_a_line_for_each_pattern_width_and_mode_and_says_it_in_words() {
-    let arguments =
-        ["bench", "metg", "--workers", "1", "--patterns", "tree,trivial", "--widths", "1,3", "--steps", "5"];
+    let arguments = ["metg", "--workers", "1", "--patterns", "tree,trivial", "--widths", "1,3", "--steps", "5"];
     let ran = drawloom(&[&arguments[..], &["--no-peers"]].concat()).exits(0);
     let lines = ran.json_lines();
     let got: Vec<Value> =
@@ -133,8 +131,30 @@ fn settings_that_cannot_be_used_are_named_and_exit_with_2() {
         (&["metg", "--widths", "1e5", "--steps", "1e5"], "are more than 10000000"),
         (&["metg", "--widths", "18446744073709551615"], "too large"),
     ] {
-        let ran = drawloom(&[&["bench"], arguments].concat()).exits(2);
+        let ran = drawloom(arguments).exits(2);
         assert!(ran.err.contains(expected), "{arguments:?}: {}", ran.err);
         assert_eq!(ran.out, "", "{arguments:?}");
     }
+}
+
+#[test]
+fn with_peers_ours_is_still_the_last_line() {
+    let lines = drawloom(&["cholesky", "--n", "90", "--tile", "16", "--workers", "2", "--json"]).exits(0).json_lines();
+    let (ours, peers) = lines.split_last().expect("a line");
+    assert!(ours.get("peer").is_none(), "{ours}");
+    assert!(peers.iter().all(|line| line["peer"].is_string() && line["n"] == 90), "{peers:?}");
+}
+
+#[test]
+fn graph_prints_a_line_for_each_measurement_and_accepts_powers_of_ten() {
+    let lines = drawloom(&["graph", "--nodes", "2e3", "--repeat", "1"]).exits(0).json_lines();
+    for bench in ["check", "order"] {
+        let line = lines.iter().find(|line| line["bench"] == bench).expect("both are measured");
+        assert!(line["seconds"].is_f64() && line["nodes"].is_u64() && line["edges"].is_u64(), "{line}");
+    }
+    let checks = drawloom(&["graph", "--nodes", "2000", "--only", "check"]).exits(0).json_lines();
+    assert!(checks.iter().all(|line| line["bench"] == "check") && checks.len() < lines.len());
+    let ran = drawloom(&["graph", "--nodes", "many"]).exits(2);
+    assert!(ran.err.contains("`many` is not an integer"), "{}", ran.err);
+    drawloom(&["graph", "--nodes", "0"]).exits(2);
 }

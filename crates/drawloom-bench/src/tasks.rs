@@ -1,16 +1,17 @@
-//! `drawloom bench tasks`: what a task costs when there is nothing in it.
+//! `drawloom-bench tasks`: what a task costs when there is nothing in it.
 
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use drawloom_apps::micro::{Cells, Shape};
+use drawloom_cli::exit::Exit;
+use drawloom_cli::meter;
+use drawloom_cli::number::{all_workers, integer, workers};
+use drawloom_cli::output::{self, Output};
 use drawloom_runtime::{Error, Loom, Region};
 use serde::Serialize;
 
-use super::{meter, peers, rayon, scaling};
-use crate::exit::Exit;
-use crate::number::{all_workers, integer, workers};
-use crate::output::{self, Output};
+use super::{peers, rayon, scaling};
+use crate::micro::{Cells, Shape};
 
 /// The best of so many repetitions counts.
 const REPETITIONS: u32 = 6;
@@ -50,9 +51,9 @@ Patterns:
   roundtrip     one task is submitted and waited for, again and again
 
 Examples:
-  drawloom bench tasks                              everything, with one worker and with all cores
-  drawloom bench tasks --workers 2 --no-peers       ours only, with two workers
-  drawloom bench tasks --only stencil,chain         two patterns")]
+  drawloom-bench tasks                              everything, with one worker and with all cores
+  drawloom-bench tasks --workers 2 --no-peers       ours only, with two workers
+  drawloom-bench tasks --only stencil,chain         two patterns")]
 pub(crate) struct Arguments {
     /// How many workers execute, the submitting thread not counted; by default 1, and then as many as there are cores
     #[arg(long, value_parser = workers, value_name = "K")]

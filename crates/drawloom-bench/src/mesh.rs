@@ -1,4 +1,4 @@
-//! `drawloom bench mesh`: what an iteration of the airfoil costs, and what it could cost at best.
+//! `drawloom-bench mesh`: what an iteration of the airfoil costs, and what it could cost at best.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -6,13 +6,12 @@ use std::time::Instant;
 use clap::Args;
 use drawloom_apps::airfoil::Airfoil;
 use drawloom_apps::airfoil::fused::Fused;
+use drawloom_cli::exit::Exit;
+use drawloom_cli::number::{all_workers, integer, workers};
+use drawloom_cli::output::{self, Output};
 use drawloom_mesh::raw::RawMesh;
 use drawloom_mesh::{Backend, Error, Mode, Threads, naca};
 use serde::Serialize;
-
-use crate::exit::Exit;
-use crate::number::{all_workers, integer, workers};
-use crate::output::{self, Output};
 
 /// Measure mesh loops: the time of an iteration of the airfoil on each backend
 ///
@@ -23,9 +22,9 @@ use crate::output::{self, Output};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drawloom bench mesh                     180,000 cells, on one core and on all of them
-  drawloom bench mesh --cells 720000      a larger mesh
-  drawloom bench mesh --workers 2         two workers instead of one and all")]
+  drawloom-bench mesh                     180,000 cells, on one core and on all of them
+  drawloom-bench mesh --cells 720000      a larger mesh
+  drawloom-bench mesh --workers 2         two workers instead of one and all")]
 pub(crate) struct Arguments {
     /// How many workers execute; by default one, and then as many as there are cores
     #[arg(long, value_parser = workers, value_name = "K")]

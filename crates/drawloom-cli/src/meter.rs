@@ -8,15 +8,15 @@ use std::time::Instant;
 
 /// What a piece of work took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spent {
+pub struct Spent {
     /// Elapsed seconds.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// Seconds on a processor.
-    pub(crate) cpu_seconds: Option<f64>,
+    pub cpu_seconds: Option<f64>,
 }
 
 /// Measures a piece of work, the best of several runs by processor time (by elapsed time where that is unknown).
-pub(crate) fn best_of<T>(repeat: u64, mut work: impl FnMut() -> T) -> (Spent, T) {
+pub fn best_of<T>(repeat: u64, mut work: impl FnMut() -> T) -> (Spent, T) {
     let mut best: Option<Spent> = None;
     let mut result = None;
     for _ in 0..repeat.max(1) {
@@ -44,13 +44,13 @@ fn cpu_seconds() -> Option<f64> {
 }
 
 /// Forgets the peak of memory so far.
-pub(crate) fn reset_peak() {
+pub fn reset_peak() {
     // Where this is refused the peak stays, and the figure is too high rather than too low.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
 /// Memory held now, and its peak since the last reset, in bytes.
-pub(crate) fn memory() -> Option<(u64, u64)> {
+pub fn memory() -> Option<(u64, u64)> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let field = |name: &str| {
         let line = status.lines().find(|l| l.starts_with(name))?;
@@ -60,14 +60,14 @@ pub(crate) fn memory() -> Option<(u64, u64)> {
 }
 
 /// Memory that can still be had without disturbing others, in bytes.
-pub(crate) fn available_memory() -> Option<u64> {
+pub fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
 /// Processor time of all threads of this process that are still there, in seconds.
-pub(crate) fn process_cpu_seconds() -> Option<f64> {
+pub fn process_cpu_seconds() -> Option<f64> {
     let mut nanoseconds = 0.0;
     for thread in fs::read_dir("/proc/self/task").ok()? {
         // A thread may end between the listing and the look.

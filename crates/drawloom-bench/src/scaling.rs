@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use drawloom_apps::taskbench::{Bench, Compute, Graph, Pattern};
 use drawloom_runtime::Loom;
 use serde::Serialize;
+
+use crate::taskbench::{Bench, Compute, Graph, Pattern};
 
 /// The size of the graph: a stencil with so many points, and so many steps.
 const WIDTH: usize = 16;

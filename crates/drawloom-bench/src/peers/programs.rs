@@ -3,7 +3,7 @@
 /// The folder of the programs, from here.
 macro_rules! source {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../../../benchmarks/peers/", $name)))
+        ($name, include_str!(concat!("../../../../benchmarks/peers/", $name)))
     };
 }
 

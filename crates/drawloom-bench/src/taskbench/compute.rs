@@ -4,7 +4,7 @@
 //! level's target features; the 64 numbers are eight vectors of AVX-512 or sixteen of AVX2, just enough independent
 //! chains to keep two multipliers busy. The multiply-add is fused where the level has one, as it is in Task Bench.
 
-use crate::Level;
+use drawloom_apps::Level;
 
 /// Numbers that are worked on.
 const LANES: usize = 64;

@@ -4,16 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use drawloom_cli::batch::Batch;
+use drawloom_cli::meter;
+use drawloom_cli::output::{self, Output};
 use drawloom_tensor::{ElementType, Rows, Slice, Tensor};
 use serde_json::json;
 use tract_onnx::prelude::{
     DatumType, Framework, InferenceFact, InferenceModelExt, IntoRunnable, IntoTValue, TValue, TVec,
     Tensor as TractTensor, tvec,
 };
-
-use super::meter;
-use crate::batch::Batch;
-use crate::output::{self, Output};
 
 /// One call of an engine with the inputs of a piece.
 type Engine = Box<dyn FnMut(&[Tensor]) -> Result<(), String>>;

@@ -1,14 +1,13 @@
-//! `drawloom onnx-test`: tests of operators in the form of the ONNX project.
+//! `drawloom-bench onnx-test`: tests of operators in the form of the ONNX project.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drawloom_cli::exit::Exit;
+use drawloom_cli::output::{Output, complain};
 use drawloom_onnx::node_tests;
 use serde::Serialize;
-
-use crate::exit::Exit;
-use crate::output::{Output, complain};
 
 /// Run a directory of tests of ONNX operators
 ///
@@ -19,7 +18,7 @@ use crate::output::{Output, complain};
 #[command(after_help = "\
 Examples:
   pip install --target wheel onnx==1.17.0
-  drawloom onnx-test wheel/onnx/backend/test/data/node
+  drawloom-bench onnx-test wheel/onnx/backend/test/data/node
 
 Exit codes: 0 none failed, 1 some failed, 2 an unusable directory.")]
 pub(crate) struct Arguments {

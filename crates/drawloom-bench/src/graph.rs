@@ -1,17 +1,16 @@
-//! `drawloom bench graph`: how long graphs take to check, order, build and read, and how that grows.
+//! `drawloom-bench graph`: how long graphs take to check, order, build and read, and how that grows.
 
 use clap::Args;
+use drawloom_cli::exit::Exit;
+use drawloom_cli::meter::{self, Spent, best_of};
+use drawloom_cli::number::integer;
+use drawloom_cli::output::{self, Output};
 use drawloom_graph::Graph;
 use drawloom_lang::json;
 use serde::Serialize;
 
-use super::meter::{self, Spent, best_of};
-use crate::exit::Exit;
-use crate::number::integer;
-use crate::output::{self, Output};
-
 // The benchmarks of `drawloom-graph` measure the same graphs.
-#[path = "../../../drawloom-graph/benches/families/mod.rs"]
+#[path = "../../drawloom-graph/benches/families/mod.rs"]
 mod families;
 
 /// Measure graphs: check, order, append and JSON, over families and sizes
@@ -21,9 +20,9 @@ mod families;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drawloom bench graph                    everything, at a million nodes
-  drawloom bench graph --nodes 1e7 --only check
-  drawloom bench graph --nodes 1e5        a quick look")]
+  drawloom-bench graph                    everything, at a million nodes
+  drawloom-bench graph --nodes 1e7 --only check
+  drawloom-bench graph --nodes 1e5        a quick look")]
 pub(crate) struct Arguments {
     /// About how many nodes the largest graphs have
     #[arg(long, default_value = "1e6", value_parser = integer, value_name = "N")]

@@ -1,4 +1,4 @@
-//! `drawloom bench stream`: how fast streams are, beside loops written by hand and rayon.
+//! `drawloom-bench stream`: how fast streams are, beside loops written by hand and rayon.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,14 +9,13 @@ use clap::Args;
 use drawloom_apps::filters::by_hand;
 use drawloom_apps::filters::number::{Divisor, munge};
 use drawloom_apps::filters::{App, Program, Request};
+use drawloom_cli::exit::Exit;
+use drawloom_cli::number::{all_workers, integer, workers};
+use drawloom_cli::output::{self, Output};
 use drawloom_runtime::Loom;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
-
-use crate::exit::Exit;
-use crate::number::{all_workers, integer, workers};
-use crate::output::{self, Output};
 
 /// More lines of text than this would need much memory.
 const MOST_LINES: u64 = 1 << 19;
@@ -44,9 +43,9 @@ const APPS: [&str; 5] = ["evenfilter", "modfilter", "splitfilter", "regionsum", 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drawloom bench stream                     everything, on one worker, on two and on every core
-  drawloom bench stream --n 1e7 --width 1024
-  drawloom bench stream --apps splitfilter,regionsum")]
+  drawloom-bench stream                     everything, on one worker, on two and on every core
+  drawloom-bench stream --n 1e7 --width 1024
+  drawloom-bench stream --apps splitfilter,regionsum")]
 pub(crate) struct Arguments {
     /// How many inputs
     #[arg(long, default_value = "1e8", value_parser = integer, value_name = "N")]

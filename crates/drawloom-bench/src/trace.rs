@@ -1,16 +1,15 @@
-//! `drawloom bench trace`: what recording costs.
+//! `drawloom-bench trace`: what recording costs.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use drawloom_cli::exit::Exit;
+use drawloom_cli::meter;
+use drawloom_cli::number::{all_workers, integer, workers};
+use drawloom_cli::output::{self, Output};
 use drawloom_runtime::{Error, Loom, Plan, Value};
 use serde::Serialize;
-
-use super::meter;
-use crate::exit::Exit;
-use crate::number::{all_workers, integer, workers};
-use crate::output::{self, Output};
 
 /// Tasks update so many regions in turn, so that there is work for many workers and an order to keep.
 const CHAINS: usize = 64;
@@ -29,8 +28,8 @@ const MOST_TASKS: u64 = 1_000_000;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drawloom bench trace                              tasks of 0, 1, 10 and 30 microseconds
-  drawloom bench trace --task-us 5 --workers 1      tasks of 5 microseconds on one worker")]
+  drawloom-bench trace                              tasks of 0, 1, 10 and 30 microseconds
+  drawloom-bench trace --task-us 5 --workers 1      tasks of 5 microseconds on one worker")]
 pub(crate) struct Arguments {
     /// How many workers execute, the submitting thread not counted; by default as many as there are cores
     #[arg(long, value_parser = workers, value_name = "K")]

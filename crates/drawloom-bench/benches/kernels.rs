@@ -1,12 +1,12 @@
 //! Speed of the tile kernels and of the kernel of Task Bench on one core.
 //!
-//! `cargo bench -p drawloom-apps --bench kernels [-- PART...]`, where a part is `tiles`, `cold`, `whole` or `compute`;
+//! `cargo bench -p drawloom-bench --bench kernels [-- PART...]`, where a part is `tiles`, `cold`, `whole` or `compute`;
 //! without one, all of them. Every figure is in GFlop/s of this thread's processor time, best of many repetitions, so
 //! that others on the machine disturb it as little as possible.
 
 use drawloom_apps::Level;
 use drawloom_apps::cholesky::{Kernels, Layout, Order, Spd, TiledMatrix};
-use drawloom_apps::taskbench::{Compute, flops};
+use drawloom_bench::taskbench::{Compute, flops};
 use std::hint::black_box;
 
 const SIZES: [usize; 12] = [16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512];

@@ -21,7 +21,7 @@ mod workshop;
 pub(crate) use measure::{Metg, Peers, cholesky, metg, tasks};
 pub(crate) use models::{Asked, onnxruntime};
 
-use crate::output::{self, Output};
+use drawloom_cli::output::{self, Output};
 
 impl Peers {
     /// Prints the lines, and says what is missing from them.

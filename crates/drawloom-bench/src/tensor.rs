@@ -1,8 +1,13 @@
-//! `drawloom bench tensor`: processor time and memory of models over batches, beside other runtimes.
+//! `drawloom-bench tensor`: processor time and memory of models over batches, beside other runtimes.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drawloom_cli::batch::{Batch, Cutting, MODEL_HINT};
+use drawloom_cli::exit::Exit;
+use drawloom_cli::meter;
+use drawloom_cli::number::{all_workers, integer, workers};
+use drawloom_cli::output::{self, Output};
 use drawloom_onnx::sample::sample_model;
 use drawloom_runtime::Loom;
 use drawloom_tensor::Model;
@@ -10,12 +15,7 @@ use drawloom_tensor::{PiecePlan, Pieces};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::meter;
 use super::peers::{Asked, onnxruntime};
-use crate::batch::{Batch, Cutting, MODEL_HINT};
-use crate::exit::Exit;
-use crate::number::{all_workers, integer, workers};
-use crate::output::{self, Output};
 
 /// Measure models over batches, all at once and in pieces, beside ONNX Runtime
 ///
@@ -26,9 +26,9 @@ use crate::output::{self, Output};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drawloom bench tensor                                  the sample model
-  drawloom bench tensor classify.onnx --rows 256 --pieces 256,16,4,1
-  drawloom bench tensor text.onnx --dim x:2=48 --dim x:3=192 --workers 2")]
+  drawloom-bench tensor                                  the sample model
+  drawloom-bench tensor classify.onnx --rows 256 --pieces 256,16,4,1
+  drawloom-bench tensor text.onnx --dim x:2=48 --dim x:3=192 --workers 2")]
 pub(crate) struct Arguments {
     /// Models; without any, the sample
     #[arg(value_name = "FILE", value_hint = MODEL_HINT)]

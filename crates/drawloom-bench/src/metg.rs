@@ -1,17 +1,17 @@
-//! `drawloom bench metg`: how small a task may be before it is not worth submitting.
+//! `drawloom-bench metg`: how small a task may be before it is not worth submitting.
 
 use std::time::Duration;
 
 use clap::Args;
-use drawloom_apps::taskbench::{self, Bench, BenchError, Compute, Graph, Pattern, Point, Run, run_serial};
+use drawloom_cli::exit::Exit;
+use drawloom_cli::number::{all_workers, integer, workers};
+use drawloom_cli::output::{self, Output};
 use drawloom_runtime::Loom;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::peers::{self, Peers};
-use crate::exit::Exit;
-use crate::number::{all_workers, integer, workers};
-use crate::output::{self, Output};
+use crate::taskbench::{self, Bench, BenchError, Compute, Graph, Pattern, Point, Run, run_serial};
 
 /// The share of the reference rate that counts as worth it.
 const TARGET: f64 = 0.5;
@@ -52,9 +52,9 @@ const MOST_TASKS: u64 = 10_000_000;
 Patterns: trivial, no_comm, stencil_1d, fft, tree, nearest, spread, random_nearest
 
 Examples:
-  drawloom bench metg                               every pattern but no_comm, and other runtimes
-  drawloom bench metg --patterns stencil_1d --no-peers
-  drawloom bench metg --workers 1 --widths 4")]
+  drawloom-bench metg                               every pattern but no_comm, and other runtimes
+  drawloom-bench metg --patterns stencil_1d --no-peers
+  drawloom-bench metg --workers 1 --widths 4")]
 pub(crate) struct Arguments {
     /// How many workers execute, the submitting thread not counted; by default as many as there are cores
     #[arg(long, value_parser = workers, value_name = "K")]

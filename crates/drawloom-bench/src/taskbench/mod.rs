@@ -10,7 +10,7 @@
 //! runtime that runs a task too early is caught.
 //!
 //! ```
-//! use drawloom_apps::taskbench::{Compute, Graph, Pattern, run_serial};
+//! use drawloom_bench::taskbench::{Compute, Graph, Pattern, run_serial};
 //!
 //! let graph = Graph::new(Pattern::Stencil1d, 16, 100)?;
 //! assert_eq!(graph.dependencies(5, 3).as_slice(), [2, 3, 4]);
