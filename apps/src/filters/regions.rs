@@ -137,7 +137,6 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
     };
     let lines = stream.source("lines", lines);
     let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| {
-        // Many lines are asked before the first is looked at, so this is where they come near, several at once.
         0..if is_whole(text) { text.len() as u32 } else { 0 }
     });
     let brackets = stream.node("brackets", places).signals(0, 0).channel::<u32>("out", 1).run(move |run, out| {

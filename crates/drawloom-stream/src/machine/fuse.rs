@@ -17,8 +17,8 @@ use crate::wide::MOST_ITEMS;
 
 /// Nodes that run as part of another become that: the last of a chain first, so that each is complete when it becomes part of the
 /// one before it.
-pub(super) fn fuse<'p>(
-    nodes: &mut [Node<'p>],
+pub(super) fn fuse(
+    nodes: &mut [Node],
     edges: &mut [Edge],
     of: &Description,
     plan: &Layout,
@@ -48,8 +48,8 @@ pub(super) fn fuse<'p>(
                 let (width, pace) = (before.width, Pace::default());
                 // It takes parents in groups, wherever a vector of them ends.
                 before.seamless = before.cycle.is_none();
-                before.several = before.seamless;
                 before.piece = usize::MAX;
+                before.several = before.seamless;
                 Box::new(Whole { head: first, inside: part, region, chain, room, width, pace, ends, pushed })
             }
             (_, role) => {
