@@ -32,6 +32,7 @@
 //! | `worker` | who runs tasks, drivers, sleeping and waking; the protocol is in its README |
 //! | [`context`], [`policy`], [`team`] | who may run what, what runs next, several workers on one task |
 //! | [`device`], [`memory`] | workers with a memory of their own, and what is copied where |
+//! | [`panic`] | panics of user code, as text |
 //! | `failure`, `stall`, `wait`, `commute` | failures that come back once, reports of stalls, waiting, exclusion without order |
 //! | `trace`, `stats`, `progress` | what a runtime says about itself |
 //! | [`topology`] | the processors of the machine |
@@ -40,8 +41,6 @@
 
 pub mod access;
 mod commute;
-#[cfg(doctest)]
-mod compile_fail;
 pub mod context;
 mod core;
 pub mod data;
@@ -52,8 +51,10 @@ mod failure;
 mod loom;
 pub mod memory;
 #[cfg(all(test, any(loom, feature = "shuttle")))]
+#[path = "../models/mod.rs"]
 mod models;
 mod order;
+pub mod panic;
 pub mod plan;
 pub mod policy;
 mod progress;
@@ -82,7 +83,7 @@ pub use data::value::Value;
 pub use data::vector::Vector;
 pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
-pub use plan::{Capture, Plan, Way};
+pub use plan::{Capture, Plan};
 pub use policy::{Policy, WorkerId, WorkersView};
 pub use stats::{ContextStats, Stats, WorkerStats};
 pub use task::builder::Task;

@@ -6,8 +6,9 @@
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::core::{Core, quietly};
+use crate::core::Core;
 use crate::error::Result;
+use crate::panic;
 use crate::stall::On;
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::time::{look_for, park_at_most, wait_at_most};
@@ -55,12 +56,6 @@ impl Waiters {
         result
     }
 
-    /// Whether some thread sleeps until something is complete.
-    pub(crate) fn is_anyone_there(&self) -> bool {
-        // Relaxed: whoever comes a moment later waits a moment longer.
-        self.count.load(Ordering::Relaxed) > 0 || self.quiet_count.load(Ordering::Relaxed) > 0
-    }
-
     /// Wakes everyone who waits for a task.
     #[inline]
     pub(crate) fn wake(&self, id: TaskId) {
@@ -100,7 +95,7 @@ impl Waiters {
         }
         // Outside of the lock: a waker is the application's, and may do anything, also panic.
         for waker in wakers {
-            let _ = quietly(|| waker.wake());
+            let _ = panic::catch(|| waker.wake());
         }
     }
 
@@ -122,7 +117,7 @@ impl Waiters {
             list.push((id, new));
             self.count.store(list.len(), Ordering::SeqCst);
         }
-        let _ = quietly(|| drop(old));
+        let _ = panic::catch(|| drop(old));
     }
 
     fn add(&self, id: TaskId, thread: thread::Thread) {

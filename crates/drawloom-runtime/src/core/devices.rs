@@ -3,13 +3,14 @@
 use drawloom_trace::{EventKind, IdleReason};
 
 use super::retry::Saved;
-use super::{Core, Local, RUNNING, Running, quietly};
+use super::{Core, Local, RUNNING, Running};
 use crate::access::{Arg, Mode};
 use crate::device::queue::{Place, Ticket};
 use crate::device::{Device, Launch, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryId;
 use crate::memory::acquisition::Acquisition;
+use crate::panic;
 use crate::policy::{Ready, WorkerId};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
@@ -250,7 +251,7 @@ impl Core {
         let running = Running { core: self, id: task, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         // A device that panics fails its task, and goes on.
-        let asked = quietly(|| if starts { device.start(launch) } else { device.poll(launch) });
+        let asked = panic::catch(|| if starts { device.start(launch) } else { device.poll(launch) });
         let result = match asked {
             Ok(Progress::Pending) => {
                 RUNNING.set(before);
@@ -283,12 +284,12 @@ impl Core {
         let extras: Option<&'c _> = extras.map(|extras| &*extras);
         // SAFETY: the rare parts of the task that runs are not freed before it is complete, nor changed, except for
         // `inside`, which these borrows do not touch.
-        let (counts, scratch, implementation) = extras.map_or((&[][..], &[][..], None), |extras| unsafe {
+        let (parameters, scratch, implementation) = extras.map_or((&[][..], &[][..], None), |extras| unsafe {
             let implementation = extras.implementation_for(place.kind).map(|i| &*Arc::as_ptr(i));
-            (&*std::ptr::from_ref(&*extras.counts), &*std::ptr::from_ref(&*extras.scratch), implementation)
+            (&*std::ptr::from_ref(&*extras.parameters), &*std::ptr::from_ref(&*extras.scratch), implementation)
         });
         let (memory, body) = (&place.memory, (table, payload));
-        Launch { name, args, addresses, memory, counts, scratch, implementation, body, called: false }
+        Launch { name, args, addresses, memory, parameters, scratch, implementation, body, called: false }
     }
 
     /// After a failure: restores what the task had overwritten, if it may be tried again.

@@ -2,13 +2,13 @@
 
 use std::mem::MaybeUninit;
 
-use super::execute::quietly;
 use super::{Core, Local, RUNNING, Running};
 use crate::access::Frame;
 use crate::data::region::{Handle, Region};
 use crate::data::value::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::history::Comer;
+use crate::panic;
 use crate::plan::replay::{At, PlanState};
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::Arc;
@@ -126,7 +126,7 @@ impl Core {
         };
         if over {
             // SAFETY: the run is over, and the address is its own.
-            unsafe { self.release_plan(local, plan) };
+            unsafe { self.release_plan(plan) };
         }
     }
 
@@ -135,13 +135,12 @@ impl Core {
     /// # Safety
     /// The count is that of the run, which [`PlanState::begin`] left there. Nobody knows the address any more who has no
     /// count.
-    pub(super) unsafe fn release_plan(&self, local: &mut Local, plan: *const PlanState) {
-        self.settle_reserved(local);
+    pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
         // SAFETY: promised by the caller.
         let plan = unsafe { Arc::from_raw(plan) };
         let name = plan.name();
         // If it was the last one, bodies are dropped, which are the user's.
-        if let Err(said) = quietly(|| drop(plan)) {
+        if let Err(said) = panic::catch(|| drop(plan)) {
             let message = format!("dropping what the tasks of plan `{}` captured panicked: {said}", name.as_str());
             self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }

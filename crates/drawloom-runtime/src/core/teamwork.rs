@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::{EventKind, IdleReason, Phase};
 
-use super::execute::{begin_contributions, panic_said, quietly};
+use super::execute::begin_contributions;
 use super::{Core, Local, RUNNING, Running, Saved, Serial};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
+use crate::panic;
 use crate::policy::WorkerId;
 use crate::stall::blocked::Probe;
 use crate::sync::Arc;
@@ -287,7 +288,7 @@ impl Core {
     /// Runs the body as one of the members. False when it failed.
     fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> bool {
         let (args, extras) = self.shared_parts(record);
-        let (counts, layouts): (&[u32], &[_]) = extras.map_or((&[], &[]), |e| (&e.counts, &e.scratch));
+        let (parameters, layouts): (&[_], &[_]) = extras.map_or((&[], &[]), |e| (&e.parameters, &e.scratch));
         // Only a body that one member runs can reduce. The identities of operators are the user's, and may panic.
         let begun =
             catch_unwind(AssertUnwindSafe(|| extras.map_or_else(Vec::new, |extras| begin_contributions(args, extras))));
@@ -301,7 +302,7 @@ impl Core {
         let result = if let Some(panic) = panicked {
             Err(panic)
         } else {
-            let mut frame = Frame::new(args, counts, &places, &mut scratch, layouts);
+            let mut frame = Frame::new(args, parameters, &places, &mut scratch, layouts);
             frame.team = Some(Part { core: self, run: team, rank, worker });
             frame.cpus = Some(&self.workers);
             let description: *mut Description = record.description.get().cast();
@@ -316,7 +317,7 @@ impl Core {
         local.give_scratch(scratch);
         let error = match result {
             Ok(Ok(())) => {
-                let contributed = quietly(|| {
+                let contributed = panic::catch(|| {
                     for contribution in contributions {
                         contribution.reduction.contribute(contribution.number, contribution.accumulator);
                     }
@@ -333,7 +334,7 @@ impl Core {
                 team.fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
                 return false;
             }
-            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic)),
+            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic::message(panic)),
         };
         team.fail(rank, error);
         false

@@ -1,0 +1,10 @@
+//! `try_run` is for bodies that return a `Result`.
+#![allow(unused)]
+
+use drawloom_runtime::*;
+
+fn main() {
+    let loom = Loom::serial();
+    let v = loom.vector("v", vec![0.0_f64; 8]);
+    loom.task("t").read(&v).try_run(|v| v.len());
+}

@@ -1,0 +1,10 @@
+//! A body cannot ask for a mutable view of what its task reads.
+#![allow(unused)]
+
+use drawloom_runtime::*;
+
+fn main() {
+    let loom = Loom::serial();
+    let v = loom.vector("v", vec![0.0_f64; 8]);
+    loom.task("t").read(&v).run(|v: &mut [f64]| ());
+}

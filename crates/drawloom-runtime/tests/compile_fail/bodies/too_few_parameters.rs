@@ -1,0 +1,10 @@
+//! A body has one parameter for each access.
+#![allow(unused)]
+
+use drawloom_runtime::*;
+
+fn main() {
+    let loom = Loom::serial();
+    let v = loom.vector("v", vec![0.0_f64; 8]);
+    loom.task("t").read(&v).read(&v).run(|v| ());
+}
