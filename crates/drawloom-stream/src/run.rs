@@ -308,8 +308,7 @@ impl Crew {
     fn run_copy(&self, member: &Member<'_>, current: &Rc<Cell<u32>>) -> Result<Done> {
         let Checked { id, description, .. } = &*self.plan.0;
         let shared = (&self.shared[..], &self.parameters);
-        let mut machine =
-            Machine::new(description, *id, &self.layout, shared, current, (&self.outside, member))?;
+        let mut machine = Machine::new(description, *id, &self.layout, shared, current, (&self.outside, member))?;
         machine.firings.begun = nanoseconds(self.outside.began.elapsed());
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();

@@ -236,8 +236,8 @@ mod tests {
     use fastrand::Rng;
 
     use super::{Cursor, Fed, Position};
-        use crate::machine::pipe::{AnyPipe, Pipe};
-        use crate::source::Opening;
+    use crate::machine::pipe::{AnyPipe, Pipe};
+    use crate::source::Opening;
 
     #[test]
     fn who_has_no_room_now_is_not_told_that_there_is_nothing_left() {
@@ -270,7 +270,7 @@ mod tests {
         for seed in 0..200 {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..10_000);
-                let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None };
+            let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None };
             let cursor = Arc::new(Cursor::new(len, &opening));
             let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap());
             let mut copies: Vec<(Position, Pipe<u64>)> = (0..3).map(copy).collect();
@@ -314,7 +314,7 @@ mod tests {
         for seed in 0..100 {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..50_000);
-                let opening = Opening { workers: 3, one_by_one: true, patience: None };
+            let opening = Opening { workers: 3, one_by_one: true, patience: None };
             let cursor = Arc::new(Cursor::new(len, &opening));
             let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap(), false);
             let mut copies: Vec<(Position, Pipe<u64>, bool)> = (0..3).map(copy).collect();

@@ -245,7 +245,7 @@ mod tests {
 
     use super::{buffer, receiver};
     use crate::bell::Bell;
-        use crate::machine::pipe::Pipe;
+    use crate::machine::pipe::Pipe;
     use crate::source::{Opening, Source};
 
     #[test]
