@@ -198,7 +198,8 @@ impl Core {
         let (rank, run) = team.arrive(|| self.prepare_team(local, team, record));
         if run {
             self.tracer.of_task(EventKind::Start, team.task, local.worker);
-            let kind = if self.run_body_as_member(local, team, rank, record) { EventKind::End } else { EventKind::Failed };
+            let kind =
+                if self.run_body_as_member(local, team, rank, record) { EventKind::End } else { EventKind::Failed };
             self.tracer.of_task(kind, team.task, local.worker);
         }
         if team.finish() {

@@ -27,8 +27,8 @@ use crate::access::Access;
 use crate::task::arity::for_each_arity;
 use crate::task::body::BodyError;
 use crate::task::builder::{RetryTask, Task};
-use crate::team::share::TeamAccess;
 use crate::team::Member;
+use crate::team::share::TeamAccess;
 use crate::team::task::TeamTask;
 
 macro_rules! record {
