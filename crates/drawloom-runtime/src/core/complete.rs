@@ -72,10 +72,6 @@ impl Core {
             self.end_scope(scope, &inside);
         }
         super::peek::set_kind(record, Kind::Free);
-        // What is counted down first may have been counted down by another thread since it was brought near.
-        if let Some(edge) = record.first_edge() {
-            self.slab.get(edge.record()).foresee_edge();
-        }
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.
@@ -87,9 +83,6 @@ impl Core {
         while let Some(at) = edge {
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
-            if let Some(next) = edge {
-                self.slab.get(next.record()).foresee_edge();
-            }
             // SAFETY: written before the edge was published, and not changed until it is counted down.
             let extension = unsafe { *holder.kind.get() } == Kind::Extension;
             let (binding, ending) = (holder.is_binding(at.link()), holder.is_ending(at.link()));

@@ -1,10 +1,10 @@
-//! Waiting for a task that is nearly ready.
+//! Reserving a task that waits for one more.
 //!
-//! Where tasks wait for tasks of other workers at every step, a worker that has nothing to go on with would find its next
-//! task only through a queue, and by then the other one has long gone on. So a worker may *reserve* a task that waits for
-//! one more: it watches the task's count for a moment, and who counts it down to zero leaves the task to it. It is the same
-//! as what the nodes of a plan do; see `plan::claim`. The first such task is reserved, as the other worker is likely to count
-//! that one down first, too.
+//! Where tasks wait for tasks of other workers at every step, a worker that has nothing to go on with finds its next task only
+//! through a queue, long after the other worker was able to go on. So a worker may *reserve* a task that waits for one more: it
+//! spins on the task's count for a moment, and the thread that counts it down to zero leaves the task to it. Nodes of plans are
+//! claimed in the same way; see `plan::claim`. The first such task is reserved, as the other worker is likely to count that one
+//! down first, too. What this buys is in `benchmarks/ablations.md`.
 //!
 //! A reservation is a bit beside the count, set in the step from two to one. From then on the task cannot become ready for
 //! anyone else, so its record stays what it is until the worker has taken the bit back, or found the count at zero: then the
@@ -12,7 +12,6 @@
 //! it hands out anything, looks for work, or runs anything of the user's.
 
 use super::{Core, Local};
-use crate::access::awaited::Awaited;
 use crate::sync::atomic::Ordering;
 use crate::sync::{MODELLED, hint};
 use crate::task::record::{Description, Kind, Record, TaskId, flag};
@@ -74,16 +73,7 @@ impl Core {
 
     fn watch(&self, local: &Local, index: u32) {
         let record = self.slab.get(index);
-        // SAFETY: both were written before the edge was published for which this worker has counted down, and do not change.
-        // As in `reserve`, there is no reference to the rest.
-        let (args, count) = unsafe {
-            let description = record.description.get().cast::<Description>();
-            ((&raw const (*description).args).read(), *record.arg_count.get() as usize)
-        };
-        // More arguments than a record has room for are elsewhere.
-        let awaited = Awaited::by(args.get(..count).unwrap_or(&[]));
         for look in 0..LOOKS {
-            awaited.bring_near();
             // Relaxed: `settle_reserved` looks again.
             if record.pending.load(Ordering::Relaxed) == RESERVED {
                 return;
