@@ -33,24 +33,27 @@
 //! | [`prelude`] | the names most programs need |
 #![forbid(unsafe_code)]
 
+pub use drawloom_derive::Element;
 pub use drawloom_graph as graph;
 pub use drawloom_mesh as mesh;
 pub use drawloom_messages as messages;
 pub use drawloom_runtime as runtime;
-pub use drawloom_runtime::portable;
+pub use drawloom_runtime::element::Element;
 pub use drawloom_stream as stream;
 pub use drawloom_tensor as tensor;
 pub use drawloom_trace as trace;
 
 /// The names most programs need: `use drawloom::prelude::*;`.
 pub mod prelude {
+    pub use drawloom_derive::Element;
     pub use drawloom_graph::format::sentence;
     pub use drawloom_graph::{
         Access, Builder, Control, Diagnostic, Explanation, Graph, IndexMap, IndexSet, Label, NodeId, NodeKind, Order,
         PartitionId, Pieces, RegionId, Regions, Report, Rule, SpaceId,
     };
+    pub use drawloom_runtime::element::Element;
     pub use drawloom_runtime::{
-        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Portable, Product, Region, Sum,
+        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Product, Region, Sum,
         Value, Vector,
     };
 }

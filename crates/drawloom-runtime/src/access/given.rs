@@ -7,9 +7,9 @@
 //! `read_all` and `update_all` how many arguments they have, and for a value a mark with its size, its type, and its bytes.
 
 use std::any::TypeId;
-use std::mem::MaybeUninit;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::data::element::Portable;
+use crate::data::element::{self, Element};
 
 /// Tells the first word of a value from a number of arguments.
 const MARK: u32 = 1 << 31;
@@ -17,57 +17,45 @@ const MARK: u32 = 1 << 31;
 /// How many bytes a value may have.
 pub(crate) const MOST_BYTES: usize = MARK as usize - 1;
 
+/// How many words come before the bytes of a value: the mark, and what tells its type from others.
+const BEFORE: usize = 3;
+
 fn words_for(bytes: usize) -> usize {
     bytes.div_ceil(size_of::<u32>())
 }
 
-/// How many words come before the bytes of a value.
-fn before() -> usize {
-    1 + words_for(size_of::<TypeId>())
+/// What tells the type of a value from others. A collision would do no harm: bytes that are no value of a type are not taken
+/// for one.
+fn type_words<T: Element>() -> [u32; 2] {
+    let mut hasher = DefaultHasher::new();
+    TypeId::of::<T>().hash(&mut hasher);
+    let hash = hasher.finish();
+    [hash as u32, (hash >> 32) as u32]
 }
 
 /// Appends a value, which has no more than [`MOST_BYTES`].
-pub(crate) fn push<T: Portable>(words: &mut Vec<u32>, value: T) {
+pub(crate) fn push<T: Element>(words: &mut Vec<u32>, value: T) {
     debug_assert!(size_of::<T>() <= MOST_BYTES, "it was checked when the value was given");
     words.push(MARK | size_of::<T>() as u32);
-    append(words, TypeId::of::<T>());
-    append(words, value);
-}
-
-/// Appends the bytes of something.
-fn append<T: Copy>(words: &mut Vec<u32>, value: T) {
+    words.extend(type_words::<T>());
     let start = words.len();
     words.resize(start + words_for(size_of::<T>()), 0);
-    let into = words[start..].as_mut_ptr().cast::<u8>();
-    // SAFETY: there is room for the value. Words are only ever copied as bytes, so those that are padding do no harm.
-    unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast::<u8>(), into, size_of::<T>()) };
-}
-
-/// Reads back what [`append`] wrote.
-///
-/// # Safety
-/// The words are those of a `T`.
-unsafe fn extract<T: Copy>(words: &[u32]) -> T {
-    let mut value = MaybeUninit::<T>::uninit();
-    debug_assert!(words.len() >= words_for(size_of::<T>()), "all words of it are there");
-    // SAFETY: promised by the caller; there are as many bytes as the value has.
-    unsafe {
-        std::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), value.as_mut_ptr().cast::<u8>(), size_of::<T>());
-        value.assume_init()
-    }
+    let values = [value];
+    let bytes = element::bytes_of(&values);
+    bytemuck::cast_slice_mut::<u32, u8>(&mut words[start..])[..bytes.len()].copy_from_slice(bytes);
 }
 
 /// The value at the start of some words, and how many words it takes.
 ///
 /// # Panics
 /// When there is none of this type.
-pub(crate) fn read<T: Portable>(words: &[u32]) -> (T, usize) {
+pub(crate) fn read<T: Element>(words: &[u32]) -> (T, usize) {
     let value = value_at(words).expect("a value was declared here, of this type");
-    (value, before() + words_for(size_of::<T>()))
+    (value, BEFORE + words_for(size_of::<T>()))
 }
 
 /// The value with a number, counted from zero, if it is of this type.
-pub(crate) fn find<T: Portable>(mut words: &[u32], number: usize) -> Option<T> {
+pub(crate) fn find<T: Element>(mut words: &[u32], number: usize) -> Option<T> {
     let mut left = number;
     while let Some(&first) = words.first() {
         if first & MARK == 0 {
@@ -78,20 +66,21 @@ pub(crate) fn find<T: Portable>(mut words: &[u32], number: usize) -> Option<T> {
             return value_at(words);
         }
         left -= 1;
-        words = &words[before() + words_for((first & !MARK) as usize)..];
+        words = &words[BEFORE + words_for((first & !MARK) as usize)..];
     }
     None
 }
 
-fn value_at<T: Portable>(words: &[u32]) -> Option<T> {
+fn value_at<T: Element>(words: &[u32]) -> Option<T> {
     let (&first, rest) = words.split_first()?;
-    if first & MARK == 0 {
+    if first != MARK | size_of::<T>() as u32 {
         return None;
     }
-    // SAFETY: the mark says that a value begins here, and a type is what comes first.
-    let type_id = unsafe { extract::<TypeId>(rest) };
-    // SAFETY: a value of this type was appended behind its type.
-    (type_id == TypeId::of::<T>()).then(|| unsafe { extract(&words[before()..]) })
+    let (type_words_here, bytes) = rest.split_first_chunk()?;
+    if *type_words_here != type_words::<T>() {
+        return None;
+    }
+    element::from_bytes(bytemuck::cast_slice::<u32, u8>(bytes).get(..size_of::<T>())?)
 }
 
 #[cfg(test)]

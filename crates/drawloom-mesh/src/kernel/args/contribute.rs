@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::dats::Update;
 use super::{Direct, Folding, LoopArg, index_in, load, nothing_in_lanes, store};
@@ -16,7 +16,7 @@ use crate::kernel::place::Place;
 /// # Safety
 /// The element exists, and is the calling thread's to change.
 #[inline(always)]
-unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Portable, const N: usize>(
+unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Element, const N: usize>(
     place: &Place,
     index: usize,
     value: [T; N],
@@ -29,14 +29,14 @@ unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Portable, const N: us
 }
 
 /// How contributions of `N` numbers are folded.
-pub(super) fn folding_of<O: Operator<T>, T: Portable, const N: usize>(
+pub(super) fn folding_of<O: Operator<T>, T: Element, const N: usize>(
     apply: unsafe fn(&Place, usize, *mut u8, *const u8),
 ) -> Folding {
     unsafe fn identity<O: Operator<T>, T, const N: usize>(at: *mut u8) {
         // SAFETY: the caller gives room for one contribution.
         unsafe { at.cast::<[T; N]>().write(const { [O::IDENTITY; N] }) };
     }
-    unsafe fn fold<O: Operator<T>, T: Portable, const N: usize>(into: *mut u8, from: *const u8) {
+    unsafe fn fold<O: Operator<T>, T: Element, const N: usize>(into: *mut u8, from: *const u8) {
         // SAFETY: the caller gives two contributions.
         unsafe {
             let (into, from) = (into.cast::<[T; N]>(), *from.cast::<[T; N]>());
@@ -48,7 +48,7 @@ pub(super) fn folding_of<O: Operator<T>, T: Portable, const N: usize>(
 }
 
 /// Folds a contribution into the element of a dat, or into a global, which is as a dat of one element.
-pub(super) unsafe fn apply_to_dat<O: Operator<T>, T: Portable, const N: usize>(
+pub(super) unsafe fn apply_to_dat<O: Operator<T>, T: Element, const N: usize>(
     place: &Place,
     index: usize,
     _: *mut u8,
@@ -61,7 +61,7 @@ pub(super) unsafe fn apply_to_dat<O: Operator<T>, T: Portable, const N: usize>(
 /// The kernel contributes to the element of its own iteration: straight into the data.
 pub struct ContributeHere<O, T, const N: usize>(PhantomData<(O, T)>);
 
-impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeHere<O, T, N> {
+impl<O: Operator<T>, T: Element, const N: usize> LoopArg for ContributeHere<O, T, N> {
     type View<'v> = &'v mut [O::Cell; N];
     type Local = MaybeUninit<[T; N]>;
 
@@ -104,7 +104,7 @@ pub struct ContributeThere<O, T, const N: usize, const A: usize>(PhantomData<(O,
 /// # Safety
 /// As [`LoopArg::view`].
 #[inline(always)]
-unsafe fn put_back<const PLAIN: bool, O: Operator<T>, T: Portable, const N: usize, const A: usize, const C: usize>(
+unsafe fn put_back<const PLAIN: bool, O: Operator<T>, T: Element, const N: usize, const A: usize, const C: usize>(
     place: &Place,
     iteration: usize,
     local: &[[T; N]; C],
@@ -128,7 +128,7 @@ unsafe fn put_back<const PLAIN: bool, O: Operator<T>, T: Portable, const N: usiz
 /// The kernel contributes to the element that one column of a map leads to.
 pub struct ContributeAt<O, T, const N: usize, const A: usize>(PhantomData<(O, T)>);
 
-impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for ContributeAt<O, T, N, A> {
+impl<O: Operator<T>, T: Element, const N: usize, const A: usize> LoopArg for ContributeAt<O, T, N, A> {
     type View<'v> = &'v mut [O::Cell; N];
     type Local = [[T; N]; 1];
 
@@ -174,7 +174,7 @@ impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for Co
     }
 }
 
-impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for ContributeThere<O, T, N, A> {
+impl<O: Operator<T>, T: Element, const N: usize, const A: usize> LoopArg for ContributeThere<O, T, N, A> {
     type View<'v> = &'v mut [[O::Cell; N]; A];
     type Local = [[T; N]; A];
 

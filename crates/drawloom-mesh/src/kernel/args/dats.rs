@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::{LoopArg, Single, at, index_in, load, store};
 use crate::kernel::accumulate::Out;
@@ -13,7 +13,7 @@ use crate::kernel::place::Place;
 /// The kernel reads one element.
 pub struct Read<R, T, const N: usize>(PhantomData<(R, T)>);
 
-impl<R: Single, T: Portable, const N: usize> LoopArg for Read<R, T, N> {
+impl<R: Single, T: Element, const N: usize> LoopArg for Read<R, T, N> {
     type View<'v> = &'v [T; N];
     type Local = MaybeUninit<[T; N]>;
 
@@ -55,7 +55,7 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Read<R, T, N> {
 /// The kernel reads the elements that all columns of a map lead to.
 pub struct ReadWhole<T, const N: usize, const A: usize>(PhantomData<T>);
 
-impl<T: Portable, const N: usize, const A: usize> LoopArg for ReadWhole<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> LoopArg for ReadWhole<T, N, A> {
     type View<'v> = [&'v [T; N]; A];
     type Local = MaybeUninit<[[T; N]; A]>;
 
@@ -109,7 +109,7 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for ReadWhole<T, N, A>
 /// The kernel writes one element.
 pub struct Write<R, T, const N: usize>(PhantomData<(R, T)>);
 
-impl<R: Single, T: Portable, const N: usize> LoopArg for Write<R, T, N> {
+impl<R: Single, T: Element, const N: usize> LoopArg for Write<R, T, N> {
     type View<'v> = &'v mut Out<T, N>;
     type Local = Out<T, N>;
 
@@ -161,7 +161,7 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Write<R, T, N> {
 /// The kernel writes the elements that all columns of a map lead to.
 pub struct WriteWhole<T, const N: usize, const A: usize>(PhantomData<T>);
 
-impl<T: Portable, const N: usize, const A: usize> LoopArg for WriteWhole<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> LoopArg for WriteWhole<T, N, A> {
     type View<'v> = &'v mut [Out<T, N>; A];
     type Local = [Out<T, N>; A];
 
@@ -214,7 +214,7 @@ impl<T: Portable, const N: usize, const A: usize> LoopArg for WriteWhole<T, N, A
 /// The kernel reads and changes one element.
 pub struct Update<R, T, const N: usize>(PhantomData<(R, T)>);
 
-impl<R: Single, T: Portable, const N: usize> LoopArg for Update<R, T, N> {
+impl<R: Single, T: Element, const N: usize> LoopArg for Update<R, T, N> {
     type View<'v> = &'v mut [T; N];
     type Local = MaybeUninit<[T; N]>;
 
@@ -274,7 +274,7 @@ impl<R: Single, T: Portable, const N: usize> LoopArg for Update<R, T, N> {
 /// The kernel reads and changes the elements that all columns of a map lead to.
 pub struct UpdateWhole<T, const N: usize, const A: usize>(PhantomData<T>);
 
-impl<T: Portable, const N: usize, const A: usize> LoopArg for UpdateWhole<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> LoopArg for UpdateWhole<T, N, A> {
     type View<'v> = &'v mut [[T; N]; A];
     type Local = [[T; N]; A];
 

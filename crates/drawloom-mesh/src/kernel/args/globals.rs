@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::contribute::{apply_to_dat, folding_of};
 use super::{Folding, LoopArg, nothing_in_lanes};
@@ -16,7 +16,7 @@ use crate::kernel::place::Place;
 /// The kernel reads a global.
 pub struct ReadGlobal<T, const N: usize>(PhantomData<T>);
 
-impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
+impl<T: Element, const N: usize> LoopArg for ReadGlobal<T, N> {
     type View<'v> = &'v [T; N];
     type Local = MaybeUninit<[T; N]>;
 
@@ -58,7 +58,7 @@ impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
 /// Scalar code changes a global.
 pub struct UpdateGlobal<T, const N: usize>(PhantomData<T>);
 
-impl<T: Portable, const N: usize> LoopArg for UpdateGlobal<T, N> {
+impl<T: Element, const N: usize> LoopArg for UpdateGlobal<T, N> {
     type View<'v> = &'v mut [T; N];
     type Local = ();
     const IN_LANES: bool = false;
@@ -77,7 +77,7 @@ impl<T: Portable, const N: usize> LoopArg for UpdateGlobal<T, N> {
 /// The kernel contributes to a global.
 pub struct ContributeGlobal<O, T, const N: usize>(PhantomData<(O, T)>);
 
-impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeGlobal<O, T, N> {
+impl<O: Operator<T>, T: Element, const N: usize> LoopArg for ContributeGlobal<O, T, N> {
     type View<'v> = &'v mut [O::Cell; N];
     type Local = ();
     // One accumulator for all lanes is what makes lanes wait for each other.
@@ -103,7 +103,7 @@ pub struct ContributeWith<O, T, P>(PhantomData<(O, T, P)>);
 
 macro_rules! contribute_with {
     ($operator:ident $cell:ident $compare:tt $identity:ident) => {
-        impl<T: Ordered, P: Portable> LoopArg for ContributeWith<$operator, T, P> {
+        impl<T: Ordered, P: Element> LoopArg for ContributeWith<$operator, T, P> {
             type View<'v> = &'v mut $cell<T, P>;
             type Local = ();
             const IN_LANES: bool = false;
@@ -119,14 +119,14 @@ macro_rules! contribute_with {
             }
 
             fn folding() -> Option<Folding> {
-                unsafe fn identity<T: Ordered, P: Portable>(at: *mut u8) {
-                    // SAFETY: the caller gives room for one contribution. A portable value may be all zeros.
+                unsafe fn identity<T: Ordered, P: Element>(at: *mut u8) {
+                    // SAFETY: the caller gives room for one contribution. An element may be all zeros.
                     unsafe {
                         let payload = std::mem::zeroed();
                         at.cast::<$cell<T, P>>().write($cell { value: T::$identity, payload, element: u32::MAX });
                     };
                 }
-                unsafe fn fold<T: Ordered, P: Portable>(into: *mut u8, from: *const u8) {
+                unsafe fn fold<T: Ordered, P: Element>(into: *mut u8, from: *const u8) {
                     // SAFETY: the caller gives two contributions.
                     unsafe {
                         let (from, into) = (&*from.cast::<$cell<T, P>>(), &mut *into.cast::<$cell<T, P>>());
@@ -136,7 +136,7 @@ macro_rules! contribute_with {
                         }
                     }
                 }
-                unsafe fn apply<T: Ordered, P: Portable>(place: &Place, _: usize, payload: *mut u8, from: *const u8) {
+                unsafe fn apply<T: Ordered, P: Element>(place: &Place, _: usize, payload: *mut u8, from: *const u8) {
                     // SAFETY: the caller gives a contribution, and the addresses of a global and of its payload; and where
                     // contributions come in any order, that of the element whose contribution the global has.
                     unsafe {

@@ -24,7 +24,7 @@ pub(crate) use others::{Index, Optional, Size};
 
 use std::mem::MaybeUninit;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::lanes::GROUP;
 use super::place::Place;
@@ -194,7 +194,7 @@ pub(super) unsafe fn at<T, const N: usize>(place: &Place, index: usize) -> *mut 
 }
 
 #[inline(always)]
-pub(super) unsafe fn load<const PLAIN: bool, T: Portable, const N: usize>(place: &Place, index: usize) -> [T; N] {
+pub(super) unsafe fn load<const PLAIN: bool, T: Element, const N: usize>(place: &Place, index: usize) -> [T; N] {
     if PLAIN || place.distance == 0 {
         // SAFETY: the caller vouches for the element.
         return unsafe { *at(place, index) };
@@ -205,7 +205,7 @@ pub(super) unsafe fn load<const PLAIN: bool, T: Portable, const N: usize>(place:
 }
 
 #[inline(always)]
-pub(super) unsafe fn store<const PLAIN: bool, T: Portable, const N: usize>(place: &Place, index: usize, value: [T; N]) {
+pub(super) unsafe fn store<const PLAIN: bool, T: Element, const N: usize>(place: &Place, index: usize, value: [T; N]) {
     if PLAIN || place.distance == 0 {
         // SAFETY: the caller vouches for the element.
         unsafe { *at(place, index) = value };
