@@ -1,9 +1,11 @@
 //! How fast graphs are checked, ordered and built: a hundred thousand nodes of each family.
 //!
-//! `drawloom bench graph` measures the same families at any size, with memory and a linear fit.
+//! `drawloom-bench graph` measures the same families at any size, with memory and a linear fit.
+
+mod families;
 
 use divan::Bencher;
-use drawloom_graph::{Graph, families};
+use drawloom_graph::Graph;
 
 fn main() {
     divan::main();

@@ -281,11 +281,7 @@ impl Mesh {
     ///
     /// # Errors
     /// When the name is in use.
-    pub fn constant<T: Element, const N: usize>(
-        &mut self,
-        name: &str,
-        value: [T; N],
-    ) -> Result<Constant<T, N>, Error> {
+    pub fn constant<T: Element, const N: usize>(&mut self, name: &str, value: [T; N]) -> Result<Constant<T, N>, Error> {
         let number = self.add_global(name, true, Box::new(Typed(vec![value])))?;
         Ok(Constant::new(self.number, number))
     }

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 
 use drawloom_runtime::element::bytes_of;
-use drawloom_runtime::{Erased, Loom, Element, Region, Vector};
+use drawloom_runtime::{Element, Erased, Loom, Region, Vector};
 
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind};

@@ -93,13 +93,6 @@ pub fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
-/// The value that some bytes are, wherever they lie. None when they are no value of the type, or not as many as it has.
-pub fn from_bytes<T: Element>(bytes: &[u8]) -> Option<T> {
-    let whole = bytes.len() == size_of::<T>() && (T::ALL_BYTES_VALID || T::is_valid(bytes));
-    // SAFETY: there are as many bytes as a value has, and they are a valid one.
-    whole.then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
-}
-
 /// Elements that are all zero, or none when there is no memory for them. The system gives such memory out untouched.
 pub(crate) fn zeros<T: Element>(len: usize) -> Option<Vec<T>> {
     /// An element, for the library that makes zeros.

@@ -127,7 +127,8 @@ impl State {
         }
         let tree = piece.tree();
         let bytes = (tree.len as usize * tree.element.size).max(1);
-        let layout = Layout::from_size_align(bytes, tree.element.align.max(64)).expect("the region itself has this size");
+        let layout =
+            Layout::from_size_align(bytes, tree.element.align.max(64)).expect("the region itself has this size");
         let said = match panic::catch(|| memory.allocate(layout)) {
             Ok(Ok(address)) => Ok(address),
             Ok(Err(error)) => Err(error.message().to_owned()),

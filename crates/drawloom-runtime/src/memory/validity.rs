@@ -32,11 +32,7 @@ pub(crate) unsafe fn first_invalid(
 ///
 /// # Safety
 /// As for [`first_invalid`], and the caller alone may use these elements.
-pub(crate) unsafe fn clear_invalid(
-    element: &ElementType,
-    base: *mut u8,
-    indices: &IndexSet,
-) -> Option<(u64, Vec<u8>)> {
+pub(crate) unsafe fn clear_invalid(element: &ElementType, base: *mut u8, indices: &IndexSet) -> Option<(u64, Vec<u8>)> {
     // SAFETY: promised by the caller.
     let first = unsafe { first_invalid(element, base, indices) }?;
     for run in indices.runs() {

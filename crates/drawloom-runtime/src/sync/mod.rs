@@ -8,7 +8,6 @@
 //! |---|---|
 //! | [`alone`] | locks under which no other lock may be taken |
 //! | [`grow`] | a list that grows, whose elements never move |
-//! | [`near`] | bringing memory near before it is used |
 //! | [`stack`] | room on the stack for tasks that run inside of others |
 //! | [`time`] | waiting for at most some time, which the checkers take for waiting without end |
 //! | `locals` | variables of which each thread has its own, under shuttle |
@@ -17,7 +16,6 @@ pub(crate) mod alone;
 pub(crate) mod grow;
 #[cfg(all(feature = "shuttle", not(loom)))]
 pub(crate) mod locals;
-pub(crate) mod near;
 pub(crate) mod stack;
 pub(crate) mod time;
 
