@@ -390,7 +390,8 @@ mod with_avx2 {
 mod tests {
     use super::super::Airfoil;
     use super::*;
-    use drawloom_mesh::{Backend, naca};
+    use crate::naca;
+    use drawloom_mesh::Backend;
 
     #[test]
     fn it_computes_what_the_program_of_loops_does() {
