@@ -58,8 +58,6 @@ pub enum Method {
     Blocks,
     /// Recursive coordinate bisection: cut the longest direction in the middle, and so on. Fast; needs coordinates.
     Coordinates,
-    /// Recursive inertial bisection: cut across the direction in which the elements are spread most, whichever it is.
-    Inertial,
     /// Recursive bisection of the graph of neighbours: grow one half from a far end, then move elements along the
     /// border as long as that cuts fewer connections (C. Fiduccia and R. Mattheyses, 1982). Needs no coordinates.
     Graph,
@@ -79,7 +77,6 @@ pub fn partition(mesh: &RawMesh, set: &str, parts: usize, method: Method) -> Res
     let owners = match method {
         Method::Blocks => blocks(size, parts),
         Method::Coordinates => space::by_coordinates(&centres(mesh, set)?, parts),
-        Method::Inertial => space::inertial(&centres(mesh, set)?, parts),
         Method::Graph => grow::by_graph(&Adjacency::of_set(mesh, set)?, parts),
         #[cfg(feature = "metis")]
         Method::Metis => metis::divide(&Adjacency::of_set(mesh, set)?, parts)?,

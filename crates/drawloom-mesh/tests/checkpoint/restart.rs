@@ -320,8 +320,8 @@ fn a_program_that_runs_as_messages_is_stopped_and_gone_on_with() {
     let all = [
         events,
         events.executor(Executor::Lifo).control(Control::Tree),
-        events.executor(Executor::Random { seed: 3 }).control(Control::Quiescence).prune(),
-        events.executor(Executor::Parallel { workers: 2 }).overlap(),
+        events.executor(Executor::Random { seed: 3 }).control(Control::Tree),
+        events.executor(Executor::Parallel { workers: 2 }),
     ];
     let check = |built: &Built, run: &drawloom_mesh::Run, what: &str| {
         let (x, turn, total) = ended(built, run);

@@ -15,7 +15,6 @@ const ORDERS: [renumber::Method; 2] = [renumber::Method::ReverseCuthillMckee, re
 const DIVISIONS: &[partition::Method] = &[
     partition::Method::Blocks,
     partition::Method::Coordinates,
-    partition::Method::Inertial,
     partition::Method::Graph,
     #[cfg(feature = "metis")]
     partition::Method::Metis,
