@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::naca::naca0012;
 use drawloom_mesh::checkpoint::{Checkpoint, Checkpoints};
 use drawloom_mesh::kernel::Acc;
-use drawloom_mesh::naca::naca0012;
 use drawloom_mesh::raw::Values;
 use drawloom_mesh::{
     Backend, Control, Dat, Error, ErrorKind, Events, Executor, Global, Layout, Mesh, Mode, Program, Threads,

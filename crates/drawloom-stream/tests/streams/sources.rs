@@ -1,4 +1,4 @@
-//! Sources whose items have positions promise them, and make them when they are needed.
+//! Sources whose items have positions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -67,7 +67,7 @@ fn a_wish_to_stop_is_seen_within_a_vector_of_items_that_are_heavy_to_make() {
 }
 
 #[test]
-fn what_is_promised_is_no_more_than_fits_into_the_queue_where_items_are_heavy() {
+fn a_source_gives_no_more_than_fits_into_its_queue() {
     let (begun, has_begun) = mpsc::channel();
     let count = AtomicU64::new(0);
     let mut stream = Stream::new("progress").width(4);
@@ -86,54 +86,6 @@ fn what_is_promised_is_no_more_than_fits_into_the_queue_where_items_are_heavy() 
     running.cancel();
     assert_eq!(running.wait().unwrap_err().kind(), ErrorKind::Cancelled);
     assert!((20..5000).contains(&given), "{given}");
-}
-
-#[test]
-fn what_is_seen_at_once_of_promised_items_counts_as_waiting() {
-    // What lies in a slice is read there. Of other items several vectors are made at once.
-    let sources = [source::slice((0..1000).collect::<Vec<u64>>()), source::range(0..1000)];
-    for (items, most) in sources.into_iter().zip([100, 1000]) {
-        let mut stream = Stream::new("seen").width(100);
-        let items = stream.source("numbers", items);
-        let items = stream.node("vectors", items).channel::<u64>("out", 1).run(|run, out| {
-            run.items().iter().for_each(|n| out.push(*n));
-        });
-        stream.discard("nowhere", items);
-        let report = stream.plan().unwrap().run(&loom(1)).unwrap();
-        let edge = &report.edges[0];
-        assert!((100..=most.min(edge.capacity)).contains(&edge.high_water), "{edge:?}");
-    }
-}
-
-#[test]
-fn what_goes_through_at_once_fits_into_the_nearest_cache() {
-    let mut stream = Stream::new("near").width(1024);
-    let items = stream.source("numbers", source::indexed(1_024_000, |n| n as u32));
-    let (even, odd) = stream.node("split", items).split(|n: u32| (n, n.is_multiple_of(2)));
-    let (even, odd) = (stream.collect("even", even), stream.collect("odd", odd));
-    let report = stream.plan().unwrap().run(&loom(1)).unwrap();
-    assert!(even.take().into_iter().eq((0..1_024_000).step_by(2)) && odd.len() == 512_000);
-    let edge = &report.edges[0];
-    let bytes = 3 * size_of::<u32>();
-    assert!(bytes * edge.high_water <= 32 << 10, "{edge:?}");
-    assert!(bytes * edge.capacity > 40 << 10, "there is space for more: {edge:?}");
-    assert_eq!(report.nodes[1].runs, 1000, "and vectors are as wide as was said");
-}
-
-#[test]
-fn what_goes_through_nodes_that_run_as_one_fits_into_the_nearest_cache_at_each_of_them() {
-    // There is space for many more in all queues.
-    let mut stream = Stream::new("chain").width(4).queue_scale(500);
-    let items = stream.source("numbers", source::range(0..100_000));
-    // The first makes little of an item, and the second much.
-    let items = stream.node("light", items).map(|n: &u64| n + 1);
-    let items = stream.node("large", items).map(|n: &u64| [*n as u8; 1024]);
-    stream.discard("nowhere", items);
-    let report = stream.plan().unwrap().run(&loom(1)).unwrap();
-    assert_eq!(report.nodes[2].fused_into.as_deref(), Some("light"));
-    let edge = &report.edges[0];
-    assert!(size_of::<[u8; 1024]>() * edge.high_water <= 32 << 10, "{edge:?}");
-    assert!(report.edges.iter().all(|edge| edge.capacity > 400), "{:?}", report.edges);
 }
 
 #[test]
