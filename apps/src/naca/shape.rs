@@ -1,7 +1,6 @@
 //! Where the nodes are.
 
 use super::spline::Spline;
-use crate::files::decimal::six_decimals;
 
 /// How many points of the upper surface the spline goes through.
 const SURFACE_POINTS: usize = 100;
@@ -28,6 +27,18 @@ pub(super) fn coordinates(i: usize, j: usize) -> Vec<[f64; 2]> {
         }
     }
     coordinates
+}
+
+/// A number rounded to six decimals, as a text with so many is read again. Where scaling may decide the rounding, by way of
+/// that text.
+fn six_decimals(value: f64) -> f64 {
+    let scaled = value * 1e6;
+    let from_half = (scaled - scaled.floor() - 0.5).abs();
+    // Scaling is wrong by less than half a unit in the last place, which is below 1e-4 for numbers of this size.
+    match scaled.abs() < 1e12 && from_half > 1e-3 {
+        true => scaled.round() / 1e6,
+        false => format!("{value:.6}").parse().unwrap_or(value),
+    }
 }
 
 /// The height of the lower wall in the unfolded plane: the airfoil in the middle third, and zero on the cut line.

@@ -1,8 +1,8 @@
 //! The finite-volume form: cells, edges between cells, and boundary edges.
 
+use drawloom_mesh::raw::{RawMesh, Values};
+
 use super::{check_size, shape};
-use crate::error::Error;
-use crate::raw::{RawMesh, Values};
 
 /// A boundary edge on the airfoil.
 const WALL: i32 = 1;
@@ -14,7 +14,7 @@ const FAR: i32 = 2;
 ///
 /// Sets `nodes`, `cells`, `edges` and `bedges`; maps `pcell` (4 nodes), `pedge` (2 nodes), `pecell` (2 cells), `pbedge`
 /// (2 nodes) and `pbecell` (1 cell); dats `p_x` (2 coordinates of each node) and `p_bound` (1 on the airfoil, 2 far away).
-pub fn naca0012(i: usize, j: usize) -> Result<RawMesh, Error> {
+pub fn naca0012(i: usize, j: usize) -> Result<RawMesh, String> {
     check_size(i, j)?;
     let width = 3 * i;
     let node = |i: usize, j: usize| (i + j * (width + 1)) as u32;

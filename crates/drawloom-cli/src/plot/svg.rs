@@ -2,25 +2,26 @@
 
 use std::fmt::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use quick_xml::escape::escape;
+
 use super::colour::{Colour, INK, colour};
 use super::layout::{BAR, GAP};
 use super::scale::marks;
 use super::scene::Scene;
-use crate::error::Error;
-use crate::files::base64::push_base64;
-use crate::files::xml::escaped;
 
 /// More faces than this are drawn as an image.
 const MOST_FACES: usize = 20_000;
 
 /// The text of the file.
-pub(super) fn draw(scene: &Scene) -> Result<String, Error> {
+pub(super) fn draw(scene: &Scene) -> Result<String, String> {
     let mut text = String::new();
     write_all(scene, &mut text)?;
     Ok(text)
 }
 
-fn write_all(scene: &Scene, text: &mut String) -> Result<(), Error> {
+fn write_all(scene: &Scene, text: &mut String) -> Result<(), String> {
     let (width, height) = (scene.layout.width, scene.layout.height);
     let title = scene.field.as_ref().map_or("mesh", |(name, _)| name);
     put(
@@ -29,7 +30,7 @@ fn write_all(scene: &Scene, text: &mut String) -> Result<(), Error> {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n"
         ),
     );
-    put(text, format_args!("<title>{}</title>\n", escaped(title)));
+    put(text, format_args!("<title>{}</title>\n", escape(title)));
     put(text, format_args!("<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"));
     if scene.len() > MOST_FACES {
         image(scene, text)?;
@@ -44,13 +45,11 @@ fn write_all(scene: &Scene, text: &mut String) -> Result<(), Error> {
 }
 
 /// The mesh as an image inside the SVG.
-fn image(scene: &Scene, text: &mut String) -> Result<(), Error> {
-    let picture = super::png::encode(&super::png::paint(scene, false))?;
-    let mut encoded = Vec::new();
-    push_base64(&mut encoded, [picture.as_slice()]);
+fn image(scene: &Scene, text: &mut String) -> Result<(), String> {
+    let picture = super::png::encode(&super::png::paint(scene, false)?)?;
     let (width, height) = (scene.layout.width, scene.layout.height);
     put(text, format_args!("<image width=\"{width}\" height=\"{height}\" href=\"data:image/png;base64,"));
-    text.extend(encoded.into_iter().map(char::from));
+    STANDARD.encode_string(&picture, text);
     put(text, format_args!("\"/>\n"));
     Ok(())
 }
@@ -102,7 +101,7 @@ fn bar(scene: &Scene, name: &str, range: [f64; 2], text: &mut String) {
             format_args!("<text x=\"{:.2}\" y=\"{:.2}\" fill=\"{ink}\">{}</text>\n", right + GAP, y + 4.5, mark.text),
         );
     }
-    put(text, format_args!("<text x=\"{left:.2}\" y=\"{:.2}\" fill=\"{ink}\">{}</text>\n", top - 4.0, escaped(name)));
+    put(text, format_args!("<text x=\"{left:.2}\" y=\"{:.2}\" fill=\"{ink}\">{}</text>\n", top - 4.0, escape(name)));
 }
 
 fn hex([red, green, blue]: Colour) -> String {

@@ -1,7 +1,7 @@
 //! Generated meshes, compared with the files that the published generator writes.
 
+use drawloom_apps::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::files::{fe_grid, new_grid};
-use drawloom_mesh::naca::{naca0012, naca0012_fe};
 
 /// FNV-1a with 64 bits.
 fn hash(bytes: &[u8]) -> u64 {

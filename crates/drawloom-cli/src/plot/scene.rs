@@ -1,10 +1,10 @@
 //! What is to be drawn: faces, each with a value, and where their corners are in the picture.
 
+use drawloom_mesh::raw::{Cells, Geometry, RawDat, Shape};
+
 use super::Plot;
 use super::colour::{Colour, WHITE, colour};
 use super::layout::Layout;
-use crate::error::{Error, ErrorKind};
-use crate::raw::{Cells, Geometry, RawDat, Shape};
 
 /// The faces of cells in space, by the numbers of their corners.
 const TETRAHEDRON: &[&[usize]] = &[&[0, 2, 1], &[0, 1, 3], &[1, 2, 3], &[0, 3, 2]];
@@ -33,13 +33,12 @@ struct Face {
 }
 
 impl Scene {
-    pub(super) fn new(plot: &Plot<'_>) -> Result<Self, Error> {
-        plot.mesh.check()?;
-        let geometry = Geometry::of(plot.mesh)?;
+    pub(super) fn new(plot: &Plot<'_>) -> Result<Self, String> {
+        plot.mesh.check().map_err(text)?;
+        let geometry = Geometry::of(plot.mesh).map_err(text)?;
         if let Some(index) = geometry.values.iter().position(|value| !value.is_finite()) {
             let (name, point, value) = (geometry.coordinates, index / geometry.dim, geometry.values[index]);
-            let message = format!("dat `{name}`: a coordinate of element {point} is {value}");
-            return Err(Error::new(ErrorKind::Inconsistent, message));
+            return Err(format!("dat `{name}`: a coordinate of element {point} is {value}"));
         }
         let field = plot.field.map(|name| Field::new(plot, &geometry, name)).transpose()?;
         let (window, faces, corners) = collect(plot, &geometry, field.as_ref());
@@ -74,6 +73,10 @@ impl Scene {
     }
 }
 
+fn text(error: drawloom_mesh::Error) -> String {
+    error.to_string()
+}
+
 /// The field to be shown.
 struct Field<'a> {
     dat: &'a RawDat,
@@ -82,22 +85,20 @@ struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    fn new(plot: &Plot<'a>, geometry: &Geometry<'a>, name: &str) -> Result<Self, Error> {
-        let dat = plot.mesh.dat(name)?;
+    fn new(plot: &Plot<'a>, geometry: &Geometry<'a>, name: &str) -> Result<Self, String> {
+        let dat = plot.mesh.dat(name).map_err(text)?;
         let on_points = dat.set == geometry.points;
         if !on_points && !geometry.cells.iter().any(|cells| cells.map.from == dat.set) {
             let sets: Vec<&str> = geometry.cells.iter().map(|cells| cells.map.from.as_str()).collect();
             let (set, points) = (&dat.set, geometry.points);
-            let message = format!(
+            return Err(format!(
                 "dat `{name}` is on `{set}`; a picture shows dats on the points (`{points}`) and on the cells (`{}`)",
                 sets.join("`, `")
-            );
-            return Err(Error::new(ErrorKind::Argument, message));
+            ));
         }
         if plot.component >= dat.dim {
             let (component, dim) = (plot.component, dat.dim);
-            let message = format!("dat `{name}` has {dim} values for each element; there is no component {component}");
-            return Err(Error::new(ErrorKind::Argument, message));
+            return Err(format!("dat `{name}` has {dim} values for each element; there is no component {component}"));
         }
         Ok(Self { dat, component: plot.component, on_points })
     }

@@ -1,14 +1,14 @@
 //! The finite-element form: nodes, cells, and the nodes far away.
 
+use drawloom_mesh::raw::{RawMesh, Values};
+
 use super::{check_size, shape};
-use crate::error::Error;
-use crate::raw::{RawMesh, Values};
 
 /// A mesh of `3 i` by `j` cells around the airfoil, for finite elements.
 ///
 /// Sets `nodes`, `cells` and `bedges` (the nodes far away); maps `pcell` (4 nodes, those of the inner row first, both
 /// rows in the same direction) and `pbedge` (1 node); dat `p_x` (2 coordinates of each node).
-pub fn naca0012_fe(i: usize, j: usize) -> Result<RawMesh, Error> {
+pub fn naca0012_fe(i: usize, j: usize) -> Result<RawMesh, String> {
     check_size(i, j)?;
     let width = 3 * i;
     // The first nodes of the lowest row lie on one side of the cut line. They are those on its other side, mirrored.

@@ -1,16 +1,5 @@
 //! Pictures of a mesh, or of a field on it, as SVG or PNG.
 //!
-//! ```
-//! use drawloom_mesh::{naca, plot::Plot, raw::Values};
-//!
-//! let mut mesh = naca::naca0012(6, 9)?;
-//! mesh.add_dat("level", "cells", 1, Values::F64((0..162).map(f64::from).collect()));
-//! let picture = Plot::new(&mesh).field("level").window([-2.0, -2.0, 3.0, 2.0]);
-//! assert!(picture.svg()?.starts_with("<svg"));
-//! assert_eq!(picture.png()?[1..4], *b"PNG");
-//! # Ok::<(), drawloom_mesh::Error>(())
-//! ```
-//!
 //! Small meshes become polygons in the SVG. Large ones are drawn into an image first, which the SVG then holds: a picture
 //! has far fewer dots than a large mesh has corners. Meshes in space are seen from above at a slant.
 //!
@@ -20,23 +9,18 @@
 //! | `layout` | where the field and its scale are |
 //! | `colour` | colours of values |
 //! | `scale` | numbers beside the colour bar |
-//! | `raster` | filling polygons with dots |
-//! | `digits` | numbers made of dots |
 //! | `png`, `svg` | the two formats |
 
 mod colour;
-mod digits;
 mod layout;
 mod png;
-mod raster;
 mod scale;
 mod scene;
 mod svg;
+#[cfg(test)]
+mod tests;
 
-use std::path::Path;
-
-use crate::error::{Error, ErrorKind};
-use crate::raw::RawMesh;
+use drawloom_mesh::raw::RawMesh;
 use scene::Scene;
 
 /// Pictures are at least this wide, so that the colour bar fits.
@@ -46,8 +30,7 @@ const LEAST_WIDTH: u32 = 200;
 const MOST_WIDTH: u32 = 8192;
 
 /// A picture to be made.
-#[derive(Clone, Debug)]
-pub struct Plot<'a> {
+pub(crate) struct Plot<'a> {
     mesh: &'a RawMesh,
     field: Option<&'a str>,
     component: usize,
@@ -58,34 +41,34 @@ pub struct Plot<'a> {
 
 impl<'a> Plot<'a> {
     /// A picture of the cells of a mesh.
-    pub fn new(mesh: &'a RawMesh) -> Self {
+    pub(crate) fn new(mesh: &'a RawMesh) -> Self {
         Self { mesh, field: None, component: 0, width: 1200, window: None, range: None }
     }
 
     /// Colours the cells by a dat, on the cells or on their corners.
     #[must_use]
-    pub fn field(mut self, dat: &'a str) -> Self {
+    pub(crate) fn field(mut self, dat: &'a str) -> Self {
         self.field = Some(dat);
         self
     }
 
     /// Which of the values of each element to show; the first one if nothing is said.
     #[must_use]
-    pub fn component(mut self, component: usize) -> Self {
+    pub(crate) fn component(mut self, component: usize) -> Self {
         self.component = component;
         self
     }
 
     /// The width of the picture in dots, from 200 to 8192; 1200 if nothing is said. The height follows.
     #[must_use]
-    pub fn width(mut self, width: u32) -> Self {
+    pub(crate) fn width(mut self, width: u32) -> Self {
         self.width = width;
         self
     }
 
     /// Shows only a part: the least x and y, and the greatest x and y.
     #[must_use]
-    pub fn window(mut self, window: [f64; 4]) -> Self {
+    pub(crate) fn window(mut self, window: [f64; 4]) -> Self {
         self.window = Some(window);
         self
     }
@@ -93,51 +76,35 @@ impl<'a> Plot<'a> {
     /// The values that get the first and the last colour; the least and the greatest one in the picture if nothing is
     /// said.
     #[must_use]
-    pub fn range(mut self, lowest: f64, highest: f64) -> Self {
+    pub(crate) fn range(mut self, lowest: f64, highest: f64) -> Self {
         self.range = Some([lowest, highest]);
         self
     }
 
     /// The picture as a PNG file.
-    pub fn png(&self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn png(&self) -> Result<Vec<u8>, String> {
         let scene = self.scene()?;
-        png::encode(&png::paint(&scene, true))
+        png::encode(&png::paint(&scene, true)?)
     }
 
     /// The picture as an SVG file.
-    pub fn svg(&self) -> Result<String, Error> {
+    pub(crate) fn svg(&self) -> Result<String, String> {
         svg::draw(&self.scene()?)
     }
 
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`. The file is there as a whole afterwards, or as it
-    /// was before if there is an error.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
-        let picture = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("svg") => self.svg()?.into_bytes(),
-            Some("png") => self.png()?,
-            _ => {
-                let message = format!("{}: the name of a picture ends in .svg or .png", path.display());
-                return Err(Error::new(ErrorKind::Argument, message));
-            }
-        };
-        crate::files::write_bytes(path, &picture)
-    }
-
-    fn scene(&self) -> Result<Scene, Error> {
-        let wrong = |message: String| Err(Error::new(ErrorKind::Argument, message));
+    fn scene(&self) -> Result<Scene, String> {
         if !(LEAST_WIDTH..=MOST_WIDTH).contains(&self.width) {
-            return wrong(format!("a picture is {LEAST_WIDTH} to {MOST_WIDTH} dots wide, not {}", self.width));
+            return Err(format!("a picture is {LEAST_WIDTH} to {MOST_WIDTH} dots wide, not {}", self.width));
         }
         if let Some([x0, y0, x1, y1]) = self.window
             && !(x1 - x0 > 0.0 && y1 - y0 > 0.0 && (x1 - x0).is_finite() && (y1 - y0).is_finite())
         {
-            return wrong(format!("the window from ({x0}, {y0}) to ({x1}, {y1}) is empty"));
+            return Err(format!("the window from ({x0}, {y0}) to ({x1}, {y1}) is empty"));
         }
         if let Some([lowest, highest]) = self.range
             && !(highest - lowest > 0.0 && (highest - lowest).is_finite())
         {
-            return wrong(format!("the range from {lowest} to {highest} is empty"));
+            return Err(format!("the range from {lowest} to {highest} is empty"));
         }
         Scene::new(self)
     }
