@@ -8,6 +8,7 @@
 //! | [`dots`] | sums and scalar products whose results are known |
 //! | [`filters`] | streams with irregular numbers of items: filters, expansions, regions, loops |
 //! | [`jacobi`] | Jacobi's method on a grid, in one precision and in two |
+//! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`reduction`] | counting iterations, and lowest and highest values |
 //!
 //! Kernels are compiled for several instruction sets and chosen at run time ([`Level`]).
@@ -21,6 +22,7 @@ pub mod dots;
 pub mod filters;
 pub mod jacobi;
 mod level;
+pub mod naca;
 pub mod reduction;
 
 pub use level::Level;

@@ -384,8 +384,9 @@ mod with_avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::naca;
     use drawloom_mesh::raw::RawSet;
-    use drawloom_mesh::{Backend, ErrorKind, naca};
+    use drawloom_mesh::{Backend, ErrorKind};
 
     #[test]
     fn maps_that_lead_to_other_sets_are_refused() {

@@ -3,7 +3,8 @@
 use super::c_text;
 
 use drawloom_apps::airfoil::{self, Airfoil};
-use drawloom_mesh::{Backend, Control, Events, Executor, MessageCounts, Threads, naca};
+use drawloom_apps::naca;
+use drawloom_mesh::{Backend, Control, Events, Executor, MessageCounts, Threads};
 
 fn residuals(i: usize, j: usize, iterations: u64, backend: Backend) -> Vec<f64> {
     let raw = naca::naca0012(i, j).unwrap();

@@ -3,9 +3,10 @@
 use drawloom_apps::aero::{self, Aero};
 use drawloom_apps::dots::{self, Dots};
 use drawloom_apps::jacobi::{self, Jacobi, Variant};
+use drawloom_apps::naca;
 use drawloom_apps::reduction::{self, Bounds, Reduction};
 use drawloom_mesh::kernel::{Acc, Highest, Lowest};
-use drawloom_mesh::{Backend, HandlerText, Mesh, Program, naca};
+use drawloom_mesh::{Backend, HandlerText, Mesh, Program};
 use drawloom_messages::{Instance, Machine, Settings};
 
 use crate::c_text;

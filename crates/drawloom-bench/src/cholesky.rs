@@ -18,6 +18,7 @@ Examples:
   drawloom-bench cholesky --n 4096 --tile 256 --workers 2 --backend replay --json
 
 Exit codes: 0 the factor is right, 1 it is not, 2 an unusable setting.")]
+#[group(skip)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     ours: cholesky::Arguments,

@@ -6,11 +6,12 @@ use std::time::Instant;
 use clap::Args;
 use drawloom_apps::airfoil::Airfoil;
 use drawloom_apps::airfoil::fused::Fused;
+use drawloom_apps::naca;
 use drawloom_cli::exit::Exit;
 use drawloom_cli::number::{all_workers, integer, workers};
 use drawloom_cli::output::{self, Output};
 use drawloom_mesh::raw::RawMesh;
-use drawloom_mesh::{Backend, Error, Mode, Threads, naca};
+use drawloom_mesh::{Backend, Error, Mode, Threads};
 use serde::Serialize;
 
 /// Measure mesh loops: the time of an iteration of the airfoil on each backend
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     }
 }
 
-fn measure(arguments: &Arguments, output: &mut Output) -> Result<(), Error> {
+fn measure(arguments: &Arguments, output: &mut Output) -> Result<(), Box<dyn std::error::Error>> {
     // A generated mesh has three cells for each of `i` times `j`, and looks best with these sides.
     let i = ((arguments.cells as f64 / 4.5).sqrt().round() as usize).max(2);
     let j = ((arguments.cells as f64 / (3 * i) as f64).round() as usize).max(3);

@@ -8,6 +8,7 @@
 //! | `commands` | one file per sub-command |
 //! | [`mod@run`] | programs that come with drawloom |
 //! | `mesh` | meshes |
+//! | `plot` | pictures of meshes |
 //! | [`batch`] | batches for models |
 //! | `input` | files, folders and standard input |
 //! | [`output`] | standard output, colour, closed pipes |
@@ -26,6 +27,7 @@ mod mesh;
 pub mod meter;
 pub mod number;
 pub mod output;
+mod plot;
 mod progress;
 pub mod run;
 mod written;

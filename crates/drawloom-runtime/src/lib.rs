@@ -34,7 +34,7 @@
 //! | [`device`], [`memory`] | workers with a memory of their own, and what is copied where |
 //! | [`panic`] | panics of user code, as text |
 //! | `failure`, `stall`, `wait`, `commute` | failures that come back once, reports of stalls, waiting, exclusion without order |
-//! | `trace`, `stats`, `progress` | what a runtime says about itself |
+//! | `trace`, `stats` | what a runtime says about itself |
 //! | [`topology`] | the processors of the machine |
 //! | `sync` | the one door to atomics, locks and threads, for the model checkers in `models` |
 #![deny(unsafe_code)]
@@ -57,7 +57,6 @@ mod order;
 pub mod panic;
 pub mod plan;
 pub mod policy;
-mod progress;
 mod stall;
 mod stats;
 mod sync;
@@ -72,7 +71,7 @@ pub use access::{Max, Min, Operator, Product, Sum};
 pub use context::{Context, ContextBuilder, ContextId};
 pub use data::array::Array;
 pub use data::csr::{Csr, Pattern};
-pub use data::element::Portable;
+pub use data::element::{self, Element};
 pub use data::erased::Erased;
 pub use data::guard::{ReadGuard, WriteGuard};
 pub use data::indexed::Indexed;
@@ -81,6 +80,7 @@ pub use data::partition::Parts;
 pub use data::region::Region;
 pub use data::value::Value;
 pub use data::vector::Vector;
+pub use drawloom_derive::RuntimeElement as Element;
 pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
 pub use plan::{Capture, Plan};
@@ -88,5 +88,5 @@ pub use policy::{Policy, WorkerId, WorkersView};
 pub use stats::{ContextStats, Stats, WorkerStats};
 pub use task::builder::Task;
 pub use task::future::Future;
-pub use team::{CalledBy, LentWorkers, Member, TeamMut};
+pub use team::{CalledBy, Member, TeamMut};
 pub use worker::driver::Driver;

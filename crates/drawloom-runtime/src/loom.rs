@@ -14,7 +14,6 @@ use crate::core::{Core, Whose};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Capture;
 use crate::policy::WorkerId;
-use crate::progress::Reporter;
 use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock, thread};
@@ -43,7 +42,6 @@ impl std::fmt::Debug for Loom {
 struct Owner {
     core: Arc<Core>,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
-    reporter: Mutex<Option<Reporter>>,
     /// What becomes of the trace.
     output: Option<Output>,
 }
@@ -138,22 +136,6 @@ impl Loom {
         core.tracer.end(|context| core.context_name(context))
     }
 
-    /// What was submitted since the recording began, as a drawing for Graphviz.
-    ///
-    /// # Errors
-    /// When nothing is being recorded: see [`Loom::trace_start`].
-    pub fn submitted_dot(&self) -> Result<String> {
-        let core = self.core();
-        if !core.tracer.is_on() {
-            return Err(Error::new(
-                ErrorKind::Setting,
-                "nothing can be drawn, as nothing is being recorded: see `trace_start`",
-            ));
-        }
-        let trace = core.tracer.collect(|context| core.context_name(context));
-        drawloom_trace::dot::text(&trace).map_err(|e| Error::new(ErrorKind::System, format!("cannot be drawn: {e}")))
-    }
-
     /// Figures about the runtime at this moment.
     pub fn stats(&self) -> Stats {
         self.core().stats()
@@ -239,11 +221,10 @@ impl Drop for Owner {
     fn drop(&mut self) {
         let core = Arc::clone(&self.core);
         let threads = std::mem::take(&mut *lock(&self.threads));
-        let (reporter, output) = (lock(&self.reporter).take(), self.output.take());
+        let output = self.output.take();
         let finish = move || {
             core.drain();
             end(&core, threads);
-            drop(reporter);
             if let Some(output) = output {
                 output.write(&core.tracer.end(|context| core.context_name(context)));
             }

@@ -5,9 +5,13 @@
 //! needs and does not own is its halo. [`Partition::quality`] counts both.
 //!
 //! ```
-//! use drawloom_mesh::{naca, partition::{Method, partition}};
+//! use drawloom_mesh::{partition::{Method, partition}, raw::RawMesh};
 //!
-//! let mesh = naca::naca0012(20, 30)?;
+//! // Rows of 60 cells, and the edges between them.
+//! let across = (0..1800).filter(|cell| cell % 60 < 59).flat_map(|cell| [cell, cell + 1]);
+//! let table: Vec<u32> = across.chain((0..1740).flat_map(|cell| [cell, cell + 60])).collect();
+//! let mut mesh = RawMesh::new();
+//! mesh.add_set("cells", 1800).add_set("edges", table.len() / 2).add_map("pecell", "edges", "cells", 2, table);
 //! let partition = partition(&mesh, "cells", 4, Method::Graph)?;
 //! let quality = partition.quality(&mesh)?;
 //! assert!(quality.set("cells").is_some_and(|cells| cells.imbalance < 1.02));

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::naca::naca0012;
 use drawloom_mesh::checkpoint::{Checkpoint, Checkpoints};
 use drawloom_mesh::kernel::Acc;
-use drawloom_mesh::naca::naca0012;
 use drawloom_mesh::raw::Values;
 use drawloom_mesh::{
     Backend, Control, Dat, Error, ErrorKind, Events, Executor, Global, Layout, Mesh, Mode, Program, Threads,
@@ -276,11 +276,11 @@ fn what_cannot_be_saved_is_refused_before_the_program_runs() {
     let mut run = built.program.start(Backend::Serial).unwrap();
     assert_eq!(run.checkpoint(Checkpoints::to("x").every(0)).unwrap_err().kind(), ErrorKind::Argument);
 
-    drawloom_runtime::portable! {
-        struct Pair {
-            one: u8,
-            other: u32,
-        }
+    #[derive(Clone, Copy, drawloom_runtime::Element)]
+    #[repr(C)]
+    struct Pair {
+        one: u32,
+        other: u32,
     }
     let mut mesh = Mesh::new();
     let set = mesh.set("set", 3).unwrap();

@@ -126,7 +126,7 @@ impl Core {
         };
         if over {
             // SAFETY: the run is over, and the address is its own.
-            unsafe { self.release_plan(plan) };
+            unsafe { self.release_plan(local, plan) };
         }
     }
 
@@ -135,7 +135,8 @@ impl Core {
     /// # Safety
     /// The count is that of the run, which [`PlanState::begin`] left there. Nobody knows the address any more who has no
     /// count.
-    pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
+    pub(super) unsafe fn release_plan(&self, local: &mut Local, plan: *const PlanState) {
+        self.settle_reserved(local);
         // SAFETY: promised by the caller.
         let plan = unsafe { Arc::from_raw(plan) };
         let name = plan.name();
@@ -167,7 +168,7 @@ impl Core {
     pub(crate) fn make_turn(self: &Arc<Self>, name: &str) -> Value<u8> {
         use crate::data::piece::Shape;
         use crate::data::tree::{Buffer, ElementType};
-        let element = ElementType::of::<u8>(false);
+        let element = ElementType::host::<u8>();
         let shape = Shape::Line { first: 0, len: 1 };
         let root = self.make_tree(format!("turn of {name}"), element, Buffer::new(vec![0_u8]), shape, true);
         // SAFETY: the region has one element, of this type.

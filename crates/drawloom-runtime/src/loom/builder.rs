@@ -3,22 +3,18 @@
 use std::io::Write;
 use std::time::Duration;
 
-use drawloom_trace::Phase;
-
 use super::{Loom, Owner};
 use crate::context::ContextState;
 use crate::core::Core;
 use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::choice::Choice;
-use crate::policy::{Policy, WorkerId, WorkersView};
-use crate::progress::{Callback, Reporter};
-use crate::stats::Stats;
+use crate::policy::{Policy, WorkersView};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MODELLED, Mutex, lock, thread};
 use crate::topology::Topology;
 use crate::trace::output::Output;
-use crate::worker::{PhaseHook, Workers, cycle};
+use crate::worker::{Workers, cycle};
 
 /// Numbers of workers are small integers, and threads are not free.
 const MOST_WORKERS: usize = (1 << 16) - 1;
@@ -32,10 +28,8 @@ pub struct LoomBuilder {
     in_flight: u32,
     patience: Duration,
     trace: bool,
-    progress: Option<(Duration, Callback)>,
     undriven: Vec<usize>,
     unbound: bool,
-    phases: Option<PhaseHook>,
 }
 
 impl LoomBuilder {
@@ -48,10 +42,8 @@ impl LoomBuilder {
             in_flight: 16_384,
             patience: Duration::from_secs(2),
             trace: false,
-            progress: None,
             undriven: Vec::new(),
             unbound: false,
-            phases: None,
         }
     }
 
@@ -107,13 +99,6 @@ impl LoomBuilder {
         self
     }
 
-    /// Calls a function with each phase that a worker begins. It is called often, by all workers, and should do little.
-    #[must_use]
-    pub fn on_phase(mut self, f: impl Fn(WorkerId, Phase) + Send + Sync + 'static) -> Self {
-        self.phases = Some(Box::new(f));
-        self
-    }
-
     /// Adds a device, with a worker of its own that drives it.
     #[must_use]
     pub fn device(mut self, device: impl Device + 'static) -> Self {
@@ -154,15 +139,6 @@ impl LoomBuilder {
         self
     }
 
-    /// Calls back with the figures of [`Loom::stats`] again and again, from a thread of its own, while the runtime lives.
-    ///
-    /// The callback must not hold a handle of the runtime, which would never end then.
-    #[must_use]
-    pub fn progress(mut self, interval: Duration, callback: impl Fn(&Stats) + Send + Sync + 'static) -> Self {
-        self.progress = Some((interval, Callback::new(callback)));
-        self
-    }
-
     /// Makes the runtime.
     ///
     /// # Errors
@@ -198,21 +174,13 @@ impl LoomBuilder {
         let fits = topology.as_ref().is_some_and(|t| t.is_bindable() && count <= t.cpus().len());
         let workers = Workers::placed(count, topology, fits && !self.unbound);
         let policy = self.policy.make(&WorkersView::new(&workers))?;
-        if let Some(hook) = self.phases {
-            workers.watch_phases(hook);
-        }
         let core = Arc::new(Core::new(self.in_flight.max(1), workers, devices, self.serial, self.patience));
         core.contexts.push(ContextState::new("main".to_owned(), policy, count));
         core.found_main_context();
         if self.trace || output.is_some() {
             core.tracer.begin();
         }
-        let reporter = match self.progress {
-            Some((interval, callback)) => Some(Reporter::start(&core, interval, callback)?),
-            None => None,
-        };
-        let owner =
-            Owner { core: Arc::clone(&core), threads: Mutex::default(), reporter: Mutex::new(reporter), output };
+        let owner = Owner { core: Arc::clone(&core), threads: Mutex::default(), output };
         for id in core.workers.ids().filter(|id| !self.undriven.contains(&id.index())) {
             core.workers.seat(id).taken.store(true, Ordering::Relaxed);
             core.workers.begin_driving(id);

@@ -20,11 +20,11 @@ use crate::access::{
 use crate::context::Context;
 use crate::core::Core;
 use crate::data::region::{Handle, Region};
-use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
+use crate::data::{csr::Csr, element::Element, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::error::ErrorKind;
 use crate::sync::Arc;
 use crate::team::Bounds;
-use crate::team::task::{LentTask, RetryLentTask, TeamTask};
+use crate::team::task::TeamTask;
 
 /// A task that is being described. Nothing happens until `run`, `returns` or `try_run` is called.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
@@ -194,13 +194,12 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     }
 
     /// The body has a buffer of `len` elements of its own, all zero at first.
-    pub fn scratch<T: Portable>(mut self, len: usize) -> Task<'a, A::List, S>
+    pub fn scratch<T: Element>(mut self, len: usize) -> Task<'a, A::List, S>
     where
         A: Append<Scratch<T>>,
     {
         let layout = match Layout::array::<T>(len) {
-            Ok(layout) if layout.align() <= 64 => Ok(layout),
-            Ok(layout) => Err(format!("elements that are aligned to {} bytes; 64 are the most", layout.align())),
+            Ok(layout) => Ok(layout),
             Err(_) => Err(format!("{len} elements of {} bytes: no memory has so many", size_of::<T>())),
         };
         let layout = layout.unwrap_or_else(|what| {
@@ -213,7 +212,7 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
 
     /// The body has a copy of a value. It could capture it as well; but what a device runs in the place of the body has only
     /// what was declared: see [`Launch::value`](crate::device::Launch::value).
-    pub fn value<T: Portable>(mut self, value: T) -> Task<'a, A::List, S>
+    pub fn value<T: Element>(mut self, value: T) -> Task<'a, A::List, S>
     where
         A: Append<ByValue<T>>,
     {
@@ -341,13 +340,6 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
         TeamTask(self)
     }
 
-    /// The task needs several workers at once: one of them runs the body, and the others are lent to it. They do nothing
-    /// else until it returns, so the body may use as many threads of its own.
-    pub fn lent_team(mut self, workers: impl Into<Bounds>) -> LentTask<'a, A, S> {
-        self.spec.extras().team = Some(Bounds { lent: true, ..workers.into() });
-        LentTask(self)
-    }
-
     /// When the body fails, what it had overwritten is restored, and it is run again, up to this many times.
     ///
     /// Before the first run a copy of what the body may change is made, so its regions must hold plain elements. A task that
@@ -402,11 +394,6 @@ impl<'a, A, S: Sink> RetryTask<'a, A, S> {
     /// As [`Task::team`]: a failure of any member makes the task run again, in another team.
     pub fn team(self, workers: impl Into<Bounds>) -> TeamTask<'a, A, S> {
         self.0.team(workers)
-    }
-
-    /// As [`Task::lent_team`]: a failure makes the task run again, with workers that are lent to it anew.
-    pub fn lent_team(self, workers: impl Into<Bounds>) -> RetryLentTask<'a, A, S> {
-        RetryLentTask(self.0.lent_team(workers))
     }
 }
 
