@@ -76,6 +76,9 @@ unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     }
 }
 
+/// Finds the first element among some bytes that is no value of its type.
+pub(crate) type FindInvalid = fn(&[u8]) -> Option<usize>;
+
 /// What the elements of a region are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ElementType {
@@ -87,7 +90,7 @@ pub(crate) struct ElementType {
     /// Whether elements may be copied byte by byte, also to other memories.
     pub(crate) portable: bool,
     /// The number of the first element among some bytes that is no value. None where all bytes are values.
-    pub(crate) first_invalid: Option<fn(&[u8]) -> Option<usize>>,
+    pub(crate) first_invalid: Option<FindInvalid>,
 }
 
 impl ElementType {
