@@ -194,7 +194,8 @@ def main():
                 text = text.replace(f'    "{arrow}",\n', "", 1)
             else:
                 problems.append(f"scripts/layers.toml: {crate}: {arrow} is gone: take it out with scripts/layers.py --prune")
-    path.write_text(text, encoding="utf-8")
+    if prune:
+        path.write_text(text, encoding="utf-8")
     for problem in problems:
         print(problem.replace(f"{ROOT}/", ""))
     if problems:
