@@ -44,7 +44,7 @@ pub(crate) use devices::OnDevice;
 pub(crate) use execute::returned;
 pub(crate) use peek::Service;
 pub(crate) use retry::Saved;
-pub(crate) use thread::{Local, Running};
+pub(crate) use thread::{Local, Running, SharedLocal};
 pub(crate) use waiting::Whose;
 
 use thread::RUNNING;

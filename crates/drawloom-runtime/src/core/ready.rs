@@ -1,7 +1,7 @@
 //! Tasks that became ready, on their way to workers.
 
 use super::waiting::CHILDREN_ONLY;
-use super::{Core, Local, Running};
+use super::{Core, Local, Running, SharedLocal};
 use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
@@ -163,13 +163,18 @@ impl Core {
             && self.context(context).follows_on
             && context == local.context
             && priority >= 0
-            && self.place(local).may_go_on()
+            && self.place_of(local.worker, local.generation).may_go_on()
     }
 
     /// Where a thread is, from its last scheduling operation to the next.
     #[inline]
-    pub(crate) fn place(&self, local: &Local) -> Place<'_> {
-        Place { seat: local.worker.map(|worker| self.workers.seat(worker)), generation: local.generation }
+    pub(crate) fn place(&self, local: SharedLocal<'_>) -> Place<'_> {
+        let (worker, generation) = local.worker_and_generation();
+        self.place_of(worker, generation)
+    }
+
+    fn place_of(&self, worker: Option<WorkerId>, generation: u32) -> Place<'_> {
+        Place { seat: worker.map(|worker| self.workers.seat(worker)), generation }
     }
 
     /// One scheduling operation of a worker, by the thread that drives it.
