@@ -5,12 +5,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a crate lies two folders below the root").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("a crate lies two folders below the root")
+        .to_owned()
 }
 
 /// The paths in the first column of the table under the heading "Unsafe code". The second column is not empty.
 fn listed(text: &str) -> BTreeSet<String> {
-    let section = text.split("\n## ").find(|section| section.starts_with("Unsafe code\n")).expect("the section is there");
+    let section =
+        text.split("\n## ").find(|section| section.starts_with("Unsafe code\n")).expect("the section is there");
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     rows.map(|row| {
         let columns: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
@@ -22,7 +27,8 @@ fn listed(text: &str) -> BTreeSet<String> {
 
 /// Rust files below a folder.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let mut entries: Vec<_> =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -79,10 +85,14 @@ fn covers(module: &str, file: &str) -> bool {
 
 #[test]
 fn every_file_with_unsafe_code_is_in_a_listed_module_and_every_listed_module_has_one() {
-    let (listed, files) = (listed(&fs::read_to_string(root().join("ARCHITECTURE.md")).expect("text")), files_with_unsafe_code());
+    let (listed, files) =
+        (listed(&fs::read_to_string(root().join("ARCHITECTURE.md")).expect("text")), files_with_unsafe_code());
     assert!(files.len() > 10, "the files were found");
     let unlisted: Vec<_> = files.iter().filter(|file| !listed.iter().any(|module| covers(module, file))).collect();
-    assert!(unlisted.is_empty(), "these files have `unsafe` code and are in no module that ARCHITECTURE.md lists: {unlisted:#?}");
+    assert!(
+        unlisted.is_empty(),
+        "these files have `unsafe` code and are in no module that ARCHITECTURE.md lists: {unlisted:#?}"
+    );
     let safe: Vec<_> = listed.iter().filter(|module| !files.iter().any(|file| covers(module, file))).collect();
     assert!(safe.is_empty(), "ARCHITECTURE.md lists these modules, which have no `unsafe` code: {safe:#?}");
 }

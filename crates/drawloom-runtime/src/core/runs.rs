@@ -192,7 +192,6 @@ fn begin(plan: &Arc<PlanState>) {
     }
     // SAFETY: the pointer is that of the thread's own state, which nobody else uses while the body runs.
     let local = unsafe { &mut *running.local };
-    // SAFETY: the context of a task does not change.
-    let context = unsafe { *running.record.context.get() };
+    let context = running.record.context();
     plan.begin(core, local, running.id, context);
 }

@@ -103,7 +103,7 @@ impl<'a> SharedLocal<'a> {
     }
 
     /// The worker that the thread drives, and the generation of contexts that it has seen.
-    pub(super) fn worker_and_generation(self) -> (Option<WorkerId>, u32) {
+    pub(super) fn worker_and_generation(self) -> (Option<WorkerId>, u64) {
         // SAFETY: as above.
         unsafe { ((*self.0).worker, (*self.0).generation) }
     }
