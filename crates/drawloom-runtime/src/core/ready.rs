@@ -169,7 +169,8 @@ impl Core {
         self.place_of(worker, generation)
     }
 
-    fn place_of(&self, worker: Option<WorkerId>, generation: u64) -> Place<'_> {
+    #[inline]
+    pub(super) fn place_of(&self, worker: Option<WorkerId>, generation: u64) -> Place<'_> {
         Place { seat: worker.map(|worker| self.workers.seat(worker)), generation }
     }
 
