@@ -48,12 +48,12 @@ impl Core {
         let record = self.slab.get(index);
         let id = TaskId::new(index, record.generation());
         let flags = record.flags.load(Ordering::Relaxed);
-        // SAFETY: the thread that completes a task is the only one that has it.
-        let (kind, context) = unsafe { (*record.kind.get(), *record.context.get()) };
-        // SAFETY: as above; the parts are moved out, so that they are dropped before the record is used again.
+        let (kind, context) = (record.kind(), record.context());
+        // SAFETY: the thread that completes a task is the only one that has it. The parts are moved out, so that they are
+        // dropped before the record is used again.
         let (scope, mut extras) = unsafe {
             let description = (*record.description.get()).assume_init_mut();
-            (description.scope, description.extras.take())
+            (record.title.scope(), description.extras.take())
         };
         let mut failed = flags & flag::FAILED != 0;
         if failed && let Some(extras) = extras.as_deref().filter(|extras| extras.inside.is_some()) {
@@ -71,7 +71,7 @@ impl Core {
         if let Some(inside) = extras.as_mut().and_then(|extras| extras.inside.take()) {
             self.end_scope(scope, &inside);
         }
-        super::peek::set_kind(record, Kind::Free);
+        record.set_kind(Kind::Free);
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.
@@ -83,15 +83,14 @@ impl Core {
         while let Some(at) = edge {
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
-            // SAFETY: written before the edge was published, and not changed until it is counted down.
-            let extension = unsafe { *holder.kind.get() } == Kind::Extension;
+            // Written before the edge was published, and not changed until it is counted down.
+            let extension = holder.kind() == Kind::Extension;
             let (binding, ending) = (holder.is_binding(at.link()), holder.is_ending(at.link()));
             let later = if extension { holder.owner() } else { at.record() };
             let record = self.slab.get(later);
             // Read before the count goes down: a guard whose turn has come may be gone at once, and its record used again.
             let id = TaskId::new(later, record.generation());
-            // SAFETY: as above.
-            let is_guard = unsafe { *record.kind.get() } == Kind::Held;
+            let is_guard = record.kind() == Kind::Held;
             if ending {
                 if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
                     stack.push(later);
@@ -204,7 +203,7 @@ impl Core {
             let record = self.slab.get(extension);
             // SAFETY: all edges were counted down, so nobody looks at the extension any more.
             unsafe { (*record.description.get()).assume_init_mut().extras.take() };
-            super::peek::set_kind(record, Kind::Free);
+            record.set_kind(Kind::Free);
             record.close();
             local.freed.push(extension);
         }

@@ -277,9 +277,9 @@ impl Core {
     fn launch<'c>(&self, record: &'c Record, place: &'c Place, addresses: Vec<crate::memory::Address>) -> Launch<'c> {
         let (args, extras) = self.parts(record);
         // SAFETY: only this thread has the task.
-        let (name, table, payload) = unsafe {
+        let ((name, _), table, payload) = unsafe {
             let description = (*record.description.get()).assume_init_mut();
-            (description.name, description.table, &raw mut description.payload)
+            (record.title.words().whole(), description.table, &raw mut description.payload)
         };
         let extras: Option<&'c _> = extras.map(|extras| &*extras);
         // SAFETY: the rare parts of the task that runs are not freed before it is complete, nor changed, except for

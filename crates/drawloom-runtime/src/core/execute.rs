@@ -91,8 +91,7 @@ impl Core {
     #[inline]
     pub(super) fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
-            // SAFETY: the context of a task that is about to run does not change.
-            let context = unsafe { *record.context.get() };
+            let context = record.context();
             let reason = self.failures.reason(id, self.origin(record), |of| self.belongs_to(context, of));
             if reason.is_some() {
                 return reason;
@@ -217,7 +216,7 @@ impl Core {
             return;
         }
         // SAFETY: a scope lives until its parent is complete, which is after this child.
-        let scope = unsafe { (*record.description.get()).assume_init_ref().scope.as_ref() };
+        let scope = unsafe { record.title.scope().as_ref() };
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
         if let Some(scope) = scope.filter(|_| !cancelled) {
             scope.note_failure();

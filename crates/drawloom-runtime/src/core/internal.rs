@@ -43,7 +43,7 @@ impl Core {
         };
         // SAFETY: as above.
         let description = unsafe { (*record.description.get()).assume_init_mut() };
-        let outer = description.scope;
+        let outer = record.title.scope();
         let retries = description.extras.as_ref().is_some_and(|extras| extras.retries > 0);
         let inside = description.extras.get_or_insert_with(Box::default).inside.get_or_insert_with(|| {
             let id = ScopeId(self.next_scope.fetch_add(1, Ordering::Relaxed));

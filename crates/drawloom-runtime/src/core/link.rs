@@ -3,7 +3,6 @@
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
-use super::peek::kind_of;
 use super::{Core, Local};
 use crate::access::Arg;
 use crate::sync::atomic::Ordering;
@@ -99,9 +98,9 @@ impl Core {
         let description = record.description.get().cast::<Description>();
         // SAFETY: this thread is submitting the task, which cannot become ready yet. Others may have a look at its arguments
         // already, as edges were published: so there is no reference to all of it.
-        let (name, location, extras) = unsafe {
+        let ((name, location), extras) = unsafe {
             let extras = &mut (*description).extras;
-            ((*description).name, (*description).location, extras.get_or_insert_with(Box::default))
+            (record.title.words().whole(), extras.get_or_insert_with(Box::default))
         };
         let nth = (number - EDGES) / EDGES;
         if nth == extras.extensions.len() {
@@ -112,16 +111,14 @@ impl Core {
             // SAFETY: just taken from the pool.
             unsafe {
                 (*extension.description.get()).write(Description {
-                    name,
-                    location,
                     table: &body::NOTHING,
-                    scope: std::ptr::null(),
                     extras: None,
                     args: [Arg::NONE; ARGS],
                     payload: [MaybeUninit::uninit(); PAYLOAD],
                 });
             }
-            super::peek::set_kind(extension, Kind::Extension);
+            extension.title.set(name, location, std::ptr::null());
+            extension.set_kind(Kind::Extension);
             extras.extensions.push(index);
         }
         (extras.extensions[nth], number % EDGES)
@@ -189,8 +186,7 @@ impl Core {
     /// child. Then the other one may wait for the parent, and nothing could ever go on, not even when the child is cancelled;
     /// see [`Core::open_gates`].
     fn gate(&self, record: &Record, earlier: TaskId) -> TaskId {
-        // SAFETY: this thread is submitting the task.
-        let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
+        let scope = record.title.scope();
         if scope.is_null() || self.peek(earlier).is_none_or(|other| std::ptr::eq(other.scope, scope)) {
             return earlier;
         }
@@ -218,12 +214,12 @@ impl Core {
             let record = self.slab.get(index);
             // Read before the kind: a record that is still of this generation when its edge is taken was a gate then.
             let generation = record.generation();
-            if kind_of(record) != Kind::Gate {
+            if record.kind() != Kind::Gate {
                 continue;
             }
             let task = |edge: EdgeId| {
                 let holder = self.slab.get(edge.record());
-                let index = if kind_of(holder) == Kind::Extension { holder.owner() } else { edge.record() };
+                let index = if holder.kind() == Kind::Extension { holder.owner() } else { edge.record() };
                 TaskId::new(index, self.slab.get(index).generation())
             };
             let Some(edge) = record.take_edge(generation, |edge| self.is_given_up(task(edge))) else { continue };

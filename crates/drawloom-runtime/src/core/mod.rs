@@ -45,7 +45,7 @@ pub(crate) use devices::OnDevice;
 pub(crate) use execute::returned;
 pub(crate) use peek::Service;
 pub(crate) use retry::Saved;
-pub(crate) use thread::{Local, Running};
+pub(crate) use thread::{Local, Running, SharedLocal};
 pub(crate) use waiting::Whose;
 
 use thread::RUNNING;
@@ -318,7 +318,7 @@ impl Core {
         if spec.extras.as_ref().is_some_and(|e| e.is_for_devices()) {
             flags |= flag::DEVICE;
         }
-        peek::set_context(record, spec.context);
+        record.set_context(spec.context);
         // Release: pairs with `mark_cancelled`, which then sees the context.
         record.flags.store(flags, Ordering::Release);
         record.clear_marks();
@@ -327,17 +327,15 @@ impl Core {
             *record.priority.get() = spec.priority;
             *record.arg_count.get() = spec.count();
             (*record.description.get()).write(Description {
-                name: spec.name,
-                location: spec.location,
                 table,
-                scope: scope.map_or(std::ptr::null(), std::ptr::from_ref),
                 extras: spec.extras.take(),
                 args: spec.in_place(),
                 payload,
             });
         }
+        record.title.set(spec.name, spec.location, scope.map_or(std::ptr::null(), std::ptr::from_ref));
         // Last, so that whoever looks from outside finds a description where there is a kind.
-        peek::set_kind(record, kind);
+        record.set_kind(kind);
     }
 
     /// The arguments and rare parts of a task.
@@ -354,8 +352,8 @@ impl Core {
 
     pub(crate) fn origin(&self, record: &Record) -> TaskOrigin {
         // SAFETY: as in `parts`.
-        let description = unsafe { (*record.description.get()).assume_init_ref() };
-        TaskOrigin { name: description.name.as_str().to_owned(), location: description.location }
+        let (name, location) = unsafe { record.title.words().whole() };
+        TaskOrigin { name: name.as_str().to_owned(), location }
     }
 
     fn order(

@@ -1,10 +1,8 @@
 //! Looking at tasks from outside, for reports: who is in flight, what it is called, what comes after it.
 //!
-//! Nothing here is needed to run tasks, and nothing here may disturb those that run. The fields that are not atomic are
-//! read as a whole and then checked against the record's generation: if that has changed, what was read means nothing and
+//! Nothing here is needed to run tasks, and nothing here may disturb those that run. The fields are atomics,
+//! read one by one and then checked against the record's generation: if that has changed, what was read means nothing and
 //! is thrown away.
-
-use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use rustc_hash::FxHashSet;
 
@@ -20,7 +18,7 @@ use crate::stall::blocked::{Inside, Waiting};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
 use crate::task::extras::Extras;
-use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::task::record::{Kind, TaskId, flag};
 use crate::team::CalledBy;
 use crate::trace::Described;
 use crate::trace::tables::Site;
@@ -41,7 +39,7 @@ pub(crate) enum Service {
     Nobody,
 }
 
-/// Parts of a description.
+/// Parts of the description of one task.
 #[derive(Clone, Copy)]
 pub(crate) struct Peeked {
     name: crate::task::name::Name,
@@ -132,11 +130,11 @@ impl Core {
         let flags = record.flags.load(Ordering::Relaxed);
         Entry {
             id: TaskId::new(index, record.generation()),
-            kind: kind_of(record),
+            kind: record.kind(),
             pending,
             claimed: record.is_claimed(),
             run: flags & flag::RUN != 0,
-            context: context_of(record),
+            context: record.context(),
         }
     }
 
@@ -149,13 +147,13 @@ impl Core {
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
             let ending = holder.is_ending(at.link());
-            if kind_of(holder) != Kind::Extension {
+            if holder.kind() != Kind::Extension {
                 f(at.record(), ending);
                 continue;
             }
             // Both are read again afterwards: a record that was used anew meanwhile belongs to someone else.
             let owner = holder.owner();
-            if kind_of(holder) == Kind::Extension && record.generation() == id.generation() {
+            if holder.kind() == Kind::Extension && record.generation() == id.generation() {
                 f(owner, ending);
             }
         }
@@ -174,21 +172,18 @@ impl Core {
     pub(crate) fn peek(&self, id: TaskId) -> Option<Peeked> {
         let record = self.slab.get(id.index());
         // A record without a kind is not described yet, or not any more.
-        if record.generation() != id.generation() || kind_of(record) == Kind::Free {
+        if record.generation() != id.generation() || record.kind() == Kind::Free {
             return None;
         }
-        // SAFETY: a record that has a kind was described. The fields are plain words that are copied without being looked
-        // at; a record that was used again meanwhile is found out below.
-        let peeked = unsafe {
-            let description = (*record.description.get()).as_ptr();
-            Peeked {
-                name: (&raw const (*description).name).read_volatile(),
-                location: (&raw const (*description).location).read_volatile(),
-                scope: (&raw const (*description).scope).read_volatile(),
-            }
-        };
+        let words = record.title.words();
+        // Pairs with the Release of `Title::set`: who reads a word of a later task sees the later generation.
         fence(Ordering::Acquire);
-        (record.generation() == id.generation()).then_some(peeked)
+        if record.generation() != id.generation() {
+            return None;
+        }
+        // SAFETY: the record had a kind, and is still used for the same task.
+        let (name, location) = unsafe { words.whole() };
+        Some(Peeked { name, location, scope: words.scope })
     }
 
     /// The name and place of a task, unless it is complete.
@@ -218,19 +213,16 @@ impl Core {
     #[cold]
     fn describe_submission(&self, id: TaskId, scope: Option<&Scope>, args: &[Arg], extras: Option<&Extras>) {
         let record = self.slab.get(id.index());
-        if kind_of(record) == Kind::Sync {
+        if record.kind() == Kind::Sync {
             // It does nothing, and frees a region at most.
             return;
         }
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
         // SAFETY: this thread is submitting the task.
-        let (name, location, priority) = unsafe {
-            let description = (*record.description.get()).assume_init_ref();
-            (description.name, description.location, *record.priority.get())
-        };
-        let internal = record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0 || kind_of(record) != Kind::Task;
+        let ((name, location), priority) = unsafe { (record.title.words().whole(), *record.priority.get()) };
+        let internal = record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0 || record.kind() != Kind::Task;
         let (ends_with, folds) = extras.map_or((&[][..], &[][..]), |extras| (&extras.ends_with, &extras.folds));
-        let (site, context) = (Site { name, location }, context_of(record));
+        let (site, context) = (Site { name, location }, record.context());
         let task = Described { id, parent, site, context, priority, internal, ends_with, folds };
         // SAFETY: the pointer is that of the thread's own state, which is only read.
         let worker = self.running().and_then(|running| unsafe { (*running.local).worker });
@@ -252,35 +244,4 @@ impl Core {
             self.tracer.queue_length(local.worker, self.contexts.iter().map(|(_, c)| c.policy.len()).sum());
         }
     }
-}
-
-/// The kind of a record that another thread may be describing.
-pub(super) fn kind_of(record: &Record) -> Kind {
-    // SAFETY: the byte is valid for reads and aligned; whoever describes a record writes it with `set_kind`, atomically,
-    // and everybody else reads it.
-    let kind = unsafe { AtomicU8::from_ptr(record.kind.get().cast()) };
-    // Acquire: pairs with `set_kind`.
-    Kind::from_number(kind.load(std::sync::atomic::Ordering::Acquire))
-}
-
-/// Sets the kind of a record that others may look at.
-pub(super) fn set_kind(record: &Record, kind: Kind) {
-    // SAFETY: as in `kind_of`.
-    let place = unsafe { AtomicU8::from_ptr(record.kind.get().cast()) };
-    // Release: pairs with `kind_of`. Who finds a kind finds the description that goes with it.
-    place.store(kind as u8, std::sync::atomic::Ordering::Release);
-}
-
-/// The context of a record that another thread may be describing.
-pub(super) fn context_of(record: &Record) -> u32 {
-    // SAFETY: as in `kind_of`, with `set_context`.
-    let context = unsafe { AtomicU32::from_ptr(record.context.get()) };
-    context.load(std::sync::atomic::Ordering::Relaxed)
-}
-
-/// Sets the context of a record that others may look at.
-pub(super) fn set_context(record: &Record, context: u32) {
-    // SAFETY: as in `kind_of`.
-    let place = unsafe { AtomicU32::from_ptr(record.context.get()) };
-    place.store(context, std::sync::atomic::Ordering::Relaxed);
 }

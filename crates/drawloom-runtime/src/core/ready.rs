@@ -1,7 +1,7 @@
 //! Tasks that became ready, on their way to workers.
 
 use super::waiting::CHILDREN_ONLY;
-use super::{Core, Local, Running};
+use super::{Core, Local, Running, SharedLocal};
 use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
@@ -34,10 +34,8 @@ impl Core {
     pub(super) fn dispatch_one(&self, index: u32) {
         let record = self.slab.get(index);
         // SAFETY: the task is ready, and this thread is the only one that has it.
-        let (kind, context, priority, scope) = unsafe {
-            let scope = (*record.description.get()).assume_init_ref().scope;
-            (*record.kind.get(), *record.context.get(), *record.priority.get(), scope)
-        };
+        let (kind, context, priority, scope) =
+            unsafe { (record.kind(), record.context(), *record.priority.get(), record.title.scope()) };
         let plain = kind == Kind::Task
             && scope.is_null()
             && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0;
@@ -61,7 +59,7 @@ impl Core {
     fn worker_in(&self, context: u32) -> Option<WorkerId> {
         let running = self.running()?;
         // SAFETY: the context of a running task does not change; the pointer is that of the thread's own state.
-        unsafe { (*running.record.context.get() == context).then(|| (*running.local).worker)? }
+        unsafe { (running.record.context() == context).then(|| (*running.local).worker)? }
     }
 
     /// Notes that a task is ready: it can run, or is complete already.
@@ -69,8 +67,7 @@ impl Core {
     pub(crate) fn make_ready(&self, index: u32, stack: &mut Vec<u32>, ready: &mut Vec<(u32, Ready)>) {
         let record = self.slab.get(index);
         let flags = record.flags.load(Ordering::Relaxed);
-        // SAFETY: whoever finds `pending` at zero is the one thread that has the task now.
-        match unsafe { *record.kind.get() } {
+        match record.kind() {
             Kind::Task => {
                 let id = TaskId::new(index, record.generation());
                 if flags & flag::COMMUTES != 0 && !self.arbiter.acquire(id, self.parts(record).0) {
@@ -113,10 +110,7 @@ impl Core {
     #[inline]
     pub(super) fn offer_to_workers(&self, id: TaskId, record: &Record, ready: &mut Vec<(u32, Ready)>) {
         // SAFETY: the task is ready, and this thread is the only one that has it.
-        let (context, priority, scope) = unsafe {
-            let scope = (*record.description.get()).assume_init_ref().scope;
-            (*record.context.get(), *record.priority.get(), scope)
-        };
+        let (context, priority, scope) = unsafe { (record.context(), *record.priority.get(), record.title.scope()) };
         // SAFETY: a scope lives until its parent is complete, which is after this child.
         if let Some(scope) = unsafe { scope.as_ref() } {
             // From the push on, the waiting parent may run the task, and be complete: then the scope is gone.
@@ -165,13 +159,19 @@ impl Core {
             && self.context(context).follows_on
             && context == local.context
             && priority >= 0
-            && self.place(local).may_go_on()
+            && self.place_of(local.worker, local.generation).may_go_on()
     }
 
     /// Where a thread is, from its last scheduling operation to the next.
     #[inline]
-    pub(crate) fn place(&self, local: &Local) -> Place<'_> {
-        Place { seat: local.worker.map(|worker| self.workers.seat(worker)), generation: local.generation }
+    pub(crate) fn place(&self, local: SharedLocal<'_>) -> Place<'_> {
+        let (worker, generation) = local.worker_and_generation();
+        self.place_of(worker, generation)
+    }
+
+    #[inline]
+    pub(super) fn place_of(&self, worker: Option<WorkerId>, generation: u64) -> Place<'_> {
+        Place { seat: worker.map(|worker| self.workers.seat(worker)), generation }
     }
 
     /// One scheduling operation of a worker, by the thread that drives it.
@@ -224,7 +224,7 @@ impl Core {
             return Suits::Gone;
         }
         // If the task was run and its record is in use again, the claim will fail, whatever is read here.
-        let context = self.home(super::peek::context_of(record));
+        let context = self.home(record.context());
         if is_member(context) { Suits::Yes } else { Suits::NotNow }
     }
 

@@ -14,7 +14,7 @@
 use super::{Core, Local};
 use crate::sync::atomic::Ordering;
 use crate::sync::{MODELLED, hint};
-use crate::task::record::{Description, Kind, Record, TaskId, flag};
+use crate::task::record::{Kind, Record, TaskId, flag};
 
 /// The bit of a reservation, beside the count of what a task waits for.
 pub(crate) const RESERVED: u32 = 1 << 31;
@@ -35,12 +35,8 @@ impl Core {
         if !free || record.pending.load(Ordering::Relaxed) != 2 {
             return false;
         }
-        // SAFETY: all three were written before the edge was published, and are not changed until it is counted down. Another
-        // thread may still be submitting the task, and change other parts of the description: so there is no reference to it.
-        let (kind, context, scope) = unsafe {
-            let description = record.description.get().cast::<Description>();
-            (*record.kind.get(), *record.context.get(), (&raw const (*description).scope).read())
-        };
+        // All three were written before the edge was published, and are not changed until it is counted down.
+        let (kind, context, scope) = (record.kind(), record.context(), record.title.scope());
         let wanted = kind == Kind::Task
             && scope.is_null()
             && context == local.context
@@ -68,7 +64,7 @@ impl Core {
 
     /// Whether a worker may go on without a scheduling operation, and its policy has nothing for it.
     fn has_nothing_else(&self, local: &Local) -> bool {
-        self.place(local).may_go_on() && self.context(local.context).policy.is_empty()
+        self.place_of(local.worker, local.generation).may_go_on() && self.context(local.context).policy.is_empty()
     }
 
     fn watch(&self, local: &Local, index: u32) {

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Core, Local, RUNNING, Running};
+use super::{Core, Local, RUNNING, Running, SharedLocal};
 use crate::access::Frame;
 use crate::data::region::{Handle, Region};
 use crate::data::value::Value;
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::order::history::Comer;
 use crate::panic;
 use crate::plan::replay::{At, PlanState};
-use crate::policy::{Ready, ReadyKind};
+use crate::policy::{Ready, ReadyKind, WorkerId};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body;
@@ -106,8 +106,8 @@ impl Core {
 
     /// Gives a node of a plan that is ready to the policy of a context.
     #[inline]
-    pub(crate) fn push_node(&self, local: &Local, context: u32, ready: Ready) {
-        self.give(context, ready, local.worker.filter(|_| context == local.context));
+    pub(crate) fn push_node(&self, by: Option<WorkerId>, context: u32, ready: Ready) {
+        self.give(context, ready, by);
     }
 
     pub(crate) fn is_serial(&self) -> bool {
@@ -148,13 +148,14 @@ impl Core {
     }
 
     /// Does something while the calling thread counts as running nodes of a plan.
-    pub(crate) fn running_nodes<T>(&self, local: &mut Local, at: &At<'_>, f: impl FnOnce(&mut Local) -> T) -> T {
+    pub(crate) fn running_nodes<T>(&self, local: &mut Local, at: &At<'_>, f: impl FnOnce(SharedLocal<'_>) -> T) -> T {
         let run = at.state.run();
+        let (local, place) = SharedLocal::new(local);
         let running = Running {
             core: self,
             id: run,
             record: self.slab.get(run.index()),
-            local: &raw mut *local,
+            local: place,
             node: Some(at),
             outer: RUNNING.get(),
         };
@@ -192,7 +193,6 @@ fn begin(plan: &Arc<PlanState>) {
     }
     // SAFETY: the pointer is that of the thread's own state, which nobody else uses while the body runs.
     let local = unsafe { &mut *running.local };
-    // SAFETY: the context of a task does not change.
-    let context = unsafe { *running.record.context.get() };
+    let context = running.record.context();
     plan.begin(core, local, running.id, context);
 }

@@ -38,7 +38,7 @@ impl Core {
     fn mark_cancelled(&self, context: Option<u32>, spared: &mut FxHashSet<TaskId>) {
         for index in self.slab.all() {
             let record = self.slab.get(index);
-            let is_meant = || context.is_none_or(|context| self.belongs_to(peek::context_of(record), context));
+            let is_meant = || context.is_none_or(|context| self.belongs_to(record.context(), context));
             if !is_meant() {
                 continue;
             }
@@ -90,7 +90,7 @@ impl Core {
 
     /// Whether a task that has not run was cancelled, and not marked by mistake.
     pub(super) fn is_given_up(&self, id: TaskId) -> bool {
-        let context = peek::context_of(self.slab.get(id.index()));
+        let context = self.slab.get(id.index()).context();
         self.is_cancelled(id) && self.failures.cancellation(id, |of| self.belongs_to(context, of)).is_some()
     }
 

@@ -71,8 +71,7 @@ impl Core {
         } else if let Some(serial) = &self.serial {
             self.run_team_here(local, id, bounds, serial);
         } else {
-            // SAFETY: this thread has claimed the task, and its context does not change.
-            let context = unsafe { *record.context.get() };
+            let context = record.context();
             let ancestors = self.ancestors(record);
             self.teams.open(self, Call::new(self, id, context, bounds, ancestors));
         }
@@ -94,9 +93,9 @@ impl Core {
         let mut ancestors = Vec::new();
         let mut record = record;
         loop {
-            // SAFETY: the task has not run, and its ancestors are complete only after it; so what was written before they
-            // were submitted stays as it is.
-            let scope = unsafe { (*record.description.get()).assume_init_ref().scope };
+            // The task has not run, and its ancestors are complete only after it; so what was written before they were
+            // submitted stays as it is.
+            let scope = record.title.scope();
             // SAFETY: a scope lives until its parent is complete.
             let Some(scope) = (unsafe { scope.as_ref() }) else { return ancestors };
             ancestors.push(scope.parent);

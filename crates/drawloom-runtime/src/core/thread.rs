@@ -4,6 +4,7 @@
 //! submitted to a serial one. They are a list from the innermost outwards, which every wait looks at.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 
 use super::Core;
 use super::inputs::Arriving;
@@ -60,6 +61,11 @@ impl Local {
         local
     }
 
+    /// The worker that the thread drives, if it belongs to a context.
+    pub(crate) fn worker_in(&self, context: u32) -> Option<WorkerId> {
+        self.worker.filter(|_| self.context == context)
+    }
+
     pub(crate) fn new(worker: Option<WorkerId>) -> Self {
         Self {
             worker,
@@ -76,6 +82,33 @@ impl Local {
             device: false,
             asleep: false,
         }
+    }
+}
+
+/// The state of the calling thread while it runs nodes of a plan.
+///
+/// A body may reach the same state through [`Running`], so there is no reference to it meanwhile: each method reads what it
+/// needs and returns a copy.
+#[derive(Clone, Copy)]
+pub(crate) struct SharedLocal<'a>(*const Local, PhantomData<&'a Local>);
+
+impl<'a> SharedLocal<'a> {
+    /// The state, and the same place for [`Running`]: what is read through the one may be changed through the other.
+    pub(super) fn new(local: &'a mut Local) -> (Self, *mut Local) {
+        let place = std::ptr::from_mut(local);
+        (Self(place, PhantomData), place)
+    }
+
+    /// The worker that the thread drives, if it belongs to a context now.
+    pub(crate) fn worker_in(self, context: u32) -> Option<WorkerId> {
+        // SAFETY: the state is borrowed for `'a`, by this thread alone, and copies are read without a reference.
+        unsafe { (*self.0).worker.filter(|_| (*self.0).context == context) }
+    }
+
+    /// The worker that the thread drives, and the generation of contexts that it has seen.
+    pub(super) fn worker_and_generation(self) -> (Option<WorkerId>, u64) {
+        // SAFETY: as above.
+        unsafe { ((*self.0).worker, (*self.0).generation) }
     }
 }
 

@@ -150,7 +150,7 @@ impl PlanState {
         for &other in self.later(node) {
             let waits = self.pattern.nodes[other as usize].waits;
             if waits == 1 || self.count_down(other) {
-                core.push_node(local, self.context(), self.ready(other));
+                core.push_node(local.worker_in(self.context()), self.context(), self.ready(other));
             }
         }
         ended > 0 && self.count_ends(core, local, ended)

@@ -16,12 +16,12 @@ use super::compile::{Bound, Node, NodeWork, Pattern, accumulators};
 use super::trouble::Trouble;
 use crate::access::reduction::Accumulator;
 use crate::access::{Arg, Mode, Scratchpad};
-use crate::core::{Core, Local};
+use crate::core::{Core, Local, SharedLocal};
 use crate::data::region::Region;
 use crate::data::tree::Tree;
 use crate::data::value::Value;
 use crate::error::{Error, TaskOrigin};
-use crate::policy::Ready;
+use crate::policy::{Ready, WorkerId};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
 use crate::task::name::Name;
@@ -226,12 +226,12 @@ impl PlanState {
             // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
             self.set_ends(pattern.ends + shares);
             for _ in 0..shares {
-                core.push_node(local, context, Ready::share(self));
+                core.push_node(local.worker_in(context), context, Ready::share(self));
             }
         } else {
             self.set_ends(pattern.ends);
             for &root in &pattern.roots {
-                core.push_node(local, context, self.ready(root));
+                core.push_node(local.worker_in(context), context, self.ready(root));
             }
         }
     }
@@ -265,7 +265,8 @@ impl PlanState {
     fn run_in_order(&self, core: &Core, local: &mut Local) {
         let mut scratch = local.take_scratch();
         let at = At::new(self);
-        core.running_nodes(local, &at, |local| match self.log(core, local) {
+        let worker = local.worker;
+        core.running_nodes(local, &at, |_| match self.log(core, worker) {
             None => self.run_all(core, &at, &mut scratch, &mut ()),
             Some(mut log) => self.run_all(core, &at, &mut scratch, &mut log),
         });
@@ -307,8 +308,8 @@ impl PlanState {
     }
 
     /// Where nodes that a thread runs are recorded, if they are. Asked once for many nodes.
-    pub(super) fn log<'a>(&self, core: &'a Core, local: &Local) -> Option<Nodes<'a>> {
-        core.tracer.nodes(&self.mark, self.run(), local.worker)
+    pub(super) fn log<'a>(&self, core: &'a Core, worker: Option<WorkerId>) -> Option<Nodes<'a>> {
+        core.tracer.nodes(&self.mark, self.run(), worker)
     }
 
     /// Runs a node, and whatever it makes ready on this worker. True when the run is over.
@@ -316,7 +317,8 @@ impl PlanState {
         let context = self.context();
         let mut scratch = local.take_scratch();
         let at = At::new(self);
-        let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
+        let worker = local.worker;
+        let ended = core.running_nodes(local, &at, |local| match self.log(core, worker) {
             None => self.follow(core, local, context, &at, first, &mut scratch, &mut ()),
             Some(mut log) => self.follow(core, local, context, &at, first, &mut scratch, &mut log),
         });
@@ -329,7 +331,8 @@ impl PlanState {
         let context = self.context();
         let mut scratch = local.take_scratch();
         let at = At::new(self);
-        let ended = core.running_nodes(local, &at, |local| match self.log(core, local) {
+        let worker = local.worker;
+        let ended = core.running_nodes(local, &at, |local| match self.log(core, worker) {
             None => self.follow_roots(core, local, context, &at, &mut scratch, &mut ()),
             Some(mut log) => self.follow_roots(core, local, context, &at, &mut scratch, &mut log),
         });
@@ -341,7 +344,7 @@ impl PlanState {
     fn follow_roots(
         &self,
         core: &Core,
-        local: &mut Local,
+        local: SharedLocal<'_>,
         context: u32,
         at: &At<'_>,
         scratch: &mut Scratchpad,
@@ -353,7 +356,7 @@ impl PlanState {
         loop {
             if !core.place(local).may_go_on() {
                 // Someone else goes on with the share, or this worker after an operation, if it still belongs to the context.
-                core.push_node(local, context, Ready::share(self));
+                core.push_node(local.worker_in(context), context, Ready::share(self));
                 return ended - 1;
             }
             // Relaxed: the counter only shares out numbers.
@@ -375,7 +378,7 @@ impl PlanState {
     fn follow(
         &self,
         core: &Core,
-        local: &mut Local,
+        local: SharedLocal<'_>,
         context: u32,
         at: &At<'_>,
         first: u32,
@@ -419,7 +422,7 @@ impl PlanState {
                 if next.is_none() && !asks && place.may_go_on() {
                     next = Some(other);
                 } else {
-                    core.push_node(local, context, self.ready(other));
+                    core.push_node(local.worker_in(context), context, self.ready(other));
                 }
             }
         }

@@ -23,3 +23,4 @@ pub(crate) mod name;
 pub(crate) mod record;
 pub(crate) mod slab;
 pub(crate) mod spec;
+pub(crate) mod title;

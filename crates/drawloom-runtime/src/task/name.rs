@@ -39,6 +39,19 @@ impl Name {
         Self(name)
     }
 
+    /// Where its text is.
+    pub(crate) fn as_ptr(self) -> *const str {
+        self.0
+    }
+
+    /// The name whose text is there.
+    ///
+    /// # Safety
+    /// The pointer is from [`Name::as_ptr`], of a name of the same runtime.
+    pub(crate) unsafe fn from_ptr(text: *const str) -> Self {
+        Self(text)
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         // SAFETY: literals live for ever, and interned text as long as the runtime, which outlives every record, plan and
         // region that holds a name.

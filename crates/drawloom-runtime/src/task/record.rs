@@ -19,23 +19,24 @@
 //! | `links[k]` | writes before publishing edge k | the thread that completes the earlier task reads, then counts `pending` down |
 //! | `binding`, `ending` | bit k before publishing edge k | the thread that completes the earlier task reads bit k |
 //! | `pending` | adds before publishing edges | counted down by completing threads; who reaches zero makes the task ready, except for a guard: who waits for its turn sees the zero as well, and has the record from then on |
+//! | `context`, `title` | writes before `kind` | read at any time, and check the generation afterwards |
 //! | `kind` | writes last | looked at from outside; `Free` from completion to the next description |
 //! | `open` | starts at one; in an extension, the record it belongs to | children and "ends with" add while the body runs; who reaches zero completes the task |
 //! | `claimed` | | whoever takes the task out of a queue |
-//! | scope, arguments, context | writes before publishing edges | a worker that has reserved the task, or may do so, reads |
+//! | arguments | writes before publishing edges | a worker that has reserved the task, or may do so, reads |
 //! | rest of the description, payload | writes before the task can be ready | only the thread that runs or completes it |
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::panic::Location;
+// Not seen by the model checkers, as no protocol rests on them.
+use std::sync::atomic::{AtomicU8 as PlainU8, AtomicU32 as PlainU32};
 
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::body::BodyTable;
 use super::extras::Extras;
-use super::name::Name;
+use super::title::Title;
 use crate::access::Arg;
-use crate::order::scope::Scope;
 
 /// The links of one record. Tasks that wait for more use further records as extensions.
 pub(crate) const EDGES: usize = 6;
@@ -157,11 +158,7 @@ pub(crate) mod flag {
 
 /// What is written once, before the task can be ready.
 pub(crate) struct Description {
-    pub(crate) name: Name,
-    pub(crate) location: &'static Location<'static>,
     pub(crate) table: &'static BodyTable,
-    /// The scope in which the task was submitted, or null for the outermost.
-    pub(crate) scope: *const Scope,
     pub(crate) extras: Option<Box<Extras>>,
     pub(crate) args: [Arg; ARGS],
     pub(crate) payload: [MaybeUninit<u64>; PAYLOAD],
@@ -175,18 +172,19 @@ pub(crate) struct Record {
     pub(crate) open: AtomicU32,
     links: [AtomicU32; EDGES],
     pub(crate) flags: AtomicU8,
-    pub(crate) kind: UnsafeCell<Kind>,
+    kind: PlainU8,
     /// Bit k: the task fails when the task that edge k comes from has failed (an explicit order).
     binding: AtomicU8,
     /// Bit k: edge k delays the end of this task, not its start.
     ending: AtomicU8,
-    pub(crate) context: UnsafeCell<u32>,
+    context: PlainU32,
     pub(crate) priority: UnsafeCell<i32>,
     pub(crate) arg_count: UnsafeCell<u32>,
     /// The generation whose task was taken to be run. A child can be found in two places, and must run once.
     claimed: AtomicU32,
     /// The last generation whose future is known to be gone; see `Failures`.
     pub(crate) forgotten: AtomicU32,
+    pub(crate) title: Title,
     pub(crate) description: UnsafeCell<MaybeUninit<Description>>,
 }
 
@@ -205,16 +203,45 @@ impl Record {
             open: AtomicU32::new(0),
             links: std::array::from_fn(|_| AtomicU32::new(NO_EDGE)),
             flags: AtomicU8::new(0),
-            kind: UnsafeCell::new(Kind::Free),
+            kind: PlainU8::new(Kind::Free as u8),
             binding: AtomicU8::new(0),
             ending: AtomicU8::new(0),
-            context: UnsafeCell::new(0),
+            context: PlainU32::new(0),
             priority: UnsafeCell::new(0),
             arg_count: UnsafeCell::new(0),
             claimed: AtomicU32::new(0),
             forgotten: AtomicU32::new(0),
+            title: Title::new(),
             description: UnsafeCell::new(MaybeUninit::uninit()),
         }
+    }
+
+    /// What the record is used for. Another thread may be describing it.
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        // Acquire: pairs with `set_kind`.
+        Kind::from_number(self.kind.load(std::sync::atomic::Ordering::Acquire))
+    }
+
+    /// Sets what the record is used for. Only for the thread that has it.
+    #[inline]
+    pub(crate) fn set_kind(&self, kind: Kind) {
+        // Release: pairs with `kind`. Who finds a kind finds the title that goes with it.
+        self.kind.store(kind as u8, std::sync::atomic::Ordering::Release);
+    }
+
+    /// The context of the task. Another thread may be describing it.
+    #[inline]
+    pub(crate) fn context(&self) -> u32 {
+        // Relaxed: who needs it exactly has the record, and others check the generation afterwards.
+        self.context.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Sets the context of the task. Only for the thread that has the record.
+    #[inline]
+    pub(crate) fn set_context(&self, context: u32) {
+        // Relaxed: as above.
+        self.context.store(context, std::sync::atomic::Ordering::Relaxed);
     }
 
     /// The generation of the task that this record holds now, or will hold next.
