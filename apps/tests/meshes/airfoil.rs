@@ -110,7 +110,7 @@ fn its_handlers_in_c_do_the_same() {
     let serial = residuals(6, 9, 3, Backend::Serial);
     let app = Airfoil::new(&naca::naca0012(6, 9).unwrap(), 3, |_, _| ()).unwrap();
     let instance = app.program.event_graph("airfoil", Some(&airfoil::text())).unwrap();
-    let report = drawloom_event::Machine::new(&instance).run(&drawloom_event::Settings::default()).unwrap();
+    let report = drawloom_messages::Machine::new(&instance).run(&drawloom_messages::Settings::default()).unwrap();
     let result = "((const controller_state_t *)s)->global_rms";
     let Some((sends, deliveries, cancelled, rms)) = c_text::run(&instance, result) else { return };
     assert_eq!((sends, deliveries), (3 * 10_317, 3 * 13_140));

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use drawloom_event::xml::c_source;
-use drawloom_event::{DeviceId, Instance};
+use drawloom_messages::xml::c_source;
+use drawloom_messages::{DeviceId, Instance};
 
 /// Reads the instance from a file, and lets all devices send, then all messages arrive, until nothing happens.
 const SCHEDULER: &str = r#"
@@ -134,7 +134,7 @@ fn numbers(instance: &Instance) -> Vec<u8> {
         put(&mut devices, pins);
         for output in 0..instance.type_of(device).outputs().len() as u32 {
             pins += 1;
-            let count = instance.edges_from(device, drawloom_event::OutputId(output)).count();
+            let count = instance.edges_from(device, drawloom_messages::OutputId(output)).count();
             first_edges.push(first_edges[first_edges.len() - 1] + count);
         }
     }

@@ -4,8 +4,8 @@ use drawloom_apps::aero::{self, Aero};
 use drawloom_apps::dots::{self, Dots};
 use drawloom_apps::jacobi::{self, Jacobi, Variant};
 use drawloom_apps::reduction::{self, Bounds, Reduction};
-use drawloom_event::{Instance, Machine, Settings};
 use drawloom_mesh::{HandlerText, Program, naca};
+use drawloom_messages::{Instance, Machine, Settings};
 
 use crate::c_text;
 use crate::support::assert_close;

@@ -43,6 +43,7 @@ mod check;
 pub mod checkpoint;
 mod element;
 mod error;
+#[cfg(feature = "messages")]
 mod event;
 pub mod files;
 pub mod kernel;
@@ -56,9 +57,11 @@ pub mod renumber;
 mod run;
 
 /// Who decides which message arrives next.
-pub use drawloom_event::Executor;
+#[cfg(feature = "messages")]
+pub use drawloom_messages::Executor;
 pub use element::{Kind, Number, Ordered};
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "messages")]
 pub use event::{Control, Events, HandlerText};
 pub use mesh::{Constant, Dat, Global, Layout, Map, Mesh, Set};
 pub use program::{Append, AtMostSixteenArguments, Each, Program, Scalar, Truth};

@@ -32,6 +32,7 @@
 //! | `worker` | who runs tasks, drivers, sleeping and waking; the protocol is in its README |
 //! | [`context`], [`policy`], [`team`] | who may run what, what runs next, several workers on one task |
 //! | [`device`], [`memory`] | workers with a memory of their own, and what is copied where |
+//! | [`panic`] | panics of user code, as text |
 //! | `failure`, `stall`, `wait`, `commute` | failures that come back once, reports of stalls, waiting, exclusion without order |
 //! | `trace`, `stats`, `progress` | what a runtime says about itself |
 //! | [`topology`] | the processors of the machine |
@@ -53,6 +54,7 @@ pub mod memory;
 #[path = "../models/mod.rs"]
 mod models;
 mod order;
+pub mod panic;
 pub mod plan;
 pub mod policy;
 mod progress;

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::core::{Core, quietly};
+use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
+use crate::panic;
 use crate::stats::Stats;
 use crate::sync::Arc;
 
@@ -40,7 +41,7 @@ impl Reporter {
         let report = move || {
             while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(interval) {
                 // A callback that panics once is called again: it is not part of the run.
-                let _ = quietly(|| (callback.0)(&core.stats()));
+                let _ = panic::catch(|| (callback.0)(&core.stats()));
             }
         };
         let thread = std::thread::Builder::new()

@@ -6,8 +6,9 @@
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::core::{Core, quietly};
+use crate::core::Core;
 use crate::error::Result;
+use crate::panic;
 use crate::stall::On;
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::time::{look_for, park_at_most, wait_at_most};
@@ -100,7 +101,7 @@ impl Waiters {
         }
         // Outside of the lock: a waker is the application's, and may do anything, also panic.
         for waker in wakers {
-            let _ = quietly(|| waker.wake());
+            let _ = panic::catch(|| waker.wake());
         }
     }
 
@@ -122,7 +123,7 @@ impl Waiters {
             list.push((id, new));
             self.count.store(list.len(), Ordering::SeqCst);
         }
-        let _ = quietly(|| drop(old));
+        let _ = panic::catch(|| drop(old));
     }
 
     fn add(&self, id: TaskId, thread: thread::Thread) {

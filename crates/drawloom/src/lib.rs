@@ -27,15 +27,15 @@
 //! | [`mesh`] | the crate `drawloom-mesh`: loops over unstructured meshes, and everything about meshes as data |
 //! | [`stream`] | the crate `drawloom-stream`: irregular dataflow in full vectors, with signals and regions |
 //! | [`tensor`] | the crate `drawloom-tensor`: tensor graphs with loops, and models in ONNX files over batches of any size |
-//! | [`event`] | the crate `drawloom-event`: devices that send each other messages, under several executors |
+//! | [`messages`] | the crate `drawloom-messages`: devices that send each other messages, under several executors |
 //! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes, formats |
 //! | [`trace`] | the crate `drawloom-trace`: what happened in a run, exports, and a verifier |
 //! | [`prelude`] | the names most programs need |
 #![forbid(unsafe_code)]
 
-pub use drawloom_event as event;
 pub use drawloom_graph as graph;
 pub use drawloom_mesh as mesh;
+pub use drawloom_messages as messages;
 pub use drawloom_runtime as runtime;
 pub use drawloom_runtime::portable;
 pub use drawloom_stream as stream;

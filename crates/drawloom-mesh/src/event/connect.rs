@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use drawloom_event::data::Record;
-use drawloom_event::{DeviceId, EdgeValues, InputId, Instance, InstanceBuilder, OutputId};
+use drawloom_messages::data::Record;
+use drawloom_messages::{DeviceId, EdgeValues, InputId, Instance, InstanceBuilder, OutputId};
 
 use super::declare::{Declared, is_with_element, of_events, read_pin, write_pin};
 use super::involved::{Invocation, Through};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use drawloom_event::Instance;
+use drawloom_messages::Instance;
 
 use super::connect::connect;
 use super::controller::steps;

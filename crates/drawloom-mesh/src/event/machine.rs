@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drawloom_event::{Executor, Machine as EventMachine, Settings};
+use drawloom_messages::{Executor, Machine as EventMachine, Settings};
 
 use super::connect::{Connected, connect};
 use super::controller::{NEVER_PAUSES, Outermost, PAUSED, PAUSES};
@@ -124,7 +124,7 @@ impl OnEvents {
     }
 
     /// Copies a member of devices together, so that it can be read by its type.
-    fn fetch(&self, values: &dyn Store, at: usize, devices: &[drawloom_event::DeviceId]) -> Box<dyn Store> {
+    fn fetch(&self, values: &dyn Store, at: usize, devices: &[drawloom_messages::DeviceId]) -> Box<dyn Store> {
         let size = values.bytes_each();
         // Aligned for every type.
         let mut words = vec![0_u128; (size * devices.len()).div_ceil(16)];

@@ -1,6 +1,6 @@
 //! How a program runs as messages.
 
-use drawloom_event::Executor;
+use drawloom_messages::Executor;
 
 /// How a program runs as messages.
 ///

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use drawloom_event::xml::{self, Registry};
-use drawloom_event::{DeviceId, EdgeId, Executor, InstanceBuilder, Machine as EventMachine, Settings};
+use drawloom_messages::xml::{self, Registry};
+use drawloom_messages::{DeviceId, EdgeId, Executor, InstanceBuilder, Machine as EventMachine, Settings};
 
 use super::declare::Declared;
 use super::machine::OnEvents;

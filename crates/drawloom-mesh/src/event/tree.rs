@@ -1,7 +1,7 @@
 //! Devices between the one with the control flow and the elements: they pass on the word to begin, and gather the words of
 //! the end. With them, no device has more than a few neighbours for these.
 
-use drawloom_event::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
+use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
 
 use super::element::{number, set_number};
 use crate::kernel::args::Folding;

@@ -18,7 +18,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use drawloom_event::{Device, DeviceId, DeviceView, EdgeView, Handlers, InputId, Instance, OutputId, Pins, Sent};
+use drawloom_messages::{Device, DeviceId, DeviceView, EdgeView, Handlers, InputId, Instance, OutputId, Pins, Sent};
 
 use super::apart::are_apart;
 use super::controller::Controller;
@@ -97,7 +97,7 @@ impl Watch {
 
     /// The instance whose devices have these handlers.
     pub(super) fn look_at(&self, instance: &Instance) {
-        let pins = |of: fn(&drawloom_event::DeviceType) -> usize| -> Vec<Vec<u32>> {
+        let pins = |of: fn(&drawloom_messages::DeviceType) -> usize| -> Vec<Vec<u32>> {
             let devices = (0..instance.devices() as u32).map(DeviceId);
             devices.map(|device| vec![0; of(instance.type_of(device))]).collect()
         };

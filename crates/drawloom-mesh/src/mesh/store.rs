@@ -26,6 +26,7 @@ pub(crate) trait Store: Any + Send + Sync {
     /// The bytes of one element.
     fn bytes_each(&self) -> usize;
     /// The alignment of an element.
+    #[cfg(feature = "messages")]
     fn align(&self) -> usize;
     /// The bytes of an element. For a struct, those between its members too, whatever they are.
     fn element(&self, number: usize) -> &[u8];
@@ -96,6 +97,7 @@ impl<T: Portable, const N: usize> Store for Typed<T, N> {
         size_of::<[T; N]>()
     }
 
+    #[cfg(feature = "messages")]
     fn align(&self) -> usize {
         align_of::<[T; N]>()
     }

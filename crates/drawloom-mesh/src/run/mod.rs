@@ -17,9 +17,12 @@ mod start;
 mod stats;
 mod threads;
 
-pub(crate) use serial::{for_each_loop, not_written, require_finite, said_by};
+pub(crate) use serial::for_each_loop;
+#[cfg(feature = "messages")]
+pub(crate) use serial::{not_written, require_finite, said_by};
 pub(crate) use start::Machine;
 pub use start::{Backend, MessageCounts, Run};
 pub use stats::{LoopStats, Strategy};
+#[cfg(feature = "messages")]
 pub(crate) use threads::Trouble;
 pub use threads::{Mode, Threads};

@@ -9,6 +9,7 @@ use super::stats::LoopStats;
 use super::threads::{OnThreads, Threads};
 use crate::checkpoint::{Checkpoint, Checkpoints, Keeper, Position, Saved, restore};
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "messages")]
 use crate::event::{Events, OnEvents};
 use crate::mesh::store::{Store, Typed};
 use crate::mesh::{Dat, Global, Mesh};
@@ -30,6 +31,7 @@ pub enum Backend {
     /// Blocks of iterations as tasks of the engine, on several workers.
     Threads(Threads),
     /// A device for each element, and messages between them.
+    #[cfg(feature = "messages")]
     Events(Events),
 }
 
@@ -95,6 +97,7 @@ impl Program {
         let machine: Box<dyn Machine> = match backend {
             Backend::Serial => Box::new(Serial::new(Arc::clone(&mesh), all, None)),
             Backend::Debug { seed } => Box::new(Serial::new(Arc::clone(&mesh), all, Some(seed))),
+            #[cfg(feature = "messages")]
             Backend::Events(events) => Box::new(OnEvents::new(Arc::clone(&mesh), &all, events)?),
             Backend::Threads(threads) => Box::new(OnThreads::new(Arc::clone(&mesh), all, &threads)?),
         };

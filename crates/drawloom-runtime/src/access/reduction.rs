@@ -15,9 +15,10 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::sync::Weak;
 
-use crate::core::{Core, quietly};
+use crate::core::Core;
 use crate::data::piece::Piece;
 use crate::error::{Error, ErrorKind, TaskOrigin};
+use crate::panic;
 use crate::sync::{Arc, Mutex, lock, thread_local};
 use crate::task::name::Name;
 use crate::task::spec::Spec;
@@ -98,7 +99,7 @@ fn with<T: Send + 'static, O: Operator<T>>(
 impl<T, O> Drop for With<T, O> {
     fn drop(&mut self) {
         // SAFETY: nobody uses the operator after this.
-        let Err(said) = quietly(|| unsafe { ManuallyDrop::drop(&mut self.operator) }) else { return };
+        let Err(said) = panic::catch(|| unsafe { ManuallyDrop::drop(&mut self.operator) }) else { return };
         if let Some((owner, core)) = self.owner.as_ref().and_then(|owner| Some((owner, owner.core.upgrade()?))) {
             let origin = TaskOrigin { name: owner.name.as_str().to_owned(), location: self.location };
             let message = format!("while its operator was dropped: {said}");
@@ -128,7 +129,7 @@ impl<T: Send + 'static, O: Operator<T>> Folds for With<T, O> {
         };
         // Operators are the user's, and this is asked in the middle of a submission.
         ASKS.set(true);
-        let mixes = quietly(|| self.operator.mixes_with(&other.operator)).unwrap_or(false);
+        let mixes = panic::catch(|| self.operator.mixes_with(&other.operator)).unwrap_or(false);
         ASKS.set(false);
         mixes
     }

@@ -2,11 +2,11 @@
 
 use std::ptr::NonNull;
 
-use super::execute::quietly;
 use super::{Core, Local};
 use crate::data::tree::Tree;
 use crate::error::{Error, ErrorKind};
 use crate::order::scope::Scope;
+use crate::panic;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::task::extras::{Extras, arguments};
@@ -223,7 +223,7 @@ impl Core {
             unsafe { self.drop_tree(tree) };
         }
         // What a device was to run is the user's.
-        if let Err(said) = quietly(|| drop(extras)) {
+        if let Err(said) = panic::catch(|| drop(extras)) {
             // The record is not used again before this thread gives it back.
             let message = format!("while its implementation was dropped: {said}");
             self.failures.note_other(Error::of_task(ErrorKind::Panicked, self.origin(record), message));
@@ -238,7 +238,7 @@ impl Core {
         // SAFETY: promised by the caller; the tree was made by `Box::leak`.
         let tree = unsafe { Box::from_raw(tree.as_ptr()) };
         let name = tree.name.clone();
-        if let Err(said) = quietly(|| drop(tree)) {
+        if let Err(said) = panic::catch(|| drop(tree)) {
             let message = format!("dropping an element of region `{name}` panicked: {said}");
             self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }

@@ -3,13 +3,14 @@
 use drawloom_trace::{EventKind, IdleReason};
 
 use super::retry::Saved;
-use super::{Core, Local, RUNNING, Running, quietly};
+use super::{Core, Local, RUNNING, Running};
 use crate::access::{Arg, Mode};
 use crate::device::queue::{Place, Ticket};
 use crate::device::{Device, Launch, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryId;
 use crate::memory::acquisition::Acquisition;
+use crate::panic;
 use crate::policy::{Ready, WorkerId};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
@@ -250,7 +251,7 @@ impl Core {
         let running = Running { core: self, id: task, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
         // A device that panics fails its task, and goes on.
-        let asked = quietly(|| if starts { device.start(launch) } else { device.poll(launch) });
+        let asked = panic::catch(|| if starts { device.start(launch) } else { device.poll(launch) });
         let result = match asked {
             Ok(Progress::Pending) => {
                 RUNNING.set(before);

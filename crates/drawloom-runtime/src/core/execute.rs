@@ -3,14 +3,13 @@
 //! Everything that is the user's runs under one catch: the body, the drop of what it captured, operators of reductions, the
 //! texts of errors. A worker survives all of it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use drawloom_trace::EventKind;
 
 use super::{Core, Local, RUNNING, Running};
 use crate::access::frame::Contribution;
 use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::error::{Error, ErrorKind, TaskOrigin};
+use crate::panic;
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
 use crate::sync::near::bring_near;
@@ -125,19 +124,19 @@ impl Core {
         let mut scratch = local.take_scratch();
         let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
-        let result = catch_unwind(AssertUnwindSafe(|| self.run_in_frame(record, args, &mut scratch)));
+        let result = panic::catch(|| self.run_in_frame(record, args, &mut scratch));
         self.settle_children(&running);
         RUNNING.set(before);
         local.give_scratch(scratch);
         let contributions = match result {
             Ok(Ok(contributions)) => contributions,
             Ok(Err(error)) => return Err(self.error_of(record, error)),
-            Err(panic) => return Err(Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic))),
+            Err(message) => return Err(Error::of_task(ErrorKind::Panicked, self.origin(record), message)),
         };
         if contributions.is_empty() {
             return Ok(());
         }
-        quietly(|| {
+        panic::catch(|| {
             for contribution in contributions {
                 contribution.reduction.contribute(contribution.number, contribution.accumulator);
             }
@@ -194,7 +193,7 @@ impl Core {
     #[cold]
     pub(super) fn drop_body(&self, record: &Record) {
         // SAFETY: only this thread has the task, whose payload belongs to the table and is not used any more.
-        let dropped = quietly(|| unsafe {
+        let dropped = panic::catch(|| unsafe {
             let description = (*record.description.get()).assume_init_mut();
             (description.table.drop)(&raw mut description.payload);
         });
@@ -249,39 +248,16 @@ pub(super) fn begin_contributions(args: &[Arg], extras: &Extras) -> Vec<Contribu
     extras.joined.iter().zip(reduced).map(contribution).collect()
 }
 
-/// Does something of the user's that may panic, and returns what the panic said.
-pub(crate) fn quietly<T>(f: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(panic_said)
-}
-
 /// The failure of a task whose body returned an error.
 #[cold]
 pub(crate) fn returned(origin: TaskOrigin, error: BodyError) -> Error {
     match error.downcast::<Error>() {
         Ok(own) => Error::caused(origin, "it returned an error", *own),
         Err(error) => {
-            let text = quietly(|| error.to_string()).unwrap_or_else(|_| "an error without a text".to_owned());
+            let text = panic::catch(|| error.to_string()).unwrap_or_else(|_| "an error without a text".to_owned());
             // The destructor of an error is the user's as well.
-            let _ = quietly(|| drop(error));
+            let _ = panic::catch(|| drop(error));
             Error::of_task(ErrorKind::Failed, origin, text)
         }
     }
-}
-
-/// What a panic said. What it carried is dropped, which may panic again.
-pub(crate) fn panic_said(panic: Box<dyn std::any::Any + Send>) -> String {
-    let said = panic_text(&*panic);
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        // Enough is enough: what a destructor of a panic panics with is not dropped.
-        std::mem::forget(again);
-    }
-    said
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<&'static str>()
-        .map(|s| (*s).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "something that is not text".to_owned())
 }

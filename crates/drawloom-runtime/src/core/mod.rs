@@ -42,7 +42,7 @@ mod thread;
 mod waiting;
 
 pub(crate) use devices::OnDevice;
-pub(crate) use execute::{panic_said, quietly, returned};
+pub(crate) use execute::returned;
 pub(crate) use peek::Service;
 pub(crate) use retry::Saved;
 pub(crate) use thread::{Local, Running};

@@ -2,13 +2,13 @@
 
 use std::mem::MaybeUninit;
 
-use super::execute::quietly;
 use super::{Core, Local, RUNNING, Running};
 use crate::access::Frame;
 use crate::data::region::{Handle, Region};
 use crate::data::value::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::history::Comer;
+use crate::panic;
 use crate::plan::replay::{At, PlanState};
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::Arc;
@@ -141,7 +141,7 @@ impl Core {
         let plan = unsafe { Arc::from_raw(plan) };
         let name = plan.name();
         // If it was the last one, bodies are dropped, which are the user's.
-        if let Err(said) = quietly(|| drop(plan)) {
+        if let Err(said) = panic::catch(|| drop(plan)) {
             let message = format!("dropping what the tasks of plan `{}` captured panicked: {said}", name.as_str());
             self.failures.note_other(Error::new(ErrorKind::Panicked, message));
         }

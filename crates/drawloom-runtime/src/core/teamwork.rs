@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::{EventKind, IdleReason, Phase};
 
-use super::execute::{begin_contributions, panic_said, quietly};
+use super::execute::begin_contributions;
 use super::{Core, Local, RUNNING, Running, Saved, Serial};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
+use crate::panic;
 use crate::policy::WorkerId;
 use crate::stall::blocked::Probe;
 use crate::sync::Arc;
@@ -316,7 +317,7 @@ impl Core {
         local.give_scratch(scratch);
         let error = match result {
             Ok(Ok(())) => {
-                let contributed = quietly(|| {
+                let contributed = panic::catch(|| {
                     for contribution in contributions {
                         contribution.reduction.contribute(contribution.number, contribution.accumulator);
                     }
@@ -333,7 +334,7 @@ impl Core {
                 team.fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
                 return false;
             }
-            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic_said(panic)),
+            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic::message(panic)),
         };
         team.fail(rank, error);
         false

@@ -10,8 +10,9 @@ use drawloom_trace::{IdleReason, Phase};
 
 use super::Device;
 use super::queue::Place;
-use crate::core::{Core, Local, OnDevice, quietly};
+use crate::core::{Core, Local, OnDevice};
 use crate::error::{Error, ErrorKind};
+use crate::panic;
 use crate::policy::WorkerId;
 use crate::sync::thread;
 use crate::worker::phases::Phases;
@@ -61,7 +62,7 @@ pub(crate) fn run(core: &Core, number: usize, device: Box<dyn Device>) {
 
 impl DeviceWorker<'_> {
     fn init(&mut self) {
-        let begun = quietly(|| self.device.init());
+        let begun = panic::catch(|| self.device.init());
         self.broken = begun.unwrap_or_else(|said| Err(Error::new(ErrorKind::Panicked, said))).err().map(|error| {
             let message = format!("device `{}` cannot be used: {}", self.place.name, error.message());
             Error::new(error.kind(), message)
@@ -158,7 +159,7 @@ impl DeviceWorker<'_> {
     fn deinit(self) {
         let Self { core, place, mut device, .. } = self;
         // Whatever the user's code does, the runtime ends.
-        for end in [quietly(|| device.deinit()), quietly(move || drop(device))] {
+        for end in [panic::catch(|| device.deinit()), panic::catch(move || drop(device))] {
             if let Err(said) = end {
                 let message = format!("device `{}` panicked at its end: {said}", place.name);
                 core.failures.note_other(Error::new(ErrorKind::Panicked, message));

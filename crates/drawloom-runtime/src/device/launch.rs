@@ -2,13 +2,12 @@
 
 use std::alloc::Layout;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::access::given;
 use crate::access::{Arg, Frame, Mode, Scratchpad};
-use crate::core::panic_said;
 use crate::data::element::Portable;
 use crate::memory::{Address, Memory};
+use crate::panic;
 use crate::sync::Arc;
 use crate::task::body::{BodyError, BodyTable, Payload};
 use crate::task::name::Name;
@@ -113,9 +112,9 @@ impl<'a> Launch<'a> {
         let (table, payload) = self.body;
         // SAFETY: the payload belongs to the table, and `called` lets it be used once, or it can be used again. The
         // arguments were granted to the task, and made proper where the bases point to.
-        match catch_unwind(AssertUnwindSafe(|| unsafe { (table.call)(payload, &mut frame) })) {
+        match panic::catch(|| unsafe { (table.call)(payload, &mut frame) }) {
             Ok(result) => result,
-            Err(panic) => Err(format!("panicked: {}", panic_said(panic)).into()),
+            Err(message) => Err(format!("panicked: {message}").into()),
         }
     }
 }

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Device;
-use crate::core::quietly;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Memory, MemoryId};
+use crate::panic;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::time::wait_at_most;
 use crate::sync::{Arc, Condvar, Mutex, lock};
@@ -70,7 +70,7 @@ impl Devices {
     /// # Errors
     /// When it panics.
     pub(crate) fn add(&mut self, device: &dyn Device) -> Result<()> {
-        let asked = quietly(|| (device.kind().to_owned(), device.memory()));
+        let asked = panic::catch(|| (device.kind().to_owned(), device.memory()));
         let (name, memory) = asked
             .map_err(|said| Error::new(ErrorKind::Setting, format!("a device cannot be used: it panicked: {said}")))?;
         let kind = self.find(&name).unwrap_or_else(|| {

@@ -15,9 +15,9 @@ use drawloom_graph::IndexSet;
 
 use super::node::{Address, CopyToken, Direction, Memory, MemoryId};
 use crate::access::Arg;
-use crate::core::quietly;
 use crate::data::piece::Piece;
 use crate::error::{Error, Result};
+use crate::panic;
 use crate::sync::{Arc, Mutex, lock, thread};
 use crate::trace::transfers::TransferLog;
 
@@ -45,7 +45,7 @@ impl Drop for Replicate {
     fn drop(&mut self) {
         // The memory is the user's. There is no task left that a panic could be told to.
         // SAFETY: the address was allocated with this layout, and the region is not used any more.
-        let _ = quietly(|| unsafe { self.memory.free(self.address, self.layout) });
+        let _ = panic::catch(|| unsafe { self.memory.free(self.address, self.layout) });
     }
 }
 
@@ -127,7 +127,7 @@ impl State {
         let tree = piece.tree();
         let bytes = (tree.len as usize * tree.element.size).max(1);
         let layout = Layout::from_size_align(bytes, 64).expect("the region itself has this size");
-        let said = match quietly(|| memory.allocate(layout)) {
+        let said = match panic::catch(|| memory.allocate(layout)) {
             Ok(Ok(address)) => Ok(address),
             Ok(Err(error)) => Err(error.message().to_owned()),
             Err(said) => Err(format!("it panicked: {said}")),
@@ -183,7 +183,7 @@ impl State {
                 let (at, bytes) = (run.start as usize * size, (run.end - run.start) as usize * size);
                 // SAFETY: both replicates have the whole region, so the run lies in them. The task that asks was granted
                 // the piece, so nobody changes its elements now; and until the move is over nobody else is granted them.
-                let started = quietly(|| unsafe {
+                let started = panic::catch(|| unsafe {
                     replicate.memory.start_copy(direction, base.add(at), replicate.address.offset(at), bytes)
                 });
                 match started {
@@ -219,7 +219,7 @@ impl State {
         loop {
             let Move { copies, ticket, .. } = &mut *moving;
             copies.retain(|copy| {
-                let done = quietly(|| copy.memory.is_done(copy.token)).unwrap_or_else(|said| {
+                let done = panic::catch(|| copy.memory.is_done(copy.token)).unwrap_or_else(|said| {
                     // A memory that cannot say so any more has given the copy up.
                     fail(ticket, piece, &said);
                     true
@@ -283,7 +283,7 @@ impl Drop for State {
     fn drop(&mut self) {
         // Copies that still run write into memory that is about to be freed. What they carry is of no use any more.
         for copy in self.moves.drain(..).flat_map(|moving| moving.copies) {
-            while !quietly(|| copy.memory.is_done(copy.token)).unwrap_or(true) {
+            while !panic::catch(|| copy.memory.is_done(copy.token)).unwrap_or(true) {
                 thread::yield_now();
             }
         }

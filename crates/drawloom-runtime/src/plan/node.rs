@@ -1,7 +1,6 @@
 //! Running one node.
 
 use std::cell::UnsafeCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::EventKind;
 
@@ -9,8 +8,10 @@ use super::compile::{NO_RARE, Node, NodeWork};
 use super::replay::PlanState;
 use crate::access::reduction::fold_all;
 use crate::access::{Arg, Frame, Mode, Scratchpad};
-use crate::core::{Core, panic_said, returned};
+use crate::core::{Core, returned};
 use crate::error::{Error, ErrorKind};
+use crate::panic;
+use crate::task::body::BodyResult;
 use crate::trace::nodes::NodeLog;
 
 impl PlanState {
@@ -56,7 +57,7 @@ impl PlanState {
         let body = &self.pattern.bodies[task as usize];
         let result = if node.rare == NO_RARE {
             let mut frame = Frame::new(args, &[], &[], scratch, &[]);
-            catch_unwind(AssertUnwindSafe(|| body(&mut frame)))
+            panic::catch(|| body(&mut frame))
         } else {
             self.run_rare(node, args, task, scratch)
         };
@@ -68,12 +69,9 @@ impl PlanState {
                 EventKind::End
             }
             Ok(Err(error)) => self.fail(core, number, args, returned(self.origin(number), error)),
-            Err(panic) => self.fail(
-                core,
-                number,
-                args,
-                Error::of_task(ErrorKind::Panicked, self.origin(number), panic_said(panic)),
-            ),
+            Err(message) => {
+                self.fail(core, number, args, Error::of_task(ErrorKind::Panicked, self.origin(number), message))
+            }
         }
     }
 
@@ -83,15 +81,15 @@ impl PlanState {
         args: &[Arg],
         task: u32,
         scratch: &mut Scratchpad,
-    ) -> std::thread::Result<crate::task::body::BodyResult> {
+    ) -> std::result::Result<BodyResult, String> {
         let rare = &self.pattern.rare[node.rare as usize];
         // The identities of operators are the user's, as the body is.
-        catch_unwind(AssertUnwindSafe(|| {
+        panic::catch(|| {
             self.reset_contributions(node.rare);
             let places = &self.places[node.rare as usize];
             let mut frame = Frame::new(args, &rare.counts, places, scratch, &rare.scratch);
             self.pattern.bodies[task as usize](&mut frame)
-        }))
+        })
     }
 
     /// Begins the contributions of a node anew.
@@ -119,15 +117,15 @@ impl PlanState {
         // SAFETY: all contributors are complete, and the next run has not begun, so nobody else uses these cells, which have
         // the layout of what is in them.
         let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), cells.len()) };
-        let folded = catch_unwind(AssertUnwindSafe(|| {
+        let folded = panic::catch(|| {
             fold_all(&**folds, list);
             // SAFETY: the node has exclusive access to the piece, whose elements have the reduction's type.
             unsafe { folds.apply(arg.piece(), tree.base(), &list[0]) };
-        }));
+        });
         match folded {
             Ok(()) => EventKind::End,
-            Err(panic) => {
-                let error = Error::of_task(ErrorKind::Panicked, self.origin(number), panic_said(panic));
+            Err(message) => {
+                let error = Error::of_task(ErrorKind::Panicked, self.origin(number), message);
                 self.fail(core, number, &[arg], error)
             }
         }

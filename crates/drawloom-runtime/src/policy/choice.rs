@@ -1,7 +1,6 @@
 //! Which policy a context gets: one of ours by name, or one that the user makes.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::central::{Eager, Prio};
 use super::guarded::{Guarded, Tickets};
@@ -9,6 +8,7 @@ use super::random::Random;
 use super::stealing::Stealing;
 use super::{Policy, WorkersView};
 use crate::error::{Error, ErrorKind, Result};
+use crate::panic;
 use crate::sync::Arc;
 
 /// The names of the policies that come with the runtime.
@@ -55,8 +55,9 @@ impl Choice {
         let name = match self {
             Choice::Named(name) => name.as_str(),
             Choice::Made(make) => {
-                let policy = catch_unwind(AssertUnwindSafe(|| make(workers)))
-                    .map_err(|_| Error::new(ErrorKind::Setting, "the function that makes the policy panicked"))?;
+                let policy = panic::catch(|| make(workers)).map_err(|message| {
+                    Error::new(ErrorKind::Setting, format!("the function that makes the policy panicked: {message}"))
+                })?;
                 let tickets = Arc::new(Tickets::default());
                 let policy = Box::new(Guarded::new(policy, Arc::clone(&tickets)));
                 return Ok(Made { policy, tickets: Some(tickets) });

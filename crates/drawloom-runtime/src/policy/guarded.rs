@@ -5,12 +5,11 @@
 //! what comes out only in exchange for the ticket. Who has no ticket is thrown away; a ticket that nobody asks for is named
 //! in the report of a stall. The policies that come with the runtime need none of this, and have none.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use rustc_hash::FxHashMap;
 
 use super::queue::Queue;
 use super::{Policy, Ready, ReadyKey, ReadyKind, WorkerId};
+use crate::panic;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, lock};
 
@@ -88,7 +87,7 @@ impl Guarded {
 
     /// Does something of the user's. None when it panicked.
     fn ask<T>(&self, f: impl FnOnce(&dyn Policy) -> T) -> Option<T> {
-        catch_unwind(AssertUnwindSafe(|| f(&*self.policy))).ok()
+        panic::catch(|| f(&*self.policy)).ok()
     }
 }
 
@@ -145,6 +144,6 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         // Fields that are dropped after this one may panic no more: the policy is replaced by one of ours.
         let policy = std::mem::replace(&mut self.policy, Box::new(super::central::Eager::default()));
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(policy)));
+        let _ = panic::catch(|| drop(policy));
     }
 }

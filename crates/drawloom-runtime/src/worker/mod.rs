@@ -22,7 +22,7 @@ pub(crate) mod state;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-use crate::core::quietly;
+use crate::panic;
 use crate::policy::{RuntimeNumber, WorkerId};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Padded, thread_local};
@@ -200,7 +200,7 @@ impl Workers {
     pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
         if let Some(hook) = self.phases.get() {
             // It is the user's, and a panic of it has nobody to go to.
-            let _ = quietly(|| hook(worker, phase));
+            let _ = panic::catch(|| hook(worker, phase));
         }
     }
 

@@ -177,6 +177,45 @@ fn a_policy_that_panics_loses_no_task_and_kills_no_worker() {
     assert_eq!(x.get().unwrap(), 100);
 }
 
+/// A payload of a panic that panics when it is dropped.
+struct PanicsInDrop;
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        panic!("the payload of a panic panics as well");
+    }
+}
+
+/// Panics at the first call of `pop`, with a payload that panics when it is dropped.
+#[derive(Default)]
+struct PanicsOnce {
+    queue: Queue,
+    panicked: std::sync::atomic::AtomicBool,
+}
+
+impl Policy for PanicsOnce {
+    fn push(&self, task: Ready, _: Option<WorkerId>) {
+        self.queue.push_back(task);
+    }
+    fn pop(&self, _: WorkerId) -> Option<Ready> {
+        if !self.panicked.swap(true, Ordering::Relaxed) {
+            std::panic::panic_any(PanicsInDrop);
+        }
+        self.queue.pop_front()
+    }
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+    fn set_workers(&self, _: &[WorkerId]) {}
+}
+
+#[test]
+fn a_policy_whose_panic_panics_again_when_it_is_dropped_kills_no_worker() {
+    let loom = Loom::builder().workers(1).policy_with(|_| Box::new(PanicsOnce::default())).build().unwrap();
+    assert_eq!(loom.task("runs").returns(|| 7).wait().unwrap(), 7);
+    let made = Loom::builder().workers(1).policy_with(|_| std::panic::panic_any(PanicsInDrop)).build();
+    assert!(made.unwrap_err().to_string().contains("the function that makes the policy panicked"));
+}
+
 /// Puts all it gets into one place that others share, and panics or keeps everything when it is told to.
 #[derive(Clone, Default)]
 struct Odd {

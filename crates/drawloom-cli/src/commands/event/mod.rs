@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum, ValueHint};
-use drawloom_event::xml::{self, Version};
-use drawloom_event::{ErrorKind, Executor, Instance, Log, Machine, Report, Settings, log};
+use drawloom_messages::xml::{self, Version};
+use drawloom_messages::{ErrorKind, Executor, Instance, Log, Machine, Report, Settings, log};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -286,7 +286,7 @@ fn read_log(path: &Path, instance: &Arc<Instance>) -> Result<Log, Failure> {
 }
 
 /// Writes a file.
-fn create(path: &Path, write: impl FnOnce(&mut File) -> drawloom_event::Result<()>) -> Result<(), Failure> {
+fn create(path: &Path, write: impl FnOnce(&mut File) -> drawloom_messages::Result<()>) -> Result<(), Failure> {
     let named =
         |error: &dyn std::fmt::Display| Failure::unusable(format_args!("cannot write {}: {error}", path.display()));
     let mut file = File::create(path).map_err(|e| named(&e))?;

@@ -7,10 +7,10 @@ use drawloom_apps::airfoil::{self, Airfoil};
 use drawloom_apps::dots::{self, Dots};
 use drawloom_apps::jacobi::{self, Jacobi, Variant};
 use drawloom_apps::reduction::{self, Bounds, Reduction};
-use drawloom_event::samples::{heat, ring, storm};
-use drawloom_event::xml::Registry;
-use drawloom_event::{Instance, samples};
 use drawloom_mesh::{HandlerText, Program, naca};
+use drawloom_messages::samples::{heat, ring, storm};
+use drawloom_messages::xml::Registry;
+use drawloom_messages::{Instance, samples};
 
 use super::Failure;
 use crate::number::integer;

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use drawloom_event::data::{Layout, Scalar, Tuple, Type};
-use drawloom_event::{GraphType, Handlers};
+use drawloom_messages::data::{Layout, Scalar, Tuple, Type};
+use drawloom_messages::{GraphType, Handlers};
 
 use super::controller::{Outermost, Step, outermost};
 use super::involved::{Invocation, Through};
@@ -36,7 +36,7 @@ pub(super) const COUNTS: [&str; 5] =
     ["in_progress", "read_send_mask", "read_recv_count", "write_recv_count", "write_send_mask"];
 
 /// What an error of the message machine is to users of mesh programs.
-pub(super) fn of_events(error: drawloom_event::Error) -> Error {
+pub(super) fn of_events(error: drawloom_messages::Error) -> Error {
     Error::new(ErrorKind::Failed, error.to_string())
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use drawloom_event::data::{Layout, Scalar, Type};
-use drawloom_event::graph::DeviceTypeBuilder;
-use drawloom_event::{Code, DeviceType, Handlers, InputPin, OutputPin};
+use drawloom_messages::data::{Layout, Scalar, Type};
+use drawloom_messages::graph::DeviceTypeBuilder;
+use drawloom_messages::{Code, DeviceType, Handlers, InputPin, OutputPin};
 
 use super::{Declaring, Members, Of, best_of, is_with_element, offset, pad, type_of};
 use crate::error::Error;

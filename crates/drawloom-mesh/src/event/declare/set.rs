@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use drawloom_event::data::{Layout, Scalar, Tuple, Type};
-use drawloom_event::graph::DeviceTypeBuilder;
-use drawloom_event::{Code, DeviceType, InputPin, OutputPin};
+use drawloom_messages::data::{Layout, Scalar, Tuple, Type};
+use drawloom_messages::graph::DeviceTypeBuilder;
+use drawloom_messages::{Code, DeviceType, InputPin, OutputPin};
 
 use super::{
     COUNTS, Declaring, Members, Of, buffer, is_with_element, message_of, of_events, offset, pad, read_pin, type_of,

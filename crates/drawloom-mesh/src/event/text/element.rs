@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use drawloom_event::data::Type;
+use drawloom_messages::data::Type;
 
 use super::kernel_name;
 use super::values::{copy, fold, identity, pointer};

@@ -49,7 +49,7 @@ impl Program<'_> {
         format!("{place}->{}", self.names.global(global))
     }
 
-    fn type_of(&self, global: u32) -> drawloom_event::data::Type {
+    fn type_of(&self, global: u32) -> drawloom_messages::data::Type {
         type_of(&*self.mesh.globals[global as usize].values)
     }
 

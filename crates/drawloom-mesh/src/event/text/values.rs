@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use drawloom_event::data::{Scalar, Type};
+use drawloom_messages::data::{Scalar, Type};
 
 use crate::kernel::site::Access;
 

@@ -23,6 +23,7 @@ mod staged;
 
 pub(super) use cut::traffic_of;
 pub(super) use machine::OnThreads;
+#[cfg(feature = "messages")]
 pub(crate) use machine::Trouble;
 
 use drawloom_runtime::Loom;

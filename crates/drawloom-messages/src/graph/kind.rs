@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind, Result, check_name};
 /// A family of graphs: what their devices are, and what these say to each other.
 ///
 /// ```
-/// use drawloom_event::data::{Layout, Scalar, Tuple};
-/// use drawloom_event::{DeviceType, GraphType, Handlers, InputPin, OutputPin};
+/// use drawloom_messages::data::{Layout, Scalar, Tuple};
+/// use drawloom_messages::{DeviceType, GraphType, Handlers, InputPin, OutputPin};
 ///
 /// struct Nothing;
 /// impl Handlers for Nothing {}
@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorKind, Result, check_name};
 ///     )
 ///     .build()?;
 /// assert_eq!(graph_type.devices()[0].inputs()[0].name(), "hear");
-/// # Ok::<(), drawloom_event::Error>(())
+/// # Ok::<(), drawloom_messages::Error>(())
 /// ```
 pub struct GraphType {
     id: String,

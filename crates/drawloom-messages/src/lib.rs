@@ -2,8 +2,8 @@
 //! one meaning.
 //!
 //! ```
-//! use drawloom_event::data::Layout;
-//! use drawloom_event::{Executor, Machine, Settings, samples};
+//! use drawloom_messages::data::Layout;
+//! use drawloom_messages::{Executor, Machine, Settings, samples};
 //!
 //! // Heat spreads over a grid of 8 by 8 cells, each of which is as far in time as its neighbours let it.
 //! let instance = samples::heat::instance(8, 8, 100)?;
@@ -14,7 +14,7 @@
 //! same.run(&Settings::new(Executor::Random { seed: 1 }))?;
 //! let corner = instance.device("cell_7_7").unwrap();
 //! assert_eq!(machine.state(corner), same.state(corner));
-//! # Ok::<(), drawloom_event::Error>(())
+//! # Ok::<(), drawloom_messages::Error>(())
 //! ```
 //!
 //! A *graph type* says what its devices are: their properties, their states, their pins, the messages that travel between

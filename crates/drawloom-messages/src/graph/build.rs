@@ -20,7 +20,7 @@ const MOST: usize = u32::MAX as usize;
 /// An instance that is being built.
 ///
 /// ```
-/// use drawloom_event::{InstanceBuilder, samples};
+/// use drawloom_messages::{InstanceBuilder, samples};
 ///
 /// let ring = samples::ring::graph_type();
 /// let (node, out, next) = (ring.device("node").unwrap(), "out", "in");
@@ -31,7 +31,7 @@ const MOST: usize = u32::MAX as usize;
 /// builder.connect(b, out, a, next)?;
 /// let instance = builder.build()?;
 /// assert_eq!((instance.devices(), instance.edges()), (2, 2));
-/// # Ok::<(), drawloom_event::Error>(())
+/// # Ok::<(), drawloom_messages::Error>(())
 /// ```
 pub struct InstanceBuilder {
     graph_type: Arc<GraphType>,

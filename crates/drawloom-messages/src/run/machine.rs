@@ -20,14 +20,14 @@ use crate::log::replay::{self, End};
 /// An instance with the states of its devices and edges.
 ///
 /// ```
-/// use drawloom_event::{Executor, Machine, Settings, samples};
+/// use drawloom_messages::{Executor, Machine, Settings, samples};
 ///
 /// let instance = samples::ring::instance(8, 3)?; // eight nodes, three times around
 /// for executor in [Executor::Fifo, Executor::Random { seed: 7 }] {
 ///     let report = Machine::new(&instance).run(&Settings::new(executor))?;
 ///     assert_eq!(report.counts.deliveries, 24);
 /// }
-/// # Ok::<(), drawloom_event::Error>(())
+/// # Ok::<(), drawloom_messages::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Machine {

@@ -2,7 +2,7 @@
 
 mod support;
 
-use drawloom_event::{DeviceId, Executor, Machine, Settings, samples};
+use drawloom_messages::{DeviceId, Executor, Machine, Settings, samples};
 use support::{check_conservation, executors, interpret, mixer, mixer_type, result, run};
 
 /// How many random graphs; more on demand.
@@ -109,7 +109,7 @@ fn any_partition_gives_the_same_result() {
 #[test]
 fn a_graph_without_devices_is_quiet_at_once() {
     let graph_type = samples::ring::graph_type();
-    let instance = drawloom_event::InstanceBuilder::new(&graph_type, "nothing").build().unwrap();
+    let instance = drawloom_messages::InstanceBuilder::new(&graph_type, "nothing").build().unwrap();
     for executor in executors() {
         let (_, report) = run(&instance, executor);
         assert_eq!((report.counts.deliveries, report.counts.idle_rounds), (0, 1), "{executor:?}");

@@ -11,7 +11,7 @@ use super::types::{Scalar, Type};
 /// record of that layout.
 ///
 /// ```
-/// use drawloom_event::data::{Layout, Record, Scalar, Tuple, Type};
+/// use drawloom_messages::data::{Layout, Record, Scalar, Tuple, Type};
 ///
 /// let layout = Layout::new(Tuple::new().with("count", Scalar::U32).with("q", Type::array(Scalar::F64, 4)))?;
 /// let (count, q) = (layout.field::<u32>("count")?, layout.field::<[f64; 4]>("q")?);
@@ -19,7 +19,7 @@ use super::types::{Scalar, Type};
 /// count.set(record.bytes_mut(), 7);
 /// q.at_mut(record.bytes_mut())[2] = 0.5;
 /// assert_eq!(record.to_json(), r#"{"count":7,"q":[0.0,0.0,0.5,0.0]}"#);
-/// # Ok::<(), drawloom_event::Error>(())
+/// # Ok::<(), drawloom_messages::Error>(())
 /// ```
 pub struct Field<T> {
     offset: usize,

@@ -4,8 +4,8 @@ mod support;
 
 use std::sync::Arc;
 
-use drawloom_event::data::{Field, Layout, Record, Scalar, Tuple};
-use drawloom_event::{
+use drawloom_messages::data::{Field, Layout, Record, Scalar, Tuple};
+use drawloom_messages::{
     Device, DeviceType, DeviceView, EdgeValues, EdgeView, ErrorKind, Executor, GraphType, Handlers, InputId, InputPin,
     Instance, InstanceBuilder, Machine, OutputId, OutputPin, Pins, Sent, Settings, samples,
 };
@@ -235,7 +235,7 @@ fn instances_that_do_not_fit_their_type_are_refused_by_name() {
     for name in ["", "a:b", "a-b", "a\nb"] {
         assert!(builder.device_with(name, person, Some(age.bytes()), None).is_err(), "{name:?}");
     }
-    assert!(builder.device("bob", drawloom_event::DeviceTypeId(9)).unwrap_err().to_string().contains("\"bob\""));
+    assert!(builder.device("bob", drawloom_messages::DeviceTypeId(9)).unwrap_err().to_string().contains("\"bob\""));
     assert!(builder.find("bob").unwrap_err().to_string().starts_with("there is no device \"bob\""));
     let error = builder.connect(ann, "shout", ann, "hear").unwrap_err();
     assert!(error.to_string().starts_with("device \"ann\" of type \"person\" has no output pin \"shout\""), "{error}");
@@ -245,7 +245,7 @@ fn instances_that_do_not_fit_their_type_are_refused_by_name() {
     assert!(error.to_string().contains("edge ann:hear-ann:sing: \"sing\" is sent, but \"say\" is expected"), "{error}");
     let error = builder.connect(ann, "speak", ann, "hear").unwrap_err();
     assert!(error.to_string().contains("edge ann:hear-ann:speak: properties: \"x\" is missing"), "{error}");
-    let error = builder.edge(ann, OutputId(0), drawloom_event::DeviceId(5), InputId(0)).unwrap_err();
+    let error = builder.edge(ann, OutputId(0), drawloom_messages::DeviceId(5), InputId(0)).unwrap_err();
     assert!(error.to_string().contains("there is no device number 5"), "{error}");
     let values = EdgeValues { properties: Some(&four), state: None, index: Some(1) };
     let error = builder.edge_with(ann, OutputId(0), ann, InputId(0), &values).unwrap_err();

@@ -4,9 +4,9 @@ mod support;
 
 use std::sync::Arc;
 
-use drawloom_event::data::{Layout, Scalar, Tuple, Type};
-use drawloom_event::xml::{self, Registry, Version};
-use drawloom_event::{DeviceType, ErrorKind, GraphType, Handlers, InputPin, Instance, InstanceBuilder, samples};
+use drawloom_messages::data::{Layout, Scalar, Tuple, Type};
+use drawloom_messages::xml::{self, Registry, Version};
+use drawloom_messages::{DeviceType, ErrorKind, GraphType, Handlers, InputPin, Instance, InstanceBuilder, samples};
 use support::{mixer, mixer_type, result, run};
 
 const VERSIONS: [Version; 2] = [Version::V3, Version::V4];
@@ -62,7 +62,7 @@ fn states_of_a_machine_are_written_as_they_are() {
         let mut file = Vec::new();
         xml::write_machine(&machine, version, &mut file).unwrap();
         let read = xml::read(&*file, &samples::registry()).unwrap();
-        for device in (0..9).map(drawloom_event::DeviceId) {
+        for device in (0..9).map(drawloom_messages::DeviceId) {
             assert_eq!(read.initial_state(device), machine.state(device), "{version:?}");
         }
     }
@@ -99,7 +99,7 @@ fn everything() -> Arc<GraphType> {
                         .with_state(layout)
                         .with_code("a < b && c; // ]]> x"),
                 )
-                .output(drawloom_event::OutputPin::new("out", "m"))
+                .output(drawloom_messages::OutputPin::new("out", "m"))
                 .handlers(Silent),
         )
         .shared_code("int x = 1 < 2;")
@@ -148,8 +148,8 @@ fn every_kind_of_data_survives_with_its_bits() {
         let id = graph_type.device("d").unwrap();
         let a = builder.device_with("a<b>", id, Some(&record()), Some(&record())).unwrap();
         let b = builder.device_with("ü", id, Some(&record()), None).unwrap();
-        let values = drawloom_event::EdgeValues { properties: Some(&record()), state: Some(&record()), index: None };
-        builder.edge_with(a, drawloom_event::OutputId(0), b, drawloom_event::InputId(0), &values).unwrap();
+        let values = drawloom_messages::EdgeValues { properties: Some(&record()), state: Some(&record()), index: None };
+        builder.edge_with(a, drawloom_messages::OutputId(0), b, drawloom_messages::InputId(0), &values).unwrap();
         let instance = builder.build().unwrap();
         for read in round_trip(&instance, &registry) {
             assert_eq!(read.properties(), instance.properties());
@@ -158,7 +158,7 @@ fn every_kind_of_data_survives_with_its_bits() {
                 assert_eq!(read.device_properties(device), instance.device_properties(device));
                 assert_eq!(read.initial_state(device), instance.initial_state(device));
             }
-            let edge = drawloom_event::EdgeId(0);
+            let edge = drawloom_messages::EdgeId(0);
             assert_eq!(read.edge_properties(edge), instance.edge_properties(edge));
             assert_eq!(read.initial_edge_state(edge), instance.initial_edge_state(edge));
         }

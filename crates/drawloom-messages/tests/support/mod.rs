@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use drawloom_event::data::{Field, Layout, Record, Scalar, Tuple};
-use drawloom_event::{
+use drawloom_messages::data::{Field, Layout, Record, Scalar, Tuple};
+use drawloom_messages::{
     Counts, Device, DeviceId, DeviceType, DeviceView, EdgeValues, EdgeView, Executor, GraphType, Handlers, InputId,
     InputPin, Instance, InstanceBuilder, Machine, OutputId, OutputPin, Pins, Report, Sent, Settings,
 };
@@ -120,7 +120,7 @@ impl Handlers for Mixer {
 pub fn mixer_type() -> Arc<GraphType> {
     let graph = Layout::new(Tuple::new().with("rounds", Scalar::U32)).unwrap();
     let properties = Layout::new(Tuple::new().with("every", Scalar::U32)).unwrap();
-    let budget = drawloom_event::data::Type::array(Scalar::U32, PINS);
+    let budget = drawloom_messages::data::Type::array(Scalar::U32, PINS);
     let state = Tuple::new()
         .with("heard", Scalar::U32)
         .with("budget", budget)

@@ -4,9 +4,9 @@ mod support;
 
 use std::sync::Arc;
 
-use drawloom_event::data::{Layout, Scalar, Tuple};
-use drawloom_event::log::{Comparison, compare, compare_within};
-use drawloom_event::{
+use drawloom_messages::data::{Layout, Scalar, Tuple};
+use drawloom_messages::log::{Comparison, compare, compare_within};
+use drawloom_messages::{
     Device, DeviceType, DeviceView, ErrorKind, Executor, GraphType, Handlers, InputPin, Instance, InstanceBuilder, Log,
     Machine, OutputId, OutputPin, Pins, Sent, Settings, samples,
 };
@@ -79,7 +79,7 @@ fn a_difference_is_named() {
 
 #[test]
 fn every_log_can_be_followed() {
-    let nothing = drawloom_event::InstanceBuilder::new(&samples::ring::graph_type(), "nothing").build().unwrap();
+    let nothing = drawloom_messages::InstanceBuilder::new(&samples::ring::graph_type(), "nothing").build().unwrap();
     let instances = [
         nothing,
         mixer(&mixer_type(), 7),
@@ -93,7 +93,7 @@ fn every_log_can_be_followed() {
             let mut follower = Machine::new(&instance);
             let again = follower.replay(report.log.as_ref().unwrap()).unwrap_or_else(|e| panic!("{executor:?}: {e}"));
             assert_eq!((again.counts, again.exit), (report.counts, report.exit));
-            for device in (0..instance.devices() as u32).map(drawloom_event::DeviceId) {
+            for device in (0..instance.devices() as u32).map(drawloom_messages::DeviceId) {
                 assert_eq!(machine.state(device), follower.state(device), "{executor:?}");
             }
         }

@@ -1,7 +1,7 @@
 //! How many deliveries a second the machine makes, on two graphs.
 //!
 //! ```sh
-//! cargo run --release -p drawloom-event --example flood -- [NODES [DEGREE [WAVES]]] [EXECUTOR]
+//! cargo run --release -p drawloom-messages --example flood -- [NODES [DEGREE [WAVES]]] [EXECUTOR]
 //! ```
 //!
 //! *Storm*: waves flood a random graph, each after the one before has calmed down; `DEGREE` + 1 deliveries for a send, and
@@ -11,8 +11,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use drawloom_event::data::Record;
-use drawloom_event::{Executor, InputId, Instance, InstanceBuilder, Machine, OutputId, Result, Settings, samples};
+use drawloom_messages::data::Record;
+use drawloom_messages::{Executor, InputId, Instance, InstanceBuilder, Machine, OutputId, Result, Settings, samples};
 
 fn main() -> Result<()> {
     let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse::<u32>().ok());
