@@ -34,7 +34,7 @@
 //! | [`device`], [`memory`] | workers with a memory of their own, and what is copied where |
 //! | [`panic`] | panics of user code, as text |
 //! | `failure`, `stall`, `wait`, `commute` | failures that come back once, reports of stalls, waiting, exclusion without order |
-//! | `trace`, `stats`, `progress` | what a runtime says about itself |
+//! | `trace`, `stats` | what a runtime says about itself |
 //! | [`topology`] | the processors of the machine |
 //! | `sync` | the one door to atomics, locks and threads, for the model checkers in `models` |
 #![deny(unsafe_code)]
@@ -57,7 +57,6 @@ mod order;
 pub mod panic;
 pub mod plan;
 pub mod policy;
-mod progress;
 mod stall;
 mod stats;
 mod sync;

@@ -14,7 +14,6 @@ use crate::core::{Core, Whose};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Capture;
 use crate::policy::WorkerId;
-use crate::progress::Reporter;
 use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock, thread};
@@ -43,7 +42,6 @@ impl std::fmt::Debug for Loom {
 struct Owner {
     core: Arc<Core>,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
-    reporter: Mutex<Option<Reporter>>,
     /// What becomes of the trace.
     output: Option<Output>,
 }
@@ -239,11 +237,10 @@ impl Drop for Owner {
     fn drop(&mut self) {
         let core = Arc::clone(&self.core);
         let threads = std::mem::take(&mut *lock(&self.threads));
-        let (reporter, output) = (lock(&self.reporter).take(), self.output.take());
+        let output = self.output.take();
         let finish = move || {
             core.drain();
             end(&core, threads);
-            drop(reporter);
             if let Some(output) = output {
                 output.write(&core.tracer.end(|context| core.context_name(context)));
             }

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::process::Command;
 use std::sync::mpsc;
-use std::time::Duration;
 
 use drawloom_runtime::{Loom, Max, Plan, Region, Sum};
 use drawloom_trace::timeline::{Outcome, Timeline};
@@ -237,29 +236,6 @@ fn figures_add_up() {
         let executed: u64 = stats.workers.iter().map(|w| w.executed).sum();
         assert_eq!(executed, if loom.workers() == 0 { 0 } else { 1000 });
     }
-}
-
-#[test]
-fn progress_is_told_while_tasks_run() {
-    let (send, receive) = mpsc::channel();
-    let loom = Loom::builder()
-        .workers(1)
-        .progress(Duration::from_millis(1), move |stats| {
-            let _ = send.send(stats.clone());
-        })
-        .build()
-        .unwrap();
-    let (go, wait_to_go) = mpsc::channel::<()>();
-    let first = loom.task("first").run(|| ());
-    loom.task("second").after(&first).run(move || wait_to_go.recv().unwrap());
-    // The second task runs until it is told to end, so this figure must come.
-    let stats = receive.iter().find(|stats| stats.completed == 1).unwrap();
-    assert_eq!(stats.submitted, 2);
-    go.send(()).unwrap();
-    loom.wait_all().unwrap();
-    drop(loom);
-    // The thread that calls back has ended.
-    while receive.recv().is_ok() {}
 }
 
 /// Run by the test below in a process of its own.

@@ -12,8 +12,6 @@ use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::choice::Choice;
 use crate::policy::{Policy, WorkerId, WorkersView};
-use crate::progress::{Callback, Reporter};
-use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MODELLED, Mutex, lock, thread};
 use crate::topology::Topology;
@@ -32,7 +30,6 @@ pub struct LoomBuilder {
     in_flight: u32,
     patience: Duration,
     trace: bool,
-    progress: Option<(Duration, Callback)>,
     undriven: Vec<usize>,
     unbound: bool,
     phases: Option<PhaseHook>,
@@ -48,7 +45,6 @@ impl LoomBuilder {
             in_flight: 16_384,
             patience: Duration::from_secs(2),
             trace: false,
-            progress: None,
             undriven: Vec::new(),
             unbound: false,
             phases: None,
@@ -154,15 +150,6 @@ impl LoomBuilder {
         self
     }
 
-    /// Calls back with the figures of [`Loom::stats`] again and again, from a thread of its own, while the runtime lives.
-    ///
-    /// The callback must not hold a handle of the runtime, which would never end then.
-    #[must_use]
-    pub fn progress(mut self, interval: Duration, callback: impl Fn(&Stats) + Send + Sync + 'static) -> Self {
-        self.progress = Some((interval, Callback::new(callback)));
-        self
-    }
-
     /// Makes the runtime.
     ///
     /// # Errors
@@ -207,12 +194,7 @@ impl LoomBuilder {
         if self.trace || output.is_some() {
             core.tracer.begin();
         }
-        let reporter = match self.progress {
-            Some((interval, callback)) => Some(Reporter::start(&core, interval, callback)?),
-            None => None,
-        };
-        let owner =
-            Owner { core: Arc::clone(&core), threads: Mutex::default(), reporter: Mutex::new(reporter), output };
+        let owner = Owner { core: Arc::clone(&core), threads: Mutex::default(), output };
         for id in core.workers.ids().filter(|id| !self.undriven.contains(&id.index())) {
             core.workers.seat(id).taken.store(true, Ordering::Relaxed);
             core.workers.begin_driving(id);

@@ -90,8 +90,8 @@ pub(crate) struct Described<'a> {
 impl Tracer {
     pub(crate) fn new(workers: Vec<WorkerRecord>) -> Self {
         Self {
-            on: Padded(AtomicU32::new(0)),
-            submissions: Padded(AtomicU32::new(0)),
+            on: Padded::new(AtomicU32::new(0)),
+            submissions: Padded::new(AtomicU32::new(0)),
             room: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
             transferred: AtomicU32::new(0),

@@ -103,7 +103,7 @@ pub(crate) struct Keeper {
 
 impl Default for Keeper {
     fn default() -> Self {
-        Self { who: Padded(AtomicU32::new(NOBODY)), goes_on: Padded::default() }
+        Self { who: Padded::new(AtomicU32::new(NOBODY)), goes_on: Padded::default() }
     }
 }
 
