@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use drawloom_graph::format::load::{LoadError, Loaded, load};
+use drawloom_lang::load::{LoadError, Loaded, load};
 
 /// Folders inside folders are followed this deep, so that no arrangement of them is endless.
 const DEEPEST_FOLDER: usize = 64;

@@ -2,8 +2,10 @@
 //!
 //! `drawloom bench graph` measures the same families at any size, with memory and a linear fit.
 
+mod families;
+
 use divan::Bencher;
-use drawloom_graph::{Graph, families};
+use drawloom_graph::Graph;
 
 fn main() {
     divan::main();

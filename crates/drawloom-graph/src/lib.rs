@@ -27,22 +27,22 @@
 //! | [`diagnostic`] | rules, findings and witnesses as values |
 //! | [`order`] | serial order, required orders, launch list, critical path |
 //! | [`pass`] | graph to graph, with the meaning preserved |
-//! | [`format`](mod@format) | the text language, JSON, drawings, reports |
-//! | [`families`] | graphs of any size, for measurements |
+//! | [`dot`] | a writer of the DOT language of Graphviz |
+//!
+//! The text language, JSON, drawings and reports with excerpts of the source are in the crate `drawloom-lang`.
 #![forbid(unsafe_code)]
 
 pub mod build;
 pub mod check;
 pub mod diagnostic;
-pub mod families;
-pub mod format;
+pub mod dot;
 pub mod graph;
 pub mod order;
 pub mod pass;
 pub mod region;
 
 pub use build::{Access, Builder};
-pub use diagnostic::{Because, Diagnostic, OrderStep, Report, Rule, Stage, Witness};
+pub use diagnostic::{Because, Diagnostic, OrderStep, Report, Rule, Sentences, Stage, Versions, Witness, sentence};
 pub use graph::{Body, Control, Edge, EdgeId, Graph, Label, Node, NodeId, NodeKind, OperatorId};
 pub use order::{Explanation, Launch, Order, Parameter, Privilege, Profile};
 pub use region::hierarchy::Inconsistency;

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use drawloom_graph::Rule;
-use drawloom_graph::format::load::load;
-use drawloom_graph::format::loom::Code;
 use drawloom_guide::{CHAPTERS, CODES, SUMMARY};
+use drawloom_lang::load::load;
+use drawloom_lang::loom::Code;
 
 /// A graph in a page.
 struct Example {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{check, spawn};
-use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread;
 use crate::worker::sleep::Sleep;
@@ -95,118 +94,6 @@ fn everybody_is_woken_who_sleeps_when_all_are() {
         crate::sync::atomic::fence(Ordering::SeqCst);
         sleep.wake_all();
         workers.into_iter().for_each(|w| w.join().unwrap());
-        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
-    });
-}
-
-/// Who keeps up alone resigns before it sleeps, so nothing stays behind that nobody was woken for.
-#[test]
-fn a_keeper_that_sleeps_leaves_no_task_behind() {
-    check(|| {
-        let (sleep, tasks) = (Sleep::new(1), AtomicUsize::new(0));
-        let worker = WorkerId::of_test(0);
-        assert!(sleep.keeper.become_keeper(worker));
-        let shared = Arc::new((sleep, tasks));
-        let thread = {
-            let shared = Arc::clone(&shared);
-            spawn(move || {
-                let (sleep, tasks) = &*shared;
-                sleep.begin_looking();
-                sleep.keeper.resign(worker);
-                let look = || tasks.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Acquire).ok();
-                while sleep.sleep(0, look).is_none() {}
-                sleep.found();
-            })
-        };
-        let (sleep, tasks) = &*shared;
-        tasks.store(1, Ordering::Release);
-        crate::sync::atomic::fence(Ordering::SeqCst);
-        if !sleep.keeper.is_there() {
-            sleep.notify_fenced();
-        }
-        thread.join().unwrap();
-        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
-    });
-}
-
-/// Whoever naps is woken as others are, and is counted once.
-#[test]
-fn a_worker_that_naps_can_be_woken() {
-    check(|| {
-        let shared = Arc::new((Sleep::new(1), AtomicUsize::new(0)));
-        let thread = {
-            let shared = Arc::clone(&shared);
-            spawn(move || {
-                let (sleep, wanted) = &*shared;
-                sleep.begin_looking();
-                let most = std::time::Duration::from_secs(1);
-                while wanted.load(Ordering::Acquire) == 0 {
-                    sleep.nap(0, most, || wanted.load(Ordering::Acquire) == 0);
-                }
-                sleep.found();
-            })
-        };
-        let (sleep, wanted) = &*shared;
-        wanted.store(1, Ordering::Release);
-        sleep.wake_worker(0);
-        thread.join().unwrap();
-        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
-    });
-}
-
-/// Whoever becomes the keeper is seen by the last one who goes to sleep, or wakes it: somebody naps beside a keeper.
-#[test]
-fn nobody_sleeps_for_good_beside_a_keeper() {
-    check(|| {
-        let (keeps, other) = (WorkerId::of_test(0), WorkerId::of_test(1));
-        let sleep = Arc::new(Sleep::new(2));
-        let thread = {
-            let sleep = Arc::clone(&sleep);
-            spawn(move || {
-                sleep.begin_looking();
-                let look = || sleep.keeper.other(other);
-                while sleep.sleep(other.index(), look).is_none() {}
-                sleep.found();
-            })
-        };
-        assert!(sleep.keeper.become_keeper(keeps));
-        sleep.notify();
-        thread.join().unwrap();
-        assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
-    });
-}
-
-/// Nor does somebody who slept before there was a keeper, when whoever could have napped leaves to run something: also while the
-/// keeper is looking.
-#[test]
-fn whoever_leaves_a_keeper_wakes_the_next_one() {
-    check(|| {
-        let [keeps, leaves, other] = [0, 1, 2].map(WorkerId::of_test);
-        let sleep = Arc::new(Sleep::new(3));
-        let sleeps = {
-            let sleep = Arc::clone(&sleep);
-            spawn(move || {
-                sleep.begin_looking();
-                let look = || sleep.keeper.other(other);
-                while sleep.sleep(other.index(), look).is_none() {}
-                sleep.found();
-            })
-        };
-        sleep.begin_looking();
-        let runs = {
-            let sleep = Arc::clone(&sleep);
-            spawn(move || {
-                if sleep.leave(leaves) {
-                    sleep.notify();
-                }
-            })
-        };
-        assert!(sleep.keeper.become_keeper(keeps));
-        sleep.notify();
-        sleep.begin_looking();
-        assert!(!sleep.leave(keeps), "a keeper wakes nobody");
-        runs.join().unwrap();
-        sleeps.join().unwrap();
         assert_eq!((sleep.sleeping(), sleep.looking()), (0, 0));
     });
 }

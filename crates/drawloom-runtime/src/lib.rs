@@ -82,7 +82,7 @@ pub use data::value::Value;
 pub use data::vector::Vector;
 pub use error::{Error, ErrorKind, Result, TaskOrigin};
 pub use loom::{Loom, LoomBuilder};
-pub use plan::{Capture, Plan, Way};
+pub use plan::{Capture, Plan};
 pub use policy::{Policy, WorkerId, WorkersView};
 pub use stats::{ContextStats, Stats, WorkerStats};
 pub use task::builder::Task;

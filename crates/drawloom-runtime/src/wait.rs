@@ -56,12 +56,6 @@ impl Waiters {
         result
     }
 
-    /// Whether some thread sleeps until something is complete.
-    pub(crate) fn is_anyone_there(&self) -> bool {
-        // Relaxed: whoever comes a moment later waits a moment longer.
-        self.count.load(Ordering::Relaxed) > 0 || self.quiet_count.load(Ordering::Relaxed) > 0
-    }
-
     /// Wakes everyone who waits for a task.
     #[inline]
     pub(crate) fn wake(&self, id: TaskId) {

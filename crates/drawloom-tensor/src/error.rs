@@ -81,12 +81,13 @@ impl Fault {
         Self { kind: ErrorKind::Unsupported, message: message.into() }
     }
 
-    pub(crate) fn of(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// A fault of another kind.
+    pub fn of(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 
     /// Elements were asked for that are not there.
-    pub(crate) fn absent() -> Self {
+    pub fn absent() -> Self {
         Self::of(ErrorKind::Absent, "it depends on values that are not known before there is memory for them")
     }
 
@@ -116,7 +117,8 @@ impl From<Fault> for Error {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// An error of a kind, with a sentence about it.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
             message: message.into(),
@@ -144,13 +146,17 @@ impl Error {
         self
     }
 
-    pub(crate) fn at(mut self, node: &str, counts: &[Counts]) -> Self {
+    /// The same at a node, with the counts of the loops around it.
+    #[must_use]
+    pub fn at(mut self, node: &str, counts: &[Counts]) -> Self {
         self.0.node.get_or_insert_with(|| node.to_owned());
         self.0.counts = counts.to_vec();
         self
     }
 
-    pub(crate) fn with_operator(mut self, operator: &str) -> Self {
+    /// The same about an operator that is not known.
+    #[must_use]
+    pub fn with_operator(mut self, operator: &str) -> Self {
         self.0.operator = Some(operator.to_owned());
         self
     }

@@ -1,4 +1,4 @@
-//! Tensor graphs with loops: a model over a batch of any size, in pieces, and ONNX files.
+//! Tensor graphs with loops: a model over a batch of any size, in pieces.
 //!
 //! ```
 //! use drawloom_tensor::{Fault, Graph, Inputs, Outputs, Placement, Settings, Tensor};
@@ -34,18 +34,15 @@
 //! | [`Pieces`], [`PiecePlan`], [`BatchOutcome`] | a run in pieces: what it may use, what it will use, what came of it |
 //! | [`BatchPlan`] | which axis counts rows, and whether they can be computed apart |
 //! | [`files`] | batches in files |
-//! | [`onnx`] | models in ONNX files, and tests of operators |
-//! | `operators` | the operators of ONNX |
-//! | `optimise` | nodes that become fewer before a model runs |
+//! | [`Model`], [`Port`] | a program with types and shapes of its inputs and outputs; files of models are read by other crates |
+//! | [`operator`] | what authors of operators need beside [`Kernel`] |
 #![deny(unsafe_code)]
 
 mod batch;
 mod error;
 pub mod files;
 mod graph;
-pub mod onnx;
-mod operators;
-mod optimise;
+mod model;
 mod plan;
 mod program;
 mod run;
@@ -54,7 +51,8 @@ mod tensor;
 
 pub use batch::{BatchPlan, Fact};
 pub use error::{Error, ErrorKind, Fault};
-pub use graph::{Graph, Kernel, LoopControl, NodeId, Operator, Placement, Reduction, TensorId};
+pub use graph::{Graph, Kernel, LoopControl, Node, NodeId, Operator, Placement, Reduction, TensorId};
+pub use model::{Dimension, Model, Port};
 pub use plan::{PiecePlan, Pieces};
 pub use program::dump::Described;
 pub use program::{Lifetime, Program};
@@ -65,3 +63,13 @@ pub use run::{Outcome, Placed, Settings};
 pub use slice::{Cut, RowSink, Rows, Slicing};
 pub use tensor::element::{Element, ElementType, Slice};
 pub use tensor::{Tensor, View};
+
+/// What authors of operators need beside [`Kernel`]: memory, arithmetic on elements of any type, and facts about rows.
+pub mod operator {
+    pub use crate::batch::{MOST_VALUES, ShapeNumber, constant_facts, follow};
+    pub use crate::run::call::without_elements;
+    pub use crate::run::room::Room;
+    pub use crate::tensor::memory::{ALIGNMENT, Buffer};
+    pub use crate::tensor::number::Number;
+    pub use crate::tensor::{around, count};
+}

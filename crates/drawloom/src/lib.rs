@@ -26,16 +26,21 @@
 //! | [`runtime`] | the crate `drawloom-runtime`: regions with data, tasks, plans, workers |
 //! | [`mesh`] | the crate `drawloom-mesh`: loops over unstructured meshes, and everything about meshes as data |
 //! | [`stream`] | the crate `drawloom-stream`: irregular dataflow in full vectors, with signals and regions |
-//! | [`tensor`] | the crate `drawloom-tensor`: tensor graphs with loops, and models in ONNX files over batches of any size |
+//! | [`tensor`] | the crate `drawloom-tensor`: tensor graphs with loops, and models over batches of any size |
+//! | [`onnx`] | the crate `drawloom-onnx`: models in ONNX files |
 //! | [`messages`] | the crate `drawloom-messages`: devices that send each other messages, under several executors |
-//! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes, formats |
+//! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes |
+//! | `lang` | the crate `drawloom-lang`, with the feature `lang`: the text language, JSON, reports and drawings of graphs |
 //! | [`trace`] | the crate `drawloom-trace`: what happened in a run, exports, and a verifier |
 //! | [`prelude`] | the names most programs need |
 #![forbid(unsafe_code)]
 
 pub use drawloom_graph as graph;
+#[cfg(feature = "lang")]
+pub use drawloom_lang as lang;
 pub use drawloom_mesh as mesh;
 pub use drawloom_messages as messages;
+pub use drawloom_onnx as onnx;
 pub use drawloom_runtime as runtime;
 pub use drawloom_runtime::portable;
 pub use drawloom_stream as stream;
@@ -44,7 +49,7 @@ pub use drawloom_trace as trace;
 
 /// The names most programs need: `use drawloom::prelude::*;`.
 pub mod prelude {
-    pub use drawloom_graph::format::sentence;
+    pub use drawloom_graph::sentence;
     pub use drawloom_graph::{
         Access, Builder, Control, Diagnostic, Explanation, Graph, IndexMap, IndexSet, Label, NodeId, NodeKind, Order,
         PartitionId, Pieces, RegionId, Regions, Report, Rule, SpaceId,

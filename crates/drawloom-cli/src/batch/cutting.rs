@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use clap::Args;
-use drawloom_tensor::onnx::{Dimension, Model, Port};
+use drawloom_tensor::{Dimension, Model, Port};
 use drawloom_tensor::{ElementType, Pieces};
 
 use super::inputs::Batch;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_tensor::files::{ArrayFile, Colours, Front, Images};
-use drawloom_tensor::onnx::{Dimension, Model, Port};
+use drawloom_tensor::{Dimension, Model, Port};
 use drawloom_tensor::{Rows, Tensor};
 
 use super::cutting::{Cutting, names};

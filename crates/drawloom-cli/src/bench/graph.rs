@@ -1,14 +1,18 @@
 //! `drawloom bench graph`: how long graphs take to check, order, build and read, and how that grows.
 
 use clap::Args;
-use drawloom_graph::format::json;
-use drawloom_graph::{Graph, families};
+use drawloom_graph::Graph;
+use drawloom_lang::json;
 use serde::Serialize;
 
 use super::meter::{self, Spent, best_of};
 use crate::exit::Exit;
 use crate::number::integer;
 use crate::output::{self, Output};
+
+// The benchmarks of `drawloom-graph` measure the same graphs.
+#[path = "../../../drawloom-graph/benches/families/mod.rs"]
+mod families;
 
 /// Measure graphs: check, order, append and JSON, over families and sizes
 ///

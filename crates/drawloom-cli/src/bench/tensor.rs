@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drawloom_onnx::sample::sample_model;
 use drawloom_runtime::Loom;
-use drawloom_tensor::onnx::Model;
-use drawloom_tensor::onnx::sample::sample_model;
+use drawloom_tensor::Model;
 use drawloom_tensor::{PiecePlan, Pieces};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 
 fn measure(arguments: &Arguments, file: &Path, output: &mut Output) -> Result<(), String> {
     let text = |error: drawloom_tensor::Error| error.to_string();
-    let model = Model::read(file).map_err(text)?;
+    let model = drawloom_onnx::read(file).map_err(text)?;
     let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     arguments.cutting.check(&model)?;
     let name = if arguments.files.is_empty() { "sample".to_owned() } else { name };

@@ -1,6 +1,6 @@
 //! `drawloom check`: every violation of every rule, in one file or many.
 
-use drawloom_graph::format::report;
+use drawloom_lang::report;
 
 use super::summary;
 use super::verdict::{self, Checked, Voice};

@@ -1,6 +1,6 @@
 //! `drawloom convert`: a graph in another language.
 
-use drawloom_graph::format::{json, loom};
+use drawloom_lang::{json, loom};
 
 use super::verdict::{self, Voice};
 use crate::arguments::{Convert, Language};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use drawloom_graph::format::Sentences;
+use drawloom_graph::Sentences;
 use drawloom_graph::{Explanation, Graph, NodeId, OrderStep};
 use serde::Serialize;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::{fs, io};
 
-use drawloom_graph::format::load::load;
-use drawloom_graph::format::loom;
+use drawloom_lang::load::load;
+use drawloom_lang::loom;
 
 use super::verdict::{self, Voice};
 use crate::arguments::Fmt;

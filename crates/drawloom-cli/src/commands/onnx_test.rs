@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drawloom_tensor::onnx::node_tests;
+use drawloom_onnx::node_tests;
 use serde::Serialize;
 
 use crate::exit::Exit;

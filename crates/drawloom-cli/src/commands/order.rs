@@ -1,7 +1,7 @@
 //! `drawloom order`: the serial order, the launch list, and the orders beyond the dataflow.
 
-use drawloom_graph::format::{Sentences, json, report};
-use drawloom_graph::{Graph, Label, NodeId, Order as Ordered, Parameter, Privilege};
+use drawloom_graph::{Graph, Label, NodeId, Order as Ordered, Parameter, Privilege, Sentences};
+use drawloom_lang::{json, report};
 
 use super::reason::Reasons;
 use super::verdict::{self, Trouble, Voice};

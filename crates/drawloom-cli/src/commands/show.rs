@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use drawloom_graph::format::{Drawing, dot, svg};
+use drawloom_lang::{Drawing, dot, svg};
 
 use super::order::derived;
 use super::verdict::{self, Checked, Voice};

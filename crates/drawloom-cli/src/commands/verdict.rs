@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use drawloom_graph::format::load::{Loaded, Source};
-use drawloom_graph::format::{render, report};
 use drawloom_graph::{Graph, NodeId, Report};
+use drawloom_lang::load::{Loaded, Source};
+use drawloom_lang::{render, report};
 
 use crate::arguments::Format;
 use crate::exit::Exit;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use drawloom_runtime::Loom;
 use drawloom_tensor::files::{NpyWriter, RawWriter};
-use drawloom_tensor::onnx::{Model, Port};
 use drawloom_tensor::{BatchOutcome, ElementType, ErrorKind, Fault, PiecePlan, Pieces, Placement, RowSink, View};
+use drawloom_tensor::{Model, Port};
 use drawloom_trace::chrome;
 use serde::Serialize;
 
@@ -207,7 +207,7 @@ struct Asked {
 }
 
 fn asked(arguments: &Arguments) -> Result<Asked, String> {
-    let model = Model::read(&arguments.file).map_err(|error| error.to_string())?;
+    let model = drawloom_onnx::read(&arguments.file).map_err(|error| error.to_string())?;
     arguments.cutting.check(&model)?;
     let workers = arguments.workers.unwrap_or_else(all_workers);
     let mut pieces = arguments.cutting.pieces(workers)?;

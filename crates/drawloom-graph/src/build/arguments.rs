@@ -6,8 +6,8 @@
 
 use super::builder::Access;
 use crate::check::wellformed::operator_fault;
+use crate::diagnostic::Sentences;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::format::sentence::Sentences;
 use crate::graph::Graph;
 use crate::region::{RegionId, Regions};
 

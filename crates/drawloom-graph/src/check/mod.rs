@@ -36,8 +36,8 @@ pub(crate) mod wellformed;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::diagnostic::Sentences;
 use crate::diagnostic::{Diagnostic, OrderStep, Report, Rule, Witness};
-use crate::format::sentence::Sentences;
 use crate::graph::Graph;
 use crate::region::cover::Covers;
 use crate::region::hierarchy::Inconsistency;

@@ -7,8 +7,8 @@
 use super::Findings;
 use super::flow::{Flow, Topology};
 use super::reach::Reach;
+use crate::diagnostic::Sentences;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::format::sentence::Sentences;
 use crate::graph::{Graph, Label, NodeId};
 use crate::region::RegionId;
 

@@ -5,8 +5,8 @@
 use super::Findings;
 use super::flow::{Flow, Topology};
 use super::tally::Tally;
+use crate::diagnostic::Sentences;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::format::sentence::Sentences;
 use crate::graph::{EdgeId, Graph, Label, NodeId, NodeKind, OperatorId};
 use crate::pass::covers_whole;
 use crate::region::RegionId;

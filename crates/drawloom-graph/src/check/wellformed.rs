@@ -3,8 +3,8 @@
 use super::Findings;
 use super::cycle;
 use super::flow::{Flow, Topology};
+use crate::diagnostic::Sentences;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::format::sentence::Sentences;
 use crate::graph::{Edge, EdgeId, Graph, Label, NodeKind};
 
 /// Operators that give different results in different orders, so that no reduction can use them.

@@ -28,7 +28,6 @@ pub struct Diagnostic {
 
 /// What proves a finding.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Witness {
     /// The nodes, edges and regions of the diagnostic say it all.
     Listed,
@@ -73,7 +72,6 @@ pub struct OrderStep {
 
 /// Why one task must run before another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Because {
     /// Dataflow or stated orders lead from the one to the other, along this path of nodes. Only its ends are tasks.
     Flow(Vec<NodeId>),
@@ -111,7 +109,8 @@ impl Report {
 }
 
 impl Diagnostic {
-    pub(crate) fn new(rule: Rule, message: String) -> Self {
+    /// A finding of a rule with its message, and nothing else yet.
+    pub fn new(rule: Rule, message: String) -> Self {
         Self {
             rule,
             message,
@@ -144,7 +143,9 @@ impl Diagnostic {
         self
     }
 
-    pub(crate) fn repair(mut self, repair: impl Into<String>) -> Self {
+    /// The same finding with one more way to mend it.
+    #[must_use]
+    pub fn repair(mut self, repair: impl Into<String>) -> Self {
         self.repairs.push(repair.into());
         self
     }

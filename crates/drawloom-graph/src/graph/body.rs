@@ -5,7 +5,6 @@ use crate::region::RegionId;
 
 /// How often, and when, a nested graph runs.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Control {
     /// Once: a subgraph outlined into one task.
     Call,

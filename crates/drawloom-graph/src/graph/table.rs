@@ -84,7 +84,7 @@ impl Graph {
 
     /// Replaces the region table of this graph and of every graph nested in it. Every region id in use must mean the same
     /// in the new table.
-    pub(crate) fn set_regions(&mut self, regions: &Arc<Regions>) {
+    pub fn set_regions(&mut self, regions: &Arc<Regions>) {
         self.regions = Arc::clone(regions);
         for body in self.bodies.values_mut() {
             body.graph.set_regions(regions);

@@ -8,7 +8,6 @@ use crate::region::RegionId;
 
 /// What a task may do with a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Privilege {
     /// Read only.
     Read,

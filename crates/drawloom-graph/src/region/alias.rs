@@ -10,7 +10,6 @@ use super::regions::{PartitionId, RegionId, Regions, SpaceId};
 
 /// Why two regions may alias, or why they cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Alias {
     /// They are the same region.
     Same,

@@ -6,7 +6,6 @@ use super::regions::{ABSTRACT, Fact, PartitionId, RegionId, Regions, SpaceId};
 
 /// A way in which stated facts contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Inconsistency {
     /// A fact names a region that was never declared.
     Undeclared(RegionId),

@@ -69,7 +69,7 @@ id! {
 }
 
 /// The field that all abstract regions share.
-pub(crate) const ABSTRACT: FieldId = FieldId(0);
+pub const ABSTRACT: FieldId = FieldId(0);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Space {
@@ -295,7 +295,8 @@ impl Regions {
         self.regions[region.index()].0
     }
 
-    pub(crate) fn at(&self, field: FieldId, space: SpaceId) -> Option<RegionId> {
+    /// The region of a field over a space, if it exists.
+    pub fn at(&self, field: FieldId, space: SpaceId) -> Option<RegionId> {
         self.lookup.get(&(field, space)).copied()
     }
 
@@ -367,6 +368,27 @@ impl Regions {
         self.spaces[space.index()].indices.as_deref()
     }
 
+    /// The indices of a space, where they are known, to be shared. Spaces with the same indices may share one set.
+    pub fn shared_indices(&self, space: SpaceId) -> Option<Arc<IndexSet>> {
+        self.spaces[space.index()].indices.clone()
+    }
+
+    /// How many spaces exist, pieces included. Their ids are `0..space_count`.
+    pub fn space_count(&self) -> usize {
+        self.spaces.len()
+    }
+
+    /// How many partitions exist. Their ids are `0..partition_count`.
+    pub fn partition_count(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// The id of the first piece of a partition; the others follow it. A partition without pieces has the id that its first
+    /// piece would have.
+    pub fn first_piece(&self, partition: PartitionId) -> SpaceId {
+        self.partitions[partition.index()].first
+    }
+
     /// The partition and colour a space is a piece of.
     pub fn piece_of(&self, space: SpaceId) -> Option<(PartitionId, u32)> {
         let partition = self.spaces[space.index()].piece_of?;
@@ -419,7 +441,7 @@ impl Regions {
     }
 
     /// The spaces that contain this one directly: the space its partition cuts, and those stated by facts.
-    pub(crate) fn parents(&self, space: SpaceId) -> impl Iterator<Item = SpaceId> + '_ {
+    pub fn parents(&self, space: SpaceId) -> impl Iterator<Item = SpaceId> + '_ {
         let s = &self.spaces[space.index()];
         s.piece_of.map(|p| self.partitions[p.index()].parent).into_iter().chain(s.above.iter().copied())
     }

@@ -1,12 +1,12 @@
-//! Rules, passes, witnesses and drawings, on small graphs and random ones.
+//! Rules, passes, witnesses and sentences, on small graphs and random ones.
 
 mod check_examples;
-mod drawing;
 mod pass_cases;
 mod pass_outline;
 mod pass_random;
 mod pass_summary;
 mod rules;
+mod sentence;
 #[path = "../support/mod.rs"]
 mod support;
 mod witness;

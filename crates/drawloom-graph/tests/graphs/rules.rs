@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{confirm::confirm, proof};
-use drawloom_graph::format::load::load;
 use drawloom_graph::{Diagnostic, Graph, NodeId, Rule, Stage};
+use drawloom_lang::load::load;
 
 struct Case {
     /// `rf2-bad-fork`

@@ -1,8 +1,8 @@
 //! Same input, same bytes out.
 
 use crate::support::random::{self, programs, worlds};
-use drawloom_graph::format::json;
 use drawloom_graph::{Diagnostic, Graph, IndexSet, Regions, Rule};
+use drawloom_lang::json;
 
 /// Everything that is made from a graph, as text.
 fn everything(graph: &Graph) -> String {

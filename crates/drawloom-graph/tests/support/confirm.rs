@@ -75,6 +75,5 @@ pub(crate) fn ordered(graph: &Graph, step: &OrderStep) -> bool {
                 let ends = edge(graph, *d, step.before, &[Read]) && edge(graph, step.after, *w, &[Write, Reduce]);
                 ends && alias(graph, *d, *w) && !search(graph, *w, false)[d.index()]
             }
-            _ => false,
         }
 }

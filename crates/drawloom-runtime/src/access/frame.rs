@@ -3,7 +3,7 @@
 use std::alloc::Layout;
 
 use super::arg::Arg;
-use super::given;
+use super::parameter::Parameter;
 use super::reduction::{Accumulator, Reduction};
 use crate::data::element::Portable;
 use crate::data::piece::Piece;
@@ -59,9 +59,9 @@ pub(crate) struct Contribution {
 pub struct Frame<'v> {
     args: &'v [Arg],
     next: usize,
-    /// For `read_all` and `update_all`, how many arguments each of them has, and values, in order: see [`given`].
-    counts: &'v [u32],
-    next_count: usize,
+    /// Of those parameters that need more than arguments.
+    parameters: &'v [Parameter],
+    next_parameter: usize,
     /// Where the accumulators of the arguments are that are reduced into.
     accumulators: &'v [*mut u8],
     next_accumulator: usize,
@@ -87,7 +87,7 @@ pub struct Place<'v> {
 impl<'v> Frame<'v> {
     pub(crate) fn new(
         args: &'v [Arg],
-        counts: &'v [u32],
+        parameters: &'v [Parameter],
         accumulators: &'v [*mut u8],
         scratch: &'v mut Scratchpad,
         layouts: &'v [Layout],
@@ -96,8 +96,8 @@ impl<'v> Frame<'v> {
         Self {
             args,
             next: 0,
-            counts,
-            next_count: 0,
+            parameters,
+            next_parameter: 0,
             accumulators,
             next_accumulator: 0,
             scratch,
@@ -134,8 +134,7 @@ impl<'v> Frame<'v> {
 
     /// The places of the arguments of the next `read_all` or `update_all`.
     pub(crate) fn places(&mut self) -> Places<'v> {
-        let count = self.counts[self.next_count] as usize;
-        self.next_count += 1;
+        let &Parameter::Count(count) = self.parameter() else { unreachable!("a list was declared here") };
         let first = self.next;
         self.next += count;
         Places { args: &self.args[first..self.next], bases: self.bases.map(|b| &b[first..first + count]) }
@@ -143,9 +142,13 @@ impl<'v> Frame<'v> {
 
     /// The next value.
     pub(crate) fn value<T: Portable>(&mut self) -> T {
-        let (value, words) = given::read(&self.counts[self.next_count..]);
-        self.next_count += words;
-        value
+        self.parameter().as_value().expect("a value was declared here, of this type")
+    }
+
+    fn parameter(&mut self) -> &'v Parameter {
+        let parameter = &self.parameters[self.next_parameter];
+        self.next_parameter += 1;
+        parameter
     }
 
     /// The place of the accumulator for the next argument, which is reduced into.

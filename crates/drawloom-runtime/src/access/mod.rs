@@ -3,21 +3,20 @@
 //! | file | concept |
 //! |---|---|
 //! | [`arg`] | one argument of a task: a piece and a mode, in one word |
-//! | [`awaited`] | what a task reads, brought near while it waits |
 //! | [`kinds`] | the types that stand for accesses in the builder, each with the view it gives |
 //! | [`frame`] | what a body runs in: its arguments, resolved to addresses |
-//! | [`given`] | values that a task is given, beside its regions |
+//! | [`parameter`] | what parameters of a body need beyond arguments: lengths of lists, and values |
 //! | [`operator`] | operators of reductions |
 //! | [`reduction`] | private contributions, and the order in which they are folded |
 
 #![allow(unsafe_code)]
 
 mod arg;
-pub(crate) mod awaited;
 pub(crate) mod frame;
-pub(crate) mod given;
+
 mod kinds;
 mod operator;
+pub(crate) mod parameter;
 pub(crate) mod reduction;
 
 pub(crate) use arg::{Arg, Mode};

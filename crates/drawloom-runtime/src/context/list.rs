@@ -198,10 +198,6 @@ impl Policy for Arc<Retirable> {
         self.get()?.pop(worker)
     }
 
-    fn pop_and_foresee(&self, worker: WorkerId, foresee: &dyn Fn(&Ready)) -> Option<Ready> {
-        self.get()?.pop_and_foresee(worker, foresee)
-    }
-
     fn len(&self) -> usize {
         self.get().map_or(0, |policy| policy.len())
     }

@@ -72,10 +72,6 @@ impl Core {
             self.end_scope(scope, &inside);
         }
         super::peek::set_kind(record, Kind::Free);
-        // What is counted down first may have been counted down by another thread since it was brought near.
-        if let Some(edge) = record.first_edge() {
-            self.slab.get(edge.record()).foresee_edge();
-        }
         let mut edge = record.close();
         if failed {
             // The future may be gone already; if it goes later, it sees that the task is complete.
@@ -87,9 +83,6 @@ impl Core {
         while let Some(at) = edge {
             let holder = self.slab.get(at.record());
             edge = holder.next_edge(at.link());
-            if let Some(next) = edge {
-                self.slab.get(next.record()).foresee_edge();
-            }
             // SAFETY: written before the edge was published, and not changed until it is counted down.
             let extension = unsafe { *holder.kind.get() } == Kind::Extension;
             let (binding, ending) = (holder.is_binding(at.link()), holder.is_ending(at.link()));
@@ -111,9 +104,6 @@ impl Core {
                 }
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
-            if self.reserve(local, later, record) {
-                continue;
-            }
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 self.tracer.ready(id);
@@ -122,15 +112,7 @@ impl Core {
                 } else {
                     self.make_ready(later, stack, &mut local.ready);
                 }
-                if !local.ready.is_empty() {
-                    // There is something else to go on with.
-                    self.settle_reserved(local);
-                }
             }
-        }
-        if extras.is_some() || !stack.is_empty() {
-            // Destructors and wakers are the user's, and may take long, or even wait for the task that is reserved.
-            self.settle_reserved(local);
         }
         if let Some(extras) = extras {
             self.drop_extras(local, record, *extras);

@@ -284,12 +284,12 @@ impl Core {
         let extras: Option<&'c _> = extras.map(|extras| &*extras);
         // SAFETY: the rare parts of the task that runs are not freed before it is complete, nor changed, except for
         // `inside`, which these borrows do not touch.
-        let (counts, scratch, implementation) = extras.map_or((&[][..], &[][..], None), |extras| unsafe {
+        let (parameters, scratch, implementation) = extras.map_or((&[][..], &[][..], None), |extras| unsafe {
             let implementation = extras.implementation_for(place.kind).map(|i| &*Arc::as_ptr(i));
-            (&*std::ptr::from_ref(&*extras.counts), &*std::ptr::from_ref(&*extras.scratch), implementation)
+            (&*std::ptr::from_ref(&*extras.parameters), &*std::ptr::from_ref(&*extras.scratch), implementation)
         });
         let (memory, body) = (&place.memory, (table, payload));
-        Launch { name, args, addresses, memory, counts, scratch, implementation, body, called: false }
+        Launch { name, args, addresses, memory, parameters, scratch, implementation, body, called: false }
     }
 
     /// After a failure: restores what the task had overwritten, if it may be tried again.

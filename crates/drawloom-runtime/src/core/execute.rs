@@ -12,7 +12,6 @@ use crate::error::{Error, ErrorKind, TaskOrigin};
 use crate::panic;
 use crate::policy::{Ready, ReadyKind};
 use crate::sync::atomic::Ordering;
-use crate::sync::near::bring_near;
 use crate::task::body::BodyError;
 use crate::task::extras::Extras;
 use crate::task::record::{Record, TaskId, flag};
@@ -27,14 +26,9 @@ impl Core {
             return;
         };
         let record = self.slab.get(id.index());
-        // Before the claim, which would wait for one part of it and then for the others.
-        bring_near(record);
-        if local.own == id {
-            record.claim_own(id.generation());
-        } else if !record.claim(id.generation()) {
-            return;
+        if record.claim(id.generation()) {
+            self.execute_or_call(local, id, record);
         }
-        self.execute_or_call(local, id, record);
     }
 
     /// Runs a task, or calls for a team to run it.
@@ -50,10 +44,6 @@ impl Core {
     /// Runs a task, and completes it.
     #[inline]
     pub(crate) fn execute(&self, local: &mut Local, id: TaskId, record: &Record) {
-        // What waits for the task will be counted down when it ends, and often run next.
-        if let Some(edge) = record.first_edge() {
-            bring_near(self.slab.get(edge.record()));
-        }
         let (args, extras) = self.parts(record);
         let failed = match self.reason_to_cancel(id, record, args) {
             Some(error) => {
@@ -64,8 +54,6 @@ impl Core {
             None => {
                 // What is overwritten counts as proper from here on: the body's children may spoil it again.
                 for arg in args.iter().filter(|a| a.mode().replaces()) {
-                    // A body often writes at its end, and completing the task would wait for that.
-                    arg.piece().foresee_write();
                     arg.piece().tree().heal(&arg.piece().indices);
                 }
                 let proper = self.make_proper_here(args);
@@ -168,9 +156,9 @@ impl Core {
             contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
         // SAFETY: the running task's rare parts are not changed or freed while its body runs, except for `inside`, which
         // these borrows do not touch.
-        let (counts, layouts) =
-            unsafe { (&*std::ptr::from_ref(&*extras.counts), &*std::ptr::from_ref(&*extras.scratch)) };
-        let mut frame = Frame::new(args, counts, &places, scratch, layouts);
+        let (parameters, layouts) =
+            unsafe { (&*std::ptr::from_ref(&*extras.parameters), &*std::ptr::from_ref(&*extras.scratch)) };
+        let mut frame = Frame::new(args, parameters, &places, scratch, layouts);
         // SAFETY: the payload belongs to the table; it is used once, or can be used again.
         unsafe { call(payload, &mut frame) }?;
         Ok(contributions)

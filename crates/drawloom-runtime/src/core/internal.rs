@@ -199,11 +199,6 @@ impl Weaver for Core {
         self.make_sync_point(tasks)
     }
 
-    #[inline]
-    fn foresee(&self, task: TaskId) {
-        self.slab.get(task.index()).foresee_edge();
-    }
-
     fn is_complete(&self, task: TaskId) -> bool {
         Core::is_complete(self, task)
     }

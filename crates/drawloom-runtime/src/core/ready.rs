@@ -4,10 +4,9 @@ use super::waiting::CHILDREN_ONLY;
 use super::{Core, Local, Running};
 use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
-use crate::policy::{Ready, ReadyKind, WorkerId};
+use crate::policy::{Ready, WorkerId};
 use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
-use crate::sync::near::bring_near;
 use crate::sync::stack::with_room;
 use crate::sync::{MutexGuard, lock, try_lock};
 use crate::task::record::{Kind, Record, TaskId, flag};
@@ -134,7 +133,6 @@ impl Core {
             self.run_serially(local);
             return;
         }
-        self.settle_reserved(local);
         if local.ready.is_empty() {
             return;
         }
@@ -148,29 +146,13 @@ impl Core {
     /// The task that a worker goes on with, after others that became ready were handed out.
     #[inline]
     pub(crate) fn follow_on(&self, local: &mut Local) -> Option<Ready> {
-        self.watch_reserved(local);
         if local.ready.is_empty() {
             return None;
         }
         let (context, priority) = (local.ready[0].0, local.ready[0].1.priority);
         let next = self.may_follow_on(local, context, priority).then(|| local.ready.swap_remove(0).1);
-        if let Some(ReadyKind::Task(id)) = next.as_ref().map(Ready::kind) {
-            local.own = if self.is_nobody_elses(id) { id } else { TaskId::NONE };
-        }
         self.hand_out(local);
         next
-    }
-
-    /// Whether a task that became ready on this thread, and was not handed out, is known to nobody else who could run it: it is
-    /// no child, which its parent may run, nor offered to devices, and was not refused, so that it may be given up.
-    ///
-    /// If it is any of these it may have been run already, and its record hold another task: only what is found before the
-    /// record is seen to be its own still is certain, and stays so, as then nobody else can take it.
-    #[inline]
-    fn is_nobody_elses(&self, id: TaskId) -> bool {
-        // Relaxed: `peek` has a fence before it looks whose record it is. It pairs with `describe`, which writes the flags.
-        let flags = self.slab.get(id.index()).flags.load(Ordering::Relaxed);
-        flags & (flag::CANCELLED | flag::DEVICE) == 0 && self.peek(id).is_some_and(|task| task.scope.is_null())
     }
 
     /// Whether a worker may run a task that its last one made ready, without a scheduling operation: the policy allows it,
@@ -194,13 +176,8 @@ impl Core {
     #[inline]
     pub(crate) fn choose(&self, local: &mut Local, worker: WorkerId) -> Found {
         let seat = self.workers.seat(worker);
-        let foresee = |soon: &Ready| {
-            if let ReadyKind::Task(id) = soon.kind() {
-                bring_near(self.slab.get(id.index()));
-            }
-        };
         let ask = |context| {
-            let task = self.context(context).policy.pop_and_foresee(worker, &foresee)?;
+            let task = self.context(context).policy.pop(worker)?;
             Some((context, task, seat.generation()))
         };
         // SAFETY: the calling thread drives the worker, and is not in an operation: policies have no way to come here.
@@ -297,22 +274,14 @@ impl Core {
     /// Gives a ready task to the policy of its context, and wakes a worker for it.
     #[inline]
     pub(crate) fn give(&self, index: u32, task: Ready, by: Option<WorkerId>) {
-        let is_task = task.is_task();
         self.context(index).policy.push(task, by);
         // In one order with workers that go to sleep, and with changes of contexts.
         fence(Ordering::SeqCst);
         if self.workers.confined.load(Ordering::Relaxed) {
             self.wake_member(index);
-        } else if !(is_task && self.workers.sleep.keeper.is_there()) {
-            // Nodes of plans are for several workers from the start.
+        } else {
             self.workers.sleep.notify_fenced();
         }
-    }
-
-    /// Whether one worker may keep up for all: every worker may run every task.
-    pub(crate) fn may_have_keeper(&self) -> bool {
-        let main = self.context(0);
-        main.follows_on && main.suits_all() && !self.workers.confined.load(Ordering::SeqCst)
     }
 
     /// A task was pushed into a context: wakes a worker that belongs to it.
@@ -342,16 +311,6 @@ impl Core {
         self.context(index).policy.drain(&all, &mut tasks);
         for task in tasks {
             self.give(heir, task, None);
-        }
-    }
-
-    /// Several workers are needed at once, for something that was pushed: wakes as many, instead of letting each wake the next.
-    pub(crate) fn wake_several(&self, count: usize) {
-        // Where contexts have some workers only, one of them was woken for each push.
-        if !self.workers.confined.load(Ordering::SeqCst) {
-            for _ in 0..count.min(self.workers.sleep.sleeping()) {
-                self.workers.sleep.wake_one();
-            }
         }
     }
 

@@ -126,7 +126,7 @@ impl Core {
         };
         if over {
             // SAFETY: the run is over, and the address is its own.
-            unsafe { self.release_plan(local, plan) };
+            unsafe { self.release_plan(plan) };
         }
     }
 
@@ -135,8 +135,7 @@ impl Core {
     /// # Safety
     /// The count is that of the run, which [`PlanState::begin`] left there. Nobody knows the address any more who has no
     /// count.
-    pub(super) unsafe fn release_plan(&self, local: &mut Local, plan: *const PlanState) {
-        self.settle_reserved(local);
+    pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
         // SAFETY: promised by the caller.
         let plan = unsafe { Arc::from_raw(plan) };
         let name = plan.name();

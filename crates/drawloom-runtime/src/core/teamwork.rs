@@ -288,7 +288,7 @@ impl Core {
     /// Runs the body as one of the members. False when it failed.
     fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> bool {
         let (args, extras) = self.shared_parts(record);
-        let (counts, layouts): (&[u32], &[_]) = extras.map_or((&[], &[]), |e| (&e.counts, &e.scratch));
+        let (parameters, layouts): (&[_], &[_]) = extras.map_or((&[], &[]), |e| (&e.parameters, &e.scratch));
         // Only a body that one member runs can reduce. The identities of operators are the user's, and may panic.
         let begun =
             catch_unwind(AssertUnwindSafe(|| extras.map_or_else(Vec::new, |extras| begin_contributions(args, extras))));
@@ -302,7 +302,7 @@ impl Core {
         let result = if let Some(panic) = panicked {
             Err(panic)
         } else {
-            let mut frame = Frame::new(args, counts, &places, &mut scratch, layouts);
+            let mut frame = Frame::new(args, parameters, &places, &mut scratch, layouts);
             frame.team = Some(Part { core: self, run: team, rank, worker });
             frame.cpus = Some(&self.workers);
             let description: *mut Description = record.description.get().cast();

@@ -14,7 +14,6 @@ use crate::policy::{Ready, WorkerId};
 use crate::sync::thread_local;
 use crate::task::record::{Record, TaskId};
 use crate::trace::turns::Began;
-use crate::worker::keeper::Shift;
 use crate::worker::sleep::Patience;
 
 /// What a thread that runs tasks carries along.
@@ -25,10 +24,6 @@ pub(crate) struct Local {
     pub(crate) generation: u64,
     /// Tasks that became ready and were not handed out yet.
     pub(crate) ready: Vec<(u32, Ready)>,
-    /// A task that waits for one more, and is this worker's when that is complete.
-    pub(super) reserved: Option<u32>,
-    /// The last task that this worker went on with, if nobody else could have found it.
-    pub(super) own: TaskId,
     /// Records that can be used again.
     pub(super) freed: Vec<u32>,
     /// One for each level of nesting, as a task that waits for its children keeps its own.
@@ -37,8 +32,6 @@ pub(crate) struct Local {
     pub(super) stack: Vec<u32>,
     /// How long a worker looks for work before it sleeps.
     pub(crate) patience: Patience,
-    /// How its work went lately.
-    pub(crate) shift: Shift,
     /// A task that this worker has claimed, and whose data is on its way.
     pub(super) arriving: Option<Box<Arriving>>,
     /// A turn of the worker that has come to its last phase and is not written down, as it will be with the task that starts.
@@ -71,13 +64,10 @@ impl Local {
             context: 0,
             generation: 0,
             ready: Vec::new(),
-            reserved: None,
-            own: TaskId::NONE,
             freed: Vec::new(),
             scratchpads: Vec::new(),
             stack: Vec::new(),
             patience: Patience::default(),
-            shift: Shift::default(),
             arriving: None,
             turn: None,
             device: false,

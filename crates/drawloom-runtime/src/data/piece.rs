@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use crate::order::slot::Slot;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::near::bring_line;
 use crate::sync::{Arc, Padded, lock};
 use crate::trace::tables::Mark;
 
@@ -153,24 +152,6 @@ impl Piece {
     pub(crate) fn tree(&self) -> &Tree {
         // SAFETY: pieces are adopted before anyone can see them, and owned by the tree they point to.
         unsafe { self.tree.unwrap_unchecked().as_ref() }
-    }
-
-    /// Asks for the first of the elements, which will be written soon, where they are one run. They may lie with another processor
-    /// that has read them.
-    #[inline]
-    pub(crate) fn foresee_write(&self) {
-        if let Some(first) = self.first_element() {
-            bring_line(first);
-        }
-    }
-
-    /// Where the first of the elements is, where they are one run. For whoever has a task, also one that is not ready, with this
-    /// piece as an argument.
-    #[inline]
-    pub(crate) fn first_element(&self) -> Option<*const u8> {
-        let Shape::Line { first, .. } = self.shape else { return None };
-        let tree = self.tree();
-        Some(tree.base().wrapping_add(first.wrapping_mul(tree.element.size)))
     }
 
     /// Whether the pieces of this one's partition are known to be disjoint.

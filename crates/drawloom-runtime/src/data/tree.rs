@@ -4,7 +4,6 @@
 //! is complete. Tasks therefore point to trees and pieces without counting references: the last handle submits a task that
 //! frees the tree, and that task comes after all others by the same rules of order.
 
-use std::alloc::Layout;
 use std::any::TypeId;
 use std::ptr::NonNull;
 
@@ -21,9 +20,6 @@ use super::matrix::indices_of;
 use super::piece::{Piece, Shape, run_index};
 
 /// The storage of a region in the memory of this process, as the parts of a `Vec`.
-///
-/// What is small is moved to lines of its own: tasks on different regions must not disturb each other, or whoever submits
-/// them, only because the allocator put their data side by side.
 pub(crate) struct Buffer {
     pub(crate) base: *mut u8,
     len: usize,
@@ -32,21 +28,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    pub(crate) fn new<T>(mut data: Vec<T>) -> Self {
-        if let Some(layout) = own_lines::<T>(data.len()) {
-            // SAFETY: the layout is not of size zero.
-            let base = unsafe { std::alloc::alloc(layout) };
-            if base.is_null() {
-                std::alloc::handle_alloc_error(layout);
-            }
-            // SAFETY: the elements move to memory that has room for them, and the vector forgets them.
-            unsafe {
-                std::ptr::copy_nonoverlapping(data.as_ptr(), base.cast::<T>(), data.len());
-                let len = data.len();
-                data.set_len(0);
-                return Self { base, len, capacity: 0, release: release::<T> };
-            }
-        }
+    pub(crate) fn new<T>(data: Vec<T>) -> Self {
         let mut data = std::mem::ManuallyDrop::new(data);
         Self { base: data.as_mut_ptr().cast(), len: data.len(), capacity: data.capacity(), release: release::<T> }
     }
@@ -58,7 +40,7 @@ impl Buffer {
     pub(crate) unsafe fn take<T>(&mut self) -> Vec<T> {
         let taken = std::mem::ManuallyDrop::new(std::mem::replace(self, Buffer::new(Vec::<T>::new())));
         // SAFETY: the buffer was made by `new` with this type, and is not dropped.
-        unsafe { elements::<T>(taken.base, taken.len, taken.capacity) }
+        unsafe { Vec::from_raw_parts(taken.base.cast(), taken.len, taken.capacity) }
     }
 }
 
@@ -69,41 +51,11 @@ impl Drop for Buffer {
     }
 }
 
-/// How elements are stored that get cache lines of their own. None for those that are many, or take no room.
-fn own_lines<T>(len: usize) -> Option<Layout> {
-    /// Caches fetch lines in pairs.
-    const LINES: usize = 128;
-    /// Beyond this, what lies at the two ends hardly matters, and copying would.
-    const SMALL: usize = 4096;
-    let layout = Layout::array::<T>(len).ok()?;
-    let own = layout.align_to(LINES).ok()?.pad_to_align();
-    (layout.size() > 0 && layout.size() <= SMALL).then_some(own)
-}
-
-/// The elements of a buffer, which is gone afterwards.
-///
-/// # Safety
-/// The arguments are the parts of a buffer of elements of this type that nobody else owns.
-unsafe fn elements<T>(base: *mut u8, len: usize, capacity: usize) -> Vec<T> {
-    let Some(layout) = own_lines::<T>(len) else {
-        // SAFETY: the parts are those of a `Vec<T>`.
-        return unsafe { Vec::from_raw_parts(base.cast(), len, capacity) };
-    };
-    let mut data = Vec::with_capacity(len);
-    // SAFETY: the elements move to the vector, and what they were in was allocated by `new` with this layout.
-    unsafe {
-        std::ptr::copy_nonoverlapping(base.cast::<T>(), data.as_mut_ptr(), len);
-        data.set_len(len);
-        std::alloc::dealloc(base, layout);
-    }
-    data
-}
-
 /// # Safety
 /// The arguments are the parts of a buffer of elements of this type that nobody else owns.
 unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     // SAFETY: promised by the caller.
-    let elements = unsafe { elements::<T>(base, len, capacity) };
+    let elements: Vec<T> = unsafe { Vec::from_raw_parts(base.cast(), len, capacity) };
     if !std::mem::needs_drop::<T>() {
         return;
     }

@@ -3,7 +3,7 @@
 use std::alloc::Layout;
 use std::any::Any;
 
-use crate::access::given;
+use crate::access::parameter::{Parameter, value_at};
 use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::data::element::Portable;
 use crate::memory::{Address, Memory};
@@ -42,7 +42,7 @@ pub struct Launch<'a> {
     pub(crate) args: &'a [Arg],
     pub(crate) addresses: Vec<Address>,
     pub(crate) memory: &'a Arc<dyn Memory>,
-    pub(crate) counts: &'a [u32],
+    pub(crate) parameters: &'a [Parameter],
     pub(crate) scratch: &'a [Layout],
     pub(crate) implementation: Option<&'a (dyn Any + Send + Sync)>,
     pub(crate) body: (&'static BodyTable, *mut Payload),
@@ -72,7 +72,7 @@ impl<'a> Launch<'a> {
     /// The value with a number that the task was given, counted from zero, if there is one of this type: see
     /// [`Task::value`](crate::Task::value).
     pub fn value<T: Portable>(&self, number: usize) -> Option<T> {
-        given::find(self.counts, number)
+        value_at(self.parameters, number)
     }
 
     /// What was attached to the task for this kind of device: a compiled kernel, for example.
@@ -107,7 +107,7 @@ impl<'a> Launch<'a> {
         }
         self.called = true;
         let mut scratch = Scratchpad::default();
-        let mut frame = Frame::new(self.args, self.counts, &[], &mut scratch, self.scratch);
+        let mut frame = Frame::new(self.args, self.parameters, &[], &mut scratch, self.scratch);
         frame.bases = Some(&bases);
         let (table, payload) = self.body;
         // SAFETY: the payload belongs to the table, and `called` lets it be used once, or it can be used again. The

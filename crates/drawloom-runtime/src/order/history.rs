@@ -30,8 +30,6 @@ pub(crate) struct Refusal {
 pub(crate) trait Weaver {
     /// One task that stands for several: complete when all of them are. None when they are complete already.
     fn sync_point(&self, tasks: &[TaskId]) -> TaskId;
-    /// An edge from a task will probably be added soon.
-    fn foresee(&self, _: TaskId) {}
     /// Whether nobody needs to wait for a task any more.
     fn is_complete(&self, task: TaskId) -> bool;
     /// Starts the submission of the task that folds a reduction into its piece. See [`History::take_folds`].
@@ -190,7 +188,6 @@ impl History {
         }
         if slot.group.mixes_with(group) {
             if !slot.last.is_none() {
-                weaver.foresee(slot.last);
                 wait_for(waits, slot.last);
             }
             return;
@@ -206,7 +203,6 @@ impl History {
             slot.members.push(point);
         }
         for &member in &slot.members {
-            weaver.foresee(member);
             wait_for(waits, member);
         }
     }

@@ -105,7 +105,7 @@ impl PlanState {
             spec.push(in_program_order(*arg));
         }
         let extras = spec.extras();
-        extras.counts.clone_from(&rare.counts);
+        extras.parameters.clone_from(&rare.parameters);
         extras.scratch.clone_from(&rare.scratch);
         extras.retries = wishes.retries;
         extras.team = wishes.team;

@@ -6,6 +6,7 @@ use std::panic::Location;
 use super::apart::Wishes;
 use super::handle::Plan;
 use super::{compile, graph};
+use crate::access::parameter::Parameter;
 use crate::access::reduction::Folds;
 use crate::access::{Arg, Frame};
 use crate::core::Core;
@@ -31,7 +32,7 @@ pub(crate) struct Taken {
     pub(crate) location: &'static Location<'static>,
     pub(crate) priority: i32,
     pub(crate) args: Vec<Arg>,
-    pub(crate) counts: Vec<u32>,
+    pub(crate) parameters: Vec<Parameter>,
     pub(crate) folds: Vec<(Arc<dyn Folds>, bool)>,
     pub(crate) scratch: Vec<Layout>,
     pub(crate) after: Vec<u32>,
@@ -199,7 +200,7 @@ impl<'a, A> Task<'a, A, Recorded<'a>> {
             location: spec.location,
             priority: spec.priority,
             args,
-            counts: extras.counts,
+            parameters: extras.parameters,
             folds: extras.folds,
             scratch: extras.scratch,
             after: extras.steps,

@@ -9,11 +9,11 @@ use rustc_hash::FxHashMap;
 use super::apart::Wishes;
 use super::capture::{Repeatable, Tape};
 use super::handle::Plan;
-use super::lanes::Lanes;
 use super::rank::{distances, priorities};
 use super::thin::{successors, thin};
 use super::weave::{Cloth, Draft, Work, weave};
 use crate::access::Arg;
+use crate::access::parameter::Parameter;
 use crate::access::reduction::{Accumulator, Folds};
 use crate::core::Core;
 use crate::data::tree::{Root, Tree};
@@ -49,7 +49,7 @@ pub(super) const NO_RARE: u32 = u32::MAX;
 /// What only some nodes need.
 #[derive(Default)]
 pub(super) struct Rare {
-    pub(super) counts: Vec<u32>,
+    pub(super) parameters: Vec<Parameter>,
     pub(super) scratch: Vec<std::alloc::Layout>,
     /// Places of contributions: the reduction, and the number in it.
     pub(super) joined: Vec<(u32, u32)>,
@@ -61,7 +61,7 @@ pub(super) struct Rare {
 
 impl Rare {
     fn is_empty(&self) -> bool {
-        let is_plain = self.counts.is_empty() && self.scratch.is_empty();
+        let is_plain = self.parameters.is_empty() && self.scratch.is_empty();
         is_plain && self.joined.is_empty() && self.after.is_empty() && self.wishes.is_none()
     }
 }
@@ -108,8 +108,6 @@ pub(super) struct Pattern {
     pub(super) apart: bool,
     /// The highest priority of a node whose task was given none.
     pub(super) plain: i32,
-    /// The nodes as workers may walk along them side by side.
-    pub(super) lanes: Option<Lanes>,
 }
 
 impl Pattern {
@@ -161,7 +159,6 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
         apart: false,
         ranked: given.iter().any(|given| given.is_some_and(|given| given != 0)),
         plain: distance.iter().copied().max().unwrap_or(0),
-        lanes: None,
     };
     let mut args: Vec<Arg> = Vec::new();
     for (number, draft) in drafts.iter().enumerate() {
@@ -174,7 +171,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
                 let taken = &tape.tasks[task as usize];
                 args.extend_from_slice(&taken.args);
                 let parts = Rare {
-                    counts: taken.counts.clone(),
+                    parameters: taken.parameters.clone(),
                     scratch: taken.scratch.clone(),
                     joined: std::mem::take(&mut joined[task as usize]),
                     after: taken.after.iter().map(|&step| node_of[step as usize]).collect(),
@@ -207,9 +204,6 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
             priority: priority[number],
             rare,
         });
-    }
-    if !core.is_serial() && !pattern.apart && !pattern.ranked {
-        pattern.lanes = Lanes::lay(&pattern.nodes, &pattern.later, core.workers.count);
     }
     let folds = reductions.iter().map(|r| r.arg).collect();
     pattern.reductions =

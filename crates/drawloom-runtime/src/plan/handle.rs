@@ -1,7 +1,6 @@
 //! A plan, as its users hold it.
 
 use super::compile::{Bound, Pattern};
-use super::pace::Way;
 use super::replay::PlanState;
 use crate::context::Context;
 use crate::core::Core;
@@ -66,16 +65,6 @@ impl Plan {
     fn submit(&self, context: Result<u32>) -> Future<()> {
         let id = self.core.submit_run(&self.state, context);
         Future::without_value(Arc::clone(&self.core), id)
-    }
-
-    /// Runs from now on go one way, wherever that is possible, or, with `None`, the way that was the fastest lately: this is
-    /// how it begins, and what each way takes is measured then. Whichever it is, a run does the same.
-    ///
-    /// Tasks with priorities or wishes of their own (contexts, teams, retries), policies that are asked for each task, and plans
-    /// of one chain are run together only. A run that goes another way and is disturbed, say because a context gets other
-    /// workers, is brought to its end together.
-    pub fn always(&self, way: impl Into<Option<Way>>) {
-        self.state.pace.want(way.into());
     }
 
     /// How many tasks one run has.

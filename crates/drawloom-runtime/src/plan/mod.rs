@@ -30,15 +30,10 @@
 //! | [`thin`] | fewer nodes and edges that say the same |
 //! | [`rank`] | critical paths, and the priorities of nodes |
 //! | [`compile`] | flat arrays |
-//! | [`lanes`] | nodes laid out in lanes, one for each worker |
 //! | [`handle`] | a plan, as its users hold it |
 //! | [`rebind`] | the same plan on other regions |
-//! | [`pace`] | which way it is run |
-//! | [`replay`] | running it: whoever is free takes a node that is ready |
-//! | [`abreast`] | running it: each worker walks along a lane |
-//! | [`alone`] | running it: one worker takes all nodes |
-//! | [`rest`] | a run that goes on as any other |
-//! | [`claim`] | waiting for a node that is nearly ready |
+//! | [`replay`] | running it: a worker takes a node that is ready, and goes on with one that this makes ready |
+//! | [`claim`] | claiming a node that waits for one more |
 //! | [`node`] | running one node |
 //! | [`apart`] | nodes that run as tasks of their own |
 //! | [`trouble`] | what went wrong in a run |
@@ -46,8 +41,6 @@
 
 #![allow(unsafe_code)]
 
-mod abreast;
-mod alone;
 pub(crate) mod apart;
 mod capture;
 mod claim;
@@ -55,18 +48,14 @@ mod compile;
 mod describe;
 mod graph;
 mod handle;
-mod lanes;
 mod node;
-mod pace;
 mod rank;
 mod rebind;
 mod recorded;
 pub(crate) mod replay;
-mod rest;
 mod thin;
 mod trouble;
 mod weave;
 
 pub use capture::{Capture, Recorded, Step};
 pub use handle::Plan;
-pub use pace::Way;

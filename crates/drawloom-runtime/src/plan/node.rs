@@ -87,7 +87,7 @@ impl PlanState {
         panic::catch(|| {
             self.reset_contributions(node.rare);
             let places = &self.places[node.rare as usize];
-            let mut frame = Frame::new(args, &rare.counts, places, scratch, &rare.scratch);
+            let mut frame = Frame::new(args, &rare.parameters, places, scratch, &rare.scratch);
             self.pattern.bodies[task as usize](&mut frame)
         })
     }

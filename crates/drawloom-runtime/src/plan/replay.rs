@@ -12,9 +12,7 @@ use std::panic::Location;
 
 use drawloom_graph::IndexSet;
 
-use super::abreast::Abreast;
 use super::compile::{Bound, Node, NodeWork, Pattern, accumulators};
-use super::pace::{Pace, Way};
 use super::trouble::Trouble;
 use crate::access::reduction::Accumulator;
 use crate::access::{Arg, Mode, Scratchpad};
@@ -58,8 +56,6 @@ pub(crate) struct PlanState {
     pub(super) accumulators: Vec<Vec<UnsafeCell<Accumulator>>>,
     /// For each node with rare parts, where it contributes to.
     pub(super) places: Vec<Vec<*mut u8>>,
-    pub(super) pace: Pace,
-    pub(super) abreast: Abreast,
     /// Its number in a trace.
     pub(crate) mark: Mark,
     /// Updated by each run, so that runs of one plan follow each other.
@@ -111,8 +107,6 @@ impl PlanState {
             trouble: Mutex::default(),
             accumulators,
             places,
-            pace: Pace::default(),
-            abreast: Abreast::new(pattern.lanes.as_ref()),
             mark: Mark::default(),
             _turn: turn,
             pattern,
@@ -225,22 +219,6 @@ impl PlanState {
         }
         let asks = pattern.ranked || !core.context(context).follows_on;
         self.asks.store(asks, Ordering::Relaxed);
-        let way = match core.workers.count {
-            _ if asks || self.has_apart() => Way::Together,
-            1 => Way::Alone,
-            workers => self.pace.choose(pattern.nodes.len(), pattern.lanes.is_some(), workers),
-        };
-        match way {
-            Way::Together => self.begin_together(core, local, context, asks),
-            Way::Abreast => self.begin_abreast(core, local, context),
-            Way::Alone => self.run_alone(core, local),
-        }
-    }
-
-    /// Begins a run for whoever is free.
-    fn begin_together(self: &Arc<Self>, core: &Core, local: &Local, context: u32, asks: bool) {
-        let pattern = &*self.pattern;
-        self.pace.begin(Way::Together);
         self.hold();
         self.reset_counts();
         if pattern.roots.len() > MANY_ROOTS && !asks {
@@ -259,20 +237,20 @@ impl PlanState {
     }
 
     /// Every node waits for all nodes that it ever waits for.
-    pub(super) fn reset_counts(&self) {
+    fn reset_counts(&self) {
         for (pending, node) in self.pending.iter().zip(&self.pattern.nodes) {
             pending.store(node.waits, Ordering::Relaxed);
         }
     }
 
     /// Nodes are about to be pushed; so many of those that are left are waited for by nobody.
-    pub(super) fn set_ends(&self, ends: usize) {
+    fn set_ends(&self, ends: usize) {
         self.ends.store(ends, Ordering::Relaxed);
     }
 
     /// Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds that it
     /// is over.
-    pub(super) fn hold(self: &Arc<Self>) {
+    fn hold(self: &Arc<Self>) {
         let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
     }
 
@@ -346,11 +324,8 @@ impl PlanState {
         self.count_ends(core, local, ended)
     }
 
-    /// Runs a lane, or shares of the nodes that wait for nothing until none are left. True when the run is over.
+    /// Runs shares of the nodes that wait for nothing until none are left. True when the run is over.
     pub(crate) fn run_share(&self, core: &Core, local: &mut Local) -> bool {
-        if self.abreast.is_on() {
-            return self.run_lane(core, local);
-        }
         let context = self.context();
         let mut scratch = local.take_scratch();
         let at = At::new(self);
@@ -428,12 +403,15 @@ impl PlanState {
                 continue;
             }
             let later = self.later(node);
-            self.bring_counts(later);
             for (left, &other) in (0..later.len()).rev().zip(later) {
                 // A node that waits for this one only needs no counting.
                 if pattern.nodes[other as usize].waits > 1 {
-                    let waits = left == 0 && next.is_none() && !asks;
-                    let ready = if waits { self.wait_for(core, place, context, other) } else { self.count_down(other) };
+                    let claims = left == 0 && next.is_none() && !asks;
+                    let ready = if claims {
+                        self.count_down_or_claim(core, place, context, other)
+                    } else {
+                        self.count_down(other)
+                    };
                     if !ready {
                         continue;
                     }
@@ -446,6 +424,16 @@ impl PlanState {
             }
         }
         ended
+    }
+
+    /// One of the nodes that a node waits for is complete. True when it was the last one, and the node is the calling
+    /// thread's to run or to give away.
+    #[inline]
+    pub(super) fn count_down(&self, node: u32) -> bool {
+        let pending = &self.pending[node as usize];
+        // The last one need not write: no thread looks at the count any more. A claim is a different number.
+        // Acquire and AcqRel: the one who runs the node sees what all earlier nodes did.
+        pending.load(Ordering::Acquire) == 1 || pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     /// Counts nodes that nobody waits for. True when they were the last ones.

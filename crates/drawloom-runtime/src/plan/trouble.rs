@@ -220,7 +220,6 @@ impl PlanState {
 
     /// The last node is complete, and so is the run.
     pub(super) fn finish(&self, core: &Core, local: &mut Local) {
-        self.pace.end();
         // Relaxed: whoever stored it is complete, which the count of ends makes known here.
         let troubled = self.troubled.load(Ordering::Relaxed);
         let trouble = troubled.then(|| std::mem::take(&mut *lock(&self.trouble)));

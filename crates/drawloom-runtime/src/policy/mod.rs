@@ -165,12 +165,6 @@ impl Ready {
         }
     }
 
-    /// Whether it is a task, and no part of a plan.
-    #[inline]
-    pub(crate) fn is_task(&self) -> bool {
-        self.run == Self::TASK
-    }
-
     /// What it is, without its priority.
     pub(crate) fn key(&self) -> ReadyKey {
         (self.what, self.run)
@@ -222,13 +216,6 @@ pub trait Policy: Send + Sync {
     /// The task that a worker of the context should run next. This is called inside of a scheduling operation of the
     /// worker, so that no context or team that concerns the worker changes meanwhile; and by [`Policy::drain`].
     fn pop(&self, worker: WorkerId) -> Option<Ready>;
-
-    /// As [`Policy::pop`], and says which tasks the worker will probably get soon after this one: what the runtime keeps of them
-    /// is then brought near while others run. `foresee` takes a moment, and may be called under a lock. By default nothing is
-    /// foreseen.
-    fn pop_and_foresee(&self, worker: WorkerId, _foresee: &dyn Fn(&Ready)) -> Option<Ready> {
-        self.pop(worker)
-    }
 
     /// How many tasks wait here, at least roughly; exactly zero when there are none.
     fn len(&self) -> usize;

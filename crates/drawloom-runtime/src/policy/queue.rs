@@ -11,10 +11,6 @@ use crate::sync::{Mutex, lock};
 
 use super::Ready;
 
-/// How many tasks ahead one is foreseen: enough for what is brought near to arrive while those before it run, even if each takes
-/// no longer than it takes to run nothing.
-const AHEAD: usize = 4;
-
 /// A double-ended queue whose length can be seen without locking.
 #[derive(Default)]
 pub struct Queue {
@@ -35,17 +31,6 @@ impl Queue {
     #[inline]
     pub fn pop_back(&self) -> Option<Ready> {
         self.take(VecDeque::pop_back)
-    }
-
-    /// As [`Queue::pop_back`], and says which task will be at the back after some more.
-    #[inline]
-    pub(super) fn pop_back_and_foresee(&self, foresee: impl Fn(&Ready)) -> Option<Ready> {
-        self.take(|tasks| {
-            let task = tasks.pop_back();
-            let later = tasks.len().checked_sub(AHEAD).and_then(|at| tasks.get(at));
-            later.into_iter().for_each(foresee);
-            task
-        })
     }
 
     /// Takes the task at the front: the one that was added first.
@@ -69,22 +54,15 @@ impl Queue {
     /// so that its owner, who takes from the back, finds them in the same order. Both are
     /// locked meanwhile, this one first: at no moment is a task in neither.
     pub fn take_some(&self, most: usize, other: &Queue) -> Option<Ready> {
-        self.take_some_and_foresee(most, other, |_| ())
-    }
-
-    /// As [`Queue::take_some`], and says which tasks the owner of the other queue will take from its back first.
-    pub(super) fn take_some_and_foresee(&self, most: usize, other: &Queue, foresee: impl Fn(&Ready)) -> Option<Ready> {
         if self.is_empty() {
             return None;
         }
         let mut tasks = lock(&self.tasks);
         let first = tasks.pop_front();
-        first.iter().for_each(&foresee);
         let share = (tasks.len() / 2).min(most);
         if share > 0 {
             let mut others = lock(&other.tasks);
             others.extend(tasks.drain(..share).rev());
-            others.iter().rev().take(AHEAD).for_each(foresee);
             other.publish(&others);
         }
         self.publish(&tasks);

@@ -90,20 +90,16 @@ impl Policy for Stealing {
         }
     }
 
-    fn pop(&self, worker: WorkerId) -> Option<Ready> {
-        self.pop_and_foresee(worker, &|_| ())
-    }
-
     #[inline]
-    fn pop_and_foresee(&self, worker: WorkerId, foresee: &dyn Fn(&Ready)) -> Option<Ready> {
+    fn pop(&self, worker: WorkerId) -> Option<Ready> {
         if !self.urgent.is_empty()
             && let Some(task) = self.urgent.pop()
         {
             return Some(task);
         }
         let own = &self.queues[worker.index()];
-        own.pop_back_and_foresee(foresee)
-            .or_else(|| self.inbox.take_some_and_foresee(BATCH, own, foresee))
+        own.pop_back()
+            .or_else(|| self.inbox.take_some(BATCH, own))
             .or_else(|| self.steal(worker))
             .or_else(|| self.patient.pop())
     }

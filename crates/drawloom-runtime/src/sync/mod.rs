@@ -7,7 +7,6 @@
 //! | file | concept |
 //! |---|---|
 //! | [`alone`] | locks under which no other lock may be taken |
-//! | [`near`] | bringing memory near before it is used |
 //! | [`stack`] | room on the stack for tasks that run inside of others |
 //! | [`time`] | waiting for at most some time, which the checkers take for waiting without end |
 //! | `locals` | variables of which each thread has its own, under shuttle |
@@ -15,7 +14,6 @@
 pub(crate) mod alone;
 #[cfg(all(feature = "shuttle", not(loom)))]
 pub(crate) mod locals;
-pub(crate) mod near;
 pub(crate) mod stack;
 pub(crate) mod time;
 

@@ -12,7 +12,7 @@ use super::body::{self, Body, BodyError};
 use super::future::{Future, Pending};
 use super::record::TaskId;
 use super::spec::Spec;
-use crate::access::given;
+use crate::access::parameter::Parameter;
 use crate::access::reduction::folds;
 use crate::access::{
     Access, ByValue, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write,
@@ -217,13 +217,7 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     where
         A: Append<ByValue<T>>,
     {
-        if size_of::<T>() > given::MOST_BYTES {
-            let message =
-                format!("cannot have a value of {} bytes; {} are the most", size_of::<T>(), given::MOST_BYTES);
-            self.spec.refuse(ErrorKind::Shape, message);
-        } else {
-            given::push(&mut self.spec.extras().counts, value);
-        }
+        self.spec.extras().parameters.push(Parameter::value(value));
         self.typed()
     }
 
@@ -246,7 +240,7 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     }
 
     fn list<R: Region>(&mut self, regions: &'a [R], mode: Mode) {
-        self.spec.extras().counts.push(regions.len() as u32);
+        self.spec.extras().parameters.push(Parameter::Count(regions.len()));
         for region in regions {
             self.sink.keep(region.handle());
             self.spec.add(self.core, region, mode);

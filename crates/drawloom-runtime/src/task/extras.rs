@@ -4,6 +4,7 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 
 use crate::access::Arg;
+use crate::access::parameter::Parameter;
 use crate::access::reduction::Folds;
 use crate::core::Saved;
 use crate::data::tree::Tree;
@@ -32,9 +33,8 @@ pub(crate) type Implementation = Arc<dyn std::any::Any + Send + Sync>;
 pub(crate) struct Extras {
     /// All arguments, when there are more than a record holds in place.
     pub(crate) args: Vec<Arg>,
-    /// How many arguments each `read_all` and `update_all` has, and the values that the task is given: see
-    /// [`given`](crate::access::given).
-    pub(crate) counts: Vec<u32>,
+    /// Of those parameters of the body that need more than arguments.
+    pub(crate) parameters: Vec<Parameter>,
     /// Operators of the arguments that are reduced into, and whether their order is the canonical one.
     pub(crate) folds: Vec<(Arc<dyn Folds>, bool)>,
     /// The places in those reductions.

@@ -22,16 +22,13 @@
 //! | `kind` | writes last | looked at from outside; `Free` from completion to the next description |
 //! | `open` | starts at one; in an extension, the record it belongs to | children and "ends with" add while the body runs; who reaches zero completes the task |
 //! | `claimed` | | whoever takes the task out of a queue |
-//! | scope, arguments, context | writes before publishing edges | who has reserved the task, or may do so, reads |
-//! | rest of the description, payload | writes before the task can be ready | only the thread that runs or completes it |
+//! //! | rest of the description, payload | writes before the task can be ready | only the thread that runs or completes it |
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::panic::Location;
 
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-
-use crate::sync::near::bring_near;
 
 use super::body::BodyTable;
 use super::extras::Extras;
@@ -225,12 +222,6 @@ impl Record {
         (self.word.load(Ordering::Acquire) >> 32) as u32
     }
 
-    /// Brings the word near, to which an edge will be added.
-    #[inline]
-    pub(crate) fn foresee_edge(&self) {
-        bring_near(&self.word);
-    }
-
     /// Adds an edge from this task, if `generation` is still the present one: if the task is not complete.
     pub(crate) fn link(&self, generation: u32, edge: EdgeId, later: &Record) -> bool {
         // Acquire: when the task turns out to be complete, its effects must be visible, as no edge will carry them.
@@ -294,13 +285,6 @@ impl Record {
         // AcqRel: the claims of one record are in one order; what the task needs was handed over by the queue it was in.
         let claim = |claimed: u32| (claimed < generation).then_some(generation);
         self.claimed.fetch_update(Ordering::AcqRel, Ordering::Acquire, claim).is_ok()
-    }
-
-    /// Takes a task that nobody else can find. Unlike [`Record::claim`] this waits for nothing, also where another thread had the
-    /// record last.
-    pub(crate) fn claim_own(&self, generation: u32) {
-        // Release: as a claim that others see.
-        self.claimed.store(generation, Ordering::Release);
     }
 
     /// Whether a task that has or had this record was taken to be run.

@@ -4,7 +4,6 @@
 //! records are taken waits until some come back. A task that submits never waits: for it, the slab grows.
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::near::bring_near;
 use crate::sync::time::wait_at_most;
 use crate::sync::{Condvar, MODELLED, Mutex, Padded, lock};
 
@@ -15,8 +14,6 @@ const FIRST: u32 = if MODELLED { 8 } else { 256 };
 const CHUNKS: usize = 21;
 /// How many free records a thread keeps before it gives them back.
 const KEEP: usize = 64;
-/// How many tasks ahead the record of one is brought near.
-const AHEAD: usize = 3;
 
 /// All records of a runtime.
 pub(crate) struct Slab {
@@ -82,9 +79,6 @@ impl Slab {
             return None;
         }
         if let Some(index) = pool.free.pop() {
-            if let Some(&soon) = pool.free.len().checked_sub(AHEAD).and_then(|at| pool.free.get(at)) {
-                bring_near(self.get(soon));
-            }
             return Some(index);
         }
         self.grow(&mut pool);

@@ -19,7 +19,6 @@ pub(crate) struct Spec {
     pub(crate) context: u32,
     pub(crate) priority: i32,
     args: [Arg; ARGS],
-    /// As wide as a register: a narrower one would be written in part and copied as a whole, which processors do slowly.
     count: usize,
     pub(crate) extras: Option<Box<Extras>>,
     /// Why the task must be refused, as far as the description shows.

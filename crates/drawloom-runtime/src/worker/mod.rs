@@ -5,14 +5,12 @@
 //! | [`state`] | what others may do to a worker now: one atomic word |
 //! | [`seat`] | one worker: its state, its contexts, its processor |
 //! | [`sleep`] | who looks for work, who sleeps, and whom to wake |
-//! | [`keeper`] | one worker that keeps up alone, so that others are left asleep |
 //! | [`cycle`] | what a worker does, again and again |
 //! | [`phases`] | the phases of one turn, for those who watch |
 //! | [`driver`] | workers that the application drives itself |
 
 pub(crate) mod cycle;
 pub(crate) mod driver;
-pub(crate) mod keeper;
 pub(crate) mod phases;
 #[allow(unsafe_code)]
 pub(crate) mod seat;
@@ -97,14 +95,9 @@ impl Workers {
         }
     }
 
-    /// From now on wake-ups look at memberships, and no worker keeps up for all.
+    /// From now on wake-ups look at memberships.
     pub(crate) fn confine(&self) {
-        let before = self.confined.swap(true, Ordering::SeqCst);
-        self.sleep.keeper.depose();
-        if !before {
-            // Nobody was woken for tasks that were left to the keeper.
-            self.sleep.wake_all();
-        }
+        self.confined.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = WorkerId> + use<> {

@@ -23,10 +23,7 @@
 
 use std::time::Duration;
 
-use super::keeper::Keeper;
-use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::sync::time::park_at_most;
 use crate::sync::{MODELLED, Mutex, Padded, lock, thread};
 
 /// How often a worker looks before it sleeps. It looks longer when it found something that way, or would have if it had
@@ -74,8 +71,6 @@ pub(crate) struct Sleep {
     sleeping: Padded<AtomicUsize>,
     sleepers: Mutex<Vec<Sleeper>>,
     woken: Vec<AtomicBool>,
-    /// The worker that keeps up alone, if there is one.
-    pub(crate) keeper: Keeper,
 }
 
 struct Sleeper {
@@ -90,7 +85,6 @@ impl Sleep {
             sleeping: Padded::default(),
             sleepers: Mutex::new(Vec::with_capacity(workers)),
             woken: (0..workers).map(|_| AtomicBool::new(false)).collect(),
-            keeper: Keeper::default(),
         }
     }
 
@@ -112,20 +106,6 @@ impl Sleep {
     /// A worker found something. True when nobody else is looking, and another one should be woken if there is more.
     pub(crate) fn found(&self) -> bool {
         self.looking.fetch_sub(1, Ordering::SeqCst) == 1
-    }
-
-    /// As [`Sleep::found`]. Beside another worker that keeps up alone somebody has to nap: whoever leaves wakes the next one for
-    /// that, also while the keeper is looking, which wakes nobody when it finds something.
-    pub(crate) fn leave(&self, worker: WorkerId) -> bool {
-        let last = self.found();
-        // After the count went down, in one order with a worker that becomes the keeper and then reads it: see `keeper`.
-        match self.keeper.other(worker) {
-            Some(_) => {
-                self.wake_one();
-                false
-            }
-            None => last && !self.keeper.is(worker),
-        }
     }
 
     /// A task became ready.
@@ -200,22 +180,6 @@ impl Sleep {
         // be over before it can sleep again, or it would be counted twice, and woken from a sleep that nobody knows of.
         self.wait_until_woken(worker);
         found
-    }
-
-    /// A worker that is looking sleeps for some time at most, if it may still do so at the last moment. Afterwards it is looking
-    /// again. True when nobody has woken it.
-    pub(crate) fn nap(&self, worker: usize, most: Duration, may_sleep: impl FnOnce() -> bool) -> bool {
-        self.lie_down(worker);
-        let may_sleep = may_sleep();
-        if may_sleep {
-            park_at_most(most);
-        }
-        if self.get_up(worker) {
-            return may_sleep;
-        }
-        // As in `sleep`.
-        self.wait_until_woken(worker);
-        false
     }
 
     /// A worker that is looking is in the list of those who sleep from now on.

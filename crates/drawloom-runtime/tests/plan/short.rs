@@ -1,4 +1,4 @@
-//! Plans of very short tasks, which one worker runs alone where that is faster, and of tasks that are not always short.
+//! Plans of very short tasks, and of tasks that are not always short.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use drawloom_runtime::{ErrorKind, Loom, Plan, Sum, Vector};
 
 use crate::looms;
 
-/// So often plans are run: long enough for both ways to be tried, and tried again.
+/// How often plans are run.
 const RUNS: u64 = 600;
 
 /// A stencil over single elements, and a sum over all.
@@ -46,7 +46,7 @@ fn short_tasks_give_the_same_however_often_they_run() {
     }
 }
 
-/// Tasks that were short so often that one worker runs them alone take long: then others help.
+/// Tasks that were short many times take long: then other workers help.
 #[test]
 fn tasks_that_suddenly_take_long_are_shared() {
     let loom = Loom::builder().workers(2).build().unwrap();

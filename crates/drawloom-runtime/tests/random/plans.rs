@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use drawloom_runtime::{Future, Plan, Way};
+use drawloom_runtime::{Future, Plan};
 
 use crate::execute::{Any, Body, Run};
 use crate::interpret::{Interpreter, Outcome};
@@ -55,10 +55,6 @@ impl Run {
         }
         let recorded = capture.plan().unwrap();
         let mut other = recorded.rebind_all(self, plan);
-        // Which way runs go makes no difference.
-        for (number, plan) in std::iter::once(&recorded).chain(&other).enumerate() {
-            plan.always([None, Some(Way::Together), Some(Way::Abreast), Some(Way::Alone)][(plan.nodes() + number) % 4]);
-        }
         let start_one = |plan: &Plan, run: &RunOf| match run.context {
             None => (run.id, plan.start()),
             Some(context) => (run.id, plan.start_in(self.contexts.get(context))),

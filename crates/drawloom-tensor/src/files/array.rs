@@ -7,10 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::files::{npy, regular};
-use crate::operators::support::around;
 use crate::slice::Rows;
-use crate::tensor::element::{Element, ElementType, with_type};
+use crate::tensor::around;
+use crate::tensor::element::{Element, ElementType};
 use crate::tensor::{Tensor, count};
+use crate::with_type;
 
 /// So many bytes are read at once. They are on the stack, so that reading takes no other memory.
 const CHUNK: usize = 1 << 14;

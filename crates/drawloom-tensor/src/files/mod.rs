@@ -19,7 +19,7 @@ pub use writer::{RawWriter, write_raw};
 
 /// Refuses a pipe or a device, which may never end, and whose length nobody knows. It is asked before such a file is opened, because
 /// even that may wait for ever.
-pub(crate) fn regular(path: &Path) -> Result<()> {
+pub fn regular(path: &Path) -> Result<()> {
     if std::fs::metadata(path)?.is_file() {
         return Ok(());
     }

@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind, Fault};
 use crate::files::array::LittleEndian;
 use crate::slice::RowSink;
 use crate::tensor::View;
-use crate::tensor::element::{ElementType, with_type};
+use crate::tensor::element::ElementType;
+use crate::with_type;
 
 /// So many elements are written at once. They are there twice, which no plan counts, so these are few.
 const CHUNK: usize = 1 << 10;

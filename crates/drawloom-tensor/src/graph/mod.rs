@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
-use crate::operators::spec::Spec;
 use crate::tensor::Tensor;
 pub use operator::{Kernel, LoopControl, Operator};
 
@@ -90,16 +89,19 @@ pub(crate) struct TensorEntry {
     pub(crate) source: Source,
 }
 
+/// A node, with what it reads and writes.
 #[derive(Clone)]
-pub(crate) struct Node {
-    pub(crate) name: String,
-    pub(crate) operator_name: String,
-    pub(crate) operator: Operator,
-    /// What the operator was made from, if it was in a file.
-    pub(crate) spec: Option<Arc<Spec>>,
-    /// An optional input that was left out has none.
-    pub(crate) inputs: Vec<Option<TensorId>>,
-    pub(crate) outputs: Vec<TensorId>,
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// The name of its operator.
+    pub operator_name: String,
+    /// What it does.
+    pub operator: Operator,
+    /// What it reads. An optional input that was left out has none.
+    pub inputs: Vec<Option<TensorId>>,
+    /// What it writes.
+    pub outputs: Vec<TensorId>,
     /// For a loop-control node, what its iterations hand on to each other.
     pub(crate) carries: Vec<Carry>,
 }
@@ -140,8 +142,8 @@ impl Graph {
     }
 
     /// A tensor that is the same in every run.
-    pub fn constant(&mut self, name: &str, value: Tensor) -> Result<TensorId, Error> {
-        self.define(name, Source::Constant(Arc::new(value)))
+    pub fn constant(&mut self, name: &str, value: impl Into<Arc<Tensor>>) -> Result<TensorId, Error> {
+        self.define(name, Source::Constant(value.into()))
     }
 
     /// A node that computes with a kernel. An empty name stands for an optional input that is left out.
@@ -203,7 +205,9 @@ impl Graph {
         Ok(id)
     }
 
-    pub(crate) fn node(
+    /// A node that does what an operator says. An empty name stands for an optional input that is left out, or for an output
+    /// that nothing reads.
+    pub fn node(
         &mut self,
         name: &str,
         operator_name: &str,
@@ -236,7 +240,6 @@ impl Graph {
             name: name.to_owned(),
             operator_name: operator_name.to_owned(),
             operator,
-            spec: None,
             inputs: input_ids,
             outputs: output_ids,
             carries: Vec::new(),
@@ -247,6 +250,37 @@ impl Graph {
     /// The name of the graph.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// All nodes, in the order in which they were described.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All tensors, in the order in which they were mentioned first.
+    pub fn tensors(&self) -> impl Iterator<Item = TensorId> + use<> {
+        (0..self.tensors.len() as u32).map(TensorId)
+    }
+
+    /// How many tensors it has.
+    pub fn tensor_count(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// What a run is given.
+    pub fn inputs(&self) -> &[TensorId] {
+        &self.inputs
+    }
+
+    /// The results, in the order of the output node.
+    pub fn outputs(&self) -> impl Iterator<Item = TensorId> {
+        let node = self.output.map(|output| &self.nodes[output.index()]);
+        node.into_iter().flat_map(|node| node.inputs.iter().flatten().copied())
+    }
+
+    /// Where each result goes.
+    pub fn placements(&self) -> &[Placement] {
+        &self.placements
     }
 
     /// How many nodes it has, its output node included.
@@ -281,6 +315,11 @@ impl Graph {
 
     /// The value of a tensor that is the same in every run.
     pub fn constant_value(&self, tensor: TensorId) -> Option<&Tensor> {
+        self.shared_constant(tensor).map(Arc::as_ref)
+    }
+
+    /// The same, to share it with another graph.
+    pub fn shared_constant(&self, tensor: TensorId) -> Option<&Arc<Tensor>> {
         match &self.tensors[tensor.index()].source {
             Source::Constant(value) => Some(value),
             _ => None,
@@ -288,7 +327,7 @@ impl Graph {
     }
 
     /// The names that are read, and that nobody writes.
-    pub(crate) fn undefined(&self) -> Vec<String> {
+    pub fn undefined(&self) -> Vec<String> {
         let nobody = self.tensors.iter().filter(|entry| matches!(entry.source, Source::Nobody));
         nobody.map(|entry| entry.name.clone()).collect()
     }

@@ -3,9 +3,11 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::batch::Fact;
 use crate::error::Fault;
 use crate::run::call::{Inputs, Outputs, Scratch};
 use crate::run::loops::LoopTurn;
+use crate::run::room::Room;
 
 /// What a node computes. It asks [`Outputs`] for the memory of its results, and keeps nothing.
 pub trait Kernel: Send + Sync {
@@ -17,6 +19,14 @@ pub trait Kernel: Send + Sync {
 
     /// Computes the outputs.
     fn run(&self, inputs: &Inputs<'_>, outputs: &mut Outputs<'_>, scratch: &mut Scratch) -> Result<(), Fault>;
+
+    /// What it does with the rows of a batch: what is known about its outputs, from what is known about its inputs, or why
+    /// their rows cannot be computed apart from each other. What is computed to find out is taken from the room. Nothing is
+    /// known about a kernel that does not say it, so it must not be given rows.
+    fn rows(&self, inputs: &[Option<&Fact>], outputs: usize, room: &Room) -> Option<Result<Vec<Fact>, String>> {
+        let _ = (inputs, outputs, room);
+        None
+    }
 
     /// Whether it asks for all memory it needs, scratch memory first, before it reads or writes an element that the sizes do
     /// not depend on. What it needs can then be learnt without the memory.

@@ -11,8 +11,9 @@ use crate::plan::{PiecePlan, Pieces};
 use crate::run::room::Room;
 use crate::run::{Outcome, Settings};
 use crate::slice::Rows;
-use crate::tensor::element::{Slice, with_type};
+use crate::tensor::element::Slice;
 use crate::tensor::{Tensor, View};
+use crate::with_type;
 
 /// So many rows are tried.
 const SAMPLE: u64 = 8;

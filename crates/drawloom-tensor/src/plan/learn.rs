@@ -9,10 +9,10 @@ use super::sizes::{Growth, Sizes};
 use super::trial::{Seen, Trial};
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, TensorId};
-use crate::operators::number::Number;
 use crate::slice::Rows;
 use crate::tensor::Tensor;
-use crate::tensor::element::with_type;
+use crate::tensor::number::Number;
+use crate::with_type;
 
 /// An input of a graph for a run in pieces.
 #[derive(Clone)]

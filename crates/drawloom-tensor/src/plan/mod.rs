@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::batch::MOST_VALUES;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, Placement, TensorId};
-use crate::onnx::Model;
+use crate::model::Model;
 use crate::program::{Program, is_loop};
 use crate::slice::{Cut, Rows, Slicing};
 use crate::tensor::Tensor;

@@ -23,7 +23,7 @@ impl Pieces {
         Self::default()
     }
 
-    /// The axis of an input that counts rows, or none for an input that is the same for all rows. See [`Model::batch`](crate::onnx::Model::batch) for
+    /// The axis of an input that counts rows, or none for an input that is the same for all rows. See [`Model::batch`](crate::Model::batch) for
     /// what is taken otherwise.
     #[must_use]
     pub fn axis(mut self, input: &str, axis: Option<usize>) -> Self {

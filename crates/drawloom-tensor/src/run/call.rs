@@ -34,6 +34,11 @@ impl<'a> Inputs<'a> {
         self.views.get(index).copied().flatten()
     }
 
+    /// All inputs, with none for those that were left out.
+    pub fn views(&self) -> &'a [Option<View<'a>>] {
+        self.views
+    }
+
     /// How many inputs the node has, those that were left out included.
     pub fn len(&self) -> usize {
         self.views.len()
@@ -110,7 +115,7 @@ impl Call<'_> {
 }
 
 /// A kernel that missed elements has asked for all of its results before: they are known, and absent.
-pub(crate) fn without_elements(done: Result<(), Fault>, results: &mut [Option<Tensor>]) -> Result<(), Fault> {
+pub fn without_elements(done: Result<(), Fault>, results: &mut [Option<Tensor>]) -> Result<(), Fault> {
     match done {
         Err(fault) if fault.kind() == ErrorKind::Absent && results.iter().all(Option::is_some) => {
             for result in results.iter_mut().flatten() {
@@ -159,8 +164,13 @@ impl<'a> Outputs<'a> {
     }
 
     /// Outputs that share their room with something else.
-    pub(crate) fn within(tensors: &'a mut [Option<Tensor>], room: Room) -> Self {
+    pub fn within(tensors: &'a mut [Option<Tensor>], room: Room) -> Self {
         Self { tensors, room, places: &[] }
+    }
+
+    /// The room that results are taken from.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// Memory for the elements of an output, all zero.
@@ -201,7 +211,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// Says which shape an output will have. A kernel with several outputs says so of all before it computes one.
-    pub(crate) fn announce(&mut self, element: ElementType, index: usize, shape: &[usize]) -> Result<(), Fault> {
+    pub fn announce(&mut self, element: ElementType, index: usize, shape: &[usize]) -> Result<(), Fault> {
         if self.room.counts() && self.wanted(index) {
             *self.slot(index)? = Some(Tensor::absent(element, shape)?);
         }
@@ -230,12 +240,17 @@ impl<'a> Outputs<'a> {
     }
 
     /// A tensor that was made elsewhere.
-    pub(crate) fn put(&mut self, index: usize, tensor: Tensor) -> Result<(), Fault> {
+    pub fn put(&mut self, index: usize, tensor: Tensor) -> Result<(), Fault> {
         if index < self.places.len() {
             return self.copy(index, tensor.view(), tensor.shape());
         }
         self.slot(index)?.replace(tensor);
         Ok(())
+    }
+
+    /// A result that there is memory for already.
+    pub fn tensor_mut(&mut self, index: usize) -> Result<&mut Tensor, Fault> {
+        self.slot(index)?.as_mut().ok_or_else(|| Fault::new(format!("there is no memory for output {index} yet")))
     }
 
     fn slot(&mut self, index: usize) -> Result<&mut Option<Tensor>, Fault> {

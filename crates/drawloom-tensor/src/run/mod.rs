@@ -48,7 +48,7 @@ impl Settings {
     }
 
     /// For a run inside of a node: what may be used is a part of a room, and is counted where that counts.
-    pub(crate) fn inside(room: &Room, bytes: usize) -> Self {
+    pub fn inside(room: &Room, bytes: usize) -> Self {
         Self { counts: room.counts(), ..Self::new().memory(bytes) }
     }
 

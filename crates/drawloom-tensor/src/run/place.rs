@@ -2,10 +2,11 @@
 
 use crate::error::{ErrorKind, Fault};
 use crate::graph::{Placement, Reduction};
-use crate::operators::number::Number;
 use crate::run::room::Room;
-use crate::tensor::element::{Element, ElementType, with_type};
+use crate::tensor::element::{Element, ElementType};
+use crate::tensor::number::Number;
 use crate::tensor::{Tensor, View, count};
+use crate::with_type;
 
 /// Which rows of an output a value is.
 #[derive(Clone, Copy)]

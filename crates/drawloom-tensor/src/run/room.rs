@@ -15,7 +15,7 @@ const SMALL: usize = 512;
 
 /// Room for tensors. Copies of it are the same room.
 #[derive(Clone)]
-pub(crate) struct Room(Arc<Bytes>);
+pub struct Room(Arc<Bytes>);
 
 /// One thread takes from a room, so no order with anything else is needed.
 struct Bytes {
@@ -38,17 +38,18 @@ struct Bytes {
 }
 
 impl Room {
-    pub(crate) fn new(bytes: usize) -> Self {
+    /// A room of so many bytes, which refuses what does not fit.
+    pub fn new(bytes: usize) -> Self {
         Self::of(bytes, false)
     }
 
     /// A room in which nothing is refused.
-    pub(crate) fn counting(bytes: usize) -> Self {
+    pub fn counting(bytes: usize) -> Self {
         Self::of(bytes, true)
     }
 
     /// A room of the same kind, as large as what is left of this one.
-    pub(crate) fn rest(&self) -> Self {
+    pub fn rest(&self) -> Self {
         Self::of(self.left(), self.counts())
     }
 
@@ -59,12 +60,13 @@ impl Room {
         Self(Arc::new(Bytes { all, counts, there, absent, most, missing, lacks, results }))
     }
 
-    pub(crate) fn left(&self) -> usize {
+    /// How many bytes are left.
+    pub fn left(&self) -> usize {
         self.0.all.saturating_sub(self.0.there.load(Ordering::Relaxed))
     }
 
     /// Whether what does not fit is counted, and not refused.
-    pub(crate) fn counts(&self) -> bool {
+    pub fn counts(&self) -> bool {
         self.0.counts
     }
 
@@ -89,7 +91,7 @@ impl Room {
     }
 
     /// Says that something that results are computed with is not there.
-    pub(crate) fn lack(&self) {
+    pub fn lack(&self) {
         self.0.lacks.store(true, Ordering::Relaxed);
     }
 

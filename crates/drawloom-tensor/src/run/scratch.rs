@@ -94,7 +94,7 @@ impl Scratch {
     }
 
     /// A buffer with what a function makes of the elements of a tensor. Those of an absent tensor are absent.
-    pub(crate) fn converted<A: Element, T: Element>(
+    pub fn converted<A: Element, T: Element>(
         &mut self,
         view: View<'_>,
         convert: impl Fn(A) -> T,
@@ -110,13 +110,18 @@ impl Scratch {
 
     /// Ends a kernel that misses something it asked for. Memory for results is given only if nothing is missing, so this is
     /// for kernels that compute before they know how large their results are.
-    pub(crate) fn all_there(&self) -> Result<(), Fault> {
+    pub fn all_there(&self) -> Result<(), Fault> {
         if self.is_there() { Ok(()) } else { Err(Fault::absent()) }
     }
 
     /// Whether everything that was asked for is there, with the elements it was made from.
-    pub(crate) fn is_there(&self) -> bool {
+    pub fn is_there(&self) -> bool {
         !self.room.lacks()
+    }
+
+    /// The room that is used where no place was planned, together with the results.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// Says that the kernel is about to take so many bytes of other memory, so that a plan counts them: what a library
@@ -129,7 +134,7 @@ impl Scratch {
     }
 
     /// The same for bytes of which only some are there, as others are of absent tensors. Whether there is room for them.
-    pub(crate) fn hold(&mut self, bytes: usize, there: usize) -> Result<bool, Fault> {
+    pub fn hold(&mut self, bytes: usize, there: usize) -> Result<bool, Fault> {
         self.check_order();
         self.room.miss(bytes.saturating_sub(self.elsewhere()));
         self.need.heap = self.need.heap.max(bytes);
@@ -151,7 +156,7 @@ impl Scratch {
     }
 
     /// How many bytes of other memory there may be, those that were taken before included.
-    pub(crate) fn elsewhere(&self) -> usize {
+    pub fn elsewhere(&self) -> usize {
         self.room.left().saturating_add(self.heap_there)
     }
 

@@ -123,7 +123,6 @@ impl Graph {
             name,
             operator_name: SLICE.to_owned(),
             operator: Operator::Loop(Arc::new(Slice { slicing, ports })),
-            spec: None,
             inputs: Vec::new(),
             outputs,
             carries: Vec::new(),

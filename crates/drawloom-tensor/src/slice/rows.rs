@@ -1,9 +1,10 @@
 //! Where the rows of a batch come from.
 
 use crate::error::{ErrorKind, Fault};
-use crate::operators::support::around;
-use crate::tensor::element::{Element, ElementType, with_type};
+use crate::tensor::around;
+use crate::tensor::element::{Element, ElementType};
 use crate::tensor::{Tensor, View};
+use crate::with_type;
 
 /// Rows that can be read in pieces: a tensor in memory, or a file of which only the piece in use is there.
 pub trait Rows: Send + Sync {

@@ -207,28 +207,28 @@ pub(crate) fn zeros<T: Element>(count: usize) -> Result<Vec<T>, Fault> {
 }
 
 /// Runs a body with `$T` bound to the Rust type of an [`ElementType`], for the types of one group.
+#[macro_export]
 macro_rules! with_type {
     (@match $element:expr, $T:ident, $body:expr, $($variant:ident = $type:ty),*) => {
         match $element {
-            $($crate::tensor::element::ElementType::$variant => {
+            $($crate::ElementType::$variant => {
                 type $T = $type;
                 $body
             })*
             #[allow(unreachable_patterns)]
-            other => Err($crate::error::Fault::unsupported(format!("elements of type {other} are not supported here"))),
+            other => Err($crate::Fault::unsupported(format!("elements of type {other} are not supported here"))),
         }
     };
     (all, $element:expr, $T:ident => $body:expr) => {
-        with_type!(@match $element, $T, $body, F32 = f32, F64 = f64, I64 = i64, I32 = i32, U8 = u8, I8 = i8, Bool = bool)
+        $crate::with_type!(@match $element, $T, $body, F32 = f32, F64 = f64, I64 = i64, I32 = i32, U8 = u8, I8 = i8, Bool = bool)
     };
     (numbers, $element:expr, $T:ident => $body:expr) => {
-        with_type!(@match $element, $T, $body, F32 = f32, F64 = f64, I64 = i64, I32 = i32, U8 = u8, I8 = i8)
+        $crate::with_type!(@match $element, $T, $body, F32 = f32, F64 = f64, I64 = i64, I32 = i32, U8 = u8, I8 = i8)
     };
     (floats, $element:expr, $T:ident => $body:expr) => {
-        with_type!(@match $element, $T, $body, F32 = f32, F64 = f64)
+        $crate::with_type!(@match $element, $T, $body, F32 = f32, F64 = f64)
     };
     (integers, $element:expr, $T:ident => $body:expr) => {
-        with_type!(@match $element, $T, $body, I64 = i64, I32 = i32, U8 = u8, I8 = i8)
+        $crate::with_type!(@match $element, $T, $body, I64 = i64, I32 = i32, U8 = u8, I8 = i8)
     };
 }
-pub(crate) use with_type;

@@ -16,7 +16,7 @@ use crate::error::{ErrorKind, Fault};
 use crate::tensor::element::Element;
 
 /// Where tensors begin: a line of the cache, and the widest vector.
-pub(crate) const ALIGNMENT: usize = 64;
+pub const ALIGNMENT: usize = 64;
 
 /// Bytes that are lent in ranges.
 pub(crate) struct Arena {

@@ -5,11 +5,13 @@ mod arrays;
 pub(crate) mod element;
 #[allow(unsafe_code)]
 pub(crate) mod memory;
+pub(crate) mod number;
 
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Fault};
-use element::{Data, Element, ElementType, Slice, with_type};
+use crate::with_type;
+use element::{Data, Element, ElementType, Slice};
 use memory::{Arena, Loan};
 
 /// A tensor that owns its elements.
@@ -29,8 +31,13 @@ pub struct View<'a> {
     data: Slice<'a>,
 }
 
+/// A shape as the elements before an axis, along it, and behind it.
+pub fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
+    (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
+}
+
 /// How many elements a shape has, unless that is more than a machine can count.
-pub(crate) fn count(shape: &[usize]) -> Result<usize, Fault> {
+pub fn count(shape: &[usize]) -> Result<usize, Fault> {
     // A zero makes the tensor empty, but kernels also count parts of its axes: those must not overflow either.
     let product = shape.iter().try_fold(1usize, |product, axis| product.checked_mul((*axis).max(1)));
     match product.filter(|count| *count <= isize::MAX as usize / 8) {
@@ -63,13 +70,13 @@ impl Tensor {
     }
 
     /// A tensor without its elements.
-    pub(crate) fn absent(element: ElementType, shape: &[usize]) -> Result<Self, Fault> {
+    pub fn absent(element: ElementType, shape: &[usize]) -> Result<Self, Fault> {
         count(shape)?;
         Ok(Self { shape: shape.to_vec(), data: Data::zeros(element, 0)? })
     }
 
     /// Whether its elements are not there.
-    pub(crate) fn is_absent(&self) -> bool {
+    pub fn is_absent(&self) -> bool {
         self.view().is_absent()
     }
 
@@ -207,7 +214,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether its elements are not there.
-    pub(crate) fn is_absent(&self) -> bool {
+    pub fn is_absent(&self) -> bool {
         self.data.len() != self.len()
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use drawloom_tensor::onnx::{Model, Port};
 use drawloom_tensor::{Error, PiecePlan, Pieces, Placement};
+use drawloom_tensor::{Model, Port};
 use serde_json::{Value, json};
 
 use super::listing::Listing;
@@ -84,7 +84,7 @@ struct Planned {
 impl Info {
     /// Prints what was asked for.
     pub(super) fn show(&self, output: &mut Output) -> Result<Exit, String> {
-        let model = match Model::read(&self.file) {
+        let model = match drawloom_onnx::read(&self.file) {
             Ok(model) => model,
             Err(error) => {
                 let listing = Listing::read(&self.file, &error).ok_or_else(|| error.to_string())?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-use drawloom_tensor::onnx::{Dimension, Model, Port};
+use drawloom_tensor::{Dimension, Port};
 use drawloom_tensor::{ElementType, Error, ErrorKind};
 use rten_onnx::onnx::{DataType, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ fn is_known(node: &NodeProto, opsets: &[OperatorSetIdProto]) -> bool {
     };
     let Ok(bytes) = model.write_buf() else { return false };
     // That one node is no whole model is another error.
-    let asked = Model::plain_from_bytes(&bytes, None);
+    let asked = drawloom_onnx::plain_from_bytes(&bytes, None);
     !asked.is_err_and(|error| matches!(error.kind(), ErrorKind::UnknownOperator | ErrorKind::Random))
 }
 

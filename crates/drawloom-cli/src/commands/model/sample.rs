@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use drawloom_onnx::sample::{give_batch, sample_model};
 use drawloom_tensor::files::NpyWriter;
-use drawloom_tensor::onnx::sample::{give_batch, sample_model};
 
 use crate::number::integer;
 use crate::output::Output;

@@ -1,0 +1,157 @@
+//! Ids and names as they stand in a file: texts or integers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use drawloom_graph::graph::{Graph, NodeId};
+
+/// An id or a name. Texts are borrowed from the file unless they hold escapes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Id<'a> {
+    Text(Cow<'a, str>),
+    Integer(i64),
+    /// An integer beyond `i64`.
+    Large(u64),
+}
+
+impl<'a> Id<'a> {
+    /// A node's name as it is to be written. A name that was marked as an integer and is none stays a text.
+    pub(crate) fn of(graph: &'a Graph, node: NodeId) -> Self {
+        let name = graph.name(node);
+        if graph.has_integer_name(node) {
+            if let Some(integer) = name.parse::<i64>().ok().filter(|n| Digits::signed(*n).text() == name) {
+                return Id::Integer(integer);
+            }
+            if let Some(large) = name.parse::<u64>().ok().filter(|n| Digits::new(*n, false).text() == name) {
+                return Id::Large(large);
+            }
+        }
+        Id::Text(name)
+    }
+
+    /// Passes the id on as a text, in which `1` and `"1"` are the same.
+    pub(super) fn with_text<R>(&self, pass: impl FnOnce(&str) -> R) -> R {
+        match self {
+            Id::Text(text) => pass(text),
+            Id::Integer(integer) => pass(Digits::signed(*integer).text()),
+            Id::Large(integer) => pass(Digits::new(*integer, false).text()),
+        }
+    }
+
+    pub(super) fn is_integer(&self) -> bool {
+        !matches!(self, Id::Text(_))
+    }
+}
+
+/// The decimal digits of an integer, without an allocation: files hold millions of them.
+struct Digits {
+    bytes: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn signed(integer: i64) -> Self {
+        Self::new(integer.unsigned_abs(), integer < 0)
+    }
+
+    fn new(mut rest: u64, negative: bool) -> Self {
+        let mut digits = Self { bytes: [b'0'; 20], start: 20 };
+        loop {
+            digits.start -= 1;
+            digits.bytes[digits.start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if negative {
+            digits.start -= 1;
+            digits.bytes[digits.start] = b'-';
+        }
+        digits
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes[self.start..]).expect("digits and a sign are ASCII")
+    }
+}
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Text(text) => write!(f, "{text:?}"),
+            Id::Integer(integer) => write!(f, "{integer}"),
+            Id::Large(integer) => write!(f, "{integer}"),
+        }
+    }
+}
+
+impl Serialize for Id<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Id::Text(text) => serializer.serialize_str(text),
+            Id::Integer(integer) => serializer.serialize_i64(*integer),
+            Id::Large(integer) => serializer.serialize_u64(*integer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Id<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IdVisitor)
+    }
+}
+
+struct IdVisitor;
+
+impl<'de> Visitor<'de> for IdVisitor {
+    type Value = Id<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name: a text or an integer")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Id<'de>, E> {
+        Ok(Id::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Id<'de>, E> {
+        Ok(Id::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_i64<E: Error>(self, integer: i64) -> Result<Id<'de>, E> {
+        Ok(Id::Integer(integer))
+    }
+
+    fn visit_u64<E: Error>(self, integer: u64) -> Result<Id<'de>, E> {
+        Ok(i64::try_from(integer).map_or(Id::Large(integer), Id::Integer))
+    }
+}
+
+/// A text that is borrowed from the file unless it holds escapes. (`Cow` itself would always copy.)
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
