@@ -4,7 +4,7 @@
 In a fenced block tagged `console`, a line `$ command` is run and the lines up to the next `$` are what it must print, on
 standard output and standard error together. `console,exit:1` says that the commands of a block end with exit code 1. A
 block tagged `loom` or `json` that has a `file:NAME` in its tag is written to that name first. The commands of a page share
-one scratch folder, which holds a copy of `examples`; the release build of `drawloom` is on the PATH. Commands that start
+one scratch folder, which holds a copy of `examples`; the release builds of `drawloom` and `drawloom-bench` are on the PATH. Commands that start
 with `cargo` run in the repository instead, and only their standard output counts: cargo speaks on standard error.
 
     scripts/doc_commands.py             compare
@@ -136,9 +136,10 @@ def main():
     update = sys.argv[1:] == ["--update"]
     if sys.argv[1:] and not update:
         sys.exit(__doc__)
-    program = target_folder() / "release" / "drawloom"
-    if not program.exists():
-        sys.exit(f"{program} is missing: run `cargo build --release` first")
+    for name, package in (("drawloom", ""), ("drawloom-bench", " -p drawloom-bench")):
+        program = target_folder() / "release" / name
+        if not program.exists():
+            sys.exit(f"{program} is missing: run `cargo build --release{package}` first")
     failed = 0
     commands = 1
     problems = main_job()

@@ -8,9 +8,8 @@
 //! | [`dots`] | sums and scalar products whose results are known |
 //! | [`filters`] | streams with irregular numbers of items: filters, expansions, regions, loops |
 //! | [`jacobi`] | Jacobi's method on a grid, in one precision and in two |
-//! | [`micro`] | the smallest tasks in six shapes: what a task costs |
+//! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`reduction`] | counting iterations, and lowest and highest values |
-//! | [`taskbench`] | Task Bench: graphs of known shape with a kernel of any size, and what they say about a runtime |
 //!
 //! Kernels are compiled for several instruction sets and chosen at run time ([`Level`]).
 
@@ -23,8 +22,7 @@ pub mod dots;
 pub mod filters;
 pub mod jacobi;
 mod level;
-pub mod micro;
+pub mod naca;
 pub mod reduction;
-pub mod taskbench;
 
 pub use level::Level;

@@ -1,4 +1,4 @@
-/* The patterns of `drawloom bench tasks`, as every peer submits them.
+/* The patterns of `drawloom-bench tasks`, as every peer submits them.
  *
  * independent   tasks without data
  * chain         each task adds one to the same cell

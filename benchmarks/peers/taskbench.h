@@ -3,7 +3,7 @@
  *
  * A graph is `steps` rows of at most `width` tasks. A task writes its own cell, (step, point), and reads cells of the row
  * before it: which ones, the pattern says. Every cell is written once, so there is no order but that of the pattern; two
- * rows of cells that take turns would cost GCC's OpenMP ten times as much. The graphs are those of `drawloom bench metg`,
+ * rows of cells that take turns would cost GCC's OpenMP ten times as much. The graphs are those of `drawloom-bench metg`,
  * which differ from Task Bench's own in two ways: an input that Task Bench would list twice is listed once, and
  * `random_nearest` picks by a hash of our own. */
 #ifndef DRAWLOOM_TASKBENCH_H

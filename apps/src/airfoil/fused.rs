@@ -5,9 +5,10 @@
 
 #![allow(unsafe_code)]
 
+use drawloom_mesh::Error;
 use drawloom_mesh::raw::{RawMap, RawMesh};
-use drawloom_mesh::{Error, Mesh};
 
+use super::Airfoil;
 use super::maths::{Constants, flux, pressure, time_step};
 use crate::Level;
 
@@ -39,15 +40,9 @@ impl Fused {
     }
 
     fn at_level(raw: &RawMesh, level: Level) -> Result<Self, Error> {
-        // Everything that the loops below rely on is checked here: the maps have these columns and lead to elements.
-        let mesh = Mesh::from_raw(raw)?;
-        for name in ["pedge", "pecell", "pbedge"] {
-            mesh.find_map::<2>(name)?;
-        }
-        mesh.find_map::<1>("pbecell")?;
-        mesh.find_map::<4>("pcell")?;
-        mesh.find_dat::<f64, 2>("p_x")?;
-        mesh.find_dat::<i32, 1>("p_bound")?;
+        // Everything that the loops below rely on is what the program of mesh loops checks: the maps have these columns, and
+        // lead from and to the sets of the arrays that they index.
+        Airfoil::new(raw, 0, |_, _| ())?;
         let (x, bound) = (raw.dat("p_x")?.values.as_f64(), raw.dat("p_bound")?.values.as_i32());
         let (x, bound) = (x.unwrap_or_default(), bound.unwrap_or_default());
         let air = Constants::air();
@@ -388,9 +383,30 @@ mod with_avx2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Airfoil;
     use super::*;
-    use drawloom_mesh::{Backend, naca};
+    use crate::naca;
+    use drawloom_mesh::raw::RawSet;
+    use drawloom_mesh::{Backend, ErrorKind};
+
+    #[test]
+    fn maps_that_lead_to_other_sets_are_refused() {
+        for name in ["pedge", "pecell", "pbedge", "pbecell", "pcell"] {
+            let mut raw = naca::naca0012(7, 9).unwrap();
+            raw.sets.push(RawSet { name: "larger".to_owned(), size: 1_000_000 });
+            let map = raw.maps.iter_mut().find(|map| map.name == name).unwrap();
+            map.to = "larger".to_owned();
+            map.table.iter_mut().for_each(|target| *target += 900_000);
+            let error = Fused::new(&raw).err().expect("refused");
+            assert_eq!(error.kind(), ErrorKind::Refused);
+            assert!(error.to_string().contains(&format!("map `{name}` leads to `larger`")), "{error}");
+        }
+        let mut raw = naca::naca0012(7, 9).unwrap();
+        let short = raw.dats.iter_mut().find(|dat| dat.name == "p_bound").unwrap();
+        short.set = "none".to_owned();
+        short.values = drawloom_mesh::raw::Values::I32(Vec::new());
+        raw.sets.push(RawSet { name: "none".to_owned(), size: 0 });
+        assert!(Fused::new(&raw).err().expect("refused").to_string().contains("dat `p_bound` is on `none`"));
+    }
 
     #[test]
     fn it_computes_what_the_program_of_loops_does() {

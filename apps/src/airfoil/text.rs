@@ -91,8 +91,8 @@ static void kernel_update(
         q[n] = qold[n] - del;
         res[n] = 0.0;
         square += del * del;
-        rms[0] += del * del;
     }
+    rms[0] += square;
     if(square > largest[0]) { largest[0] = square; place[0] = (uint32_t)cell; }
 }
 ";

@@ -1,8 +1,9 @@
 //! Square grids, and the matrix of any mesh with edges.
 
 use drawloom_mesh::Error;
-use drawloom_mesh::naca;
 use drawloom_mesh::raw::{RawMesh, Values};
+
+use crate::naca;
 
 /// The longest side: a grid of that size has as many nodes as the largest mesh that is generated.
 const LONGEST: usize = 1 << 13;
@@ -43,7 +44,7 @@ pub fn grid(side: usize) -> Result<RawMesh, String> {
 /// A mesh by its name: `grid:5` for 5 by 5 nodes, or another generated mesh. `None` if the name is not one of those.
 pub fn by_name(name: &str) -> Option<Result<RawMesh, String>> {
     let Some(side) = name.strip_prefix("grid:") else {
-        return naca::by_name(name).map(|mesh| mesh.map_err(|error| error.to_string()));
+        return naca::by_name(name);
     };
     Some(match side.parse() {
         Ok(side) => grid(side),

@@ -1,8 +1,9 @@
 //! The aero program takes the known numbers of steps and comes to the known residuals.
 
 use drawloom_apps::aero::{Aero, Outer};
+use drawloom_apps::naca;
+use drawloom_mesh::Backend;
 use drawloom_mesh::raw::Values;
-use drawloom_mesh::{Backend, naca};
 
 use crate::support::{assert_close, every, exact};
 

@@ -151,12 +151,9 @@ fn numbers(instance: &Instance) -> Vec<u8> {
 }
 
 /// Compiles and runs the handlers of an instance, and returns sends, deliveries, cancelled sends and a number that a C
-/// expression finds in the state `s` of the last device. Nothing if this machine has no C compiler.
-pub(crate) fn run(instance: &Instance, result: &str) -> Option<(u64, u64, u64, f64)> {
-    if Command::new("cc").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no C compiler");
-        return None;
-    }
+/// expression finds in the state `s` of the last device.
+pub(crate) fn run(instance: &Instance, result: &str) -> (u64, u64, u64, f64) {
+    assert!(Command::new("cc").arg("--version").output().is_ok(), "this test needs a C compiler that is called `cc`");
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(instance.graph_type().id());
     std::fs::create_dir_all(&folder).unwrap();
     let [source, program, data] = ["handlers.c", "handlers", "graph.bin"].map(|name| folder.join(name));
@@ -171,5 +168,5 @@ pub(crate) fn run(instance: &Instance, result: &str) -> Option<(u64, u64, u64, f
     let text = String::from_utf8(ran.stdout).unwrap();
     let words: Vec<&str> = text.split_whitespace().collect();
     let count = |at: usize| words[at].parse().unwrap();
-    Some((count(0), count(1), count(2), words[3].parse().unwrap()))
+    (count(0), count(1), count(2), words[3].parse().unwrap())
 }

@@ -1,7 +1,8 @@
 //! Jacobi's method: the values of OP2's `jac1` and `jac2`.
 
 use drawloom_apps::jacobi::{Jacobi, Sweep, Variant, by_name, grid};
-use drawloom_mesh::{Backend, naca};
+use drawloom_apps::naca;
+use drawloom_mesh::Backend;
 
 use crate::support::{assert_close, every, exact};
 

@@ -6,5 +6,6 @@ mod c_text;
 mod dots;
 mod in_c;
 mod jacobi;
+mod naca;
 mod reduction;
 mod support;

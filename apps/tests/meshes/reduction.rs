@@ -1,8 +1,9 @@
 //! What loops contribute to globals counts once for each iteration, and the lowest and highest values are found.
 
+use drawloom_apps::naca;
 use drawloom_apps::reduction::{Bounds, Counts, FIVE, Reduction, five};
 use drawloom_mesh::raw::RawMesh;
-use drawloom_mesh::{Backend, Mode, Threads, naca};
+use drawloom_mesh::{Backend, Mode, Threads};
 
 use crate::support::every;
 

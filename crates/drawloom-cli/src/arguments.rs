@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use crate::bench;
-use crate::commands::{event, model, onnx_test, plot};
+use crate::commands::{event, model, plot};
 use crate::mesh;
 use crate::output::Color;
 use crate::run;
@@ -57,10 +56,7 @@ pub(crate) enum Command {
     Run(run::Arguments),
     Mesh(mesh::Arguments),
     Model(model::Arguments),
-    OnnxTest(onnx_test::Arguments),
     Plot(plot::Arguments),
-    /// Measure what graphs and tasks cost, as lines of JSON
-    Bench(bench::Arguments),
     Completions(Completions),
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// How a command ended. The worse of two ends is the greater one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// Everything is as it should be: exit code 0.
     Valid,
     /// The input was understood and something is wrong with it: exit code 1.
@@ -15,7 +15,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// The worse of two ends.
-    pub(crate) fn and(self, other: Exit) -> Exit {
+    pub fn and(self, other: Exit) -> Exit {
         self.max(other)
     }
 }

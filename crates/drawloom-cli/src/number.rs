@@ -4,7 +4,7 @@
 const MOST_WORKERS: u64 = 1024;
 
 /// Reads a number of workers.
-pub(crate) fn workers(text: &str) -> Result<usize, String> {
+pub fn workers(text: &str) -> Result<usize, String> {
     match integer(text)? {
         count @ 1..=MOST_WORKERS => Ok(count as usize),
         count => Err(format!("there can be 1 to {MOST_WORKERS} workers, not {count}")),
@@ -12,7 +12,7 @@ pub(crate) fn workers(text: &str) -> Result<usize, String> {
 }
 
 /// Reads a length that is not zero.
-pub(crate) fn length(text: &str) -> Result<u64, String> {
+pub fn length(text: &str) -> Result<u64, String> {
     match integer(text)? {
         0 => Err("a length is at least one".to_owned()),
         length => Ok(length),
@@ -20,12 +20,12 @@ pub(crate) fn length(text: &str) -> Result<u64, String> {
 }
 
 /// As many workers as this process may use processors.
-pub(crate) fn all_workers() -> usize {
+pub fn all_workers() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Reads a non-negative integer. Digits may be grouped by `_`, and a power of ten may follow `e`.
-pub(crate) fn integer(text: &str) -> Result<u64, String> {
+pub fn integer(text: &str) -> Result<u64, String> {
     if text.strip_prefix('-').is_some_and(|number| !number.starts_with('-') && integer(number).is_ok()) {
         return Err(format!("`{text}` is negative: a number here is zero or more"));
     }
@@ -55,7 +55,7 @@ pub(crate) fn integer(text: &str) -> Result<u64, String> {
 }
 
 /// Reads a number of bytes: `1000`, `64MiB`, `1.5GB`.
-pub(crate) fn bytes(text: &str) -> Result<usize, String> {
+pub fn bytes(text: &str) -> Result<usize, String> {
     let refuse = || format!("`{text}` is not a number of bytes; write it as 1000000, 64MiB or 1GB");
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(split);
@@ -77,7 +77,7 @@ pub(crate) fn bytes(text: &str) -> Result<usize, String> {
 }
 
 /// Bytes for people.
-pub(crate) fn mebibytes(bytes: usize) -> String {
+pub fn mebibytes(bytes: usize) -> String {
     if bytes < 1 << 20 {
         return format!("{:.1} KiB", bytes as f64 / 1024.0);
     }

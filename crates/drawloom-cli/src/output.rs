@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
+pub enum Color {
     /// On a terminal, unless NO_COLOR is set; anywhere when CLICOLOR_FORCE is set.
     #[default]
     Auto,
@@ -22,7 +22,7 @@ pub(crate) enum Color {
 ///
 /// A reader that goes away (`drawloom order big.loom | head`) is no failure of ours: what would be printed after that is
 /// dropped, and the exit code still says what was found. Any other failure to write is reported when the program ends.
-pub(crate) struct Output {
+pub struct Output {
     to: BufWriter<io::Stdout>,
     color: bool,
     error_color: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// Standard output.
-    pub(crate) fn new(color: Color) -> Self {
+    pub fn new(color: Color) -> Self {
         let stdout = io::stdout();
         let (on_output, on_error) = (stdout.is_terminal(), io::stderr().is_terminal());
         Self {
@@ -43,34 +43,34 @@ impl Output {
     }
 
     /// Whether to colour standard output.
-    pub(crate) fn color(&self) -> bool {
+    pub fn color(&self) -> bool {
         self.color
     }
 
     /// Whether to colour standard error.
-    pub(crate) fn error_color(&self) -> bool {
+    pub fn error_color(&self) -> bool {
         self.error_color
     }
 
     /// Prints text as it is.
-    pub(crate) fn text(&mut self, text: impl fmt::Display) {
+    pub fn text(&mut self, text: impl fmt::Display) {
         self.write(format_args!("{text}"));
     }
 
     /// Prints a line.
-    pub(crate) fn line(&mut self, line: impl fmt::Display) {
+    pub fn line(&mut self, line: impl fmt::Display) {
         self.write(format_args!("{line}\n"));
     }
 
     /// Prints bytes as they are.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    pub fn bytes(&mut self, bytes: &[u8]) {
         if self.failure.is_none() {
             self.failure = self.to.write_all(bytes).err();
         }
     }
 
     /// Prints a value as one compact line of JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) {
+    pub fn json(&mut self, value: &impl Serialize) {
         match serde_json::to_string(value) {
             Ok(line) => self.line(line),
             Err(error) => self.failure = Some(error.into()),
@@ -78,14 +78,14 @@ impl Output {
     }
 
     /// Prints what is waiting in the buffer, so that the lines of files appear as the files are finished.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         if self.failure.is_none() {
             self.failure = self.to.flush().err();
         }
     }
 
     /// Prints the rest. A closed pipe is not an error.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         self.flush();
         match self.failure.take() {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
@@ -101,13 +101,13 @@ impl Output {
 }
 
 /// Text for the person at the terminal, on standard error, ending in a newline.
-pub(crate) fn complain_text(text: &str) {
+pub fn complain_text(text: &str) {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = write!(io::stderr().lock(), "{text}{end}");
 }
 
 /// A message for the person at the terminal, on standard error. Failing to deliver it is no reason to stop.
-pub(crate) fn complain(message: impl fmt::Display) {
+pub fn complain(message: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "drawloom: {message}");
 }
 

@@ -1,6 +1,6 @@
 //! How fast graphs are checked, ordered and built: a hundred thousand nodes of each family.
 //!
-//! `drawloom bench graph` measures the same families at any size, with memory and a linear fit.
+//! `drawloom-bench graph` measures the same families at any size, with memory and a linear fit.
 
 mod families;
 

@@ -1,5 +1,5 @@
 //! Unstructured meshes: parallel loops over their elements, checked before they run and fast while they do; and everything
-//! that belongs to meshes as data: files, generators, orders, partitions, pictures.
+//! that belongs to meshes as data: files, orders, partitions.
 //!
 //! ```
 //! use drawloom_mesh::kernel::Acc;
@@ -30,9 +30,7 @@
 //! | [`kernel`] | what kernels receive |
 //! | [`Run`], [`Backend`] | a program with its data, and what it runs on |
 //! | [`raw`] | the plain data of a mesh, and whether its parts fit together |
-//! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`files`] | readers and writers of mesh files |
-//! | [`plot`](mod@plot) | pictures of meshes and fields |
 //! | [`partition`] | parts of equal size with few connections |
 //! | [`checkpoint`] | the state of a running program in a file |
 //! | [`renumber`] | orders in which neighbours are near each other |
@@ -48,9 +46,7 @@ mod event;
 pub mod files;
 pub mod kernel;
 mod mesh;
-pub mod naca;
 pub mod partition;
-pub mod plot;
 mod program;
 pub mod raw;
 pub mod renumber;

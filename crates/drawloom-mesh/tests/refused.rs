@@ -138,7 +138,7 @@ fn arguments_that_are_absent_are_no_use() {
         Backend::Debug { seed: 3 },
         Backend::Threads(Threads::new().workers(2)),
         Backend::Events(Events::new()),
-        Backend::Events(Events::new().prune()),
+        Backend::Events(Events::new().control(Control::Tree)),
     ];
     for backend in backends {
         let (mesh, h) = pairs();
@@ -199,7 +199,7 @@ fn a_kernel_writes_what_it_must_and_a_panic_is_the_loops_failure() {
         Backend::Debug { seed: 3 },
         Backend::Threads(Threads::new().workers(2)),
         Backend::Events(Events::new()),
-        Backend::Events(Events::new().executor(Executor::Parallel { workers: 2 }).prune()),
+        Backend::Events(Events::new().executor(Executor::Parallel { workers: 2 }).control(Control::Tree)),
     ];
     for backend in backends {
         let (mesh, h) = pairs();
@@ -292,7 +292,7 @@ fn a_number_that_is_not_finite_is_found_with_its_run_and_its_element() {
     for executor in [Executor::Fifo, Executor::Lifo, Executor::Parallel { workers: 2 }] {
         let events = Events::new().executor(executor);
         assert_eq!(said(Backend::Events(events)), expected, "{events:?}");
-        assert_eq!(said(Backend::Events(events.overlap().prune())), expected, "{events:?}");
+        assert_eq!(said(Backend::Events(events.control(Control::Tree))), expected, "{events:?}");
     }
 }
 
@@ -304,7 +304,7 @@ fn a_program_runs_again_after_a_run_that_failed() {
         Backend::Debug { seed: 3 },
         Backend::Events(Events::new()),
         Backend::Events(Events::new().executor(Executor::Lifo).control(Control::Tree)),
-        Backend::Events(Events::new().executor(Executor::Random { seed: 4 }).control(Control::Quiescence).prune()),
+        Backend::Events(Events::new().executor(Executor::Random { seed: 4 }).control(Control::Tree)),
         Backend::Events(Events::new().executor(Executor::Parallel { workers: 2 })),
     ];
     for backend in backends {
@@ -333,7 +333,7 @@ fn a_program_runs_again_after_a_run_that_failed() {
 #[test]
 fn messages_of_a_run_that_failed_do_not_reach_the_next() {
     for executor in [Executor::Fifo, Executor::Lifo, Executor::Random { seed: 1 }, Executor::Parallel { workers: 2 }] {
-        for control in [Control::Plain, Control::Tree, Control::Quiescence] {
+        for control in [Control::Plain, Control::Tree] {
             let events = Events::new().executor(executor).control(control);
             let mut mesh = Mesh::new();
             let nodes = mesh.set("nodes", 40).unwrap();
@@ -417,7 +417,7 @@ fn two_things_that_would_have_one_name_among_messages_are_refused_with_both() {
 /// Names of a loop and of a dat that are, put together, those of another two.
 #[test]
 fn loops_whose_pins_would_have_one_name_run_as_messages() {
-    for events in [Events::new(), Events::new().prune().control(Control::Tree)] {
+    for events in [Events::new(), Events::new().control(Control::Tree)] {
         let mut mesh = Mesh::new();
         let nodes = mesh.set("nodes", 3).unwrap();
         let next = mesh.map::<1>("next", nodes, nodes, vec![1, 2, 0]).unwrap();

@@ -87,5 +87,5 @@ pub use policy::{Policy, WorkerId, WorkersView};
 pub use stats::{ContextStats, Stats, WorkerStats};
 pub use task::builder::Task;
 pub use task::future::Future;
-pub use team::{CalledBy, LentWorkers, Member, TeamMut};
+pub use team::{CalledBy, Member, TeamMut};
 pub use worker::driver::Driver;

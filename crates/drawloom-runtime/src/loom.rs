@@ -136,22 +136,6 @@ impl Loom {
         core.tracer.end(|context| core.context_name(context))
     }
 
-    /// What was submitted since the recording began, as a drawing for Graphviz.
-    ///
-    /// # Errors
-    /// When nothing is being recorded: see [`Loom::trace_start`].
-    pub fn submitted_dot(&self) -> Result<String> {
-        let core = self.core();
-        if !core.tracer.is_on() {
-            return Err(Error::new(
-                ErrorKind::Setting,
-                "nothing can be drawn, as nothing is being recorded: see `trace_start`",
-            ));
-        }
-        let trace = core.tracer.collect(|context| core.context_name(context));
-        drawloom_trace::dot::text(&trace).map_err(|e| Error::new(ErrorKind::System, format!("cannot be drawn: {e}")))
-    }
-
     /// Figures about the runtime at this moment.
     pub fn stats(&self) -> Stats {
         self.core().stats()

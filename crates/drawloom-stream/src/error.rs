@@ -10,6 +10,27 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What the user's code returns when it fails.
 pub(crate) type Failure = Box<dyn StdError + Send + Sync>;
 
+/// What the user's code returns: a value, or a [`Result`] with one, whose error ends the run.
+pub trait Outcome<T> {
+    /// The value, or why there is none.
+    #[doc(hidden)]
+    fn outcome(self) -> Result<T, Box<dyn StdError + Send + Sync>>;
+}
+
+impl<T> Outcome<T> for T {
+    #[inline(always)]
+    fn outcome(self) -> Result<T, Failure> {
+        Ok(self)
+    }
+}
+
+impl<T, E: Into<Failure>> Outcome<T> for Result<T, E> {
+    #[inline(always)]
+    fn outcome(self) -> Result<T, Failure> {
+        self.map_err(Into::into)
+    }
+}
+
 /// Why a stream cannot be run, or did not end well.
 ///
 /// Two errors are equal when they say the same.

@@ -24,7 +24,7 @@
 //! | [`Stream`], [`NodeBuilder`] | describing a stream |
 //! | [`source`], [`sink`] | where items come from, and go to |
 //! | [`Plan`], [`Running`], [`Report`] | a stream that was checked, runs, and has run |
-//! | [`Settings`], [`Parameter`], [`Given`], [`TeamStream`] | how a stream is run, what its nodes get to know, and a stream as a task |
+//! | [`Settings`], [`Parameter`] | how a stream is run, and what its nodes get to know |
 //! | `plan` | the description without types: its check, regions, loops, and sizes of queues |
 //! | `body` | what nodes do with items |
 //! | `machine` | one copy of a stream: who fires when |
@@ -39,7 +39,6 @@ mod build;
 mod dot;
 mod error;
 mod exchange;
-mod given;
 mod machine;
 mod nested;
 mod parameter;
@@ -49,7 +48,6 @@ mod run;
 mod settings;
 pub mod sink;
 pub mod source;
-mod team;
 mod trace;
 #[allow(unsafe_code)]
 mod wide;
@@ -58,16 +56,13 @@ pub use body::channels::{Append, Channels, Raise};
 pub use body::push::Push;
 pub use body::slice::Run;
 pub use build::handle::{Input, IntoInputs, Output, Region, Tag};
-pub use build::handling::HandlingNode;
 pub use build::node::NodeBuilder;
 pub use build::stream::Stream;
-pub use error::{Code, Diagnostic, Error, ErrorKind, Result};
-pub use given::{Given, Place};
-pub use parameter::{Parameter, Parameters};
+pub use error::{Code, Diagnostic, Error, ErrorKind, Outcome, Result};
+pub use parameter::Parameter;
 pub use report::{EdgeReport, NodeReport, Report};
 pub use run::{Plan, Running};
 pub use settings::Settings;
 pub use sink::{Collected, Sink};
 pub use source::Source;
-pub use team::TeamStream;
 pub use wide::{Lanes, select, split, widest};

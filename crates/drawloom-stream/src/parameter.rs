@@ -50,7 +50,7 @@ impl<T> fmt::Debug for Parameter<T> {
 
 /// The values of a stream's parameters in one run. They do not change while it runs.
 #[derive(Clone)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     pub(crate) stream: u64,
     values: Arc<[Arc<dyn Any + Send + Sync>]>,
 }
@@ -64,18 +64,12 @@ impl Parameters {
     ///
     /// # Panics
     /// When the parameter is of another stream. The run of this one fails then, with the name of the node.
-    pub fn get<T: 'static>(&self, parameter: Parameter<T>) -> &T {
+    pub(crate) fn get<T: 'static>(&self, parameter: Parameter<T>) -> &T {
         let own = (parameter.stream == self.stream).then(|| self.values.get(parameter.number as usize)).flatten();
         let value = own.and_then(|value| value.downcast_ref());
         value.unwrap_or_else(|| {
             let name = parameter.name;
             panic!("parameter `{name}` is of another stream: a node can read those of its own stream, and no others")
         })
-    }
-}
-
-impl fmt::Debug for Parameters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Parameters({})", self.values.len())
     }
 }

@@ -15,7 +15,6 @@ use drawloom_runtime::{Context, Future, Loom, Member};
 
 use crate::body::quietly;
 use crate::error::{Error, ErrorKind, Result};
-use crate::given::Given;
 use crate::machine::time::nanoseconds;
 use crate::machine::{Machine, Outside};
 use crate::nested::{self, Wanted};
@@ -43,7 +42,7 @@ struct Checked {
 }
 
 /// What the workers of one run share.
-pub(crate) struct Crew {
+struct Crew {
     plan: Plan,
     layout: Arc<Layout>,
     shared: Vec<Option<Arc<dyn Any + Send + Sync>>>,
@@ -154,18 +153,18 @@ impl Plan {
             let message = format!("{workers} workers were asked for stream `{}`; {whose} has {available}", self.0.name);
             return Err(Error::new(ErrorKind::Engine, message));
         };
-        let crew = Arc::new(self.crew(settings, workers, &Given::new())?);
+        let crew = Arc::new(self.crew(settings, workers)?);
         let theirs = Arc::clone(&crew);
         let mut task = loom.task(self.0.name.clone());
         if let Some(context) = &settings.context {
             task = task.in_context(context);
         }
-        let future = task.team(size).run(move |member| theirs.work(member, &Given::new()));
+        let future = task.team(size).run(move |member| theirs.work(member));
         Ok(Running { crew, future: Some(future), context: settings.context.clone(), loom: loom.clone() })
     }
 
     /// What a run needs before its workers begin.
-    pub(crate) fn crew(&self, settings: &Settings, workers: usize, given: &Given<'_>) -> Result<Crew> {
+    fn crew(&self, settings: &Settings, workers: usize) -> Result<Crew> {
         let Checked { name, id, description, ordered, .. } = &*self.0;
         let parameters = settings.parameters(name, *id, description)?;
         let in_turn = *ordered && workers > 1;
@@ -176,7 +175,7 @@ impl Plan {
             );
             return Err(Error::new(ErrorKind::Setting, message));
         }
-        let opening = Opening { workers, one_by_one: in_turn, patience: None, given };
+        let opening = Opening { workers, one_by_one: in_turn, patience: None };
         let open = |node: &crate::plan::Node| node.open.as_ref().map(|open| open(&opening));
         let shared = description.nodes.iter().map(open).collect();
         // Nothing may fail from here on: a crew ends what was begun.
@@ -260,20 +259,20 @@ impl Drop for Running {
 
 impl Crew {
     /// Asks all workers to stop.
-    pub(crate) fn stop(&self) {
+    fn stop(&self) {
         // Relaxed: it is only a wish, and nothing is published with it.
         self.outside.stop.store(true, Ordering::Relaxed);
         self.outside.bell.ring();
     }
 
     /// One worker's part.
-    pub(crate) fn work(&self, member: &Member<'_>, given: &Given<'_>) {
-        nested::inside(&self.plan.0.name, member, || self.run_part(member, given));
+    fn work(&self, member: &Member<'_>) {
+        nested::inside(&self.plan.0.name, member, || self.run_part(member));
     }
 
-    fn run_part(&self, member: &Member<'_>, given: &Given<'_>) {
+    fn run_part(&self, member: &Member<'_>) {
         let current = Rc::new(Cell::new(0));
-        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(member, &current, given)));
+        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(member, &current)));
         let done = done.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let why = why.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -306,11 +305,10 @@ impl Crew {
         nodes.iter().filter_map(|node| node.around.as_ref()).for_each(|around| (around.end)());
     }
 
-    fn run_copy(&self, member: &Member<'_>, current: &Rc<Cell<u32>>, given: &Given<'_>) -> Result<Done> {
+    fn run_copy(&self, member: &Member<'_>, current: &Rc<Cell<u32>>) -> Result<Done> {
         let Checked { id, description, .. } = &*self.plan.0;
         let shared = (&self.shared[..], &self.parameters);
-        let mut machine =
-            Machine::new(description, *id, &self.layout, shared, given, current, (&self.outside, member))?;
+        let mut machine = Machine::new(description, *id, &self.layout, shared, current, (&self.outside, member))?;
         machine.firings.begun = nanoseconds(self.outside.began.elapsed());
         machine.run_all()?;
         let nodes = machine.nodes.iter().map(|node| node.counts).collect();
@@ -326,7 +324,7 @@ impl Crew {
     }
 
     /// All workers are done.
-    pub(crate) fn end(&self) -> Result<Report> {
+    fn end(&self) -> Result<Report> {
         self.tell_outside();
         let (description, layout) = (&self.plan.0.description, &self.layout);
         let done = self.done();

@@ -4,6 +4,7 @@
 //! refuses a body that touches anything else.
 //!
 //! ```
+//! # #[cfg(feature = "tasks")] {
 //! use drawloom::prelude::*;
 //!
 //! let loom = Loom::new()?;
@@ -18,33 +19,49 @@
 //! }
 //! let sum: f64 = loom.task("sum").read(&b).returns(|b| b.iter().sum()).wait()?;
 //! assert_eq!(sum, 2000.0);
-//! # Ok::<(), drawloom::runtime::Error>(())
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | module | what is in it |
-//! |---|---|
-//! | [`runtime`] | the crate `drawloom-runtime`: regions with data, tasks, plans, workers |
-//! | [`mesh`] | the crate `drawloom-mesh`: loops over unstructured meshes, and everything about meshes as data |
-//! | [`stream`] | the crate `drawloom-stream`: irregular dataflow in full vectors, with signals and regions |
-//! | [`tensor`] | the crate `drawloom-tensor`: tensor graphs with loops, and models over batches of any size |
-//! | [`onnx`] | the crate `drawloom-onnx`: models in ONNX files |
-//! | [`messages`] | the crate `drawloom-messages`: devices that send each other messages, under several executors |
-//! | [`graph`] | the crate `drawloom-graph`: regions, graphs, checks, orders, passes |
-//! | `lang` | the crate `drawloom-lang`, with the feature `lang`: the text language, JSON, reports and drawings of graphs |
-//! | [`trace`] | the crate `drawloom-trace`: what happened in a run, exports, and a verifier |
-//! | [`prelude`] | the names most programs need |
+//! Each module is a crate of its own behind a feature, so a program that uses tasks alone compiles few of them:
+//! `default-features = false, features = ["tasks"]`. The features `tasks`, `meshes`, `streams` and `tensors` are on by default.
+//!
+//! | module | feature | what is in it |
+//! |---|---|---|
+//! | [`graph`] | | regions, graphs, checks, orders, passes |
+//! | `runtime` | `tasks` | regions with data, tasks, plans, workers |
+//! | `trace` | `tasks` | what happened in a run, exports, and a verifier |
+//! | `mesh` | `meshes` | loops over unstructured meshes, and everything about meshes as data |
+//! | `stream` | `streams` | irregular dataflow in full vectors, with signals and regions |
+//! | `tensor` | `tensors` | tensor graphs with loops, and models over batches of any size |
+//! | `onnx` | `onnx` | models in ONNX files |
+//! | `messages` | `messages` | devices that send each other messages, under several executors; with `meshes`, mesh programs as such devices |
+//! | `lang` | `lang` | the text language, JSON, reports and drawings of graphs |
+//! | [`prelude`] | | the names most programs need |
+//!
+//! More features: `ndarray` (its arrays as tensors), `images` (batches of PNG and JPEG files), `metis` (partitions of meshes by
+//! METIS, compiled from its source); and with libraries of the system `hdf5` (OP2's mesh files) and `hwloc` (the machine's
+//! processors and memories as hwloc sees them).
 #![forbid(unsafe_code)]
 
 pub use drawloom_graph as graph;
 #[cfg(feature = "lang")]
 pub use drawloom_lang as lang;
+#[cfg(feature = "meshes")]
 pub use drawloom_mesh as mesh;
+#[cfg(feature = "messages")]
 pub use drawloom_messages as messages;
+#[cfg(feature = "onnx")]
 pub use drawloom_onnx as onnx;
+#[cfg(feature = "tasks")]
 pub use drawloom_runtime as runtime;
+#[cfg(feature = "tasks")]
 pub use drawloom_runtime::portable;
+#[cfg(feature = "streams")]
 pub use drawloom_stream as stream;
+#[cfg(feature = "tensors")]
 pub use drawloom_tensor as tensor;
+#[cfg(feature = "tasks")]
 pub use drawloom_trace as trace;
 
 /// The names most programs need: `use drawloom::prelude::*;`.
@@ -54,8 +71,15 @@ pub mod prelude {
         Access, Builder, Control, Diagnostic, Explanation, Graph, IndexMap, IndexSet, Label, NodeId, NodeKind, Order,
         PartitionId, Pieces, RegionId, Regions, Report, Rule, SpaceId,
     };
+    #[cfg(feature = "meshes")]
+    pub use drawloom_mesh::{Backend, Mesh, Program};
+    #[cfg(feature = "tasks")]
     pub use drawloom_runtime::{
         Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Portable, Product, Region, Sum,
         Value, Vector,
     };
+    #[cfg(feature = "streams")]
+    pub use drawloom_stream::Stream;
+    #[cfg(feature = "tensors")]
+    pub use drawloom_tensor::Tensor;
 }

@@ -13,7 +13,7 @@ use crate::number::{bytes, integer};
 
 /// Where the rows of a model's inputs come from, and how they are cut.
 #[derive(Debug, Args)]
-pub(crate) struct Cutting {
+pub struct Cutting {
     /// The axis that counts rows in an input, or none
     #[arg(long = "axis", value_name = "INPUT=AXIS")]
     axes: Vec<String>,
@@ -25,10 +25,10 @@ pub(crate) struct Cutting {
     carries: Vec<String>,
     /// How much memory the run may use, such as 64MiB
     #[arg(long, value_parser = bytes, value_name = "BYTES")]
-    pub(crate) memory: Option<usize>,
+    pub memory: Option<usize>,
     /// How many rows a piece has at most
     #[arg(long, value_parser = integer, value_name = "ROWS")]
-    pub(crate) piece: Option<u64>,
+    pub piece: Option<u64>,
     /// The number of rows of a piece should be a multiple of this
     #[arg(long, value_parser = integer, value_name = "ROWS")]
     multiple: Option<u64>,
@@ -36,7 +36,7 @@ pub(crate) struct Cutting {
 
 impl Cutting {
     /// Refuses names that the model does not have, and what is said twice.
-    pub(crate) fn check(&self, model: &Model) -> Result<(), String> {
+    pub fn check(&self, model: &Model) -> Result<(), String> {
         let (axes, carries) = (self.axes()?, self.carries()?);
         once("--axis", axes.iter().map(|(input, _)| *input))?;
         once("--carry", carries.iter().map(|(input, _)| *input))?;
@@ -93,12 +93,12 @@ impl Cutting {
     }
 
     /// The axes that were given.
-    pub(crate) fn axes(&self) -> Result<Vec<(&str, Option<usize>)>, String> {
+    pub fn axes(&self) -> Result<Vec<(&str, Option<usize>)>, String> {
         self.axes.iter().map(|text| axis(text)).collect()
     }
 
     /// The states that were given: inputs, and the outputs that they are in the next piece.
-    pub(crate) fn carries(&self) -> Result<Vec<(&str, &str)>, String> {
+    pub fn carries(&self) -> Result<Vec<(&str, &str)>, String> {
         let pair = |text: &'_ str| format!("`{text}` is not INPUT=OUTPUT");
         self.carries.iter().map(|text| text.split_once('=').ok_or_else(|| pair(text))).collect()
     }
@@ -109,7 +109,7 @@ impl Cutting {
     }
 
     /// The axes and states alone.
-    pub(crate) fn axes_and_carries(&self) -> Result<Pieces, String> {
+    pub fn axes_and_carries(&self) -> Result<Pieces, String> {
         let mut pieces = Pieces::new();
         for (input, axis) in self.axes()? {
             pieces = pieces.axis(input, axis);
@@ -121,7 +121,7 @@ impl Cutting {
     }
 
     /// How a batch is cut for so many workers.
-    pub(crate) fn pieces(&self, workers: usize) -> Result<Pieces, String> {
+    pub fn pieces(&self, workers: usize) -> Result<Pieces, String> {
         let mut pieces = self.axes_and_carries()?.workers(workers);
         if let Some(memory) = self.memory {
             pieces = pieces.memory(memory);
@@ -169,7 +169,7 @@ impl Cutting {
 
     /// The axis that counts the rows of an input, before anything is known about what the model does with them. What carries
     /// a state has none; nor has anything where the axes that were given are wrong, which whoever uses them says.
-    pub(crate) fn axis_of(&self, model: &Model, port: &Port) -> Result<Option<usize>, String> {
+    pub fn axis_of(&self, model: &Model, port: &Port) -> Result<Option<usize>, String> {
         let (mut axes, carries) = (self.axes()?, self.carries()?);
         axes.extend(carries.iter().map(|(input, _)| (*input, None)));
         let place = model.inputs().iter().position(|other| other.name == port.name);
@@ -211,7 +211,7 @@ impl Cutting {
     }
 
     /// Random rows for all inputs of a model.
-    pub(crate) fn random(&self, model: &Model, rows: u64) -> Result<Batch, String> {
+    pub fn random(&self, model: &Model, rows: u64) -> Result<Batch, String> {
         let rows = usize::try_from(rows).map_err(|_| format!("{rows} rows are too many"))?;
         let mut batch = Batch::default();
         for port in model.inputs() {
@@ -221,7 +221,7 @@ impl Cutting {
     }
 
     /// The same for those inputs whose lengths are known.
-    pub(crate) fn random_where_known(&self, model: &Model) -> Batch {
+    pub fn random_where_known(&self, model: &Model) -> Batch {
         let mut batch = Batch::default();
         for port in model.inputs() {
             if let Ok(rows) = self.random_rows(model, port, 1) {

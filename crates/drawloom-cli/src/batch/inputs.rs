@@ -13,7 +13,7 @@ use super::paths::Format;
 
 /// What is before the graph when rows are images.
 #[derive(Debug, Args)]
-pub(crate) struct ImageFront {
+pub struct ImageFront {
     /// The height and width of images, where the model does not say
     #[arg(long, value_name = "HEIGHTxWIDTH", value_parser = size)]
     size: Option<(usize, usize)>,
@@ -36,7 +36,7 @@ fn size(text: &str) -> Result<(usize, usize), String> {
 
 impl ImageFront {
     /// Refuses what is said about images where there are none.
-    pub(crate) fn refuse(&self) -> Result<(), String> {
+    pub fn refuse(&self) -> Result<(), String> {
         let given = [
             ("--size", self.size.is_some()),
             ("--mean", !self.mean.is_empty()),
@@ -52,20 +52,21 @@ impl ImageFront {
 
 /// The inputs of a model.
 #[derive(Default)]
-pub(crate) struct Batch {
-    pub(crate) inputs: Vec<(String, Arc<dyn Rows>)>,
+pub struct Batch {
+    /// Their names, and where their rows come from.
+    pub inputs: Vec<(String, Arc<dyn Rows>)>,
     /// What is before the graph, where there is anything.
-    pub(crate) fronts: Vec<String>,
+    pub fronts: Vec<String>,
 }
 
 impl Batch {
     /// The names and rows.
-    pub(crate) fn named(&self) -> Vec<(&str, Arc<dyn Rows>)> {
+    pub fn named(&self) -> Vec<(&str, Arc<dyn Rows>)> {
         self.inputs.iter().map(|(name, rows)| (name.as_str(), Arc::clone(rows))).collect()
     }
 
     /// From the files of inputs.
-    pub(crate) fn read(
+    pub fn read(
         model: &Model,
         files: &[(&Port, PathBuf)],
         cutting: &Cutting,
@@ -95,11 +96,7 @@ impl Batch {
 }
 
 /// From what was typed: `FILE` for the only input or output, or `NAME=FILE` for each.
-pub(crate) fn named_files<'a>(
-    kind: &str,
-    ports: &'a [Port],
-    texts: &[String],
-) -> Result<Vec<(&'a Port, PathBuf)>, String> {
+pub fn named_files<'a>(kind: &str, ports: &'a [Port], texts: &[String]) -> Result<Vec<(&'a Port, PathBuf)>, String> {
     let mut files: Vec<(&Port, PathBuf)> = Vec::new();
     for text in texts {
         let find = |(name, path)| Some((ports.iter().find(|port| port.name == name)?, path));
@@ -188,4 +185,4 @@ fn front(port: &Port, images: &ImageFront) -> Result<Front, String> {
 }
 
 /// Arguments that take paths of models.
-pub(crate) const MODEL_HINT: ValueHint = ValueHint::FilePath;
+pub const MODEL_HINT: ValueHint = ValueHint::FilePath;

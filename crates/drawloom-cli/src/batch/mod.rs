@@ -14,6 +14,6 @@ mod inputs;
 mod paths;
 mod random;
 
-pub(crate) use cutting::Cutting;
-pub(crate) use inputs::{Batch, ImageFront, MODEL_HINT, named_files};
+pub use cutting::Cutting;
+pub use inputs::{Batch, ImageFront, MODEL_HINT, named_files};
 pub(crate) use paths::{Format, check_written};

@@ -7,7 +7,6 @@ pub(crate) mod event;
 mod explain;
 mod fmt;
 pub(crate) mod model;
-pub(crate) mod onnx_test;
 mod order;
 pub(crate) mod plot;
 mod reason;
@@ -18,7 +17,6 @@ mod summary;
 mod verdict;
 
 use crate::arguments::Command;
-use crate::bench;
 use crate::exit::Exit;
 use crate::mesh;
 use crate::output::Output;
@@ -39,9 +37,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Exit {
         Command::Run(arguments) => programs::run(&arguments, output),
         Command::Mesh(arguments) => mesh::run(&arguments, output),
         Command::Model(arguments) => model::run(&arguments, output),
-        Command::OnnxTest(arguments) => onnx_test::run(&arguments, output),
         Command::Plot(arguments) => plot::run(&arguments, output),
-        Command::Bench(arguments) => bench::run(&arguments, output),
         Command::Completions(arguments) => completions::run(&arguments, output),
     }
 }

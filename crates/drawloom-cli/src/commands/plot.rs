@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use drawloom_mesh::files;
-use drawloom_mesh::plot::Plot;
 
 use crate::exit::Exit;
 use crate::mesh::{Reason, read};
 use crate::number::integer;
 use crate::output::{Output, complain};
+use crate::plot::Plot;
 use crate::written::{self, Use};
 
 /// Draw a mesh, or a field on it, as SVG or PNG

@@ -8,6 +8,7 @@ mod renumber;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use drawloom_apps::naca;
 use drawloom_mesh::Error;
 use drawloom_mesh::files::{self, vtu};
 use drawloom_mesh::raw::RawMesh;
@@ -62,8 +63,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 pub(crate) type Reason = Box<dyn std::error::Error>;
 
 /// The mesh that an argument means.
-pub(crate) fn read(argument: &Path) -> Result<RawMesh, Error> {
-    files::read(argument)
+pub(crate) fn read(argument: &Path) -> Result<RawMesh, Reason> {
+    match argument.to_str().and_then(naca::by_name) {
+        Some(generated) => Ok(generated?),
+        None => Ok(files::read(argument)?),
+    }
 }
 
 /// Writes a mesh, and says what a file of this kind has no place for.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use drawloom_mesh::naca;
+use drawloom_apps::naca;
 
 use super::{Reason, write};
 use crate::number::integer;

@@ -55,8 +55,6 @@ enum Method {
     Blocks,
     /// Recursive coordinate bisection
     Coordinates,
-    /// Recursive inertial bisection
-    Inertial,
     /// Recursive bisection of the graph of neighbours
     #[default]
     Graph,
@@ -73,7 +71,6 @@ impl Method {
         Ok(match self {
             Method::Blocks => partition::Method::Blocks,
             Method::Coordinates => partition::Method::Coordinates,
-            Method::Inertial => partition::Method::Inertial,
             Method::Graph => partition::Method::Graph,
             #[cfg(feature = "metis")]
             Method::Metis => partition::Method::Metis,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::aero::{Aero, Outer};
-use drawloom_mesh::naca;
+use drawloom_apps::naca;
 use drawloom_mesh::raw::{RawMesh, Values};
 
 use super::bar::Bar;
@@ -88,7 +88,7 @@ fn by_name(name: &str) -> Option<Result<RawMesh, String>> {
         Some(size) => format!("naca0012-fe:{size}"),
         None => name.to_owned(),
     };
-    naca::by_name(&name).map(|mesh| mesh.map_err(|error| error.to_string()))
+    naca::by_name(&name)
 }
 
 fn table(all: &[Outer], output: &mut Output) {

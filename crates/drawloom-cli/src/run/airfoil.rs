@@ -6,13 +6,13 @@ use std::sync::Arc;
 use clap::{Args, ValueHint};
 use drawloom_apps::airfoil::Airfoil;
 use drawloom_mesh::files;
-use drawloom_mesh::plot::Plot;
 use drawloom_mesh::raw::{RawMesh, Values};
 
 use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::plot::Plot;
 use crate::written;
 
 /// Compute the flow of air around an airfoil: loops over the cells and edges of an unstructured mesh

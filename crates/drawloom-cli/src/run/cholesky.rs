@@ -6,10 +6,9 @@ use clap::{Args, ValueEnum};
 use drawloom_apps::cholesky::{Kernels, Layout, Order, Spd, Tiles};
 use drawloom_runtime::Loom;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::bench::{meter, peers};
 use crate::exit::Exit;
+use crate::meter;
 use crate::number::{all_workers, integer, workers};
 use crate::output::{self, Output};
 
@@ -30,16 +29,15 @@ const BYTES_PER_RECORDED_TASK: u64 = 1024;
 Examples:
   drawloom run cholesky                             2048 rows in tiles of 64, on every core
   drawloom run cholesky --n 4096 --tile 256 --workers 2 --backend replay --json
-  drawloom run cholesky --peers                     StarPU and OpenBLAS too, where they are installed
 
 Exit codes: 0 the factor is right, 1 it is not, 2 an unusable setting.")]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// Rows of the matrix
     #[arg(long, default_value = "2048", value_parser = integer, value_name = "N")]
-    n: u64,
+    pub n: u64,
     /// Rows of a tile; when it does not divide N the last tiles are filled up with the identity
     #[arg(long, default_value = "64", value_parser = integer, value_name = "T")]
-    tile: u64,
+    pub tile: u64,
     /// How many workers execute, the submitting thread not counted; by default as many as there are cores
     #[arg(long, value_parser = workers, value_name = "K")]
     workers: Option<usize>,
@@ -55,12 +53,9 @@ pub(crate) struct Arguments {
     /// Which random matrix
     #[arg(long, default_value = "1", value_parser = integer, value_name = "SEED")]
     seed: u64,
-    /// Measure OpenBLAS and StarPU too, where they are installed
+    /// Print one line of JSON
     #[arg(long)]
-    peers: bool,
-    /// Print lines of JSON, ours last
-    #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// How tasks are run.
@@ -126,22 +121,24 @@ enum Failure {
     Wrong(String),
 }
 
+impl Arguments {
+    /// How many workers execute.
+    pub fn workers(&self) -> usize {
+        self.workers.unwrap_or_else(all_workers)
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
+    run_after(arguments, output, |_| ())
+}
+
+/// Runs the program. Between the checks of the arguments and the factorisation, `before` may print something.
+pub fn run_after(arguments: &Arguments, output: &mut Output, before: impl FnOnce(&mut Output)) -> Exit {
     let (layout, loom) = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err(why) => return fail(Failure::Unusable(why)),
     };
-    if arguments.peers {
-        let measured = peers::cholesky(arguments.n, &[arguments.tile], all_or(arguments.workers));
-        measured.complain();
-        for line in &measured.lines {
-            match arguments.json {
-                true => output.json(line),
-                false => output.line(peer_text(line)),
-            }
-        }
-        output.flush();
-    }
+    before(output);
     match factor(arguments, layout, &loom) {
         Ok(line) => {
             match arguments.json {
@@ -172,10 +169,6 @@ fn fail(failure: Failure) -> Exit {
     }
 }
 
-fn all_or(workers: Option<usize>) -> usize {
-    workers.unwrap_or_else(all_workers)
-}
-
 /// Checks everything that a user may have got wrong before anything large is made.
 fn prepare(arguments: &Arguments) -> Result<(Layout, Loom), String> {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -187,7 +180,7 @@ fn prepare(arguments: &Arguments) -> Result<(Layout, Loom), String> {
     let builder = Loom::builder().policy(&arguments.policy);
     let loom = match arguments.backend {
         Backend::Serial => builder.make_serial().build(),
-        Backend::Dynamic | Backend::Replay => builder.workers(all_or(arguments.workers)).build(),
+        Backend::Dynamic | Backend::Replay => builder.workers(arguments.workers()).build(),
     };
     if arguments.backend == Backend::Serial && arguments.workers.is_some_and(|workers| workers > 1) {
         output::complain("cholesky: the serial backend has one worker, the thread that submits");
@@ -261,10 +254,4 @@ fn text(line: &Line, output: &mut Output) {
     ));
     output.line(format_args!("  {:.3} ms, {gflops:.1} GFlop/s", seconds * 1e3));
     output.line(format_args!("  largest error {max_error:.1e}, relative to the largest element"));
-}
-
-fn peer_text(line: &Value) -> String {
-    let number = |key: &str| line[key].as_f64().unwrap_or(f64::NAN);
-    let peer = line["peer"].as_str().unwrap_or("peer");
-    format!("{peer}: {:.3} ms, {:.1} GFlop/s", number("seconds") * 1e3, number("gflops"))
 }

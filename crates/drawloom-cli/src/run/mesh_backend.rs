@@ -27,12 +27,6 @@ pub(super) struct MeshBackend {
     /// How devices of the event backend learn that a loop begins, and how its end is known
     #[arg(long, value_enum, default_value_t, value_name = "CONTROL")]
     control: Ways,
-    /// Leave out messages of the event backend that say nothing new
-    #[arg(long)]
-    prune: bool,
-    /// Let loops of the event backend overlap that have nothing to do with each other
-    #[arg(long)]
-    overlap: bool,
 }
 
 /// How loops begin and end.
@@ -43,8 +37,6 @@ enum Ways {
     Plain,
     /// The same through a tree of devices
     Tree,
-    /// One device tells all others; the end is when no message is in flight
-    Quiescence,
 }
 
 /// Which message arrives next.
@@ -106,13 +98,10 @@ impl MeshBackend {
             Kind::Event => {
                 let workers = self.count();
                 let order = self.executor.unwrap_or(if workers > 1 { Order::Parallel } else { Order::Fifo });
-                let mut events = Events::new().control(match self.control {
+                let events = Events::new().control(match self.control {
                     Ways::Plain => Control::Plain,
                     Ways::Tree => Control::Tree,
-                    Ways::Quiescence => Control::Quiescence,
                 });
-                events = if self.prune { events.prune() } else { events };
-                events = if self.overlap { events.overlap() } else { events };
                 Backend::Events(events.executor(match order {
                     Order::Fifo => Executor::Fifo,
                     Order::Lifo => Executor::Lifo,

@@ -19,7 +19,7 @@ use super::bar::Bar;
 use super::mesh_backend::MeshBackend;
 use super::report::{self, History, Report};
 use crate::exit::Exit;
-use crate::mesh::without;
+use crate::mesh::{self, without};
 use crate::number::integer;
 use crate::output::{self, Output};
 use crate::written::{self, Use};
@@ -138,7 +138,7 @@ pub(super) fn iterations(text: &str) -> Result<u64, String> {
 pub(super) fn mesh(path: &Path, by_name: impl Fn(&str) -> Option<Result<RawMesh, String>>) -> Result<RawMesh, Failure> {
     match path.to_str().and_then(by_name) {
         Some(mesh) => mesh.map_err(Failure::Unusable),
-        None => files::read(path).map_err(unusable),
+        None => mesh::read(path).map_err(unusable),
     }
 }
 

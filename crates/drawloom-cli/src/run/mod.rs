@@ -3,7 +3,7 @@
 mod aero;
 mod airfoil;
 mod bar;
-mod cholesky;
+pub mod cholesky;
 mod dots;
 mod filters;
 mod jacobi;

@@ -16,8 +16,8 @@ use serde::Serialize;
 
 use super::bar::Bar;
 use crate::batch::{Batch, Cutting, Format, ImageFront, MODEL_HINT, check_written, named_files};
-use crate::bench::meter;
 use crate::exit::Exit;
+use crate::meter;
 use crate::number::{all_workers, integer, mebibytes, workers};
 use crate::output::{self, Output};
 use crate::written::Use;

@@ -4,7 +4,6 @@ mod check;
 mod event;
 mod explain;
 mod fmt;
-mod measure;
 mod mesh;
 mod model;
 mod order;
@@ -13,3 +12,6 @@ mod show;
 mod stats;
 #[path = "../support/mod.rs"]
 mod support;
+
+/// The program that is tested.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_drawloom");

@@ -22,9 +22,7 @@ fn every_command_has_help_with_examples() {
         "run",
         "mesh",
         "model",
-        "onnx-test",
         "plot",
-        "bench",
         "completions",
     ];
     for name in names {
@@ -125,18 +123,4 @@ fn output_that_cannot_be_written_is_an_error() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has /dev/full");
     let ran = finish(command(&["check", "-"]).stdout(full), VALID).exits(2);
     assert!(ran.err.contains("cannot write to standard output"), "{}", ran.err);
-}
-
-#[test]
-fn bench_prints_a_line_for_each_measurement_and_accepts_powers_of_ten() {
-    let lines = drawloom(&["bench", "graph", "--nodes", "2e3", "--repeat", "1"]).exits(0).json_lines();
-    for bench in ["check", "order"] {
-        let line = lines.iter().find(|line| line["bench"] == bench).expect("both are measured");
-        assert!(line["seconds"].is_f64() && line["nodes"].is_u64() && line["edges"].is_u64(), "{line}");
-    }
-    let checks = drawloom(&["bench", "graph", "--nodes", "2000", "--only", "check"]).exits(0).json_lines();
-    assert!(checks.iter().all(|line| line["bench"] == "check") && checks.len() < lines.len());
-    let ran = drawloom(&["bench", "graph", "--nodes", "many"]).exits(2);
-    assert!(ran.err.contains("`many` is not an integer"), "{}", ran.err);
-    drawloom(&["bench", "graph", "--nodes", "0"]).exits(2);
 }

@@ -60,14 +60,6 @@ fn without_json_the_result_is_for_people() {
 }
 
 #[test]
-fn with_peers_ours_is_still_the_last_line() {
-    let lines = drawloom(&small(&["--peers", "--json"])).exits(0).json_lines();
-    let (ours, peers) = lines.split_last().expect("a line");
-    assert!(ours.get("peer").is_none(), "{ours}");
-    assert!(peers.iter().all(|line| line["peer"].is_string() && line["n"] == 90), "{peers:?}");
-}
-
-#[test]
 fn settings_that_cannot_be_used_are_named_and_exit_with_2() {
     for (arguments, expected) in [
         (&["--tile", "0"][..], "both must be at least 1"),

@@ -12,6 +12,9 @@ mod model_options;
 #[path = "../support/mod.rs"]
 mod support;
 
+/// The program that is tested.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_drawloom");
+
 use support::drawloom;
 
 #[test]

@@ -103,7 +103,7 @@ pub fn drawloom_in(folder: &Path, arguments: &[&str], input: &str) -> Ran {
 
 /// The program, ready to run, with an environment that does not depend on who runs the tests.
 pub fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_drawloom"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

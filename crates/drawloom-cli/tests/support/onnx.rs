@@ -110,3 +110,18 @@ pub fn model(
     };
     model.write_buf().expect("a model can be written")
 }
+
+/// A model that computes `y = Relu(x)` for any number of rows of three elements, as it is stored: fields and their lengths.
+pub fn relu() -> Vec<u8> {
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        [&[number << 3 | 2, content.len() as u8][..], content].concat()
+    }
+    let port = |name: &str, dimensions: &[u8]| {
+        let tensor = [&[1 << 3, 1][..], &field(2, dimensions)].concat();
+        [field(1, name.as_bytes()), field(2, &field(1, &tensor))].concat()
+    };
+    let shape = [field(1, &field(2, b"N")), field(1, &[1 << 3, 3])].concat();
+    let node = [field(1, b"x"), field(2, b"y"), field(4, b"Relu")].concat();
+    let graph = [field(1, &node), field(11, &port("x", &shape)), field(12, &port("y", &shape))].concat();
+    [&[1 << 3, 10][..], &field(7, &graph), &field(8, &[2 << 3, 21])].concat()
+}

@@ -4,7 +4,8 @@
 //! map, is kept for all loops that write through the same columns.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::error::{Error, ErrorKind};
 use crate::kernel::place::Route;
@@ -17,14 +18,14 @@ use crate::program::statement::{LoopDecl, ScalarDecl};
 pub(crate) struct Reached(Mutex<HashMap<Columns, Option<Twice>>>);
 
 /// Maps, and a column of each.
-type Columns = Vec<(u32, u32)>;
+type Columns = Vec<(u32, usize)>;
 
 /// An element that is reached twice: by an iteration through a column of a map, and by another.
 #[derive(Clone, Copy)]
 struct Twice {
     target: u32,
-    first: (u32, u32, usize),
-    second: (u32, u32, usize),
+    first: (u32, usize, usize),
+    second: (u32, usize, usize),
 }
 
 /// Refuses a loop that depends on the order of its iterations, or whose arguments do not belong together.
@@ -166,16 +167,9 @@ fn dat_is_sound(mesh: &Mesh, decl: &LoopDecl, dat: u32) -> Result<(), String> {
     if route == Route::Direct {
         return Ok(());
     }
-    let mut columns = Vec::new();
-    for (_, route, _) in &uses {
-        match *route {
-            Route::Column { map, column } => columns.push((map, column)),
-            Route::Whole { map } => columns.extend((0..mesh.maps[map as usize].arity as u32).map(|c| (map, c))),
-            Route::Direct => {}
-        }
-    }
+    let columns: Columns = uses.iter().flat_map(|(_, route, _)| route.columns(mesh)).collect();
     let Some(twice) = reached_twice(mesh, &columns) else { return Ok(()) };
-    let describe = |(map, column, iteration): (u32, u32, usize)| {
+    let describe = |(map, column, iteration): (u32, usize, usize)| {
         let map = &mesh.maps[map as usize].name;
         format!("iteration {iteration} through column {column} of `{map}`")
     };
@@ -189,8 +183,8 @@ fn dat_is_sound(mesh: &Mesh, decl: &LoopDecl, dat: u32) -> Result<(), String> {
 }
 
 /// The first element that is reached more than once through columns of maps.
-fn reached_twice(mesh: &Mesh, columns: &[(u32, u32)]) -> Option<Twice> {
-    let lock = || mesh.reached.0.lock().unwrap_or_else(PoisonError::into_inner);
+fn reached_twice(mesh: &Mesh, columns: &[(u32, usize)]) -> Option<Twice> {
+    let lock = || mesh.reached.0.lock();
     if let Some(known) = lock().get(columns) {
         return *known;
     }
@@ -202,7 +196,7 @@ fn reached_twice(mesh: &Mesh, columns: &[(u32, u32)]) -> Option<Twice> {
     'search: for iteration in 0..iterations {
         for (place, &(map, column)) in columns.iter().enumerate() {
             let table = &mesh.maps[map as usize];
-            let target = table.table[iteration * table.arity + column as usize];
+            let target = table.table[iteration * table.arity + column];
             let who = &mut by[target as usize];
             if *who != 0 {
                 let before = (*who - 1) as usize;

@@ -7,7 +7,7 @@ use crate::kernel::site::{Access, ArgDecl};
 use crate::mesh::Mesh;
 use crate::mesh::store::Store;
 use crate::program::statement::Statement;
-use crate::run::for_each_loop;
+use crate::program::steps::Steps;
 
 /// Numbers that differ, almost certainly, for different programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +39,11 @@ impl Identity {
 /// For each dat, whether a loop changes it.
 pub(crate) fn changed_dats(mesh: &Mesh, statements: &[Statement]) -> Vec<bool> {
     let mut changed = vec![false; mesh.dats.len()];
-    for_each_loop(statements, &mut |decl| {
-        for arg in &decl.args {
-            if let ArgDecl::Dat { dat, access, present: true, .. } = *arg {
-                changed[dat as usize] |= access != Access::Read;
-            }
+    for arg in Steps::new(statements, 0).loops.iter().flat_map(|decl| &decl.args) {
+        if let ArgDecl::Dat { dat, access, present: true, .. } = *arg {
+            changed[dat as usize] |= access != Access::Read;
         }
-    });
+    }
     changed
 }
 

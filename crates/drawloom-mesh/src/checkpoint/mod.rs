@@ -5,9 +5,10 @@
 //! read. Files are replaced as a whole or not at all, and verified by a checksum when they are read.
 //!
 //! ```
-//! use drawloom_mesh::{checkpoint::Checkpoint, naca, raw::Values};
+//! use drawloom_mesh::{checkpoint::Checkpoint, raw::{RawMesh, Values}};
 //!
-//! let mesh = naca::naca0012(2, 3)?;
+//! let mut mesh = RawMesh::new();
+//! mesh.add_set("cells", 18);
 //! let mut state = Checkpoint::of(&mesh);
 //! state.add_dat("p_q", "cells", 4, Values::F64(vec![1.0; 18 * 4]));
 //! state.add_global("rms", Values::F64(vec![0.5]));

@@ -10,7 +10,6 @@ use super::involved::{Invocation, Through};
 use super::names::GLOBAL;
 use super::options::{Control, Events};
 use super::tree::{BRANCHES, branches};
-use super::wiring::Role;
 use crate::error::Error;
 use crate::kernel::place::Route;
 use crate::kernel::site::ArgDecl;
@@ -36,7 +35,7 @@ pub(super) fn connect(
     builder.properties(graph_properties(mesh, options, declared)?.bytes()).map_err(of_events)?;
     let mut elements = Vec::new();
     for set in 0..mesh.sets.len() as u32 {
-        elements.push(devices_of(mesh, options, declared, &mut builder, set)?);
+        elements.push(devices_of(mesh, declared, &mut builder, set)?);
     }
     let kind = declared.graph_type.device("controller").expect("it was declared");
     let mut state = Record::new(&declared.controller);
@@ -72,7 +71,7 @@ fn graph_properties(mesh: &Mesh, options: &Events, declared: &Declared) -> Resul
         put(&mut properties, &declared.names.length(number as u32), &(set.size as u32).to_ne_bytes())?;
     }
     for (invocation, wiring) in declared.invocations.iter().zip(&declared.wirings) {
-        let devices = wiring.count(|role| role.ends);
+        let devices = wiring.devices();
         let below = if options.control == Control::Tree { branches(devices).last().copied() } else { None };
         let total = below.unwrap_or(devices) as u32;
         put(&mut properties, &format!("{}_total_responding_devices", invocation.name), &total.to_ne_bytes())?;
@@ -84,24 +83,19 @@ fn graph_properties(mesh: &Mesh, options: &Events, declared: &Declared) -> Resul
 
 fn devices_of(
     mesh: &Mesh,
-    options: &Events,
     declared: &Declared,
     builder: &mut InstanceBuilder,
     set: u32,
 ) -> Result<Vec<DeviceId>, Error> {
     let layout = &declared.elements[set as usize];
     let kind = declared.graph_type.device(&declared.names.set_type(set)).expect("it was declared");
-    let mut roles = Vec::new();
-    let (mut indices, mut lasting, mut element_at) = (Vec::new(), Vec::new(), None);
+    let mut totals = Vec::new();
+    let (mut indices, mut element_at) = (Vec::new(), None);
     for (invocation, wiring) in declared.invocations.iter().zip(&declared.wirings) {
-        let Some(list) = wiring.roles.get(&set) else { continue };
+        let Some(list) = wiring.write_recv_totals.get(&set) else { continue };
         let property =
             |name: &str| layout.properties.offset_of(&format!("{}_{name}", invocation.name)).map_err(of_events);
-        roles.push((property("write_recv_total")?, list, (|role| role.write_recv_total) as fn(&Role) -> u32));
-        if options.prune {
-            roles.push((property("read_send_mask_all")?, list, |role| role.read_send_mask));
-            roles.push((property("ends")?, list, |role| u32::from(role.ends)));
-        }
+        totals.push((property("write_recv_total")?, list));
         if invocation.decl.set != set {
             continue;
         }
@@ -113,10 +107,6 @@ fn devices_of(
                 indices.push((property(&format!("arg{number}_index"))?, route));
             }
         }
-        for through in &invocation.lasting {
-            let member = format!("{}_arg{}_buffer", invocation.name, through.arg);
-            lasting.push((layout.state.offset_of(&member).map_err(of_events)?, *through));
-        }
     }
     let mut dats = Vec::new();
     for (number, dat) in mesh.dats.iter().enumerate().filter(|(_, dat)| dat.set == set) {
@@ -126,8 +116,8 @@ fn devices_of(
     let (mut properties, mut state) = (Record::new(&layout.properties), Record::new(&layout.state));
     let mut devices = Vec::new();
     for element in 0..mesh.sets[set as usize].size {
-        for (at, list, of) in &roles {
-            properties.bytes_mut()[*at..at + 4].copy_from_slice(&of(&list[element]).to_ne_bytes());
+        for (at, list) in &totals {
+            properties.bytes_mut()[*at..at + 4].copy_from_slice(&list[element].to_ne_bytes());
         }
         if let Some(at) = element_at {
             properties.bytes_mut()[at..at + 4].copy_from_slice(&(element as u32).to_ne_bytes());
@@ -145,16 +135,6 @@ fn devices_of(
         for (at, values) in &dats {
             let value = values.element(element);
             state.bytes_mut()[*at..at + value.len()].copy_from_slice(value);
-        }
-        // What never changes lies where the kernel looks for it, as if it had been sent.
-        for (at, through) in &lasting {
-            let map = &mesh.maps[through.map as usize];
-            let row = &map.table[element * map.arity + through.first..][..through.columns];
-            for (column, target) in row.iter().enumerate() {
-                let value = mesh.dats[through.dat as usize].values.element(*target as usize);
-                let at = at + column * value.len();
-                state.bytes_mut()[at..at + value.len()].copy_from_slice(value);
-            }
         }
         let name = declared.names.element(set, element);
         let device = builder.device_with(&name, kind, Some(properties.bytes()), Some(state.bytes()));
@@ -192,16 +172,10 @@ impl Edges<'_> {
         let (name, pin) = (&invocation.name, number as u32);
         let (begin_pin, end_pin) = (format!("{name}_begin"), format!("{name}_end"));
         let (mut begins, mut ends) = (Vec::new(), Vec::new());
-        for (&set, roles) in &wiring.roles {
+        for &set in wiring.write_recv_totals.keys() {
             let (begin, end) = (self.input(set, &begin_pin), self.output(set, &end_pin));
-            for (&device, role) in self.elements[set as usize].iter().zip(roles) {
-                if role.begins {
-                    begins.push((device, begin));
-                }
-                if role.ends {
-                    ends.push((device, end));
-                }
-            }
+            begins.extend(self.elements[set as usize].iter().map(|&device| (device, begin)));
+            ends.extend(self.elements[set as usize].iter().map(|&device| (device, end)));
         }
         if self.options.control == Control::Tree {
             // Neighbours in the tree are with the same worker.
@@ -279,18 +253,12 @@ impl Edges<'_> {
         let (name, home) = (&invocation.name, invocation.decl.set);
         let map = &self.mesh.maps[write.map as usize];
         let output = self.output(home, &format!("{name}_arg{}_write_send", write.arg));
-        let in_parts = write.whole && self.options.prune;
-        let input = self.input(map.to, &write_pin(invocation, &self.declared.names, write, self.options.prune));
+        let input = self.input(map.to, &write_pin(invocation, &self.declared.names, write));
         for (element, row) in map.table.chunks(map.arity).enumerate() {
             for column in 0..write.columns {
                 let target = self.elements[map.to as usize][row[write.first + column] as usize];
                 let source = self.elements[home as usize][element];
-                if in_parts {
-                    let values = EdgeValues { index: Some(column as u32), ..EdgeValues::default() };
-                    self.builder.edge_with(source, output, target, input, &values).map_err(of_events)?;
-                } else {
-                    self.edge(source, output, target, input, write.whole, column)?;
-                }
+                self.edge(source, output, target, input, write.whole, column)?;
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! The device `global`: the program as a list of steps, and the globals.
+//! The device `global`: it takes the steps of the program, and keeps the globals.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
+use drawloom_runtime::panic;
 
 use super::element::{number, set_number};
 use super::involved::Invocation;
@@ -11,114 +11,16 @@ use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
 use crate::kernel::site::ArgDecl;
 use crate::mesh::Mesh;
-use crate::program::statement::{Condition, LoopDecl, ScalarDecl, Statement};
-use crate::run::{Trouble, require_finite, said_by};
+use crate::program::statement::ScalarDecl;
+use crate::program::steps::{Step, Steps};
+use crate::run::{Trouble, require_finite};
 
-/// One step of a program.
-pub(super) enum Step {
-    /// Runs a loop, by its number.
-    Loop(usize),
-    Scalar(Arc<ScalarDecl>),
-    Jump(usize),
-    /// Goes on at another step unless a global is true.
-    Unless(Condition, usize),
-    /// Sets the number of a repetition's run, and the global that shows it.
-    Set {
-        run: usize,
-        global: Option<u32>,
-        to: u64,
-    },
-    /// The next run of a repetition; if it is in no other, with its number among the statements of the program.
-    Next {
-        run: usize,
-        global: Option<u32>,
-        outermost: Option<usize>,
-    },
-    /// Goes on at another step when a repetition has had its runs.
-    AfterRuns {
-        run: usize,
-        count: u64,
-        to: usize,
-    },
-    /// Stops unless a global is finite. The repetitions around it, by name and number.
-    RequireFinite(u32, Vec<(Arc<str>, usize)>),
-    /// The end of the program.
-    Stop,
-}
-
-/// A program as steps. Returns how many repetitions there are.
-pub(super) fn steps(statements: &[Statement], loops: &[Arc<LoopDecl>]) -> (Vec<Step>, usize) {
-    let mut flat = Flat { steps: Vec::new(), runs: 0, within: Vec::new(), loops };
-    for (number, statement) in statements.iter().enumerate() {
-        flat.statement(statement, Some(number));
-    }
-    flat.steps.push(Step::Stop);
-    (flat.steps, flat.runs)
-}
-
-struct Flat<'a> {
-    steps: Vec<Step>,
-    runs: usize,
-    within: Vec<(Arc<str>, usize)>,
-    loops: &'a [Arc<LoopDecl>],
-}
-
-impl Flat<'_> {
-    fn block(&mut self, statements: &[Statement]) {
-        statements.iter().for_each(|statement| self.statement(statement, None));
-    }
-
-    /// Adds a statement; if it is in no other, with its number.
-    fn statement(&mut self, statement: &Statement, outermost: Option<usize>) {
-        match statement {
-            Statement::Loop(decl) => {
-                let number = self.loops.iter().position(|known| Arc::ptr_eq(known, decl));
-                self.steps.push(Step::Loop(number.expect("every loop is known")));
-            }
-            Statement::Scalar(decl) => self.steps.push(Step::Scalar(Arc::clone(decl))),
-            Statement::RequireFinite { global } => {
-                self.steps.push(Step::RequireFinite(*global, self.within.clone()));
-            }
-            Statement::Repeat { name, count, counter, body } => {
-                let run = self.runs;
-                self.runs += 1;
-                self.within.push((Arc::clone(name), run));
-                self.steps.push(Step::Set { run, global: *counter, to: 0 });
-                let again = self.steps.len();
-                self.steps.push(Step::AfterRuns { run, count: *count, to: 0 });
-                self.block(body);
-                self.steps.push(Step::Next { run, global: *counter, outermost });
-                self.steps.push(Step::Jump(again));
-                let after = self.steps.len();
-                self.steps[again] = Step::AfterRuns { run, count: *count, to: after };
-                self.within.pop();
-            }
-            Statement::While { condition, body } => {
-                let again = self.steps.len();
-                self.steps.push(Step::Unless(*condition, 0));
-                self.block(body);
-                self.steps.push(Step::Jump(again));
-                let after = self.steps.len();
-                self.steps[again] = Step::Unless(*condition, after);
-            }
-            Statement::If { condition, then, otherwise } => {
-                let branch = self.steps.len();
-                self.steps.push(Step::Unless(*condition, 0));
-                self.block(then);
-                let skip = self.steps.len();
-                self.steps.push(Step::Jump(0));
-                self.steps[branch] = Step::Unless(*condition, self.steps.len());
-                self.block(otherwise);
-                self.steps[skip] = Step::Jump(self.steps.len());
-            }
-        }
-    }
-}
-
-/// The next step is to be taken, when nothing is under way that it must wait for.
-const BETWEEN: u32 = 0;
+/// No loop is under way: the next step is to be taken.
+pub(super) const BETWEEN: u32 = 0;
 /// A loop is to begin.
 const BEGINS: u32 = 1;
+/// A loop is under way.
+const UNDER_WAY: u32 = 2;
 
 /// The program goes on to its end.
 pub(super) const NEVER_PAUSES: u32 = 0;
@@ -127,37 +29,13 @@ pub(super) const PAUSES: u32 = 1;
 /// It pauses: this, and the number of the repetition among the statements of the program.
 pub(super) const PAUSED: u32 = 2;
 
-/// A repetition that is in no other.
-pub(super) struct Outermost {
-    /// Its number among the statements of the program.
-    pub(super) statement: usize,
-    /// The step at which it begins, and goes on with the next run.
-    pub(super) step: usize,
-    /// Its number among all repetitions.
-    pub(super) run: usize,
-    /// The global that shows which run it is in.
-    pub(super) counter: Option<u32>,
-}
-
-/// The repetitions that are in no other.
-pub(super) fn outermost(steps: &[Step]) -> Vec<Outermost> {
-    let of = |step: &Step| {
-        let Step::Next { run, global, outermost: Some(statement) } = *step else { return None };
-        let begins = |step: &Step| matches!(step, Step::AfterRuns { run: of, .. } if *of == run);
-        Some(Outermost { statement, step: steps.iter().position(begins)?, run, counter: global })
-    };
-    steps.iter().filter_map(of).collect()
-}
-
 /// The device `global`. Offsets are those of its state.
 pub(super) struct Controller {
     pub(super) mesh: Arc<Mesh>,
     pub(super) pc: usize,
+    /// The loop that is to begin, or is under way, and how many devices are at its end.
     pub(super) invocation_index: usize,
     pub(super) phase: usize,
-    /// How many loops are under way, and for each whether it is, and how many devices are at its end.
-    pub(super) busy: usize,
-    pub(super) under_way: usize,
     pub(super) end_received: usize,
     pub(super) runs: usize,
     /// Whether the program pauses. There is no such member where nobody could let it go on.
@@ -171,24 +49,13 @@ pub(super) struct Controller {
     pub(super) ends: Vec<Vec<(usize, usize, Folding)>>,
     /// For each of these, where the number of the element is whose contribution the global has, if equal ones count by that.
     pub(super) bests: Vec<Vec<Option<usize>>>,
-    /// For each loop, how its end is known.
-    pub(super) enders: Vec<Enders>,
+    /// For each loop, where the number of messages at its end is among the properties of the graph.
+    pub(super) totals: Vec<usize>,
     /// Where the numbers of runs of repetitions are among the properties of the graph.
     pub(super) run_counts: usize,
     pub(super) invocations: Arc<Vec<Invocation>>,
-    pub(super) steps: Vec<Step>,
-    /// For each step, the loops that must be at their end before; if there is no such list, all of them.
-    pub(super) waits: Option<Vec<Vec<usize>>>,
+    pub(super) steps: Steps,
     pub(super) trouble: Arc<Trouble>,
-}
-
-/// How the end of a loop is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Enders {
-    /// By as many messages as a property of the graph says, there. If there are none, the loop has nothing to do.
-    Messages(usize),
-    /// When all is quiet.
-    Quiet,
 }
 
 impl Handlers for Controller {
@@ -214,13 +81,11 @@ impl Handlers for Controller {
                 (folding.apply)(&place, 0, payload, message.as_ptr().add(*at));
             }
         }
-        let Enders::Messages(total) = self.enders[loop_number] else { return };
-        let total = number(device.graph, total);
-        let at = self.end_received + 4 * loop_number;
-        let ended = number(device.state, at) + 1;
-        set_number(device.state, at, if ended == total { 0 } else { ended });
-        if ended == total {
-            self.end(device.state, loop_number);
+        let ended = number(device.state, self.end_received) + 1;
+        let is_last = ended == number(device.graph, self.totals[loop_number]);
+        set_number(device.state, self.end_received, if is_last { 0 } else { ended });
+        if is_last {
+            set_number(device.state, self.phase, BETWEEN);
         }
     }
 
@@ -232,17 +97,8 @@ impl Handlers for Controller {
             pins.insert(OutputId(if exists { 1 + loop_number } else { 0 }));
             return;
         }
-        if self.is_paused(device.state) {
-            return;
-        }
-        let pc = number(device.state, self.pc) as usize;
-        let is_under_way = |other: &usize| self.is_under_way(device.state, *other);
-        let waits = match &self.waits {
-            _ if number(device.state, self.busy) == 0 => false,
-            None => true,
-            Some(waits) => waits.get(pc).is_some_and(|waits| waits.iter().any(is_under_way)),
-        };
-        pins.insert_if(OutputId(0), !waits && !matches!(self.steps.get(pc), Some(Step::Stop)));
+        let is_between = number(device.state, self.phase) == BETWEEN;
+        pins.insert_if(OutputId(0), is_between && !self.is_paused(device.state) && !self.is_at_end(device.state));
     }
 
     fn send(&self, pin: OutputId, device: &mut Device<'_>, message: &mut [u8]) -> Sent {
@@ -257,63 +113,46 @@ impl Handlers for Controller {
         for best in self.bests[loop_number].iter().flatten() {
             set_number(device.state, *best, 0);
         }
-        set_number(device.state, self.phase, BETWEEN);
-        set_number(device.state, self.under_way + 4 * loop_number, 1);
-        let busy = number(device.state, self.busy) + 1;
-        set_number(device.state, self.busy, busy);
+        set_number(device.state, self.phase, UNDER_WAY);
         Sent::Broadcast
     }
 
     fn waits_for(&self, device: &DeviceView<'_>) -> Option<String> {
-        let pc = number(device.state, self.pc) as usize;
-        let is_at_end = matches!(self.steps.get(pc), Some(Step::Stop)) && number(device.state, self.busy) == 0;
-        if is_at_end || self.is_paused(device.state) && number(device.state, self.busy) == 0 {
+        let is_between = number(device.state, self.phase) == BETWEEN;
+        if is_between && (self.is_at_end(device.state) || self.is_paused(device.state)) {
             return None;
         }
-        let mut text = format!("the program is before step {} of {}", pc + 1, self.steps.len());
-        let loops = (0..self.invocations.len()).filter(|loop_number| self.is_under_way(device.state, *loop_number));
-        for loop_number in loops {
-            let name = &self.invocations[loop_number].decl.name;
-            text.push_str(&match self.enders[loop_number] {
-                Enders::Messages(total) => format!(
-                    ", and loop `{name}` is under way: {} of {} devices say that they are at its end",
-                    number(device.state, self.end_received + 4 * loop_number),
-                    number(device.graph, total)
-                ),
-                Enders::Quiet => format!(", and loop `{name}` is under way"),
-            });
+        let pc = number(device.state, self.pc) as usize;
+        let mut text = format!("the program is before step {} of {}", pc + 1, self.steps.list.len());
+        if let Some(loop_number) =
+            (0..self.invocations.len()).find(|loop_number| self.is_under_way(device.state, *loop_number))
+        {
+            text.push_str(&format!(
+                ", and loop `{}` is under way: {} of {} devices say that they are at its end",
+                self.invocations[loop_number].decl.name,
+                number(device.state, self.end_received),
+                number(device.graph, self.totals[loop_number])
+            ));
         }
         Some(text)
     }
 
-    fn idle(&self, device: &mut Device<'_>) {
-        for (number, enders) in self.enders.iter().enumerate() {
-            if *enders == Enders::Quiet && self.is_under_way(device.state, number) {
-                self.end(device.state, number);
-            }
-        }
+    fn hears_idle(&self) -> bool {
+        false
     }
 }
 
 impl Controller {
     pub(super) fn is_under_way(&self, state: &[u8], loop_number: usize) -> bool {
-        number(state, self.under_way + 4 * loop_number) == 1
+        number(state, self.phase) == UNDER_WAY && number(state, self.invocation_index) as usize == loop_number
     }
 
-    /// Whether nobody would ever say that a loop is at its end.
-    fn is_empty(&self, graph: &[u8], loop_number: usize) -> bool {
-        matches!(self.enders[loop_number], Enders::Messages(total) if number(graph, total) == 0)
+    fn is_at_end(&self, state: &[u8]) -> bool {
+        matches!(self.steps.list.get(number(state, self.pc) as usize), Some(Step::Stop))
     }
 
     fn is_paused(&self, state: &[u8]) -> bool {
         self.pause.is_some_and(|at| number(state, at) >= PAUSED)
-    }
-
-    /// A loop is at its end.
-    fn end(&self, state: &mut [u8], loop_number: usize) {
-        set_number(state, self.under_way + 4 * loop_number, 0);
-        let busy = number(state, self.busy) - 1;
-        set_number(state, self.busy, busy);
     }
 
     /// Takes the next step of the program.
@@ -324,12 +163,12 @@ impl Controller {
             let loop_number = number(device.state, self.invocation_index);
             return device.assert(false, || format!("the program has no loop {loop_number}"));
         }
-        let Some(step) = self.steps.get(pc) else {
+        let Some(step) = self.steps.list.get(pc) else {
             return device.assert(false, || format!("the program has no step {pc}"));
         };
         match step {
-            // Nobody would ever say that it is at the end.
-            Step::Loop(loop_number) if self.is_empty(device.graph, *loop_number) => {}
+            // No device takes part, so no message of its end would come.
+            Step::Loop(loop_number) if number(device.graph, self.totals[*loop_number]) == 0 => {}
             Step::Loop(loop_number) => {
                 set_number(device.state, self.invocation_index, *loop_number as u32);
                 set_number(device.state, self.phase, BEGINS);
@@ -345,30 +184,32 @@ impl Controller {
                     next = *to;
                 }
             }
-            Step::Set { run, global, to } => self.set_run(device, *run, *global, *to),
-            Step::Next { run, global, outermost } => {
-                let before = self.run(device.state, *run);
-                match (self.pause, outermost) {
-                    (Some(at), Some(statement)) if number(device.state, at) == PAUSES => {
-                        set_number(device.state, at, PAUSED + *statement as u32);
-                        // What shows the number is set when the next run begins.
-                        self.set_run(device, *run, None, before + 1);
-                    }
-                    _ => self.set_run(device, *run, *global, before + 1),
+            Step::Start { repeat } => self.set_run(device, *repeat, 0),
+            Step::Show { repeat, counter } => {
+                let at = self.globals[*counter as usize].expect("a counter is no constant");
+                let runs = self.run(device.state, *repeat) as i64;
+                device.state[at..at + 8].copy_from_slice(&runs.to_ne_bytes());
+            }
+            Step::Next { repeat, outermost } => {
+                let runs = self.run(device.state, *repeat) + 1;
+                self.set_run(device, *repeat, runs);
+                if let (Some(at), Some(statement)) = (self.pause, outermost)
+                    && number(device.state, at) == PAUSES
+                {
+                    set_number(device.state, at, PAUSED + *statement as u32);
                 }
             }
-            Step::AfterRuns { run, to, .. } => {
-                let at = self.run_counts + 8 * run;
+            Step::AfterRuns { repeat, to } => {
+                let at = self.run_counts + 8 * repeat;
                 let count = u64::from_ne_bytes(device.graph[at..at + 8].try_into().expect("eight bytes"));
-                if self.run(device.state, *run) >= count {
+                if self.run(device.state, *repeat) >= count {
                     next = *to;
                 }
             }
             Step::RequireFinite(global, within) => {
                 // SAFETY: as above.
                 let values = unsafe { self.mesh.globals[*global as usize].values.read_at(self.at(device, *global)) };
-                let within: Vec<(Arc<str>, u64)> =
-                    within.iter().map(|(name, run)| (Arc::clone(name), self.run(device.state, *run))).collect();
+                let within = self.steps.progress(within, |repeat| self.run(device.state, repeat));
                 if let Err(error) = require_finite(&self.mesh, *global, &*values, &within) {
                     let message = self.trouble.note(error);
                     device.assert(false, || message);
@@ -403,8 +244,7 @@ impl Controller {
             Place { base, ..Place::NOWHERE }
         };
         let places: Vec<Place> = decl.args.iter().map(place).collect();
-        let done = catch_unwind(AssertUnwindSafe(|| (decl.body)(&places)));
-        if let Err(said) = done.unwrap_or_else(|panic| Err(said_by(&*panic))) {
+        if let Err(said) = panic::catch(|| (decl.body)(&places)).flatten() {
             let message = self.trouble.note(decl.failed(&said));
             device.assert(false, || message);
         }
@@ -415,11 +255,8 @@ impl Controller {
         u64::from_ne_bytes(state[at..at + 8].try_into().expect("eight bytes"))
     }
 
-    fn set_run(&self, device: &mut Device<'_>, run: usize, global: Option<u32>, to: u64) {
+    fn set_run(&self, device: &mut Device<'_>, run: usize, to: u64) {
         let at = self.runs + 8 * run;
         device.state[at..at + 8].copy_from_slice(&to.to_ne_bytes());
-        if let Some(at) = global.and_then(|global| self.globals[global as usize]) {
-            device.state[at..at + 8].copy_from_slice(&(to as i64).to_ne_bytes());
-        }
     }
 }

@@ -7,16 +7,16 @@
 //! Which pins want to send follows from these numbers. It is kept beside them, a bit for each pin, and changed where they
 //! change, because it is asked for far more often.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
+use drawloom_runtime::panic;
 
 use super::wiring::ones;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
 use crate::program::statement::LoopDecl;
-use crate::run::{Trouble, not_written, said_by};
+use crate::run::{Trouble, not_written};
 
 const IN_PROGRESS: usize = 0;
 const READ_SEND_MASK: usize = 4;
@@ -47,23 +47,6 @@ impl Numbers {
     }
 }
 
-/// A number that all devices of a set have, or that each has as a property, there.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Each {
-    Same(u32),
-    Own(usize),
-}
-
-impl Each {
-    #[inline]
-    pub(super) fn of(self, properties: &[u8]) -> u32 {
-        match self {
-            Each::Same(value) => value,
-            Each::Own(at) => number(properties, at),
-        }
-    }
-}
-
 /// A loop, as the devices of a set know it.
 pub(super) struct On {
     /// The number of the loop in the program.
@@ -73,13 +56,12 @@ pub(super) struct On {
     /// Where the number of messages that write is in the properties.
     pub(super) write_recv_total: usize,
     pub(super) read_recv_total: u32,
-    /// Which values a device sends to be read, and whether it says that it is at the end.
-    pub(super) read_send_mask_all: Each,
-    pub(super) ends: Each,
+    /// Which values a device sends to be read: a bit for each dat of its set that the loop reads through maps.
+    pub(super) read_send_mask_all: u32,
     /// The first of the pins over which values are sent to be read.
     pub(super) first_read: u32,
-    /// Whether devices execute, and the pin for that.
-    pub(super) execute: Option<u32>,
+    /// The pin over which devices execute.
+    pub(super) execute: u32,
     /// The pins over which results are sent.
     pub(super) first_write: u32,
     pub(super) writes: u32,
@@ -113,9 +95,8 @@ pub(super) enum ArgAt {
 
 /// What a message at a pin means.
 pub(super) enum Input {
-    /// The loop begins. Values are copied: where they are in the message, where they go, how many bytes. If the kernel need
-    /// not wait for it, it is counted among what is written.
-    Begin { on: usize, copies: Vec<(usize, usize, usize)>, is_read: bool },
+    /// The loop begins. Values are copied: where they are in the message, where they go, how many bytes.
+    Begin { on: usize, copies: Vec<(usize, usize, usize)> },
     /// A value that the kernel reads; if there are several, the edge says which.
     Read { on: usize, to: usize, size: usize, columns: Option<usize> },
     /// A value that was written; if the message has several, the edge says which.
@@ -138,15 +119,6 @@ pub(super) enum Output {
         bit: u32,
         from: usize,
         size: usize,
-    },
-    /// What is written through all columns of a map, one column after the other. Which is next is in the state.
-    PartSend {
-        on: usize,
-        bit: u32,
-        from: usize,
-        size: usize,
-        next: usize,
-        columns: u32,
     },
     /// Contributions to globals: where they go in the message, where they are, and what they are elsewhere.
     End {
@@ -221,9 +193,7 @@ impl Elements {
                 .filter(|bit| numbers.read_send_mask >> bit & 1 == 1)
                 .for_each(|bit| want(on.first_read + bit, true));
             (0..on.writes).for_each(|bit| want(on.first_write + bit, numbers.write_send_mask >> bit & 1 == 1));
-            if let Some(execute) = on.execute {
-                want(execute, numbers.read_recv_count == on.read_recv_total);
-            }
+            want(on.execute, numbers.read_recv_count == on.read_recv_total);
             want(on.end, on.is_at_end(state, properties));
         }
         words
@@ -264,11 +234,8 @@ impl Elements {
     fn enter(&self, on: &On, device: &mut Device<'_>) {
         if number(device.state, on.counts + IN_PROGRESS) == 0 {
             set_number(device.state, on.counts + IN_PROGRESS, 1);
-            let mask = on.read_send_mask_all.of(device.properties);
-            if mask != 0 {
-                set_number(device.state, on.counts + READ_SEND_MASK, mask);
-                self.want_all(device.state, on.first_read, mask);
-            }
+            set_number(device.state, on.counts + READ_SEND_MASK, on.read_send_mask_all);
+            self.want_all(device.state, on.first_read, on.read_send_mask_all);
         }
     }
 
@@ -277,29 +244,23 @@ impl Elements {
     fn count_read(&self, on: &On, device: &mut Device<'_>) {
         let count = number(device.state, on.counts + READ_RECV_COUNT) + 1;
         set_number(device.state, on.counts + READ_RECV_COUNT, count);
-        if count == on.read_recv_total
-            && let Some(execute) = on.execute
-        {
-            self.want(device.state, execute);
+        if count == on.read_recv_total {
+            self.want(device.state, on.execute);
         }
         if count > on.read_recv_total {
             too_many(on, device, on.read_recv_total, "before it executes");
         }
     }
 
-    /// A device that is at the end says so; one that is silent leaves the loop at once, so that the next one finds it ready.
+    /// A device that is at the end says so.
     #[inline]
     fn look_for_end(&self, on: &On, device: &mut Device<'_>) {
-        if !on.is_at_end(device.state, device.properties) {
-            let total = number(device.properties, on.write_recv_total);
-            if number(device.state, on.counts + WRITE_RECV_COUNT) > total {
-                too_many(on, device, total, "until its end");
-            }
-            return;
+        if on.is_at_end(device.state, device.properties) {
+            return self.want(device.state, on.end);
         }
-        match on.ends.of(device.properties) {
-            0 => device.state[on.counts..on.counts + 20].fill(0),
-            _ => self.want(device.state, on.end),
+        let total = number(device.properties, on.write_recv_total);
+        if number(device.state, on.counts + WRITE_RECV_COUNT) > total {
+            too_many(on, device, total, "until its end");
         }
     }
 }
@@ -315,13 +276,10 @@ impl Handlers for Elements {
             }
         }
         let on = match input {
-            Input::Begin { on, copies, is_read } => {
+            Input::Begin { on, copies } => {
                 let on = &self.ons[*on];
                 self.enter(on, device);
-                match is_read {
-                    true => self.count_read(on, device),
-                    false => add(device.state, on.counts + WRITE_RECV_COUNT),
-                }
+                self.count_read(on, device);
                 for &(from, to, size) in copies {
                     device.state[to..to + size].copy_from_slice(&message[from..from + size]);
                 }
@@ -369,7 +327,6 @@ impl Handlers for Elements {
             set_number(state, at, mask);
             self.unwant(state, pin.0);
         };
-        let mut sent = Sent::Broadcast;
         let on = match &self.outputs[pin.index()] {
             Output::ReadSend { on, bit, from, size } => {
                 let on = &self.ons[*on];
@@ -383,19 +340,6 @@ impl Handlers for Elements {
                 clear(device.state, on.counts + WRITE_SEND_MASK, *bit);
                 on
             }
-            Output::PartSend { on, bit, from, size, next, columns } => {
-                let on = &self.ons[*on];
-                let column = number(device.state, *next);
-                let from = from + column as usize * size;
-                message[..*size].copy_from_slice(&device.state[from..from + size]);
-                let is_last = column + 1 == *columns;
-                set_number(device.state, *next, if is_last { 0 } else { column + 1 });
-                if is_last {
-                    clear(device.state, on.counts + WRITE_SEND_MASK, *bit);
-                }
-                sent = Sent::Edge(column);
-                on
-            }
             Output::Execute { on } => {
                 let on = &self.ons[*on];
                 set_number(device.state, on.counts + READ_RECV_COUNT, 0);
@@ -406,11 +350,10 @@ impl Handlers for Elements {
                     self.want_all(device.state, on.first_write, ones(on.writes as usize));
                 }
                 if let Some(execution) = &on.execution {
-                    let done = catch_unwind(AssertUnwindSafe(|| execution.run(device)));
-                    let said = match done {
+                    let said = match panic::catch(|| execution.run(device)) {
                         Ok(Ok(())) => None,
                         Ok(Err(_)) => Some(not_written(self.first.map(|first| device.id().index() - first))),
-                        Err(panic) => Some(said_by(&*panic)),
+                        Err(said) => Some(said),
                     };
                     if let Some(said) = said {
                         let message = self.trouble.note(execution.decl.failed(&said));
@@ -437,7 +380,7 @@ impl Handlers for Elements {
             }
         };
         self.look_for_end(on, device);
-        sent
+        Sent::Broadcast
     }
 
     fn ready_at(&self) -> Option<usize> {

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use drawloom_messages::Instance;
 
 use super::connect::connect;
-use super::controller::steps;
 use super::declare::{Declared, declare, read_pin, write_pin};
 use super::involved::Invocation;
 use super::names::{Names, invocations, unique};
 use super::options::Events;
 use super::text::HandlerText;
 use crate::error::{Error, ErrorKind};
-use crate::kernel::site::{Access, ArgDecl};
 use crate::mesh::Mesh;
 use crate::program::Program;
 use crate::program::statement::{LoopDecl, Statement};
-use crate::run::{Trouble, for_each_loop};
+use crate::program::steps::Steps;
+use crate::run::Trouble;
 
 /// A handler of the published form can name so many output pins.
 const MOST_PINS: usize = 32;
@@ -30,55 +29,56 @@ pub(super) fn compiled(
     (id, text, pauses): (&str, Option<&HandlerText>, bool),
     trouble: &Arc<Trouble>,
 ) -> Result<Declared, Error> {
-    let mut loops: Vec<Arc<LoopDecl>> = Vec::new();
-    for_each_loop(statements, &mut |decl| loops.push(Arc::clone(decl)));
-    let lasting = if events.prune { never_changed(mesh, &loops) } else { vec![false; mesh.dats.len()] };
-    let names = invocations(loops.iter().map(|decl| &decl.invocation));
-    let of = |(name, decl): (String, &Arc<LoopDecl>)| {
-        Invocation::new(mesh, name, Arc::clone(decl), |dat| lasting[dat as usize])
-    };
-    let mut list: Vec<Invocation> = names.into_iter().zip(&loops).map(of).collect();
-    keep_pins_apart(mesh, events, &mut list);
-    declare(mesh, events, list, steps(statements, &loops), (id, text, pauses), trouble)
+    let steps = Steps::new(statements, 0);
+    values_fit_records(mesh)?;
+    let names = invocations(steps.loops.iter().map(|decl| &decl.invocation));
+    let of = |(name, decl): (String, &Arc<LoopDecl>)| Invocation::new(mesh, name, Arc::clone(decl));
+    let mut list: Vec<Invocation> = names.into_iter().zip(&steps.loops).map(of).collect();
+    keep_pins_apart(mesh, &mut list);
+    declare(mesh, events, list, steps, (id, text, pauses), trouble)
+}
+
+/// Records of devices and messages are aligned to eight bytes: values that need more are refused.
+fn values_fit_records(mesh: &Mesh) -> Result<(), Error> {
+    let dats = mesh.dats.iter().map(|dat| ("dat", &dat.name, &dat.values));
+    let globals = mesh.globals.iter().map(|global| ("global", &global.name, &global.values));
+    match dats.chain(globals).find(|(_, _, values)| values.align() > 8) {
+        None => Ok(()),
+        Some((what, name, values)) => {
+            let message = format!(
+                "{what} `{name}` is aligned to {} bytes, and messages and devices hold values that are aligned to at most \
+                 8: use another type, or another backend",
+                values.align()
+            );
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+    }
 }
 
 /// Gives another name to a loop that would have a pin of the name of another loop's: the names of a loop and of a dat
 /// together can be those of another two.
-fn keep_pins_apart(mesh: &Mesh, events: &Events, invocations: &mut [Invocation]) {
+fn keep_pins_apart(mesh: &Mesh, invocations: &mut [Invocation]) {
     let names = Names::new(mesh);
     let mut known: HashSet<String> = invocations.iter().map(|invocation| invocation.name.clone()).collect();
     let mut taken: HashSet<(u32, String)> = HashSet::new();
     for invocation in invocations {
         let name = invocation.name.clone();
-        let mut pins = pins_of_dats(mesh, events, &names, invocation);
+        let mut pins = pins_of_dats(mesh, &names, invocation);
         while !taken.is_disjoint(&pins) {
             invocation.name = unique(name.clone(), &mut known);
-            pins = pins_of_dats(mesh, events, &names, invocation);
+            pins = pins_of_dats(mesh, &names, invocation);
         }
         taken.extend(pins);
     }
 }
 
 /// The pins of a loop that are called after dats, with the sets that have them.
-fn pins_of_dats(mesh: &Mesh, events: &Events, names: &Names, invocation: &Invocation) -> HashSet<(u32, String)> {
+fn pins_of_dats(mesh: &Mesh, names: &Names, invocation: &Invocation) -> HashSet<(u32, String)> {
     let set_of = |dat: u32| mesh.dats[dat as usize].set;
     let reads = invocation.read_dats.iter().map(|dat| (set_of(*dat), read_pin(invocation, names, *dat)));
     let writes = invocation.writes.iter();
-    let writes = writes.map(|write| (set_of(write.dat), write_pin(invocation, names, write, events.prune)));
+    let writes = writes.map(|write| (set_of(write.dat), write_pin(invocation, names, write)));
     reads.chain(writes).collect()
-}
-
-/// Which dats no loop changes.
-fn never_changed(mesh: &Mesh, loops: &[Arc<LoopDecl>]) -> Vec<bool> {
-    let mut lasting = vec![true; mesh.dats.len()];
-    for arg in loops.iter().flat_map(|decl| &decl.args) {
-        if let ArgDecl::Dat { dat, access, present: true, .. } = *arg
-            && access != Access::Read
-        {
-            lasting[dat as usize] = false;
-        }
-    }
-    lasting
 }
 
 impl Program {

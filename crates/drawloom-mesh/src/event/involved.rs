@@ -18,8 +18,6 @@ pub(super) struct Invocation {
     pub(super) read_dats: Vec<u32>,
     /// The arguments that are read through maps.
     pub(super) reads: Vec<Through>,
-    /// The arguments that are read through maps and never change, so that no message need bring them.
-    pub(super) lasting: Vec<Through>,
     /// The arguments that are written through maps.
     pub(super) writes: Vec<Through>,
 }
@@ -40,10 +38,9 @@ pub(super) struct Through {
 }
 
 impl Invocation {
-    /// A loop, in which the values of some dats last.
-    pub(super) fn new(mesh: &Mesh, name: String, decl: Arc<LoopDecl>, lasts: impl Fn(u32) -> bool) -> Self {
+    pub(super) fn new(mesh: &Mesh, name: String, decl: Arc<LoopDecl>) -> Self {
         let mut sets = BTreeSet::from([decl.set]);
-        let (mut read_dats, mut reads, mut lasting, mut writes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut read_dats, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
         for (arg, declared) in decl.args.iter().enumerate() {
             let ArgDecl::Dat { dat, route, access, present: true } = *declared else { continue };
             let (map, first, columns, whole) = match route {
@@ -52,10 +49,6 @@ impl Invocation {
                 Route::Whole { map } => (map, 0, mesh.maps[map as usize].arity, true),
             };
             let through = Through { arg, dat, access, map, first, columns, whole };
-            if access == Access::Read && lasts(dat) {
-                lasting.push(through);
-                continue;
-            }
             sets.insert(mesh.maps[map as usize].to);
             if matches!(access, Access::Read | Access::Update) {
                 if !read_dats.contains(&dat) {
@@ -67,7 +60,7 @@ impl Invocation {
                 writes.push(through);
             }
         }
-        Self { name, decl, sets, read_dats, reads, lasting, writes }
+        Self { name, decl, sets, read_dats, reads, writes }
     }
 
     /// The dats of a set that are read through maps.

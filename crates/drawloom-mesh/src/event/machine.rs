@@ -5,7 +5,7 @@ use std::sync::Arc;
 use drawloom_messages::{Executor, Machine as EventMachine, Settings};
 
 use super::connect::{Connected, connect};
-use super::controller::{NEVER_PAUSES, Outermost, PAUSED, PAUSES};
+use super::controller::{BETWEEN, NEVER_PAUSES, PAUSED, PAUSES};
 use super::declare::{Declared, of_events};
 use super::element::{number, set_number};
 use super::graph::compiled;
@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind};
 use crate::mesh::Mesh;
 use crate::mesh::store::Store;
 use crate::program::statement::Statement;
+use crate::program::steps::Outermost;
 use crate::run::{LoopStats, Machine, MessageCounts, Trouble};
 
 /// A program as messages.
@@ -92,21 +93,18 @@ impl OnEvents {
 
     /// How far a repetition is, by its number among the statements of the program.
     fn position(&self, statement: usize) -> Result<Position, Error> {
-        let at = self.at("runs")? + 8 * self.outermost(statement)?.run;
+        let at = self.at("runs")? + 8 * self.outermost(statement)?.repeat;
         let runs = &self.machine.state(self.connected.global)[at..at + 8];
         Ok(Position { statement, runs: u64::from_ne_bytes(runs.try_into().expect("eight bytes")) })
     }
 
     /// The program goes on at a position.
     fn go_to(&mut self, from: Position) -> Result<(), Error> {
-        let &Outermost { step, run, counter, .. } = self.outermost(from.statement)?;
-        let at = self.at("runs")? + 8 * run;
-        let counter = counter.map(|global| self.at(&self.declared.names.global(global))).transpose()?;
+        let &Outermost { step, repeat, .. } = self.outermost(from.statement)?;
+        let at = self.at("runs")? + 8 * repeat;
         self.set("pc", step as u32)?;
         let state = self.machine.state_mut(self.connected.global);
-        for at in [Some(at), counter].into_iter().flatten() {
-            state[at..at + 8].copy_from_slice(&from.runs.to_ne_bytes());
-        }
+        state[at..at + 8].copy_from_slice(&from.runs.to_ne_bytes());
         Ok(())
     }
 
@@ -120,7 +118,7 @@ impl OnEvents {
     /// Whether no loop is under way, so that every device is ready for the next one.
     fn is_between_loops(&self) -> Result<bool, Error> {
         let state = self.machine.state(self.connected.global);
-        Ok(number(state, self.at("busy")?) == 0 && number(state, self.at("phase")?) == 0)
+        Ok(number(state, self.at("phase")?) == BETWEEN)
     }
 
     /// Copies a member of devices together, so that it can be read by its type.

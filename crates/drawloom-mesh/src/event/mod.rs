@@ -11,8 +11,7 @@
 //! | `options` | what can be chosen |
 //! | `names` | the names of types, pins and members |
 //! | `involved` | what a loop reads and writes through maps |
-//! | `wiring` | the part that each device has in a loop, and what it must count |
-//! | `apart` | which loops may be under way at the same time |
+//! | `wiring` | what the devices of a loop wait for |
 //! | `declare` | device types, messages and states |
 //! | `element` | what the devices of elements do |
 //! | `controller` | the device `global`: the program as a list of steps |
@@ -26,7 +25,6 @@
 
 #![allow(unsafe_code)]
 
-mod apart;
 mod connect;
 mod controller;
 mod declare;

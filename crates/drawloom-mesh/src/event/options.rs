@@ -12,8 +12,8 @@ use drawloom_messages::Executor;
 /// let sum = mesh.global("sum", [0_i64])?;
 /// let mut program = Program::new(mesh);
 /// program.each(xs, "add").index().inc(sum).run(|index, sum| sum[0] += index as i64);
-/// for control in [Control::Plain, Control::Tree, Control::Quiescence] {
-///     let events = Events::new().executor(Executor::Random { seed: 1 }).control(control).prune().checked();
+/// for control in [Control::Plain, Control::Tree] {
+///     let events = Events::new().executor(Executor::Random { seed: 1 }).control(control).checked();
 ///     let mut run = program.start(Backend::Events(events))?;
 ///     run.run()?;
 ///     assert_eq!(run.global(sum)?, [4950]);
@@ -25,8 +25,6 @@ use drawloom_messages::Executor;
 pub struct Events {
     pub(crate) executor: Executor,
     pub(crate) control: Control,
-    pub(crate) prune: bool,
-    pub(crate) overlap: bool,
     pub(crate) checked: bool,
 }
 
@@ -39,9 +37,6 @@ pub enum Control {
     Plain,
     /// As before, but through a tree, so that no device has many neighbours.
     Tree,
-    /// One device tells all others. A loop is at its end when no message is in flight anywhere. Only those say something
-    /// that have something to contribute to a global.
-    Quiescence,
 }
 
 impl Events {
@@ -59,20 +54,6 @@ impl Events {
     /// With another way to begin and end loops.
     pub fn control(mut self, control: Control) -> Self {
         self.control = control;
-        self
-    }
-
-    /// Leaves out what says nothing new: devices that a loop neither reads nor writes; values that no loop changes; the
-    /// word to begin where a value says the same; the word of the end from those whose results others wait for; and of an
-    /// argument that is written through all columns of a map, what is another target's.
-    pub fn prune(mut self) -> Self {
-        self.prune = true;
-        self
-    }
-
-    /// Lets a loop begin before an earlier one is at its end, if neither has to do with what the other changes.
-    pub fn overlap(mut self) -> Self {
-        self.overlap = true;
         self
     }
 

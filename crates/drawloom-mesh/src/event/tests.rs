@@ -52,17 +52,6 @@ fn orders(events: Events) -> impl Iterator<Item = Vec<String>> {
 }
 
 #[test]
-fn work_may_be_done_before_the_word_to_begin_and_the_end_never_is() {
-    let early = ["dat_b_write_recv", "arg0_read_recv", "execute", "arg1_write_send", "dat_a_read_send", "begin", "end"];
-    let mut all = orders(Events::new().prune().checked());
-    let found = all.find(|order| {
-        assert!(order.len() == 7 && order[6] == "end", "the end is always last: {order:?}");
-        *order == early
-    });
-    assert!(found.is_some(), "one of the orders is this one");
-}
-
-#[test]
 fn in_the_plain_form_the_kernel_waits_for_the_word_to_begin() {
     let early = ["dat_b_write_recv", "arg0_read_recv", "dat_a_read_send", "begin", "execute", "arg1_write_send", "end"];
     let found = orders(Events::new().checked()).find(|order| {
@@ -85,7 +74,7 @@ fn broken(events: Events, alter: fn(&mut Declared)) -> String {
 
 #[test]
 fn a_device_that_ends_too_early_is_seen() {
-    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[1].write_recv_total -= 1;
+    let alter = |declared: &mut Declared| declared.wirings[0].write_recv_totals.get_mut(&0).unwrap()[1] -= 1;
     for control in [Control::Plain, Control::Tree] {
         let text = broken(Events::new().control(control), alter);
         assert!(text.contains("loop `work`, End: it left before all had come and gone"), "{text}");
@@ -94,55 +83,8 @@ fn a_device_that_ends_too_early_is_seen() {
 
 #[test]
 fn a_device_that_waits_for_too_much_is_seen() {
-    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[1].write_recv_total += 1;
+    let alter = |declared: &mut Declared| declared.wirings[0].write_recv_totals.get_mut(&0).unwrap()[1] += 1;
     assert!(broken(Events::new(), alter).contains("stopped half way"));
-    let text = broken(Events::new().control(Control::Quiescence).prune(), alter);
-    assert!(text.contains("has not left it"), "{text}");
-}
-
-#[test]
-fn a_device_that_keeps_its_value_or_its_word_is_seen() {
-    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[2].read_send_mask = 0;
-    let text = broken(Events::new().prune(), alter);
-    assert!(text.contains("read_send_mask is not what it has still to send"), "{text}");
-    let alter = |declared: &mut Declared| declared.wirings[0].roles.get_mut(&0).unwrap()[2].ends = false;
-    let text = broken(Events::new().prune(), alter);
-    assert!(text.contains("messages are in flight") && text.contains("has not left it"), "{text}");
-}
-
-#[test]
-fn loops_are_apart_if_they_share_neither_changes_nor_places_of_globals() {
-    let mut mesh = Mesh::new();
-    let (xs, ys) = (mesh.set("xs", 3).unwrap(), mesh.set("ys", 3).unwrap());
-    let there = mesh.map::<1>("there", xs, ys, vec![0, 0, 2]).unwrap();
-    let [a, b] = ["a", "b"].map(|name| mesh.dat_of(name, xs, [1.0]).unwrap());
-    let sum = mesh.dat_of("sum", ys, [0.0]).unwrap();
-    let [g, h] = ["g", "h"].map(|name| mesh.global(name, [0.0]).unwrap());
-    let mut program = Program::new(mesh);
-    program.each(xs, "read").read(a).write(b).run(|a, b| b.set(*a));
-    program.each(xs, "push").read(a).inc(sum.at(there, 0)).run(|a, sum| sum[0] += a[0]);
-    program.each(xs, "pull").read(b).inc(sum.at(there, 0)).run(|b, sum| sum[0] += b[0]);
-    program.each(ys, "look").read(sum).inc(g).run(|sum, g| g[0] += sum[0]);
-    program.each(xs, "told").read(h).update(a).run(|h, a| a[0] += h[0]);
-    program.each(xs, "told too").read(h).update(b).run(|h, b| b[0] += h[0]);
-    program.each(ys, "elsewhere").read(h).min(sum).run(|h, sum| sum[0].offer(h[0]));
-    program.each(xs, "add").read(b).inc(g).run(|b, g| g[0] += b[0]);
-    let on_events = built(&program, Events::new().overlap(), |_| ());
-    let loops = &on_events.declared.invocations;
-    let apart = |one: &str, other: &str| {
-        let find = |name: &str| loops.iter().find(|invocation| invocation.name == name).unwrap();
-        let (one, other) = (find(one), find(other));
-        let found = super::apart::are_apart(program.mesh(), one, other);
-        assert_eq!(super::apart::are_apart(program.mesh(), other, one), found);
-        found
-    };
-    assert!(apart("read", "push"), "both only read the same");
-    assert!(!apart("read", "pull"), "one reads what the other writes");
-    assert!(apart("push", "pull"), "both add to the same");
-    assert!(!apart("push", "look") && !apart("push", "elsewhere"), "one uses otherwise what the other adds to");
-    assert!(!apart("told", "told_too"), "one place for the global that both are told");
-    assert!(apart("told", "elsewhere"), "a place on each set");
-    assert!(!apart("look", "add"), "both contribute to the same global");
 }
 
 /// A device would be counted twice, and another one not be waited for.

@@ -5,34 +5,28 @@
 //! instance, not from what the device was told to expect. So these hold after every event, or the run stops:
 //!
 //! 1. A device that is in no loop has nothing but zeros: nothing heard, nothing to send.
-//! 2. A device enters a loop when a message of it arrives, and leaves it when it says that it is at the end, or, if it is
-//!    silent, with the last thing that it does.
+//! 2. A device enters a loop when a message of it arrives, and leaves it when it says that it is at the end.
 //! 3. The two counts are what has arrived, and never more than what comes; a mask holds what has not been sent.
 //! 4. A kernel runs once, when all that it waits for has arrived. Results leave after it. Each value and result leaves once.
 //! 5. A device is at the end when all has arrived and left, the word to begin included: work may be done before that word
 //!    comes, the end never is.
 //! 6. A message arrives while its loop is under way. When a loop is at its end, none of its messages is in flight and all its
 //!    devices have left it. So no message of one loop, or of one run of it, meets the next.
-//! 7. A device is in two loops at once only if these are apart.
+//! 7. No device is in two loops at once.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use drawloom_messages::{Device, DeviceId, DeviceView, EdgeView, Handlers, InputId, Instance, OutputId, Pins, Sent};
+use parking_lot::Mutex;
 
-use super::apart::are_apart;
 use super::controller::Controller;
 use super::element::{Elements, Input, Numbers, Output};
 use super::involved::Invocation;
-use super::options::Events;
-use crate::mesh::Mesh;
 
 /// What all wrappers share.
 pub(super) struct Watch {
     names: Vec<String>,
-    prune: bool,
-    /// Whether two loops may be under way at the same time.
-    apart: Vec<Vec<bool>>,
     /// Which loops are under way, and how many of their messages are in flight.
     under_way: Vec<AtomicBool>,
     in_flight: Vec<AtomicI64>,
@@ -76,14 +70,9 @@ struct Wrapper {
 }
 
 impl Watch {
-    pub(super) fn new(mesh: &Mesh, invocations: &[Invocation], options: &Events) -> Self {
-        let apart = |one: &Invocation, other: &Invocation| options.overlap && are_apart(mesh, one, other);
+    pub(super) fn new(invocations: &[Invocation]) -> Self {
         Self {
             names: invocations.iter().map(|invocation| invocation.name.clone()).collect(),
-            prune: options.prune,
-            apart: (invocations.iter())
-                .map(|one| invocations.iter().map(|other| apart(one, other)).collect())
-                .collect(),
             under_way: invocations.iter().map(|_| AtomicBool::new(false)).collect(),
             in_flight: invocations.iter().map(|_| AtomicI64::new(0)).collect(),
             instance: OnceLock::new(),
@@ -144,7 +133,7 @@ impl Watch {
         if in_flight != 0 {
             return Err(format!("loop `{name}` is said to be at its end, but {in_flight} messages are in flight"));
         }
-        let is_in = |progress: &Mutex<Vec<Progress>>| lock(progress)[loop_number] != Progress::default();
+        let is_in = |progress: &Mutex<Vec<Progress>>| progress.lock()[loop_number] != Progress::default();
         match self.seen().devices.iter().position(is_in) {
             Some(device) => Err(format!("loop `{name}` is said to be at its end, but device {device} has not left it")),
             None => Ok(()),
@@ -156,25 +145,12 @@ impl Watch {
         if self.under_way[loop_number].swap(true, Ordering::SeqCst) {
             return Err(format!("loop `{name}` begins while it is under way"));
         }
-        let is_close = |other: &usize| {
-            *other != loop_number && self.under_way[*other].load(Ordering::SeqCst) && !self.apart[loop_number][*other]
-        };
-        match (0..self.names.len()).find(is_close) {
+        let is_other = |other: &usize| *other != loop_number && self.under_way[*other].load(Ordering::SeqCst);
+        match (0..self.names.len()).find(is_other) {
             Some(other) => Err(format!("loop `{name}` begins while `{}` is under way", self.names[other])),
             None => Ok(()),
         }
     }
-}
-
-fn lock(progress: &Mutex<Vec<Progress>>) -> MutexGuard<'_, Vec<Progress>> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a device must hear and do in a loop, by the edges of the instance.
-struct Expected {
-    all: Progress,
-    /// Whether the kernel waits for the word to begin.
-    begin_is_read: bool,
 }
 
 /// What happens to a device in a loop.
@@ -201,7 +177,7 @@ fn output_of(output: &Output) -> (usize, Event) {
     match output {
         Output::ReadSend { on, .. } => (*on, Event::ReadSend),
         Output::Execute { on } => (*on, Event::Execute),
-        Output::WriteSend { on, .. } | Output::PartSend { on, .. } => (*on, Event::WriteSend),
+        Output::WriteSend { on, .. } => (*on, Event::WriteSend),
         Output::End { on, .. } => (*on, Event::End),
     }
 }
@@ -233,20 +209,18 @@ impl Progress {
     }
 
     /// What the numbers of a device must be that is in the loop.
-    fn agrees(&self, numbers: &Numbers, expected: &Expected) -> Result<(), &'static str> {
-        let Expected { all, begin_is_read } = expected;
+    fn agrees(&self, numbers: &Numbers, all: &Progress) -> Result<(), &'static str> {
         let is_executed = self.executions > 0;
-        let (as_read, as_written) = if *begin_is_read { (self.begins, 0) } else { (0, self.begins) };
-        let waited_for = self.reads == all.reads && (!begin_is_read || self.begins == all.begins);
+        let waited_for = self.reads == all.reads && self.begins == all.begins;
         let rules = [
             (self.is_within(all), "something came or was done more often than it must"),
             (numbers.in_progress == 1, "it does not know that it is in the loop"),
             (
-                numbers.read_recv_count == if is_executed { 0 } else { self.reads + as_read },
+                numbers.read_recv_count == if is_executed { 0 } else { self.reads + self.begins },
                 "read_recv_count is not what arrived to be read",
             ),
             (
-                numbers.write_recv_count == self.writes + self.executions + as_written,
+                numbers.write_recv_count == self.writes + self.executions,
                 "write_recv_count is not what was written to it",
             ),
             (
@@ -265,27 +239,17 @@ impl Progress {
 }
 
 impl Wrapper {
-    fn expected(&self, elements: &Elements, on: usize, device: DeviceId) -> Expected {
+    /// What a device must hear and do in a loop, by the edges of the instance.
+    fn expected(&self, elements: &Elements, on: usize, device: DeviceId) -> Progress {
         let seen = self.watch.seen();
-        let (mut all, mut begin_is_read) = (Progress::default(), false);
+        let mut all = Progress::default();
         for (input, edges) in elements.inputs.iter().zip(&seen.inputs[device.index()]) {
             let (of, event) = input_of(input);
             (0..*edges).filter(|_| of == on).for_each(|_| all.add(event));
-            if let (true, Input::Begin { is_read, .. }) = (of == on, input) {
-                begin_is_read = *is_read;
-            }
         }
-        for (output, edges) in elements.outputs.iter().zip(&seen.outputs[device.index()]) {
-            let (of, event) = output_of(output);
-            let times = match output {
-                Output::PartSend { columns, .. } => *columns,
-                // In the pruned form, nobody sends what nobody reads.
-                Output::ReadSend { .. } if self.watch.prune => u32::from(*edges > 0),
-                _ => 1,
-            };
-            (0..times).filter(|_| of == on).for_each(|_| all.add(event));
-        }
-        Expected { all, begin_is_read }
+        let of_loop = elements.outputs.iter().map(output_of).filter(|(of, _)| *of == on);
+        of_loop.for_each(|(_, event)| all.add(event));
+        all
     }
 
     /// Something happens to a device of an element: calls its handler, and looks at what that does.
@@ -297,7 +261,7 @@ impl Wrapper {
         call: impl FnOnce(&mut Device<'d>) -> R,
     ) -> R {
         let (id, this) = (device.id(), &elements.ons[on]);
-        let mut list = lock(&self.watch.seen().devices[id.index()]);
+        let mut list = self.watch.seen().devices[id.index()].lock();
         let before: Vec<Numbers> = elements.ons.iter().map(|on| Numbers::of(on, device.state)).collect();
         let result = call(device);
         let expected = self.expected(elements, on, id);
@@ -309,7 +273,6 @@ impl Wrapper {
         if has_left {
             list[this.number] = Progress::default();
         }
-        let speaks = this.ends.of(device.properties) == 1;
         let untouched = elements
             .ons
             .iter()
@@ -317,8 +280,7 @@ impl Wrapper {
             .enumerate()
             .all(|(number, (other, numbers))| number == on || Numbers::of(other, device.state) == *numbers);
         let close = (elements.ons.iter())
-            .filter(|other| other.number != this.number && list[other.number] != Progress::default())
-            .find(|other| !self.watch.apart[this.number][other.number]);
+            .find(|other| other.number != this.number && list[other.number] != Progress::default());
         let rules = [
             (is_outside == (before[on] == Numbers::default()), "its numbers are not zero outside of the loop"),
             (
@@ -326,10 +288,10 @@ impl Wrapper {
                 "it did something outside of it",
             ),
             (untouched, "it changed the numbers of another loop"),
-            (close.is_none(), "it is in another loop that is not apart"),
+            (close.is_none(), "it is in another loop too"),
             (!has_left || after == Numbers::default(), "it left numbers behind"),
-            (!has_left || progress == expected.all, "it left before all had come and gone"),
-            (!has_left || speaks == (event == Event::End), "it left without a word, or with one that nobody hears"),
+            (!has_left || progress == expected, "it left before all had come and gone"),
+            (!has_left || event == Event::End, "it left without a message of its end"),
             (has_left || event != Event::End, "it said that it is at the end, and is not"),
             (
                 elements.wanted(device.state) == elements.wanting(device.state, device.properties),
@@ -344,7 +306,7 @@ impl Wrapper {
         let name = &self.watch.names[this.number];
         device.assert(broken.is_none(), || {
             let text = broken.unwrap_or_default();
-            format!("loop `{name}`, {event:?}: {text}; {progress:?} of {:?}, {after:?}", expected.all)
+            format!("loop `{name}`, {event:?}: {text}; {progress:?} of {expected:?}, {after:?}")
         });
         result
     }
@@ -396,13 +358,6 @@ impl Handlers for Wrapper {
         };
         self.watch.leaves(loop_number, device.id(), pin, sent);
         sent
-    }
-
-    fn idle(&self, device: &mut Device<'_>) {
-        self.handlers.idle(device);
-        if let Watched::Program(program) = &self.what {
-            (0..self.watch.names.len()).for_each(|number| self.look_at_end(program, number, device));
-        }
     }
 
     fn waits_for(&self, device: &DeviceView<'_>) -> Option<String> {

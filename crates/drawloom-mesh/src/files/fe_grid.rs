@@ -8,7 +8,8 @@ use super::grid::{Grid, coordinates, push_coordinates, table};
 use crate::error::Error;
 use crate::raw::{RawMesh, Values};
 
-/// Reads the text of a file. The mesh has the names that [`naca0012_fe`](crate::naca::naca0012_fe) gives.
+/// Reads the text of a file. The mesh has the sets `nodes`, `cells` and `bedges` (the far nodes); the maps `pcell` (4 nodes) and
+/// `pbedge` (1 node); the dat `p_x` (2 coordinates of each node).
 pub fn read(text: &[u8]) -> Result<RawMesh, Error> {
     let mut grid = Grid::new(text);
     let [nodes, cells, far] = grid.header(["nodes", "cells", "far nodes"])?;
@@ -24,8 +25,7 @@ pub fn read(text: &[u8]) -> Result<RawMesh, Error> {
     Ok(mesh)
 }
 
-/// The text of a file for a mesh with the names that [`naca0012_fe`](crate::naca::naca0012_fe) gives. Coordinates are
-/// rounded to six decimals.
+/// The text of a file for a mesh with the names that [`read`] gives. Coordinates are rounded to six decimals.
 pub fn write(mesh: &RawMesh) -> Result<Vec<u8>, Error> {
     mesh.check()?;
     let (p_x, pcell, pbedge) = (coordinates(mesh)?, table(mesh, "pcell", 4)?, table(mesh, "pbedge", 1)?);

@@ -30,16 +30,11 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind};
-use crate::naca;
 use crate::raw::RawMesh;
 
-/// The mesh in a file of any format that is known, or a generated one if the path is a name such as `naca0012:400x600`
-/// (see [`naca::by_name`]). The mesh is checked.
+/// The mesh in a file of any format that is known. The mesh is checked.
 pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
     let path = path.as_ref();
-    if let Some(generated) = path.to_str().and_then(naca::by_name) {
-        return generated;
-    }
     let bytes = load(path)?;
     #[cfg(feature = "hdf5")]
     if bytes.starts_with(hdf5::MARK) {

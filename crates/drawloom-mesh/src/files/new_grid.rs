@@ -9,7 +9,9 @@ use super::grid::{Grid, coordinates, push_coordinates, table};
 use crate::error::{Error, ErrorKind};
 use crate::raw::{RawMesh, Values};
 
-/// Reads the text of a file. The mesh has the names that [`naca0012`](crate::naca::naca0012) gives.
+/// Reads the text of a file. The mesh has the sets `nodes`, `cells`, `edges` and `bedges`; the maps `pcell` (4 nodes), `pedge` (2
+/// nodes), `pecell` (2 cells), `pbedge` (2 nodes) and `pbecell` (1 cell); the dats `p_x` (2 coordinates of each node) and `p_bound`
+/// (the kind of each boundary edge).
 pub fn read(text: &[u8]) -> Result<RawMesh, Error> {
     let mut grid = Grid::new(text);
     let [nodes, cells, edges, bedges] = grid.header(["nodes", "cells", "edges", "boundary edges"])?;
@@ -41,8 +43,7 @@ pub fn read(text: &[u8]) -> Result<RawMesh, Error> {
     Ok(mesh)
 }
 
-/// The text of a file for a mesh with the names that [`naca0012`](crate::naca::naca0012) gives. Coordinates are rounded to
-/// six decimals.
+/// The text of a file for a mesh with the names that [`read`] gives. Coordinates are rounded to six decimals.
 pub fn write(mesh: &RawMesh) -> Result<Vec<u8>, Error> {
     mesh.check()?;
     let p_x = coordinates(mesh)?;

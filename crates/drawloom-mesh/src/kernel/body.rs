@@ -1,14 +1,13 @@
 //! The inner loop: a kernel compiled together with its arguments, and called for one iteration after the other.
 
+use std::any::TypeId;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::args::{Folding, LoopArg};
 use super::arity::for_each_arity;
 use super::lanes::{GROUP, LANES};
 use super::place::Place;
-use super::way::{Way, Ways};
 
 /// A kernel with its arguments, without their types.
 pub(crate) trait LoopBody: Send + Sync {
@@ -20,6 +19,9 @@ pub(crate) trait LoopBody: Send + Sync {
     /// exist and may be read, and those that it changes may be changed by the calling thread alone.
     unsafe fn run(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize>;
 
+    /// The type of the kernel: loops with the same one call the same function.
+    fn kernel(&self) -> TypeId;
+
     /// How contributions to each argument are folded, where it has any.
     fn foldings(&self) -> Vec<Option<Folding>>;
 }
@@ -28,7 +30,6 @@ pub(crate) trait LoopBody: Send + Sync {
 pub(crate) struct Compiled<F, A> {
     kernel: F,
     arguments: PhantomData<fn() -> A>,
-    ways: Ways,
 }
 
 impl<F, A> Compiled<F, A> {
@@ -40,7 +41,7 @@ impl<F, A> Compiled<F, A> {
                 "a kernel sees only its arguments: it cannot capture anything, nor be a pointer"
             );
         }
-        Self { kernel, arguments: PhantomData, ways: Ways::default() }
+        Self { kernel, arguments: PhantomData }
     }
 }
 
@@ -71,14 +72,15 @@ macro_rules! loop_body {
             }
 
             /// The same for several iterations at a time: all of them are gathered, then the kernel runs for each, then what
-            /// it did is put back in the order of iterations.
+            /// it did is put back in the order of iterations. Returns the first iteration that is left: fewer are left than
+            /// there are lanes, or the kernel did not write what it must in one of them.
             ///
             /// # Safety
             /// As [`LoopBody::run`]; the places are plain. On x86-64, the processor has AVX.
             #[inline(always)]
-            unsafe fn in_lanes(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
+            unsafe fn in_lanes(&self, places: &[Place], iterations: Range<usize>) -> usize {
                 $(let $x = places[$n].known_plain();)*
-                let mut lanes = ($(MaybeUninit::<$a::Lanes>::uninit(),)*);
+                let mut lanes = ($($a::lanes(),)*);
                 let mut first = iterations.start;
                 while iterations.end - first >= LANES {
                     let mut done = true;
@@ -92,7 +94,7 @@ macro_rules! loop_body {
                         }
                     }
                     if !done {
-                        // Nothing was put back yet. The other way finds out which iteration it was.
+                        // Nothing of these iterations was put back yet.
                         break;
                     }
                     for group in (0..LANES).step_by(GROUP) {
@@ -106,26 +108,32 @@ macro_rules! loop_body {
                     }
                     first += LANES;
                 }
+                first
+            }
+
+            /// The loop on plain places: in lanes wherever the arguments allow it, and what is left one by one.
+            ///
+            /// # Safety
+            /// As [`LoopBody::run`]; the places are plain. On x86-64, the processor has AVX.
+            #[inline(always)]
+            unsafe fn plain(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
+                let mut left = iterations;
                 // SAFETY: promised by the caller.
-                unsafe { self.each::<true>(places, first..iterations.end) }
+                unsafe {
+                    if true $(& $a::IN_LANES)* {
+                        left.start = self.in_lanes(places, left.clone());
+                    }
+                    self.each::<true>(places, left)
+                }
             }
 
             /// # Safety
-            /// As `in_lanes`; the processor has these features.
+            /// As `plain`; the processor has these features.
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2")]
-            unsafe fn in_lanes_with_avx2(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
+            unsafe fn plain_with_avx2(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
                 // SAFETY: promised by the caller.
-                unsafe { self.in_lanes(places, iterations) }
-            }
-
-            /// # Safety
-            /// As `each`; the processor has these features.
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
-            unsafe fn each_with_avx2(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
-                // SAFETY: promised by the caller.
-                unsafe { self.each::<true>(places, iterations) }
+                unsafe { self.plain(places, iterations) }
             }
         }
 
@@ -134,23 +142,22 @@ macro_rules! loop_body {
             FN: for<'v> Fn($($a::View<'v>),*) + Send + Sync + 'static,
         {
             unsafe fn run(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
-                // SAFETY: promised by the caller; whether the places are plain, and what the processor has, is asked here.
+                // SAFETY: promised by the caller; whether the places are plain, and what the processor has, is checked here.
                 unsafe {
-                    if !places.iter().all(Place::is_plain) {
-                        return self.each::<false>(places, iterations);
-                    }
                     #[cfg(target_arch = "x86_64")]
-                    if std::arch::is_x86_feature_detected!("avx2") {
-                        if !(true $(& $a::IN_LANES)*) {
-                            return self.each_with_avx2(places, iterations);
-                        }
-                        return self.ways.run(iterations.len(), |way| match way {
-                            Way::OneByOne => self.each_with_avx2(places, iterations),
-                            Way::InLanes => self.in_lanes_with_avx2(places, iterations),
-                        });
+                    if places.iter().all(Place::is_plain) && std::arch::is_x86_feature_detected!("avx2") {
+                        return self.plain_with_avx2(places, iterations);
                     }
-                    self.each::<true>(places, iterations)
+                    #[cfg(not(target_arch = "x86_64"))]
+                    if places.iter().all(Place::is_plain) {
+                        return self.plain(places, iterations);
+                    }
+                    self.each::<false>(places, iterations)
                 }
+            }
+
+            fn kernel(&self) -> TypeId {
+                TypeId::of::<FN>()
             }
 
             fn foldings(&self) -> Vec<Option<Folding>> {
@@ -165,26 +172,23 @@ for_each_arity!(loop_body);
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::super::accumulate::{Acc, Lowest, Out};
-    use super::super::args::{
-        Column, ContributeAt, ContributeThere, Direct, Index, Read, ReadGlobal, ReadWhole, Update, UpdateWhole, Write,
-        WriteWhole,
-    };
+    use super::super::args::{All, Column, Contribute, Direct, Index, Read, ReadGlobal, Update, Write};
     use super::super::operator::{Adding, Lowering};
     use super::*;
 
     const ITERATIONS: usize = 101;
     type Args = (
         Read<Column<3>, f64, 4>,
-        ReadWhole<f32, 2, 3>,
+        Read<All<3>, f32, 2>,
         Index<Column<3>>,
         ReadGlobal<f64, 1>,
         Write<Direct, f64, 2>,
-        WriteWhole<i32, 1, 2>,
+        Write<All<2>, i32, 1>,
         Update<Direct, f64, 5>,
-        UpdateWhole<f64, 2, 2>,
-        ContributeAt<Adding, f64, 4, 3>,
-        ContributeThere<Adding, f64, 2, 3>,
-        ContributeThere<Lowering, f32, 3, 3>,
+        Update<All<2>, f64, 2>,
+        Contribute<Adding, Column<3>, f64, 4>,
+        Contribute<Adding, All<3>, f64, 2>,
+        Contribute<Lowering, All<3>, f32, 3>,
     );
 
     #[allow(clippy::too_many_arguments)]
@@ -302,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_give_the_same_bits_and_find_the_same_mistake() {
+    fn lanes_give_the_bits_of_one_iteration_after_the_other_and_find_the_same_mistake() {
         if !std::arch::is_x86_feature_detected!("avx2") {
             return;
         }
@@ -313,10 +317,10 @@ mod tests {
             let before = one_by_one.bits();
             let places = one_by_one.places();
             // SAFETY: the places are those of the arguments, and the tables lead to elements that exist.
-            let expected = unsafe { body.each_with_avx2(&places, 0..ITERATIONS) };
+            let expected = unsafe { body.each::<false>(&places, 0..ITERATIONS) };
             let places = in_lanes.places();
             // SAFETY: as above.
-            let found = unsafe { body.in_lanes_with_avx2(&places, 0..ITERATIONS) };
+            let found = unsafe { body.plain_with_avx2(&places, 0..ITERATIONS) };
             assert_eq!(found, expected);
             assert_eq!(expected, if global == 0.0 { Err(90) } else { Ok(()) });
             assert_eq!(in_lanes.bits(), one_by_one.bits());

@@ -6,6 +6,8 @@
 
 use std::mem::MaybeUninit;
 
+use super::args::Path;
+
 /// How many iterations are run side by side: few enough for their values to stay in registers.
 pub(crate) const LANES: usize = 8;
 
@@ -18,16 +20,10 @@ pub(crate) const GROUP: usize = 4;
 pub struct Columns<T, const N: usize>([[MaybeUninit<T>; LANES]; N]);
 
 impl<T: Copy, const N: usize> Columns<T, N> {
+    /// Columns without values.
     #[inline(always)]
-    fn of(lanes: &MaybeUninit<Self>) -> &[[MaybeUninit<T>; LANES]; N] {
-        // SAFETY: columns consist of values that need not be there.
-        unsafe { &lanes.assume_init_ref().0 }
-    }
-
-    #[inline(always)]
-    fn of_mut(lanes: &mut MaybeUninit<Self>) -> &mut [[MaybeUninit<T>; LANES]; N] {
-        // SAFETY: as above.
-        unsafe { &mut lanes.assume_init_mut().0 }
+    pub(super) fn empty() -> Self {
+        Self([[const { MaybeUninit::uninit() }; LANES]; N])
     }
 
     /// Brings the element of each lane.
@@ -35,14 +31,13 @@ impl<T: Copy, const N: usize> Columns<T, N> {
     /// # Safety
     /// `at` gives the address of an element that may be read. On x86-64, the processor has AVX.
     #[inline(always)]
-    pub(super) unsafe fn gather(lanes: &mut MaybeUninit<Self>, at: impl Fn(usize) -> *mut [T; N]) {
-        let columns = Self::of_mut(lanes);
+    pub(super) unsafe fn gather(&mut self, at: impl Fn(usize) -> *mut [T; N]) {
         for first in (0..LANES).step_by(GROUP) {
             // SAFETY: promised by the caller.
             let rows: [[T; N]; GROUP] = std::array::from_fn(|k| unsafe { *at(first + k) });
             // SAFETY: promised by the caller.
             let group = unsafe { transposed(rows) };
-            for (column, values) in columns.iter_mut().zip(group) {
+            for (column, values) in self.0.iter_mut().zip(group) {
                 for (to, value) in column[first..first + GROUP].iter_mut().zip(values) {
                     *to = MaybeUninit::new(value);
                 }
@@ -55,15 +50,15 @@ impl<T: Copy, const N: usize> Columns<T, N> {
     /// # Safety
     /// It was brought or set.
     #[inline(always)]
-    pub(super) unsafe fn row(lanes: &MaybeUninit<Self>, lane: usize) -> [T; N] {
+    pub(super) unsafe fn row(&self, lane: usize) -> [T; N] {
         // SAFETY: promised by the caller.
-        std::array::from_fn(|c| unsafe { Self::of(lanes)[c][lane].assume_init() })
+        std::array::from_fn(|c| unsafe { self.0[c][lane].assume_init() })
     }
 
     /// Sets the element of a lane.
     #[inline(always)]
-    pub(super) fn set_row(lanes: &mut MaybeUninit<Self>, lane: usize, value: [T; N]) {
-        for (column, value) in Self::of_mut(lanes).iter_mut().zip(value) {
+    pub(super) fn set_row(&mut self, lane: usize, value: [T; N]) {
+        for (column, value) in self.0.iter_mut().zip(value) {
             column[lane] = MaybeUninit::new(value);
         }
     }
@@ -73,46 +68,28 @@ impl<T: Copy, const N: usize> Columns<T, N> {
     /// # Safety
     /// They were set. On x86-64, the processor has AVX.
     #[inline(always)]
-    pub(super) unsafe fn rows(lanes: &MaybeUninit<Self>, first: usize) -> [[T; N]; GROUP] {
-        let columns = Self::of(lanes);
+    unsafe fn rows(&self, first: usize) -> [[T; N]; GROUP] {
         // SAFETY: promised by the caller.
         let group: [[T; GROUP]; N] =
-            std::array::from_fn(|c| std::array::from_fn(|k| unsafe { columns[c][first + k].assume_init() }));
+            std::array::from_fn(|c| std::array::from_fn(|k| unsafe { self.0[c][first + k].assume_init() }));
         // SAFETY: promised by the caller.
         unsafe { transposed_back(group) }
     }
 }
 
-/// The lanes of each column of a map.
-#[inline(always)]
-pub(super) fn each_of<T: Copy, const N: usize, const A: usize>(
-    lanes: &MaybeUninit<[Columns<T, N>; A]>,
-) -> &[MaybeUninit<Columns<T, N>>; A] {
-    // SAFETY: an array that need not be there has the layout of one of things that need not.
-    unsafe { &*std::ptr::from_ref(lanes).cast() }
-}
-
-/// As [`each_of`], to change them.
-#[inline(always)]
-pub(super) fn each_of_mut<T: Copy, const N: usize, const A: usize>(
-    lanes: &mut MaybeUninit<[Columns<T, N>; A]>,
-) -> &mut [MaybeUninit<Columns<T, N>>; A] {
-    // SAFETY: as in `each_of`.
-    unsafe { &mut *std::ptr::from_mut(lanes).cast() }
-}
-
-/// As [`Columns::rows`], through all columns of a map.
+/// For each lane of a group, something made of each of its elements.
 ///
 /// # Safety
-/// As there.
+/// As [`Columns::rows`].
 #[inline(always)]
-pub(super) unsafe fn rows_of_each<T: Copy, const N: usize, const A: usize>(
-    lanes: &MaybeUninit<[Columns<T, N>; A]>,
+pub(super) unsafe fn rows_of_each<P: Path, T: Copy, const N: usize, X>(
+    lanes: &P::Each<Columns<T, N>>,
     first: usize,
-) -> [[[T; N]; A]; GROUP] {
+    make: impl Fn([T; N]) -> X,
+) -> [P::Each<X>; GROUP] {
     // SAFETY: promised by the caller.
-    let of_each: [[[T; N]; GROUP]; A] = std::array::from_fn(|c| unsafe { Columns::rows(&each_of(lanes)[c], first) });
-    std::array::from_fn(|k| std::array::from_fn(|c| of_each[c][k]))
+    let rows: P::Each<[[T; N]; GROUP]> = P::each(|c| unsafe { P::list(lanes)[c].rows(first) });
+    std::array::from_fn(|k| P::each(|c| make(P::list(&rows)[c][k])))
 }
 
 /// Rows of elements as columns of components.

@@ -23,8 +23,60 @@
 //! | `args` | the arguments, one type for each kind |
 //! | `body` | the inner loop |
 //! | `lanes` | values of several iterations, component by component |
-//! | `way` | which form of the inner loop is the faster |
 //! | `place` | where arguments are while a loop runs |
+//!
+//! What kernels contribute to must be aligned to at most 16 bytes:
+//!
+//! ```
+//! # use drawloom_mesh::{Backend, Mesh, Number, Program};
+//! # use drawloom_runtime::portable;
+//! portable! {
+//!     #[repr(align(16))]
+//!     struct Sum { value: f64, count: u64 }
+//! }
+//! impl Number for Sum {
+//!     const ZERO: Self = Sum { value: 0.0, count: 0 };
+//!     fn plus(self, other: Self) -> Self {
+//!         Sum { value: self.value + other.value, count: self.count + other.count }
+//!     }
+//!     fn minus(self, other: Self) -> Self {
+//!         Sum { value: self.value - other.value, count: self.count - other.count }
+//!     }
+//! }
+//! let mut mesh = Mesh::new();
+//! let set = mesh.set("set", 3)?;
+//! let sum = mesh.global("sum", [Sum::ZERO])?;
+//! let mut program = Program::new(mesh);
+//! program.each(set, "add").inc(sum).run(|sum| sum[0] += Sum { value: 0.5, count: 1 });
+//! let mut run = program.start(Backend::Serial)?;
+//! run.run()?;
+//! assert_eq!(run.global(sum)?[0].count, 3);
+//! # Ok::<(), drawloom_mesh::Error>(())
+//! ```
+//!
+//! ```compile_fail,E0080
+//! # use drawloom_mesh::{Backend, Mesh, Number, Program};
+//! # use drawloom_runtime::portable;
+//! portable! {
+//!     #[repr(align(64))]
+//!     struct Sum { value: f64, count: u64, rest: [u64; 6] }
+//! }
+//! impl Number for Sum {
+//!     const ZERO: Self = Sum { value: 0.0, count: 0, rest: [0; 6] };
+//!     fn plus(self, other: Self) -> Self {
+//!         Sum { value: self.value + other.value, count: self.count + other.count, rest: [0; 6] }
+//!     }
+//!     fn minus(self, other: Self) -> Self {
+//!         Sum { value: self.value - other.value, count: self.count - other.count, rest: [0; 6] }
+//!     }
+//! }
+//! let mut mesh = Mesh::new();
+//! let set = mesh.set("set", 3)?;
+//! let sum = mesh.global("sum", [Sum::ZERO])?;
+//! let mut program = Program::new(mesh);
+//! program.each(set, "add").inc(sum).run(|sum| sum[0] += Sum { value: 0.5, count: 1, rest: [0; 6] });
+//! # Ok::<(), drawloom_mesh::Error>(())
+//! ```
 
 #![allow(unsafe_code)]
 
@@ -36,7 +88,11 @@ mod lanes;
 pub(crate) mod operator;
 pub(crate) mod place;
 pub(crate) mod site;
-mod way;
+
+/// What keeps traits whose implementations unsafe code relies on to this crate.
+mod sealed {
+    pub trait Sealed {}
+}
 
 pub use accumulate::{Acc, Highest, HighestWith, Lowest, LowestWith, Out};
 pub use args::LoopArg;

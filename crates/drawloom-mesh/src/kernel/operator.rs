@@ -1,10 +1,12 @@
 //! The ways in which kernels contribute: by adding, by the lowest, by the highest.
 
 use super::accumulate::{Acc, Highest, Lowest};
+use super::sealed::Sealed;
 use crate::element::{Number, Ordered};
 
-/// How contributions to one number are put together. The order does not matter, except for rounding.
-pub trait Operator<T>: Send + Sync + 'static {
+/// How contributions to one number are put together. The order does not matter, except for rounding. [`Adding`], [`Lowering`]
+/// and [`Raising`] are all there are.
+pub trait Operator<T>: Sealed + Send + Sync + 'static {
     /// What a kernel sees of the number. It has the same bytes.
     type Cell: 'static;
     /// What changes nothing.
@@ -23,6 +25,10 @@ pub struct Lowering;
 /// The highest contribution counts.
 #[derive(Debug)]
 pub struct Raising;
+
+impl Sealed for Adding {}
+impl Sealed for Lowering {}
+impl Sealed for Raising {}
 
 impl<T: Number> Operator<T> for Adding {
     type Cell = Acc<T>;

@@ -2,6 +2,8 @@
 
 use std::ptr;
 
+use crate::mesh::Mesh;
+
 /// How the number of an element is found from the number of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
@@ -19,6 +21,18 @@ pub(crate) enum Route {
         /// The map's number.
         map: u32,
     },
+}
+
+impl Route {
+    /// The columns of maps that it takes: the number of the map, and of the column.
+    pub(crate) fn columns(self, mesh: &Mesh) -> impl Iterator<Item = (u32, usize)> {
+        let (map, columns) = match self {
+            Route::Direct => (0, 0..0),
+            Route::Column { map, column } => (map, column as usize..column as usize + 1),
+            Route::Whole { map } => (map, 0..mesh.maps[map as usize].arity),
+        };
+        columns.map(move |column| (map, column))
+    }
 }
 
 /// Where one argument of a loop is: plain addresses, made anew for each part of a loop that runs.

@@ -4,10 +4,7 @@ use std::marker::PhantomData;
 
 use drawloom_runtime::Portable;
 
-use super::args::{
-    Column, ContributeAt, ContributeGlobal, ContributeHere, ContributeThere, Direct, LoopArg, Read, ReadGlobal,
-    ReadWhole, Update, UpdateWhole, Write, WriteWhole,
-};
+use super::args::{All, Column, Contribute, Direct, Fixed, LoopArg, Read, ReadGlobal, Update, Write};
 use super::operator::Operator;
 use super::place::Route;
 use crate::mesh::{Constant, Dat, Global, Map};
@@ -213,7 +210,7 @@ impl<T: Portable, const N: usize> Updatable for Dat<T, N> {
     type Arg = Update<Direct, T, N>;
 }
 impl<O: Operator<T>, T: Portable, const N: usize> Contributable<O> for Dat<T, N> {
-    type Arg = ContributeHere<O, T, N>;
+    type Arg = Contribute<O, Direct, T, N>;
 }
 
 impl<T: Portable, const N: usize, const A: usize> Readable for At<T, N, A> {
@@ -226,27 +223,27 @@ impl<T: Portable, const N: usize, const A: usize> Updatable for At<T, N, A> {
     type Arg = Update<Column<A>, T, N>;
 }
 impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> Contributable<O> for At<T, N, A> {
-    type Arg = ContributeAt<O, T, N, A>;
+    type Arg = Contribute<O, Column<A>, T, N>;
 }
 
 impl<T: Portable, const N: usize, const A: usize> Readable for Through<T, N, A> {
-    type Arg = ReadWhole<T, N, A>;
+    type Arg = Read<All<A>, T, N>;
 }
 impl<T: Portable, const N: usize, const A: usize> Writable for Through<T, N, A> {
-    type Arg = WriteWhole<T, N, A>;
+    type Arg = Write<All<A>, T, N>;
 }
 impl<T: Portable, const N: usize, const A: usize> Updatable for Through<T, N, A> {
-    type Arg = UpdateWhole<T, N, A>;
+    type Arg = Update<All<A>, T, N>;
 }
 impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> Contributable<O> for Through<T, N, A> {
-    type Arg = ContributeThere<O, T, N, A>;
+    type Arg = Contribute<O, All<A>, T, N>;
 }
 
 impl<T: Portable, const N: usize> Readable for Global<T, N> {
     type Arg = ReadGlobal<T, N>;
 }
 impl<O: Operator<T>, T: Portable, const N: usize> Contributable<O> for Global<T, N> {
-    type Arg = ContributeGlobal<O, T, N>;
+    type Arg = Contribute<O, Fixed, T, N>;
 }
 
 impl<T: Portable, const N: usize> Readable for Constant<T, N> {

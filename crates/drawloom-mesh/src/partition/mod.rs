@@ -5,9 +5,13 @@
 //! needs and does not own is its halo. [`Partition::quality`] counts both.
 //!
 //! ```
-//! use drawloom_mesh::{naca, partition::{Method, partition}};
+//! use drawloom_mesh::{partition::{Method, partition}, raw::RawMesh};
 //!
-//! let mesh = naca::naca0012(20, 30)?;
+//! // Rows of 60 cells, and the edges between them.
+//! let across = (0..1800).filter(|cell| cell % 60 < 59).flat_map(|cell| [cell, cell + 1]);
+//! let table: Vec<u32> = across.chain((0..1740).flat_map(|cell| [cell, cell + 60])).collect();
+//! let mut mesh = RawMesh::new();
+//! mesh.add_set("cells", 1800).add_set("edges", table.len() / 2).add_map("pecell", "edges", "cells", 2, table);
 //! let partition = partition(&mesh, "cells", 4, Method::Graph)?;
 //! let quality = partition.quality(&mesh)?;
 //! assert!(quality.set("cells").is_some_and(|cells| cells.imbalance < 1.02));
@@ -54,8 +58,6 @@ pub enum Method {
     Blocks,
     /// Recursive coordinate bisection: cut the longest direction in the middle, and so on. Fast; needs coordinates.
     Coordinates,
-    /// Recursive inertial bisection: cut across the direction in which the elements are spread most, whichever it is.
-    Inertial,
     /// Recursive bisection of the graph of neighbours: grow one half from a far end, then move elements along the
     /// border as long as that cuts fewer connections (C. Fiduccia and R. Mattheyses, 1982). Needs no coordinates.
     Graph,
@@ -75,7 +77,6 @@ pub fn partition(mesh: &RawMesh, set: &str, parts: usize, method: Method) -> Res
     let owners = match method {
         Method::Blocks => blocks(size, parts),
         Method::Coordinates => space::by_coordinates(&centres(mesh, set)?, parts),
-        Method::Inertial => space::inertial(&centres(mesh, set)?, parts),
         Method::Graph => grow::by_graph(&Adjacency::of_set(mesh, set)?, parts),
         #[cfg(feature = "metis")]
         Method::Metis => metis::divide(&Adjacency::of_set(mesh, set)?, parts)?,

@@ -1,6 +1,6 @@
 //! Putting a program together.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
@@ -126,7 +126,8 @@ impl Program {
         let before = self.names.entry(name.clone()).or_insert(0);
         let invocation = if *before == 0 { name.clone() } else { format!("{name}_{before}") };
         *before += 1;
-        let decl = LoopDecl { name, invocation, location, set: set.number, args, body };
+        let foldings = body.foldings();
+        let decl = LoopDecl { name, invocation, location, set: set.number, args, body, foldings };
         if let Err(error) = check::loop_is_sound(&self.mesh, &decl) {
             self.refuse(error);
         }
@@ -138,13 +139,13 @@ impl Program {
         name: String,
         location: &'static Location<'static>,
         args: Vec<ArgDecl>,
-        body: ScalarBody,
+        (body, code): (ScalarBody, TypeId),
         refused: Option<Error>,
     ) {
         if let Some(error) = refused {
             return self.refuse(error);
         }
-        let decl = ScalarDecl { name, location, args, body };
+        let decl = ScalarDecl { name, location, args, body, code };
         if let Err(error) = check::scalar_is_sound(&self.mesh, &decl) {
             self.refuse(error);
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `build` | [`Program`]: putting statements together |
 //! | `statement` | the statements |
+//! | `steps` | the program as a flat list of steps, which backends run |
 //! | `each` | describing a loop: accesses become parameters of its kernel |
 //! | `scalar` | describing scalar code |
 
@@ -11,6 +12,7 @@ mod build;
 mod each;
 mod scalar;
 pub(crate) mod statement;
+pub(crate) mod steps;
 
 pub use build::{Program, Truth};
 pub use each::{Append, AtMostSixteenArguments, Each};

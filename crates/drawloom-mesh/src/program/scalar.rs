@@ -1,5 +1,6 @@
 //! Describing scalar code: what happens to globals between loops.
 
+use std::any::TypeId;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -10,7 +11,7 @@ use super::build::Program;
 use super::each::Append;
 use super::statement::ScalarBody;
 use crate::error::{Error, ErrorKind};
-use crate::kernel::args::{LoopArg, ReadGlobal, UpdateGlobal};
+use crate::kernel::args::{Fixed, LoopArg, ReadGlobal, Update};
 use crate::kernel::for_each_arity;
 use crate::kernel::site::{Access, ArgDecl, Declared, Site};
 use crate::mesh::{Constant, Global};
@@ -74,23 +75,24 @@ impl<'p, A> Scalar<'p, A> {
     /// The code reads and writes a global.
     pub fn update<T: Portable, const N: usize>(self, global: Global<T, N>) -> Scalar<'p, A::List>
     where
-        A: Append<UpdateGlobal<T, N>>,
+        A: Append<Update<Fixed, T, N>>,
     {
-        self.add::<UpdateGlobal<T, N>>(global.declare(Access::Update))
+        self.add::<Update<Fixed, T, N>>(global.declare(Access::Update))
     }
 
-    fn finish(self, body: ScalarBody) {
-        self.program.add_scalar(self.name, self.location, self.args, body, self.refused);
+    fn finish(self, body: ScalarBody, code: TypeId) {
+        self.program.add_scalar(self.name, self.location, self.args, (body, code), self.refused);
     }
 }
 
 impl Scalar<'_> {
     /// The code is complete: it touches no global.
-    pub fn run(self, code: impl Fn() + Send + Sync + 'static) {
-        self.finish(Box::new(move |_| {
+    pub fn run<FN: Fn() + Send + Sync + 'static>(self, code: FN) {
+        let body: ScalarBody = Box::new(move |_| {
             code();
             Ok(())
-        }));
+        });
+        self.finish(body, TypeId::of::<FN>());
     }
 }
 
@@ -113,7 +115,7 @@ macro_rules! run {
             where
                 FN: for<'v> Fn($($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
             {
-                self.finish(Box::new(move |places| {
+                let body: ScalarBody = Box::new(move |places| {
                     // SAFETY: whoever runs scalar code gives it a place for each global that it declared, which may be
                     // read, and also changed if that was declared, by the calling thread alone. No global was declared
                     // twice, one of the times to be changed.
@@ -122,7 +124,8 @@ macro_rules! run {
                         let mut locals = ($($a::prepare::<true>(&places[$n], 0),)*);
                         code($($a::view::<true>(&places[$n], 0, &mut locals.$n)),*).map_err(|error| error.to_string())
                     }
-                }));
+                });
+                self.finish(body, TypeId::of::<FN>());
             }
         }
     )* };

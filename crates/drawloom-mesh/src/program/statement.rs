@@ -1,9 +1,11 @@
 //! The statements of a program.
 
+use std::any::TypeId;
 use std::panic::Location;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
+use crate::kernel::args::Folding;
 use crate::kernel::body::LoopBody;
 use crate::kernel::place::Place;
 use crate::kernel::site::ArgDecl;
@@ -18,6 +20,8 @@ pub(crate) struct LoopDecl {
     pub(crate) set: u32,
     pub(crate) args: Vec<ArgDecl>,
     pub(crate) body: Box<dyn LoopBody>,
+    /// How contributions to each argument are folded, where it has any.
+    pub(crate) foldings: Vec<Option<Folding>>,
 }
 
 impl LoopDecl {
@@ -36,6 +40,8 @@ pub(crate) struct ScalarDecl {
     pub(crate) location: &'static Location<'static>,
     pub(crate) args: Vec<ArgDecl>,
     pub(crate) body: ScalarBody,
+    /// The type of the code: scalar code with the same one runs the same function.
+    pub(crate) code: TypeId,
 }
 
 impl ScalarDecl {

@@ -1,4 +1,4 @@
-//! Plain mesh data: what every reader, writer, generator, orderer and partitioner works on.
+//! Plain mesh data: what every reader, writer, orderer and partitioner works on.
 //!
 //! A [`RawMesh`] is a list of named sets, of maps between sets, of dats on sets and of constants, and nothing more: no
 //! access rights, no layouts, no plans. It can be put together in any way; [`RawMesh::check`] says whether its parts fit.
@@ -21,7 +21,7 @@ mod values;
 
 pub use adjacency::Adjacency;
 pub(crate) use adjacency::Inverse;
-pub(crate) use cells::{Cells, Geometry, Shape};
+pub use cells::{Cells, Geometry, Shape};
 pub(crate) use centres::{Centres, centres};
 pub use mesh::{RawConstant, RawDat, RawMap, RawMesh, RawSet};
 pub use values::Values;

@@ -5,10 +5,13 @@
 //! be applied to a mesh and undone on results. [`quality`] says in figures what was gained.
 //!
 //! ```
-//! use drawloom_mesh::{naca, renumber::{Method, quality, renumber}};
+//! use drawloom_mesh::{raw::RawMesh, renumber::{Method, quality, renumber}};
 //!
-//! let mesh = naca::naca0012(20, 30)?;
-//! let renumbering = renumber(&mesh, "cells", Method::Hilbert)?;
+//! // A ring of cells, numbered in an order that jumps to and fro.
+//! let table: Vec<u32> = (0..1801).flat_map(|cell| [cell * 700 % 1801, (cell + 1) * 700 % 1801]).collect();
+//! let mut mesh = RawMesh::new();
+//! mesh.add_set("cells", 1801).add_set("edges", 1801).add_map("pecell", "edges", "cells", 2, table);
+//! let renumbering = renumber(&mesh, "cells", Method::ReverseCuthillMckee)?;
 //! let ordered = renumbering.apply(&mesh)?;
 //! assert_eq!(renumbering.undo(&ordered)?, mesh);
 //! assert!(quality(&ordered)[0].reuse > quality(&mesh)[0].reuse);

@@ -17,9 +17,9 @@ mod start;
 mod stats;
 mod threads;
 
-pub(crate) use serial::for_each_loop;
+pub(crate) use partials::Slot;
 #[cfg(feature = "messages")]
-pub(crate) use serial::{not_written, require_finite, said_by};
+pub(crate) use serial::{not_written, require_finite};
 pub(crate) use start::Machine;
 pub use start::{Backend, MessageCounts, Run};
 pub use stats::{LoopStats, Strategy};

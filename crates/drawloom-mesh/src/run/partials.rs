@@ -9,7 +9,7 @@ use crate::kernel::args::Folding;
 /// The iterations of a block.
 pub(crate) const BLOCK: usize = 1024;
 
-/// What contributions are kept in: aligned for every type.
+/// What contributions are kept in: aligned for every type that kernels can contribute to.
 pub(crate) type Slot = u128;
 
 /// How many blocks a number of iterations has.
@@ -43,12 +43,12 @@ pub(crate) fn fold_pairwise(slots: &mut [Slot], folding: &Folding) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::args::{ContributeGlobal, LoopArg};
+    use crate::kernel::args::{Contribute, Fixed, LoopArg};
     use crate::kernel::operator::Adding;
 
     #[test]
     fn blocks_are_folded_pairwise_by_their_numbers() {
-        let folding = ContributeGlobal::<Adding, f64, 1>::folding().unwrap();
+        let folding = Contribute::<Adding, Fixed, f64, 1>::folding().unwrap();
         // Chosen so that every other order rounds differently.
         let parts = [1e16, 1.0, -1e16, 1.0, 3.0];
         let mut slots: Vec<Slot> = parts.iter().map(|p: &f64| Slot::from(p.to_bits())).collect();

@@ -1,8 +1,9 @@
 //! One iteration after the other: the reference. With a seed, the debug backend: in shuffled order, on copies.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
+
+use drawloom_runtime::panic;
 
 use super::partials::{BLOCK, Slot, block_count, fold_pairwise, slots_each};
 use super::places::place_of;
@@ -17,89 +18,30 @@ use crate::kernel::site::ArgDecl;
 use crate::mesh::Mesh;
 use crate::mesh::store::{Layout, Memory, Store, Typed};
 use crate::program::statement::{Condition, LoopDecl, ScalarDecl, Statement};
+use crate::program::steps::{Step, Steps};
 
 /// A program on one thread.
 pub(crate) struct Serial {
     mesh: Arc<Mesh>,
-    statements: Arc<[Statement]>,
+    steps: Arc<Steps>,
     dats: Vec<Box<dyn Memory>>,
     globals: Vec<Box<dyn Memory>>,
-    /// The names and runs of the repetitions that the program is in.
-    within: Vec<(Arc<str>, u64)>,
-    shuffle: Option<Shuffle>,
-    clocks: Vec<(Arc<LoopDecl>, Clock)>,
+    /// For each repetition, how many of its runs are complete.
+    runs: Vec<u64>,
+    /// With the debug backend, what decides the order of iterations.
+    shuffle: Option<fastrand::Rng>,
+    /// For each loop, how long it took.
+    clocks: Vec<Clock>,
 }
 
 impl Serial {
-    pub(crate) fn new(mesh: Arc<Mesh>, statements: Arc<[Statement]>, seed: Option<u64>) -> Self {
+    pub(crate) fn new(mesh: Arc<Mesh>, statements: &[Statement], seed: Option<u64>) -> Self {
         let dats = mesh.dats.iter().map(|dat| dat.values.in_memory(dat.layout)).collect();
         let globals = mesh.globals.iter().map(|global| global.values.in_memory(Layout::ByElement)).collect();
-        let mut clocks = Vec::new();
-        for_each_loop(&statements, &mut |decl| clocks.push((Arc::clone(decl), Clock::default())));
-        Self { mesh, statements, dats, globals, within: Vec::new(), shuffle: seed.map(Shuffle), clocks }
-    }
-
-    fn block(&mut self, statements: &[Statement]) -> Result<(), Error> {
-        statements.iter().try_for_each(|statement| self.statement(statement))
-    }
-
-    fn statement(&mut self, statement: &Statement) -> Result<(), Error> {
-        match statement {
-            Statement::Loop(decl) => {
-                let since = Instant::now();
-                let done = self.each(decl);
-                let clock = self.clocks.iter().find(|(known, _)| Arc::ptr_eq(known, decl));
-                clock.expect("all loops are known").1.add(since.elapsed(), 1);
-                done
-            }
-            Statement::Scalar(decl) => self.scalar(decl),
-            Statement::Repeat { name, count, counter, body } => {
-                self.repeat(name, 0..*count, *counter, body, |_, _| Ok(()))
-            }
-            Statement::While { condition, body } => {
-                while self.holds(condition) {
-                    self.block(body)?;
-                }
-                Ok(())
-            }
-            Statement::If { condition, then, otherwise } => {
-                if self.holds(condition) {
-                    self.block(then)
-                } else {
-                    self.block(otherwise)
-                }
-            }
-            Statement::RequireFinite { global } => {
-                require_finite(&self.mesh, *global, &*self.globals[*global as usize].fetch(), &self.within)
-            }
-        }
-    }
-
-    /// Runs a body a number of times. `after` is called after each, with how many there were.
-    fn repeat(
-        &mut self,
-        name: &Arc<str>,
-        runs: Range<u64>,
-        counter: Option<u32>,
-        body: &[Statement],
-        mut after: impl FnMut(&Self, u64) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.within.push((Arc::clone(name), 0));
-        for run in runs.clone() {
-            self.within.last_mut().expect("pushed above").1 = run;
-            self.count(counter, run);
-            self.block(body)?;
-            after(self, run + 1)?;
-        }
-        self.count(counter, runs.end);
-        self.within.pop();
-        Ok(())
-    }
-
-    fn count(&mut self, counter: Option<u32>, run: u64) {
-        if let Some(counter) = counter {
-            self.globals[counter as usize] = Box::new(Typed(vec![[run as i64]]));
-        }
+        let steps = Arc::new(Steps::new(statements, 0));
+        let clocks = steps.loops.iter().map(|_| Clock::default()).collect();
+        let (runs, shuffle) = (vec![0; steps.repeats.len()], seed.map(fastrand::Rng::with_seed));
+        Self { mesh, steps, dats, globals, runs, shuffle, clocks }
     }
 
     fn holds(&self, condition: &Condition) -> bool {
@@ -108,12 +50,7 @@ impl Serial {
 
     fn scalar(&mut self, decl: &ScalarDecl) -> Result<(), Error> {
         let places: Vec<Place> = self.places(&decl.args);
-        let run = std::panic::AssertUnwindSafe(|| (decl.body)(&places));
-        match std::panic::catch_unwind(run) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(said)) => Err(decl.failed(&said)),
-            Err(panic) => Err(decl.failed(&said_by(&*panic))),
-        }
+        panic::catch(|| (decl.body)(&places)).flatten().map_err(|said| decl.failed(&said))
     }
 
     fn places(&mut self, args: &[ArgDecl]) -> Vec<Place> {
@@ -142,7 +79,9 @@ impl Serial {
         let run = || -> Result<(), usize> {
             if let Some(shuffle) = &mut self.shuffle {
                 partials.select(&mut places, 0);
-                for iteration in shuffle.order(iterations) {
+                let mut order: Vec<usize> = (0..iterations).collect();
+                shuffle.shuffle(&mut order);
+                for iteration in order {
                     partials.select_own(&mut places, iteration);
                     // SAFETY: the data is this machine's alone, maps were checked to lead to elements that exist, and the
                     // values of a dat have the type of its handle.
@@ -157,10 +96,10 @@ impl Serial {
             }
             Ok(())
         };
-        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+        match panic::catch(run) {
             Ok(Ok(())) => {}
             Ok(Err(iteration)) => return Err(decl.failed(&not_written(iteration))),
-            Err(panic) => return Err(decl.failed(&said_by(&*panic))),
+            Err(said) => return Err(decl.failed(&said)),
         }
         for (number, folding, mut slots, place) in partials.list {
             if slots.is_empty() {
@@ -184,10 +123,9 @@ struct Partials {
 impl Partials {
     /// With slots for each block, or where equal contributions are told apart, as many as `own`.
     fn new(places: &mut [Place], decl: &LoopDecl, blocks: usize, own: usize) -> Self {
-        let foldings = decl.body.foldings();
         let mut list = Vec::new();
-        for (number, (arg, folding)) in decl.args.iter().zip(foldings).enumerate() {
-            if let (ArgDecl::Global { present: true, .. }, Some(folding)) = (arg, folding) {
+        for (number, (arg, folding)) in decl.args.iter().zip(&decl.foldings).enumerate() {
+            if let (ArgDecl::Global { present: true, .. }, Some(folding)) = (arg, *folding) {
                 let each = slots_each(&folding);
                 let mut slots = vec![0; each * if folding.element_at.is_some() { own } else { blocks }];
                 for slot in slots.chunks_mut(each) {
@@ -220,24 +158,50 @@ impl Partials {
 
 impl Machine for Serial {
     fn run(&mut self, from: Option<Position>, mut keeper: Option<&mut Keeper>) -> Result<(), Error> {
-        self.within.clear();
-        let statements = Arc::clone(&self.statements);
-        let before = from.map_or(0, |from| from.statement);
-        for (number, statement) in statements.iter().enumerate().skip(before) {
-            let Statement::Repeat { name, count, counter, body } = statement else {
-                self.statement(statement)?;
-                continue;
-            };
-            let done = from.filter(|from| from.statement == number).map_or(0, |from| from.runs);
-            self.repeat(name, done..*count, *counter, body, |machine, runs| {
-                let position = Position { statement: number, runs };
-                match &mut keeper {
-                    Some(keeper) if keeper.is_due(position) => keeper.save(&machine.mesh, position, machine),
-                    _ => Ok(()),
-                }
-            })?;
+        let steps = Arc::clone(&self.steps);
+        let mut step = 0;
+        if let Some(from) = from {
+            let repeat = steps.outermost_at(from.statement);
+            self.runs[repeat.repeat] = from.runs;
+            step = repeat.step;
         }
-        Ok(())
+        loop {
+            let mut next = step + 1;
+            match &steps.list[step] {
+                Step::Loop(number) => {
+                    let since = Instant::now();
+                    let done = self.each(&steps.loops[*number]);
+                    self.clocks[*number].add(since.elapsed(), 1);
+                    done?;
+                }
+                Step::Scalar(decl) => self.scalar(decl)?,
+                Step::Jump(to) => next = *to,
+                Step::Unless(condition, to) if !self.holds(condition) => next = *to,
+                Step::Unless(..) => {}
+                Step::Start { repeat } => self.runs[*repeat] = 0,
+                Step::Show { repeat, counter } => {
+                    self.globals[*counter as usize] = Box::new(Typed(vec![[self.runs[*repeat] as i64]]));
+                }
+                Step::Next { repeat, outermost } => {
+                    self.runs[*repeat] += 1;
+                    let runs = self.runs[*repeat];
+                    let position = outermost.map(|statement| Position { statement, runs });
+                    if let (Some(position), Some(keeper)) = (position, &mut keeper)
+                        && keeper.is_due(position)
+                    {
+                        keeper.save(&self.mesh, position, self)?;
+                    }
+                }
+                Step::AfterRuns { repeat, to } if self.runs[*repeat] >= steps.repeats[*repeat].1 => next = *to,
+                Step::AfterRuns { .. } => {}
+                Step::RequireFinite(global, within) => {
+                    let within = steps.progress(within, |repeat| self.runs[repeat]);
+                    require_finite(&self.mesh, *global, &*self.globals[*global as usize].fetch(), &within)?;
+                }
+                Step::Stop => return Ok(()),
+            }
+            step = next;
+        }
     }
 
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {
@@ -249,7 +213,7 @@ impl Machine for Serial {
     }
 
     fn stats(&self) -> Vec<LoopStats> {
-        let of_loop = |(decl, clock): &(Arc<LoopDecl>, Clock)| {
+        let of_loop = |(decl, clock): (&Arc<LoopDecl>, &Clock)| {
             let (bytes, reuse) = traffic_of(&self.mesh, decl);
             LoopStats {
                 name: decl.invocation.clone(),
@@ -263,43 +227,7 @@ impl Machine for Serial {
                 seconds: clock.seconds(),
             }
         };
-        self.clocks.iter().map(of_loop).collect()
-    }
-}
-
-/// Calls `f` with every loop of a program, in the order of its text.
-pub(crate) fn for_each_loop(statements: &[Statement], f: &mut impl FnMut(&Arc<LoopDecl>)) {
-    for statement in statements {
-        match statement {
-            Statement::Loop(decl) => f(decl),
-            Statement::Repeat { body, .. } | Statement::While { body, .. } => for_each_loop(body, f),
-            Statement::If { then, otherwise, .. } => {
-                for_each_loop(then, f);
-                for_each_loop(otherwise, f);
-            }
-            Statement::Scalar(_) | Statement::RequireFinite { .. } => {}
-        }
-    }
-}
-
-/// Orders of iterations from a seed, each different from the last.
-struct Shuffle(u64);
-
-impl Shuffle {
-    fn next(&mut self) -> u64 {
-        // SplitMix64 (Steele, Lea and Flood, 2014).
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn order(&mut self, count: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..count).collect();
-        for last in (1..count).rev() {
-            order.swap(last, (self.next() % (last as u64 + 1)) as usize);
-        }
-        order
+        self.steps.loops.iter().zip(&self.clocks).map(of_loop).collect()
     }
 }
 
@@ -323,10 +251,4 @@ pub(crate) fn require_finite(
 pub(crate) fn not_written(iteration: impl Into<Option<usize>>) -> String {
     let of = iteration.into().map_or(String::new(), |iteration| format!(" of iteration {iteration}"));
     format!("its kernel returned without having written an argument{of}")
-}
-
-/// What a panic said.
-pub(crate) fn said_by(panic: &(dyn std::any::Any + Send)) -> String {
-    let said = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }

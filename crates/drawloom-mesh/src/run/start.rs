@@ -93,13 +93,12 @@ impl Program {
 
     fn prepare(&self, mesh: Arc<Mesh>, backend: Backend) -> Result<Run, Error> {
         let statements: Arc<[Statement]> = self.statements()?.into();
-        let all = Arc::clone(&statements);
         let machine: Box<dyn Machine> = match backend {
-            Backend::Serial => Box::new(Serial::new(Arc::clone(&mesh), all, None)),
-            Backend::Debug { seed } => Box::new(Serial::new(Arc::clone(&mesh), all, Some(seed))),
+            Backend::Serial => Box::new(Serial::new(Arc::clone(&mesh), &statements, None)),
+            Backend::Debug { seed } => Box::new(Serial::new(Arc::clone(&mesh), &statements, Some(seed))),
             #[cfg(feature = "messages")]
-            Backend::Events(events) => Box::new(OnEvents::new(Arc::clone(&mesh), &all, events)?),
-            Backend::Threads(threads) => Box::new(OnThreads::new(Arc::clone(&mesh), all, &threads)?),
+            Backend::Events(events) => Box::new(OnEvents::new(Arc::clone(&mesh), &statements, events)?),
+            Backend::Threads(threads) => Box::new(OnThreads::new(Arc::clone(&mesh), &statements, &threads)?),
         };
         Ok(Run { mesh, statements, machine, keeper: None, from: None })
     }

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use crate::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::checkpoint::Checkpoint;
-use drawloom_mesh::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::raw::Values;
 use drawloom_mesh::{Error, ErrorKind};
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::naca::naca0012;
 use drawloom_mesh::checkpoint::{Checkpoint, Checkpoints};
 use drawloom_mesh::kernel::Acc;
-use drawloom_mesh::naca::naca0012;
 use drawloom_mesh::raw::Values;
 use drawloom_mesh::{
     Backend, Control, Dat, Error, ErrorKind, Events, Executor, Global, Layout, Mesh, Mode, Program, Threads,
@@ -320,8 +320,8 @@ fn a_program_that_runs_as_messages_is_stopped_and_gone_on_with() {
     let all = [
         events,
         events.executor(Executor::Lifo).control(Control::Tree),
-        events.executor(Executor::Random { seed: 3 }).control(Control::Quiescence).prune(),
-        events.executor(Executor::Parallel { workers: 2 }).overlap(),
+        events.executor(Executor::Random { seed: 3 }).control(Control::Tree),
+        events.executor(Executor::Parallel { workers: 2 }),
     ];
     let check = |built: &Built, run: &drawloom_mesh::Run, what: &str| {
         let (x, turn, total) = ended(built, run);

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::naca::{naca0012, naca0012_fe};
 use crate::support::random_mesh;
 use drawloom_mesh::ErrorKind;
 use drawloom_mesh::files::hdf5::{Layout, read_with};
 use drawloom_mesh::files::{read, write};
-use drawloom_mesh::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::raw::{RawMesh, Values};
 use fastrand::Rng;
 

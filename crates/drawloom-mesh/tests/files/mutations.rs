@@ -1,11 +1,11 @@
 //! Readers survive everything: a changed file is a mesh that is right, or an error, and takes no more memory than its size
 //! accounts for.
 
+use crate::naca::{naca0012, naca0012_fe};
 use crate::support::msh::{TEXT_40, TEXT_41, binary};
 use drawloom_mesh::checkpoint::Checkpoint;
 use drawloom_mesh::files::vtu::{self, Encoding};
 use drawloom_mesh::files::{fe_grid, new_grid, read_bytes};
-use drawloom_mesh::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::raw::Values;
 use fastrand::Rng;
 

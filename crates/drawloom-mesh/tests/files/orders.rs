@@ -1,7 +1,7 @@
 //! Orders and partitions of random meshes.
 
+use crate::naca::naca0012;
 use crate::support::random_mesh;
-use drawloom_mesh::naca::naca0012;
 use drawloom_mesh::partition::{self, partition};
 use drawloom_mesh::raw::{Adjacency, RawMesh};
 use drawloom_mesh::renumber::{self, Permutation, Renumbering, quality, renumber};
@@ -15,7 +15,6 @@ const ORDERS: [renumber::Method; 2] = [renumber::Method::ReverseCuthillMckee, re
 const DIVISIONS: &[partition::Method] = &[
     partition::Method::Blocks,
     partition::Method::Coordinates,
-    partition::Method::Inertial,
     partition::Method::Graph,
     #[cfg(feature = "metis")]
     partition::Method::Metis,

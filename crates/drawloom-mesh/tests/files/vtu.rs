@@ -1,10 +1,10 @@
 //! VTK's files, written and read again.
 
+use crate::naca::naca0012_fe;
 use crate::support::msh::TEXT_41;
 use drawloom_mesh::ErrorKind;
 use drawloom_mesh::files::vtu::{self, Encoding};
 use drawloom_mesh::files::{gmsh, read_bytes};
-use drawloom_mesh::naca::naca0012_fe;
 use drawloom_mesh::raw::{RawMesh, Values};
 
 const ENCODINGS: [Encoding; 3] = [Encoding::Ascii, Encoding::Base64, Encoding::Raw];

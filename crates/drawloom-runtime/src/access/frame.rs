@@ -9,7 +9,6 @@ use crate::data::element::Portable;
 use crate::data::piece::Piece;
 use crate::sync::Arc;
 use crate::team::member::Part;
-use crate::worker::Workers;
 
 /// Memory for scratch arguments, which a worker uses again and again.
 #[derive(Default)]
@@ -72,7 +71,6 @@ pub struct Frame<'v> {
     pub(crate) bases: Option<&'v [*mut u8]>,
     /// The part in a team that runs the body.
     pub(crate) team: Option<Part<'v>>,
-    pub(crate) cpus: Option<&'v Workers>,
 }
 
 /// Where the elements of an argument are.
@@ -105,7 +103,6 @@ impl<'v> Frame<'v> {
             next_layout: 0,
             bases: None,
             team: None,
-            cpus: None,
         }
     }
 

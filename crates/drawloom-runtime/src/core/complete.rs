@@ -104,6 +104,9 @@ impl Core {
                 }
                 record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
             }
+            if self.reserve(local, later, record) {
+                continue;
+            }
             // AcqRel: the one who reaches zero sees what all earlier tasks did.
             if record.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 self.tracer.ready(id);
@@ -112,7 +115,15 @@ impl Core {
                 } else {
                     self.make_ready(later, stack, &mut local.ready);
                 }
+                if !local.ready.is_empty() {
+                    // There is something else to go on with.
+                    self.settle_reserved(local);
+                }
             }
+        }
+        if extras.is_some() || !stack.is_empty() {
+            // Destructors and wakers are the user's, and may take long, or even wait for the task that is reserved.
+            self.settle_reserved(local);
         }
         if let Some(extras) = extras {
             self.drop_extras(local, record, *extras);

@@ -226,7 +226,7 @@ impl Core {
     }
 }
 
-pub(super) fn begin_contributions(args: &[Arg], extras: &Extras) -> Vec<Contribution> {
+fn begin_contributions(args: &[Arg], extras: &Extras) -> Vec<Contribution> {
     let reduced = args.iter().filter(|a| a.mode() == Mode::Reduce);
     let contribution = |(joined, arg): (&crate::order::history::Joined, &Arg)| Contribution {
         accumulator: joined.reduction.folds.make(arg.piece().shape.len()),

@@ -33,6 +33,7 @@ mod link;
 mod nodes;
 mod peek;
 pub(crate) mod ready;
+mod reserve;
 mod retry;
 mod runs;
 mod stop;

@@ -60,7 +60,7 @@ impl Core {
         // SAFETY: the run holds the plan until its last node is complete, and this one was not.
         if unsafe { &*plan }.end_apart(self, local, task) {
             // SAFETY: the run is over, and the address is its own.
-            unsafe { self.release_plan(plan) };
+            unsafe { self.release_plan(local, plan) };
         }
     }
 }

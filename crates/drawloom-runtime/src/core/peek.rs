@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use rustc_hash::FxHashSet;
 
+use super::reserve::RESERVED;
 use super::{Core, Local, Running};
 use crate::access::Arg;
 use crate::context::ContextState;
@@ -127,7 +128,7 @@ impl Core {
     pub(crate) fn look_at(&self, index: u32) -> Entry {
         let record = self.slab.get(index);
         // Acquire: who sees that something is pending sees the description that was written before.
-        let pending = record.pending.load(Ordering::Acquire);
+        let pending = record.pending.load(Ordering::Acquire) & !RESERVED;
         let flags = record.flags.load(Ordering::Relaxed);
         Entry {
             id: TaskId::new(index, record.generation()),

@@ -133,6 +133,7 @@ impl Core {
             self.run_serially(local);
             return;
         }
+        self.settle_reserved(local);
         if local.ready.is_empty() {
             return;
         }
@@ -146,6 +147,7 @@ impl Core {
     /// The task that a worker goes on with, after others that became ready were handed out.
     #[inline]
     pub(crate) fn follow_on(&self, local: &mut Local) -> Option<Ready> {
+        self.watch_reserved(local);
         if local.ready.is_empty() {
             return None;
         }

@@ -126,7 +126,7 @@ impl Core {
         };
         if over {
             // SAFETY: the run is over, and the address is its own.
-            unsafe { self.release_plan(plan) };
+            unsafe { self.release_plan(local, plan) };
         }
     }
 
@@ -135,7 +135,8 @@ impl Core {
     /// # Safety
     /// The count is that of the run, which [`PlanState::begin`] left there. Nobody knows the address any more who has no
     /// count.
-    pub(super) unsafe fn release_plan(&self, plan: *const PlanState) {
+    pub(super) unsafe fn release_plan(&self, local: &mut Local, plan: *const PlanState) {
+        self.settle_reserved(local);
         // SAFETY: promised by the caller.
         let plan = unsafe { Arc::from_raw(plan) };
         let name = plan.name();

@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::{EventKind, IdleReason, Phase};
 
-use super::execute::begin_contributions;
 use super::{Core, Local, RUNNING, Running, Saved, Serial};
 use crate::access::{Arg, Frame};
 use crate::error::{Error, ErrorKind};
@@ -115,7 +114,6 @@ impl Core {
         }
         while let Some(team) = self.volunteer(worker) {
             for phase in [Phase::Input, Phase::Transfers, Phase::Execute] {
-                self.workers.phase(worker, phase);
                 self.tracer.phase(worker, phase);
             }
             self.run_member(local, &team);
@@ -147,7 +145,7 @@ impl Core {
     /// Runs a team task once on threads of its own. True when it is to be tried again.
     fn run_attempt_here(&self, local: &mut Local, id: TaskId, bounds: Bounds, serial: &Serial) -> bool {
         let size = bounds.least;
-        let team = TeamRun::new(id, Vec::new(), size, bounds.lent);
+        let team = TeamRun::new(id, Vec::new(), size);
         #[cfg(not(loom))]
         std::thread::scope(|scope| {
             let team = &team;
@@ -200,15 +198,8 @@ impl Core {
         let (rank, run) = team.arrive(|| self.prepare_team(local, team, record));
         if run {
             self.tracer.of_task(EventKind::Start, team.task, local.worker);
-            let succeeded = if rank == 0 || !team.lent {
-                self.run_body_as_member(local, team, rank, record)
-            } else {
-                // Lent: the first member never comes to this barrier, but breaks it when it is done.
-                let worker = local.worker;
-                let _ = team.meet(self, 0, worker, || self.flush(local));
-                true
-            };
-            let kind = if succeeded { EventKind::End } else { EventKind::Failed };
+            let kind =
+                if self.run_body_as_member(local, team, rank, record) { EventKind::End } else { EventKind::Failed };
             self.tracer.of_task(kind, team.task, local.worker);
         }
         if team.finish() {
@@ -289,44 +280,23 @@ impl Core {
     fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> bool {
         let (args, extras) = self.shared_parts(record);
         let (parameters, layouts): (&[_], &[_]) = extras.map_or((&[], &[]), |e| (&e.parameters, &e.scratch));
-        // Only a body that one member runs can reduce. The identities of operators are the user's, and may panic.
-        let begun =
-            catch_unwind(AssertUnwindSafe(|| extras.map_or_else(Vec::new, |extras| begin_contributions(args, extras))));
-        let (mut contributions, panicked) = begun.map_or_else(|panic| (Vec::new(), Some(panic)), |list| (list, None));
-        let places: Vec<*mut u8> =
-            contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
         let mut scratch = local.take_scratch();
         let worker = local.worker;
         let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
         let before = RUNNING.replace((&raw const running).cast());
-        let result = if let Some(panic) = panicked {
-            Err(panic)
-        } else {
-            let mut frame = Frame::new(args, parameters, &places, &mut scratch, layouts);
-            frame.team = Some(Part { core: self, run: team, rank, worker });
-            frame.cpus = Some(&self.workers);
-            let description: *mut Description = record.description.get().cast();
-            // SAFETY: the description was written before the task could be ready, and the table is not changed. Only the
-            // address of the payload is taken.
-            let (call, payload) = unsafe { ((*description).table.call, &raw mut (*description).payload) };
-            // SAFETY: the payload belongs to the table. A body that several members run is one that can run again and is
-            // `Sync`; one that can run only once is run by one member.
-            catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) }))
-        };
+        // Team tasks reduce nothing: no access that reduces is one of a team.
+        let mut frame = Frame::new(args, parameters, &[], &mut scratch, layouts);
+        frame.team = Some(Part { core: self, run: team, rank, worker });
+        let description: *mut Description = record.description.get().cast();
+        // SAFETY: the description was written before the task could be ready, and the table is not changed. Only the
+        // address of the payload is taken.
+        let (call, payload) = unsafe { ((*description).table.call, &raw mut (*description).payload) };
+        // SAFETY: the payload belongs to the table. The body of a team task can run again, and is `Sync`.
+        let result = catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) }));
         RUNNING.set(before);
         local.give_scratch(scratch);
         let error = match result {
-            Ok(Ok(())) => {
-                let contributed = panic::catch(|| {
-                    for contribution in contributions {
-                        contribution.reduction.contribute(contribution.number, contribution.accumulator);
-                    }
-                });
-                match contributed {
-                    Ok(()) => return true,
-                    Err(said) => Error::of_task(ErrorKind::Panicked, self.origin(record), said),
-                }
-            }
+            Ok(Ok(())) => return true,
             Ok(Err(error)) => self.error_of(record, error),
             Err(panic) if panic.is::<TeamBroke>() => {
                 let message = format!("member {rank} waited for others that ended without coming");
@@ -426,14 +396,6 @@ impl<'v> Frame<'v> {
     /// What the body of a team task knows about its team.
     pub(crate) fn member(&self) -> Member<'v> {
         Member::new(self.team.expect("team bodies run in frames of teams"))
-    }
-
-    /// The workers that are lent to the body.
-    pub(crate) fn lent(&self) -> crate::team::LentWorkers {
-        let team = self.team.expect("team bodies run in frames of teams").run;
-        let bound = self.cpus.filter(|workers| workers.bound);
-        let cpus = bound.map_or_else(Vec::new, |all| team.workers.iter().filter_map(|w| all.seat(*w).cpu).collect());
-        crate::team::LentWorkers { size: team.size as usize, workers: team.workers.clone(), cpus }
     }
 }
 

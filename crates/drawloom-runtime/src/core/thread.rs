@@ -24,6 +24,8 @@ pub(crate) struct Local {
     pub(crate) generation: u64,
     /// Tasks that became ready and were not handed out yet.
     pub(crate) ready: Vec<(u32, Ready)>,
+    /// A task that waits for one more, and is this worker's when that is complete.
+    pub(super) reserved: Option<u32>,
     /// Records that can be used again.
     pub(super) freed: Vec<u32>,
     /// One for each level of nesting, as a task that waits for its children keeps its own.
@@ -64,6 +66,7 @@ impl Local {
             context: 0,
             generation: 0,
             ready: Vec::new(),
+            reserved: None,
             freed: Vec::new(),
             scratchpads: Vec::new(),
             stack: Vec::new(),

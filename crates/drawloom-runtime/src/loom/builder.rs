@@ -3,20 +3,18 @@
 use std::io::Write;
 use std::time::Duration;
 
-use drawloom_trace::Phase;
-
 use super::{Loom, Owner};
 use crate::context::ContextState;
 use crate::core::Core;
 use crate::device::{self, Device, queue::Devices};
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::choice::Choice;
-use crate::policy::{Policy, WorkerId, WorkersView};
+use crate::policy::{Policy, WorkersView};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MODELLED, Mutex, lock, thread};
 use crate::topology::Topology;
 use crate::trace::output::Output;
-use crate::worker::{PhaseHook, Workers, cycle};
+use crate::worker::{Workers, cycle};
 
 /// Numbers of workers are small integers, and threads are not free.
 const MOST_WORKERS: usize = (1 << 16) - 1;
@@ -32,7 +30,6 @@ pub struct LoomBuilder {
     trace: bool,
     undriven: Vec<usize>,
     unbound: bool,
-    phases: Option<PhaseHook>,
 }
 
 impl LoomBuilder {
@@ -47,7 +44,6 @@ impl LoomBuilder {
             trace: false,
             undriven: Vec::new(),
             unbound: false,
-            phases: None,
         }
     }
 
@@ -100,13 +96,6 @@ impl LoomBuilder {
     #[must_use]
     pub fn unbound(mut self) -> Self {
         self.unbound = true;
-        self
-    }
-
-    /// Calls a function with each phase that a worker begins. It is called often, by all workers, and should do little.
-    #[must_use]
-    pub fn on_phase(mut self, f: impl Fn(WorkerId, Phase) + Send + Sync + 'static) -> Self {
-        self.phases = Some(Box::new(f));
         self
     }
 
@@ -185,9 +174,6 @@ impl LoomBuilder {
         let fits = topology.as_ref().is_some_and(|t| t.is_bindable() && count <= t.cpus().len());
         let workers = Workers::placed(count, topology, fits && !self.unbound);
         let policy = self.policy.make(&WorkersView::new(&workers))?;
-        if let Some(hook) = self.phases {
-            workers.watch_phases(hook);
-        }
         let core = Arc::new(Core::new(self.in_flight.max(1), workers, devices, self.serial, self.patience));
         core.contexts.push(ContextState::new("main".to_owned(), policy, count));
         core.found_main_context();

@@ -27,9 +27,9 @@ use crate::access::Access;
 use crate::task::arity::for_each_arity;
 use crate::task::body::BodyError;
 use crate::task::builder::{RetryTask, Task};
+use crate::team::Member;
 use crate::team::share::TeamAccess;
-use crate::team::task::{LentTask, RetryLentTask, TeamTask};
-use crate::team::{LentWorkers, Member};
+use crate::team::task::TeamTask;
 
 macro_rules! record {
     ($(($($a:ident $x:ident),*))*) => { $(
@@ -114,56 +114,6 @@ macro_rules! record {
                     )*
                     body(&member, $($x),*).map_err(Into::into)
                 }))
-            }
-        }
-
-        #[allow(clippy::type_complexity)]
-        impl<'a, $($a: Access),*> LentTask<'a, ($($a,)*), Recorded<'a>> {
-            /// Records the task. One worker runs the body, with the workers that are lent to it and one parameter for each
-            /// access.
-            pub fn run<F>(self, body: F) -> Step
-            where
-                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) + Send + Sync + 'static,
-            {
-                self.try_run(move |lent, $($x),*| {
-                    body(lent, $($x),*);
-                    Ok::<(), BodyError>(())
-                })
-            }
-
-            /// Records the task. An error makes it fail in that replay.
-            pub fn try_run<F, E>(self, body: F) -> Step
-            where
-                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
-                E: Into<BodyError>,
-            {
-                self.0.record(Box::new(move |frame| {
-                    let lent = frame.lent();
-                    $(
-                        // SAFETY: as in `Task::run`; one member runs the body.
-                        let $x = unsafe { $a::view(frame) };
-                    )*
-                    body(&lent, $($x),*).map_err(Into::into)
-                }))
-            }
-        }
-
-        impl<'a, $($a: Access),*> RetryLentTask<'a, ($($a,)*), Recorded<'a>> {
-            /// Records the task. A panic of its body makes it run again, in the same replay.
-            pub fn run<F>(self, body: F) -> Step
-            where
-                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) + Send + Sync + 'static,
-            {
-                self.0.run(body)
-            }
-
-            /// Records the task. An error of its body makes it run again, in the same replay.
-            pub fn try_run<F, E>(self, body: F) -> Step
-            where
-                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
-                E: Into<BodyError>,
-            {
-                self.0.try_run(body)
             }
         }
     )* };

@@ -24,7 +24,7 @@ use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix,
 use crate::error::ErrorKind;
 use crate::sync::Arc;
 use crate::team::Bounds;
-use crate::team::task::{LentTask, RetryLentTask, TeamTask};
+use crate::team::task::TeamTask;
 
 /// A task that is being described. Nothing happens until `run`, `returns` or `try_run` is called.
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
@@ -341,13 +341,6 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
         TeamTask(self)
     }
 
-    /// The task needs several workers at once: one of them runs the body, and the others are lent to it. They do nothing
-    /// else until it returns, so the body may use as many threads of its own.
-    pub fn lent_team(mut self, workers: impl Into<Bounds>) -> LentTask<'a, A, S> {
-        self.spec.extras().team = Some(Bounds { lent: true, ..workers.into() });
-        LentTask(self)
-    }
-
     /// When the body fails, what it had overwritten is restored, and it is run again, up to this many times.
     ///
     /// Before the first run a copy of what the body may change is made, so its regions must hold plain elements. A task that
@@ -402,11 +395,6 @@ impl<'a, A, S: Sink> RetryTask<'a, A, S> {
     /// As [`Task::team`]: a failure of any member makes the task run again, in another team.
     pub fn team(self, workers: impl Into<Bounds>) -> TeamTask<'a, A, S> {
         self.0.team(workers)
-    }
-
-    /// As [`Task::lent_team`]: a failure makes the task run again, with workers that are lent to it anew.
-    pub fn lent_team(self, workers: impl Into<Bounds>) -> RetryLentTask<'a, A, S> {
-        RetryLentTask(self.0.lent_team(workers))
     }
 }
 

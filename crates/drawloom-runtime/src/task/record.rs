@@ -22,7 +22,8 @@
 //! | `kind` | writes last | looked at from outside; `Free` from completion to the next description |
 //! | `open` | starts at one; in an extension, the record it belongs to | children and "ends with" add while the body runs; who reaches zero completes the task |
 //! | `claimed` | | whoever takes the task out of a queue |
-//! //! | rest of the description, payload | writes before the task can be ready | only the thread that runs or completes it |
+//! | scope, arguments, context | writes before publishing edges | a worker that has reserved the task, or may do so, reads |
+//! | rest of the description, payload | writes before the task can be ready | only the thread that runs or completes it |
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;

@@ -222,7 +222,7 @@ impl Call {
 
     /// Claims a team among volunteers, if they are enough.
     fn claim(&self, core: &Core, here: &[WorkerId]) -> Option<TeamRun> {
-        let Bounds { least, most, lent } = self.bounds;
+        let Bounds { least, most } = self.bounds;
         if here.len() < least as usize {
             return None;
         }
@@ -235,6 +235,6 @@ impl Call {
             return None;
         }
         let size = team.len() as u32;
-        Some(TeamRun::new(self.task, team, size, lent))
+        Some(TeamRun::new(self.task, team, size))
     }
 }

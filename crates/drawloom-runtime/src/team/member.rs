@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use super::run::TeamRun;
 use crate::core::Core;
 use crate::policy::WorkerId;
-use crate::topology::CpuId;
 
 /// The part that the calling worker has in a team.
 ///
@@ -115,37 +114,6 @@ pub(crate) fn share_of(len: usize, rank: usize, size: usize) -> std::ops::Range<
     let (each, more) = (len / size, len % size);
     let start = rank * each + rank.min(more);
     start..start + each + usize::from(rank < more)
-}
-
-/// The workers that are lent to a body, its own one included. They do nothing else until the body returns, so it may keep
-/// as many threads busy as there are workers.
-#[derive(Clone, Debug)]
-pub struct LentWorkers {
-    pub(crate) size: usize,
-    pub(crate) workers: Vec<WorkerId>,
-    pub(crate) cpus: Vec<CpuId>,
-}
-
-impl LentWorkers {
-    /// How many workers there are, the body's own one included.
-    pub fn len(&self) -> usize {
-        self.size
-    }
-
-    /// Never: the body's own worker is among them.
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-
-    /// The workers, in ascending order; none in the serial engine.
-    pub fn workers(&self) -> &[WorkerId] {
-        &self.workers
-    }
-
-    /// The processors that the workers are bound to, as far as they are.
-    pub fn cpus(&self) -> &[CpuId] {
-        &self.cpus
-    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub mod share;
 #[allow(unsafe_code)]
 pub mod task;
 
-pub use member::{CalledBy, LentWorkers, Member};
+pub use member::{CalledBy, Member};
 pub use share::{Share, TeamAccess, TeamMut};
 
 /// How many workers a team task takes, at least and at most.
@@ -27,18 +27,16 @@ pub use share::{Share, TeamAccess, TeamMut};
 pub struct Bounds {
     pub(crate) least: u32,
     pub(crate) most: u32,
-    /// Whether one member runs the body while the others are lent to it.
-    pub(crate) lent: bool,
 }
 
 impl From<u32> for Bounds {
     fn from(size: u32) -> Self {
-        Self { least: size, most: size, lent: false }
+        Self { least: size, most: size }
     }
 }
 
 impl From<std::ops::RangeInclusive<u32>> for Bounds {
     fn from(range: std::ops::RangeInclusive<u32>) -> Self {
-        Self { least: *range.start(), most: *range.end(), lent: false }
+        Self { least: *range.start(), most: *range.end() }
     }
 }

@@ -15,8 +15,6 @@ pub(crate) struct TeamRun {
     /// The members, in ascending order. Empty in the serial engine.
     pub(crate) workers: Vec<WorkerId>,
     pub(crate) size: u32,
-    /// Whether one member runs the body while the others are lent to it.
-    pub(crate) lent: bool,
     arrived: AtomicU32,
     finished: AtomicU32,
     /// Whether the body must not run.
@@ -30,12 +28,11 @@ pub(crate) struct TeamRun {
 }
 
 impl TeamRun {
-    pub(crate) fn new(task: TaskId, workers: Vec<WorkerId>, size: u32, lent: bool) -> Self {
+    pub(crate) fn new(task: TaskId, workers: Vec<WorkerId>, size: u32) -> Self {
         Self {
             task,
             workers,
             size,
-            lent,
             arrived: AtomicU32::new(0),
             finished: AtomicU32::new(0),
             called_off: AtomicBool::new(false),

@@ -1,8 +1,7 @@
 //! The builder's last step for team tasks.
 
-use super::member::{LentWorkers, Member};
+use super::member::Member;
 use super::share::TeamAccess;
-use crate::access::Access;
 use crate::sync::Arc;
 use crate::task::arity::for_each_arity;
 use crate::task::body::{self, BodyError};
@@ -28,27 +27,11 @@ use crate::task::future::Future;
 #[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
 pub struct TeamTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
 
-/// A task that needs several workers at once: one runs the body, and the others are lent to it.
-#[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
-pub struct LentTask<'a, A, S = Submit>(pub(crate) Task<'a, A, S>);
-
-/// A task with workers that are lent to it, which may be tried again: its body must be able to run more than once.
-#[must_use = "a task is submitted by `run`, `returns` or `try_run`"]
-pub struct RetryLentTask<'a, A, S = Submit>(pub(crate) LentTask<'a, A, S>);
-
 impl<'a, A, S: Sink> TeamTask<'a, A, S> {
     /// As [`Task::retry`]: when the body fails on any member, what the team had overwritten is restored, and another team runs
     /// it again, up to this many times.
     pub fn retry(self, times: u32) -> Self {
         Self(self.0.retry(times).0)
-    }
-}
-
-impl<'a, A, S: Sink> LentTask<'a, A, S> {
-    /// As [`Task::retry`]: when the body fails, what it had overwritten is restored, and it is run again, up to this many
-    /// times, with workers that are lent to it anew.
-    pub fn retry(self, times: u32) -> RetryLentTask<'a, A, S> {
-        RetryLentTask(Self(self.0.retry(times).0))
     }
 }
 
@@ -106,90 +89,6 @@ macro_rules! submit {
                     if member.all_succeeded() && member.rank() == 0 {
                         result.set(value);
                     }
-                    Ok(())
-                }));
-                future.of_task(id)
-            }
-        }
-
-        #[allow(clippy::type_complexity)]
-        impl<'a, $($a: Access),*> LentTask<'a, ($($a,)*)> {
-            /// Submits the task. One worker runs the body, with the workers that are lent to it and one parameter for each
-            /// access.
-            pub fn run<F>(self, body: F) -> Future<()>
-            where
-                F: for<'v> FnOnce(&LentWorkers, $($a::View<'v>),*) + Send + 'static,
-            {
-                self.returns(body)
-            }
-
-            /// Submits the task. What its body returns is the value of the future.
-            pub fn returns<F, T>(self, body: F) -> Future<T>
-            where
-                F: for<'v> FnOnce(&LentWorkers, $($a::View<'v>),*) -> T + Send + 'static,
-                T: Send + 'static,
-            {
-                self.try_run(move |lent, $($x),*| Ok::<T, BodyError>(body(lent, $($x),*)))
-            }
-
-            /// Submits the task. The value of the future is what its body returns; an error makes the task fail.
-            pub fn try_run<F, T, E>(self, body: F) -> Future<T>
-            where
-                F: for<'v> FnOnce(&LentWorkers, $($a::View<'v>),*) -> Result<T, E> + Send + 'static,
-                T: Send + 'static,
-                E: Into<BodyError>,
-            {
-                let core = Arc::clone(self.0.core());
-                let (future, result) = Future::new(Arc::clone(&core));
-                let id = core.submit_team(self.0.into_parts().0, body::once(move |frame| {
-                    let lent = frame.lent();
-                    $(
-                        // SAFETY: as in `TeamTask::try_run`; one member runs the body.
-                        let $x = unsafe { $a::view(frame) };
-                    )*
-                    result.set(body(&lent, $($x),*).map_err(Into::into)?);
-                    Ok(())
-                }));
-                future.of_task(id)
-            }
-        }
-
-        #[allow(clippy::type_complexity)]
-        impl<'a, $($a: Access),*> RetryLentTask<'a, ($($a,)*)> {
-            /// Submits the task. A panic of its body makes it run again.
-            pub fn run<F>(self, body: F) -> Future<()>
-            where
-                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) + Send + Sync + 'static,
-            {
-                self.returns(body)
-            }
-
-            /// Submits the task. What its body returns is the value of the future; a panic makes it run again.
-            pub fn returns<F, T>(self, body: F) -> Future<T>
-            where
-                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) -> T + Send + Sync + 'static,
-                T: Send + 'static,
-            {
-                self.try_run(move |lent, $($x),*| Ok::<T, BodyError>(body(lent, $($x),*)))
-            }
-
-            /// Submits the task. The value of the future is what its body returns; an error makes it run again.
-            pub fn try_run<F, T, E>(self, body: F) -> Future<T>
-            where
-                F: for<'v> Fn(&LentWorkers, $($a::View<'v>),*) -> Result<T, E> + Send + Sync + 'static,
-                T: Send + 'static,
-                E: Into<BodyError>,
-            {
-                let task = self.0.0;
-                let core = Arc::clone(task.core());
-                let (future, result) = Future::new(Arc::clone(&core));
-                let id = core.submit_team(task.into_parts().0, body::again(move |frame| {
-                    let lent = frame.lent();
-                    $(
-                        // SAFETY: as in `TeamTask::try_run`; one member runs the body.
-                        let $x = unsafe { $a::view(frame) };
-                    )*
-                    result.set(body(&lent, $($x),*).map_err(Into::into)?);
                     Ok(())
                 }));
                 future.of_task(id)

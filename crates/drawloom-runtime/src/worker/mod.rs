@@ -18,19 +18,13 @@ pub(crate) mod sleep;
 pub(crate) mod state;
 
 use std::cell::Cell;
-use std::sync::OnceLock;
 
-use crate::panic;
 use crate::policy::{RuntimeNumber, WorkerId};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Padded, thread_local};
 use crate::topology::{CpuId, Topology};
-use drawloom_trace::Phase;
 use seat::Seat;
 use sleep::Sleep;
-
-/// Is called with each phase that a worker begins.
-pub(crate) type PhaseHook = Box<dyn Fn(WorkerId, Phase) + Send + Sync>;
 
 /// All workers of a runtime.
 pub(crate) struct Workers {
@@ -53,8 +47,6 @@ pub(crate) struct Workers {
     pub(crate) executed: Vec<Padded<AtomicU64>>,
     /// How many tasks each worker took from others in contexts that have retired.
     pub(crate) stolen: Vec<AtomicU64>,
-    phases: OnceLock<PhaseHook>,
-    watched: AtomicBool,
 }
 
 thread_local! {
@@ -90,8 +82,6 @@ impl Workers {
             parked: (0..count).map(|_| Padded::default()).collect(),
             executed: (0..count).map(|_| Padded::default()).collect(),
             stolen: (0..count).map(|_| AtomicU64::new(0)).collect(),
-            phases: OnceLock::new(),
-            watched: AtomicBool::new(false),
         }
     }
 
@@ -173,28 +163,6 @@ impl Workers {
     /// How many workers are driven without a pause, or are in the middle of a step.
     pub(crate) fn driven(&self) -> usize {
         self.driven.load(Ordering::SeqCst)
-    }
-
-    /// Calls a function with each phase that a worker begins, from now on.
-    pub(crate) fn watch_phases(&self, hook: PhaseHook) {
-        if self.phases.set(hook).is_ok() {
-            self.watched.store(true, Ordering::Release);
-        }
-    }
-
-    /// Whether someone wants to know about phases.
-    #[inline]
-    pub(crate) fn is_watched(&self) -> bool {
-        // Acquire: pairs with `watch_phases`.
-        self.watched.load(Ordering::Acquire)
-    }
-
-    /// A worker begins a phase of its cycle.
-    pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
-        if let Some(hook) = self.phases.get() {
-            // It is the user's, and a panic of it has nobody to go to.
-            let _ = panic::catch(|| hook(worker, phase));
-        }
     }
 
     pub(crate) fn stop(&self) {

@@ -23,7 +23,7 @@ impl<'c> Phases<'c> {
     /// A turn begins.
     #[inline]
     pub(crate) fn new(core: &'c Core, worker: WorkerId) -> Self {
-        let seen = core.workers.is_watched() || core.tracer.is_on();
+        let seen = core.tracer.is_on();
         Self { core, worker, seen, found: false, times: None }
     }
 
@@ -45,12 +45,9 @@ impl<'c> Phases<'c> {
 
     #[cold]
     fn note(&mut self, phase: Phase, at_once: bool) {
-        self.core.workers.phase(self.worker, phase);
-        if self.core.tracer.is_on() {
-            self.times.get_or_insert_default().enter(phase, at_once);
-            if phase == Phase::Execute {
-                self.write();
-            }
+        self.times.get_or_insert_default().enter(phase, at_once);
+        if phase == Phase::Execute {
+            self.write();
         }
     }
 
@@ -58,7 +55,6 @@ impl<'c> Phases<'c> {
     #[inline]
     pub(crate) fn begin_found(&mut self) {
         if self.seen {
-            self.core.workers.phase(self.worker, Phase::Schedule);
             self.found = true;
         }
     }
@@ -72,11 +68,6 @@ impl<'c> Phases<'c> {
 
     #[cold]
     fn note_all(mut self) -> Option<Began> {
-        if self.core.workers.is_watched() {
-            for phase in Phase::ALL.into_iter().skip(1) {
-                self.core.workers.phase(self.worker, phase);
-            }
-        }
         if self.found {
             return self.core.tracer.is_on().then_some(Began::WithTask);
         }

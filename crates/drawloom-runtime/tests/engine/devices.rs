@@ -159,8 +159,6 @@ fn reductions_and_teams_on_devices_are_refused_by_name() {
     let error = loom.task("all").on_device("accelerator").team(2).run(|_| ()).wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Setting);
     assert!(error.to_string().contains("`all`") && error.to_string().contains("team"), "{error}");
-    let error = loom.task("one").on_device("accelerator").lent_team(2).run(|_| ()).wait().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Setting);
 }
 
 #[test]

@@ -296,22 +296,6 @@ fn a_member_that_says_that_it_has_moved_is_waited_for() {
     team.wait().unwrap().unwrap();
 }
 
-#[test]
-fn a_worker_that_is_lent_keeps_nobody_from_being_told_of_a_stall() {
-    let loom = patient(2);
-    let of_worker = [context(&loom, "first", &[0]), context(&loom, "second", &[1])];
-    let handle = loom.clone();
-    let (tell, told) = mpsc::channel::<Error>();
-    loom.task("own threads").lent_team(2).run(move |_| {
-        let other = 1 - handle.current_worker().unwrap().index();
-        tell.send(handle.task("child").in_context(&of_worker[other]).run(|| ()).wait().unwrap_err()).unwrap();
-    });
-    let error = told.recv().unwrap();
-    assert_eq!(error.kind(), ErrorKind::Stalled);
-    assert!(error.to_string().contains("wait inside of tasks"), "{error}");
-    settle(&loom);
-}
-
 /// What a member or a lender was told that waits for a team, which needs the workers of its own.
 fn assert_names_both_teams(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Stalled);
@@ -339,19 +323,6 @@ fn a_member_that_waits_for_a_team_which_needs_the_other_members_is_told() {
         settle(&loom);
         outer.wait().unwrap();
     }
-}
-
-#[test]
-fn a_body_that_waits_for_a_team_which_needs_its_lent_workers_is_told() {
-    let loom = patient(2);
-    let handle = loom.clone();
-    let (tell, told) = mpsc::channel::<Error>();
-    let outer = loom.task("outer").lent_team(2).run(move |_| {
-        tell.send(handle.task("inner").team(2).run(|_| ()).wait().unwrap_err()).unwrap();
-    });
-    assert_names_both_teams(&told.recv().unwrap());
-    settle(&loom);
-    outer.wait().unwrap();
 }
 
 #[test]

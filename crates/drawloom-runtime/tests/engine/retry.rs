@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use drawloom_runtime::{ErrorKind, LentWorkers, Loom, Member, Region, Sum, TeamMut, Vector};
+use drawloom_runtime::{ErrorKind, Loom, Member, Region, Sum, TeamMut, Vector};
 
 fn looms() -> Vec<Loom> {
     let parallel = [1, 2, 8].map(|workers| Loom::builder().workers(workers).build().unwrap());
@@ -208,44 +208,6 @@ fn a_team_that_fails_on_any_member_is_undone_and_another_one_tries_again() {
 }
 
 #[test]
-fn a_body_with_lent_workers_is_undone_and_tried_again() {
-    for loom in looms_for_pairs() {
-        let (x, sum) = (loom.value("x", 1_u64), loom.value("sum", 0_u64));
-        let attempts = Arc::new(AtomicUsize::new(0));
-        let body = || {
-            let attempts = Arc::clone(&attempts);
-            move |lent: &LentWorkers, x: &mut u64, sum: &mut u64| {
-                assert_eq!((lent.len(), *x), (2, 1), "a failed attempt left something behind");
-                (*x, *sum) = (5, 7);
-                match attempts.fetch_add(1, Ordering::SeqCst) {
-                    0 => Err("the first"),
-                    1 => panic!("the second"),
-                    attempt => Ok(attempt),
-                }
-            }
-        };
-        let again = |times: u64| {
-            assert_eq!((x.get().unwrap(), sum.get().unwrap()), (5, 7 * times));
-            assert_eq!(attempts.swap(0, Ordering::SeqCst), 3);
-            x.set(1).unwrap();
-        };
-        let task = |name: &'static str| loom.task(name).update(&x).reduce(&sum, Sum);
-        assert_eq!(task("try").retry(3).lent_team(2).try_run(body()).wait().unwrap(), 2);
-        again(1);
-        assert_eq!(task("try").lent_team(2).retry(3).try_run(body()).wait().unwrap(), 2);
-        again(2);
-        let capture = loom.capture("recorded");
-        let recorded = body();
-        let task = capture.task("try").update(&x).reduce(&sum, Sum).lent_team(2).retry(2);
-        task.try_run(move |lent, x, sum| recorded(lent, x, sum).map(drop));
-        let plan = capture.plan().unwrap();
-        plan.run().unwrap();
-        again(3);
-        loom.wait_all().unwrap();
-    }
-}
-
-#[test]
 fn the_children_of_a_failed_team_end_before_the_next_one_begins() {
     for loom in looms_for_pairs() {
         let x = loom.value("x", 7_u64);
@@ -276,7 +238,6 @@ fn a_team_that_changes_what_cannot_be_restored_is_not_retried() {
         let text = loom.host_value("text", String::new());
         let error = loom.task("edit").update(&text).team(2).retry(1).run(|_, _| ()).wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Retry);
-        let error = loom.task("edit").update(&text).lent_team(2).retry(1).run(|_, _| ()).wait().unwrap_err();
         assert!(error.to_string().contains("task `edit`") && error.to_string().contains("region `text`"), "{error}");
         let _ = loom.wait_all();
     }

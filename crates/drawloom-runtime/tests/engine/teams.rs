@@ -123,37 +123,6 @@ fn each_region_of_a_list_is_shared_out() {
 }
 
 #[test]
-fn a_body_with_lent_workers_may_return_an_error() {
-    for loom in looms() {
-        let x = loom.value("x", 1);
-        let half = |x: &i32| if x % 2 == 0 { Ok(x / 2) } else { Err("it is odd") };
-        let error = loom.task("halve").read(&x).lent_team(2).try_run(move |_, x| half(x)).wait().unwrap_err();
-        assert_eq!((error.kind(), error.message()), (ErrorKind::Failed, "it is odd"));
-        x.set(8).unwrap();
-        assert_eq!(loom.task("halve").read(&x).lent_team(2).try_run(move |_, x| half(x)).wait().unwrap(), 4);
-    }
-}
-
-#[test]
-fn lent_workers_do_nothing_else_until_the_body_returns() {
-    let loom = Loom::builder().workers(3).build().unwrap();
-    let context = loom.context("two").workers(loom.worker_ids().into_iter().take(2)).create().unwrap();
-    let (handle, own) = (loom.clone(), context.clone());
-    let lent = loom.task("own threads").in_context(&context).lent_team(2).returns(move |lent| {
-        for _ in 0..10 {
-            handle.task("child").in_context(&own).run(|| ());
-        }
-        // Both workers of the context are here, so nobody can have run the children.
-        (lent.len(), lent.workers().to_vec(), own.waiting().unwrap())
-    });
-    let (size, workers, waiting) = lent.wait().unwrap();
-    assert_eq!((size, workers.len(), waiting), (2, 2, 10));
-    loom.wait_all().unwrap();
-    // The serial engine has one thread, and says that it lends as many as are needed.
-    assert_eq!(Loom::serial().task("alone").lent_team(2..=3).returns(|lent| lent.len()).wait().unwrap(), 2);
-}
-
-#[test]
 fn a_team_larger_than_its_context_is_refused() {
     let loom = Loom::builder().workers(2).build().unwrap();
     let error = loom.task("crowd").team(3).run(|_| ()).wait().unwrap_err();
@@ -363,22 +332,6 @@ fn a_worker_can_be_asked_whether_it_is_blocked_in_a_team() {
     let other = Loom::builder().workers(4).build().unwrap();
     let error = loom.is_blocked_in_team(other.worker(3).unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Foreign);
-}
-
-#[test]
-fn a_body_with_lent_workers_reduces_like_any_other() {
-    for loom in looms() {
-        let sum = loom.value("sum", 0.0_f64);
-        for i in 0..10 {
-            loom.task("add").reduce(&sum, Sum).lent_team(1..=2).run(move |_, sum| *sum += f64::from(i));
-        }
-        assert_eq!(sum.get().unwrap(), 45.0);
-        loom.task("spoil").update(&sum).run(|_| panic!("on purpose"));
-        // Contributions are private, and made all the same; it is the sum that cannot be had.
-        loom.task("add").reduce(&sum, Sum).lent_team(1..=2).run(|_, sum| *sum += 1.0).wait().unwrap();
-        assert_eq!(sum.get().unwrap_err().kind(), ErrorKind::Panicked);
-        assert_eq!(loom.wait_all().unwrap_err().kind(), ErrorKind::Panicked);
-    }
 }
 
 #[test]

@@ -54,28 +54,6 @@ fn a_run_that_suffers_from_an_earlier_failure_is_cancelled_for_it_and_fails_on_n
 }
 
 #[test]
-fn an_error_of_a_recorded_task_with_lent_workers_is_that_of_its_run() {
-    for loom in looms().into_iter().filter(|loom| loom.workers() != 1) {
-        let x = loom.value("x", 1_u64);
-        let capture = loom.capture("halves");
-        capture.task("halve").update(&x).lent_team(2).try_run(|lent, x| {
-            assert_eq!(lent.len(), 2);
-            *x *= 2;
-            if *x > 2 { Err("too large") } else { Ok(()) }
-        });
-        let plan = capture.plan().unwrap();
-        plan.run().unwrap();
-        assert_eq!(x.get().unwrap(), 2);
-        let error = plan.run().unwrap_err();
-        assert_eq!((error.kind(), error.message()), (ErrorKind::Failed, "too large"));
-        assert_eq!(error.task().unwrap().name, "halve");
-        let capture = loom.capture("never");
-        capture.task("t").lent_team(2).try_run(|_| Err::<(), _>("x"));
-        assert_eq!(capture.plan().unwrap().run().unwrap_err().message(), "x");
-    }
-}
-
-#[test]
 fn of_several_failures_the_one_recorded_first_is_the_first() {
     for loom in looms() {
         let v = loom.vector("v", vec![0_u64; 8]);

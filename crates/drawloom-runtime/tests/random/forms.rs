@@ -2,7 +2,7 @@
 //!
 //! The types of a task's accesses are part of the program text, so a description can only use forms that are written out
 //! here. Lists take any number of regions of one kind; the other accesses are declared one by one, first. Tasks that are
-//! tried again, recorded, or lent workers have the same forms, with one other access at most.
+//! tried again, or recorded have the same forms, with one other access at most.
 
 use drawloom_runtime::access::{Views, ViewsMut};
 use drawloom_runtime::plan::{Recorded, Step};
@@ -152,14 +152,6 @@ simple_forms! {
     recorded: Task<'_, (), Recorded<'_>> => Step, (|task, body| task), try_run, (), |result| result.map(drop);
     recorded_again: Task<'_, (), Recorded<'_>> => Step,
         (|task, body| task.retry(body.task.retries)), try_run, (), |result| result.map(drop);
-    with_lent_workers: Task<'_> => Future<u64>,
-        (|task, body| task.lent_team(bounds(&body))), returns, (_lent), |result| result.unwrap();
-    recorded_with_lent_workers: Task<'_, (), Recorded<'_>> => Step,
-        (|task, body| task.lent_team(bounds(&body))), run, (_lent), |result| result.map(drop).unwrap();
-}
-
-fn bounds(body: &Body) -> std::ops::RangeInclusive<u32> {
-    body.task.team.map_or(1..=1, |team| team.least..=team.most)
 }
 
 /// Submits a task with accesses that are all declared one by one.

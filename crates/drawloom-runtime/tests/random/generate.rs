@@ -266,12 +266,8 @@ impl Generator {
             fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
             bad = self.rng.u32(..=if self.failures { retries + 1 } else { retries });
         }
-        let lent_workers = team.is_some_and(|team| team.lent);
-        if lent_workers && fate == Fate::Errs {
-            fate = Fate::Panics;
-        }
         // Which members of a failing team come to submit children is a matter of chance.
-        let barren = (team.is_some() && fate != Fate::Returns) || lent_workers;
+        let barren = team.is_some() && fate != Fate::Returns;
         let wants = !lent.is_empty() || self.rng.u32(..if retries > 0 { 3 } else { 30 }) == 0;
         let children = if wants && !barren { self.family(&lent, place, retries > 0) } else { Vec::new() };
         let priority = if self.rng.u32(..4) == 0 { self.rng.i32(-3..=3) } else { 0 };
@@ -292,24 +288,20 @@ impl Generator {
 
     /// Makes arguments such that a team can have them: what is read, and one that is changed or lent.
     fn team(&mut self, args: &mut Vec<(Piece, Mode)>, place: Place) -> TeamOf {
-        let lent =
-            specials(args) < 2 && self.is_listed(args) && !args.iter().any(|(_, m)| m.lends()) && self.rng.bool();
-        if !lent {
-            let mut changes = 0;
-            args.retain(|(piece, mode)| {
-                let form = form(&self.regions, piece);
-                if *mode == Mode::Read {
-                    return forms::in_lists(true, *mode, form);
-                }
-                changes += 1;
-                changes == 1 && !mode.reduces() && form != Form::Floats
-            });
-        }
+        let mut changes = 0;
+        args.retain(|(piece, mode)| {
+            let form = form(&self.regions, piece);
+            if *mode == Mode::Read {
+                return forms::in_lists(true, *mode, form);
+            }
+            changes += 1;
+            changes == 1 && !mode.reduces() && form != Form::Floats
+        });
         // Two tasks that wait for teams of more than one could each have a worker that the other one needs.
         let least = if place.depth == 0 && self.rng.bool() { self.rng.u32(1..=3) } else { 1 };
         // Where a task may not fail, there are engines with fewer workers than that.
         let least = if self.failures { least } else { least.min(WORKERS[0] as u32) };
-        TeamOf { least, most: least + self.rng.u32(..=3), lent }
+        TeamOf { least, most: least + self.rng.u32(..=3) }
     }
 
     /// A plan over some regions, if they can be used in one.
@@ -341,7 +333,7 @@ impl Generator {
         let together = !instead.is_empty() && used.iter().all(|r| !mutated(r) || exchanged(r)) && self.rng.bool();
         // Which of the runs on different regions is the first one is a matter of chance.
         // Members of a team fail each time.
-        let counts = |task: &TaskOf| task.team.is_none_or(|team| team.lent) && (self.failures || task.retries == 0);
+        let counts = |task: &TaskOf| task.team.is_none() && (self.failures || task.retries == 0);
         for task in tasks.iter_mut().filter(|task| instead.is_empty() && counts(task)) {
             task.bad = self.rng.u32(1..=task.retries + 2);
         }
@@ -383,10 +375,6 @@ impl Generator {
         let lent: Vec<(Piece, Mode)> = args.iter().filter(|(_, mode)| mode.lends()).cloned().collect();
         let restored = lent.iter().all(|(_, mode)| *mode == Mode::LendRead);
         let retries = if team.is_none() && restored && self.rng.u32(..8) == 0 { self.rng.u32(1..=2) } else { 0 };
-        let lent_workers = team.is_some_and(|team| team.lent);
-        if lent_workers && fate == Fate::Errs {
-            fate = Fate::Panics;
-        }
         if retries > 0 {
             fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
         }
@@ -395,7 +383,7 @@ impl Generator {
         };
         let (after, ends_with) = (some(6), some(10));
         let priority = if self.rng.u32(..6) == 0 { self.rng.i32(-3..=3) } else { 0 };
-        let barren = (team.is_some() && fate != Fate::Returns) || lent_workers;
+        let barren = team.is_some() && fate != Fate::Returns;
         let wants = !lent.is_empty() || retries > 0 && self.rng.u32(..3) == 0;
         let children = if wants && !barren { self.family(&lent, place, retries > 0) } else { Vec::new() };
         TaskOf {
@@ -525,7 +513,7 @@ fn pending(rng: &mut Rng, ops: &[Op]) -> Option<Id> {
 
 #[test]
 fn programs_have_what_is_rare_often_enough() {
-    let [mut teams, mut lent, mut children, mut retried] = [0; 4];
+    let [mut teams, mut children, mut retried] = [0; 3];
     for seed in 0..2000 {
         let program = generate(seed, seed % 2 == 0);
         for op in program.streams.iter().flatten() {
@@ -533,8 +521,7 @@ fn programs_have_what_is_rare_often_enough() {
                 Op::Task(task) => retried += usize::from(task.retries > 0 && !task.children.is_empty()),
                 Op::Plan(plan) => {
                     for task in &plan.tasks {
-                        teams += usize::from(task.team.is_some_and(|team| !team.lent));
-                        lent += usize::from(task.team.is_some_and(|team| team.lent));
+                        teams += usize::from(task.team.is_some());
                         children += usize::from(!task.children.is_empty());
                     }
                 }
@@ -544,7 +531,6 @@ fn programs_have_what_is_rare_often_enough() {
     }
     for (count, what) in [
         (teams, "teams in plans"),
-        (lent, "lent workers in plans"),
         (children, "children in plans"),
         (retried, "children of tasks that are tried again"),
     ] {

@@ -157,8 +157,6 @@ impl TaskOf {
 pub(crate) struct TeamOf {
     pub(crate) least: u32,
     pub(crate) most: u32,
-    /// Whether one member runs the body while the others are lent to it.
-    pub(crate) lent: bool,
 }
 
 /// A part of a program that is recorded, and runs several times.

@@ -81,12 +81,12 @@ where
 
 /// Submits a team task.
 pub(crate) fn submit(task: Task<'_>, args: &[Any], team: TeamOf, body: Body) -> Future<u64> {
-    if team.lent { forms::with_lent_workers(task, args, body) } else { submit_for_all(task, args, team, body) }
+    submit_for_all(task, args, team, body)
 }
 
 /// Records a team task.
 pub(crate) fn record(task: Task<'_, (), Recorded<'_>>, args: &[Any], team: TeamOf, body: Body) -> Step {
-    if team.lent { forms::recorded_with_lent_workers(task, args, body) } else { record_for_all(task, args, team, body) }
+    record_for_all(task, args, team, body)
 }
 
 /// Declares what is read, and ends the description; before that and after it there may be one argument more.

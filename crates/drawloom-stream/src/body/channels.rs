@@ -23,7 +23,7 @@ pub trait Channels: 'static {
     fn outputs(stream: &Stream, channels: &[u32]) -> Self::Outputs;
     #[doc(hidden)]
     #[allow(private_interfaces)]
-    fn connect(wires: &Wires<'_>) -> Self::Ends;
+    fn connect(wires: &Wires) -> Self::Ends;
     /// Begins a run over so many inputs, or the handling of a signal.
     #[doc(hidden)]
     #[allow(private_interfaces)]
@@ -109,7 +109,7 @@ impl Channels for () {
 
     fn outputs(_: &Stream, _: &[u32]) {}
     #[allow(private_interfaces)]
-    fn connect(_: &Wires<'_>) {}
+    fn connect(_: &Wires) {}
     #[allow(private_interfaces)]
     fn open(_: &(), _: &Bounds) {}
     #[allow(private_interfaces)]
@@ -137,7 +137,7 @@ impl<A: 'static> Channels for (A,) {
     }
 
     #[allow(private_interfaces)]
-    fn connect(wires: &Wires<'_>) -> End<A> {
+    fn connect(wires: &Wires) -> End<A> {
         End::new(&wires.outputs[0], wires.parameters.stream)
     }
 
@@ -193,7 +193,7 @@ macro_rules! channels {
             }
 
             #[allow(private_interfaces)]
-            fn connect(wires: &Wires<'_>) -> Self::Ends {
+            fn connect(wires: &Wires) -> Self::Ends {
                 ($(End::new(&wires.outputs[$n], wires.parameters.stream),)*)
             }
 

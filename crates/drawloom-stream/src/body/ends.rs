@@ -13,9 +13,9 @@ use crate::sink::{Chunk, Take, Taken};
 use crate::source::{Fed, Feed};
 
 /// A node without inputs.
-pub(crate) struct SourceEnd<'g, T> {
+pub(crate) struct SourceEnd<T> {
     output: Rc<Pipe<T>>,
-    feed: Box<dyn Feed<T> + 'g>,
+    feed: Box<dyn Feed<T>>,
     /// Tells the sinks which chunk their items are of.
     chunk: Chunk,
     /// Who is told when a chunk is done.
@@ -23,15 +23,15 @@ pub(crate) struct SourceEnd<'g, T> {
     bell: Arc<Bell>,
 }
 
-impl<'g, T: 'static> SourceEnd<'g, T> {
-    pub(crate) fn make(feed: Box<dyn Feed<T> + 'g>, wires: &Wires<'_>) -> Box<dyn Body + 'g> {
+impl<T: 'static> SourceEnd<T> {
+    pub(crate) fn make(feed: Box<dyn Feed<T>>, wires: &Wires) -> Box<dyn Body> {
         let (chunk, turn, bell) = (Rc::clone(&wires.chunk), wires.turn.clone(), Arc::clone(&wires.bell));
         Box::new(Self { output: typed(&wires.outputs[0].pipe), feed, chunk, turn, bell })
     }
 }
 
-impl<T: 'static> Body for SourceEnd<'_, T> {
-    fn run(&mut self, _: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+impl<T: 'static> Body for SourceEnd<T> {
+    fn run(&mut self, _: usize, count: usize, _: &mut Chain, _: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
         let mut buffer = self.output.buffer.borrow_mut();
         let before = buffer.len();
         let fed = self.feed.feed(count, &mut buffer, &self.bell).map_err(Fault::Source)?;
@@ -54,10 +54,6 @@ impl<T: 'static> Body for SourceEnd<'_, T> {
     fn give_back(&mut self, count: usize) -> Option<usize> {
         let mut buffer = self.output.buffer.borrow_mut();
         self.feed.give_back(count, &mut buffer)
-    }
-
-    fn promises(&self) -> bool {
-        self.feed.promises()
     }
 
     fn left(&self) -> Option<u64> {
@@ -90,17 +86,21 @@ pub(crate) struct SinkEnd<T> {
 }
 
 impl<T: 'static> SinkEnd<T> {
-    pub(crate) fn make(take: Box<dyn Take<T>>, seamless: bool, wires: &Wires<'_>) -> Box<dyn Body> {
+    pub(crate) fn make(take: Box<dyn Take<T>>, seamless: bool, wires: &Wires) -> Box<dyn Body> {
         let inputs = wires.inputs.iter().map(typed).collect();
         Box::new(Self { inputs, take, seamless, bell: Arc::clone(&wires.bell), finished: false })
     }
 }
 
 impl<T: 'static> Body for SinkEnd<T> {
-    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+    fn run(&mut self, input: usize, count: usize, _: &mut Chain, _: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
+        // There may be boundaries only.
+        if count == 0 {
+            return Ok(Ran::all(0));
+        }
         let taken = self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
         Ok(match taken {
-            Taken::All => Ran { done: count, stop: Stop::Done },
+            Taken::All => Ran::all(count),
             Taken::Some { taken, until } => Ran { done: taken, stop: Stop::Outside(until) },
         })
     }
@@ -112,14 +112,6 @@ impl<T: 'static> Body for SinkEnd<T> {
     fn can_span(&self) -> bool {
         // A run over boundaries cannot end in the middle.
         !self.take.may_wait()
-    }
-
-    fn span(&mut self, input: usize, count: usize, _: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
-        // There may be boundaries only.
-        if count > 0 {
-            self.take.take(&self.inputs[input].peek(count), &self.bell).map_err(Fault::Sink)?;
-        }
-        Ok(Ran { done: count, stop: Stop::Done })
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

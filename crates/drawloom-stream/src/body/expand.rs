@@ -13,23 +13,10 @@ use crate::machine::pace::Pace;
 use crate::machine::parents::{Parents, Storage};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal, Signals, Turns};
-use crate::wide::{self, Kernel, Level, MOST_ITEMS, Number, Row};
+use crate::wide::{self, Kernel, MOST_ITEMS};
 
 /// How many parents begin together.
 const GROUP: usize = 256;
-
-/// What so many parents become is found out at once.
-const AHEAD: usize = 128;
-
-/// Where there is room for so many parents, they are poured in whole groups as far as one can tell, so that hardly any is cut, and all
-/// that is done for many of them at once has no remainder. What that leaves empty is less than a third.
-const FEWEST: usize = 2 * AHEAD;
-
-/// Parents that begin together are never left for another time: there is something to be done for all of them.
-const _: () = assert!(GROUP <= FEWEST);
-
-/// Parents are brought to the nearest cache so many before they are needed.
-const FAR: usize = 1024;
 
 /// Moves items from an iterator to a channel that has so much room. False when there is none left, though the iterator may
 /// just have ended.
@@ -64,7 +51,7 @@ where
     It::Item: 'static,
     F: Fn(I) -> It + 'static,
 {
-    pub(crate) fn make(code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+    pub(crate) fn make(code: &Arc<F>, wires: &Wires) -> Box<dyn Body> {
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
             output: typed(&wires.outputs[0].pipe),
@@ -82,21 +69,37 @@ where
     It::Item: 'static,
     F: Fn(I) -> It + 'static,
 {
-    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+    fn run(&mut self, input: usize, count: usize, _: &mut Chain, marks: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
         let items = self.inputs[input].peek(count);
         let mut buffer = self.output.buffer.borrow_mut();
         let room = buffer.room().min(self.pace.most());
         let space = buffer.space(room);
         let (before, full) = (space.len(), space.len() + room);
         let begun = self.pace.begin();
-        let mut ran = Ran { done: count, stop: Stop::Done };
+        // The boundaries that no item has reached so far.
+        let (places, mut pushed) = match marks {
+            Some(marks) => {
+                marks.clear();
+                let (places, [pushed, _]) = marks.noted();
+                (places, Some(pushed))
+            }
+            None => (&[][..], None),
+        };
+        let mut places = places.iter().map(|place| *place as usize).peekable();
+        let mut ran = Ran::all(count);
         for (done, item) in items.iter().enumerate() {
+            while places.next_if(|place| *place <= done).is_some() {
+                pushed.iter_mut().for_each(|pushed| pushed.push((space.len() - before) as u32));
+            }
             let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
             if !pour(current, full - space.len(), space) {
                 ran = Ran { done, stop: Stop::Full };
                 break;
             }
             self.current = None;
+        }
+        if let Some(pushed) = pushed.filter(|_| ran.stop == Stop::Done) {
+            pushed.extend(places.map(|_| (space.len() - before) as u32));
         }
         self.pace.end(begun, space.len() - before);
         buffer.measure();
@@ -105,35 +108,6 @@ where
 
     fn can_span(&self) -> bool {
         true
-    }
-
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
-        let items = self.inputs[input].peek(count);
-        let mut buffer = self.output.buffer.borrow_mut();
-        let room = buffer.room().min(self.pace.most());
-        let space = buffer.space(room);
-        let (before, full) = (space.len(), space.len() + room);
-        let begun = self.pace.begin();
-        marks.clear();
-        let mut places = marks.places().map(|(place, _)| place).peekable();
-        let mut ran = Ran { done: count, stop: Stop::Done };
-        for (done, item) in items.iter().enumerate() {
-            while places.next_if(|place| *place <= done).is_some() {
-                marks.pushed[0].push((space.len() - before) as u32);
-            }
-            let current = self.current.get_or_insert_with(|| (self.code)(item.clone()));
-            if !pour(current, full - space.len(), space) {
-                ran = Ran { done, stop: Stop::Full };
-                break;
-            }
-            self.current = None;
-        }
-        if ran.stop == Stop::Done {
-            places.for_each(|_| marks.pushed[0].push((space.len() - before) as u32));
-        }
-        self.pace.end(begun, space.len() - before);
-        buffer.measure();
-        Ok(ran)
     }
 }
 
@@ -144,20 +118,10 @@ pub(crate) struct Enumerate<P, It: Iterator, F> {
     parents: Rc<Parents<P>>,
     region: u32,
     code: Arc<F>,
-    /// The parent that is under way, and where it is kept.
+    /// The parent that is under way, and its number.
     current: Option<(It, u32)>,
-    /// What the next parents become, as far as that is known.
-    ahead: Ahead<It>,
     /// How many elements are made at a time.
     pace: Pace,
-}
-
-/// What parents become that wait behind the one under way, where that is found out for several at once. They are some of those that
-/// a run began with, which stay where they are until they are done.
-struct Ahead<It> {
-    iterators: Vec<It>,
-    /// So many of them have begun.
-    begun: usize,
 }
 
 impl<P, It, F> Enumerate<P, It, F>
@@ -167,7 +131,7 @@ where
     It::Item: 'static,
     F: Fn(&P) -> It + 'static,
 {
-    pub(crate) fn make(code: &Arc<F>, region: u32, wires: &Wires<'_>) -> Box<dyn Body> {
+    pub(crate) fn make(code: &Arc<F>, region: u32, wires: &Wires) -> Box<dyn Body> {
         let parents = Rc::clone(&wires.parents[region as usize]).as_any_rc();
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
@@ -176,7 +140,6 @@ where
             region,
             code: Arc::clone(code),
             current: None,
-            ahead: Ahead { iterators: Vec::new(), begun: 0 },
             pace: Pace::default(),
         })
     }
@@ -189,18 +152,16 @@ where
     It::Item: 'static,
     F: Fn(&P) -> It + 'static,
 {
-    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let from = self.inputs[input].buffer.borrow();
-        let (items, lent) = (&from.waiting()[..count], from.lent());
+    fn run(&mut self, input: usize, count: usize, _: &mut Chain, _: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
+        let items = self.inputs[input].peek(count);
         let (mut buffer, mut signals) = (self.output.buffer.borrow_mut(), self.output.signals.borrow_mut());
         let mut parents = self.parents.storage();
         let (waiting, room) = (buffer.len(), buffer.room().min(self.pace.most()));
         let (region, code, space) = (self.region, &*self.code, buffer.space(room));
         let (front, full) = (space.len() - waiting, space.len() + room);
         let begun = self.pace.begin();
-        let (signals, parents, current, ahead) = (&mut *signals, &mut *parents, &mut self.current, &mut self.ahead);
-        let ran =
-            wide::call(Pouring { items, lent, region, code, current, ahead, signals, parents, space, front, full });
+        let (items, signals, parents, current) = (&items[..], &mut *signals, &mut *parents, &mut self.current);
+        let ran = wide::call(Pouring { items, region, code, current, signals, parents, space, front, full });
         self.pace.end(begun, buffer.len() - waiting);
         buffer.measure();
         Ok(ran)
@@ -210,19 +171,17 @@ where
         let all = self.inputs[input].peek(items.end);
         let mut buffer = self.output.buffer.borrow_mut();
         let (items, code, space) = (&all[items.start..], &*self.code, buffer.space(room));
-        let (current, ahead) = (&mut self.current, &mut self.ahead);
-        let ended = wide::call(PouringAlone { items, code, current, ahead, room, space, ends });
+        let ended = wide::call(PouringAlone { items, code, current: &mut self.current, room, space, ends });
         buffer.measure();
         ended
     }
 }
 
-/// Pours the elements of up to a group of parents into a channel, and notes behind how many each ends. Says how many have ended.
+/// Pours the elements of parents into a channel, and notes behind how many each ends. Says how many have ended.
 struct PouringAlone<'a, P, It: Iterator, F> {
     items: &'a [P],
     code: &'a F,
     current: &'a mut Option<(It, u32)>,
-    ahead: &'a mut Ahead<It>,
     room: usize,
     space: &'a mut Vec<It::Item>,
     ends: &'a mut [u32],
@@ -238,37 +197,30 @@ where
 
     #[inline(always)]
     fn run(self) -> usize {
-        let Self { items, code, current, ahead, room, space, ends } = self;
+        let Self { items, code, current, room, space, ends } = self;
+        let (group, mut ended, before) = (&items[..items.len().min(ends.len())], 0, space.len());
         // What is left of the parent under way, and then more of them.
-        let mut first = None;
         if let Some((mut elements, parent)) = current.take() {
-            let before = space.len();
             if !pour(&mut elements, room, space) {
                 *current = Some((elements, parent));
                 return 0;
             }
-            first = Some(space.len() - before);
+            (ends[0], ended) = ((space.len() - before) as u32, 1);
         }
-        let (made, skip) = (first.unwrap_or(0), usize::from(first.is_some()));
-        let group = &items[skip..items.len().min(ends.len())];
-        ends[0] = made as u32;
-        let (begun, rest) = pour_all(group, code, ahead, (made, room), space, &mut ends[skip..]);
-        // Nobody looks at parents, so they have no numbers.
-        let ended = begun - usize::from(rest.is_some());
+        let (begun, rest) = pour_all(&group[ended..], code, (before, room), space, &mut ends[ended..]);
+        // No node looks at parents, so they have no numbers.
+        ended += begun - usize::from(rest.is_some());
         *current = rest.map(|elements| (elements, 0));
-        ended + skip
+        ended
     }
 }
 
 /// Pours the elements of parents into a channel, with boundaries among them.
 struct Pouring<'a, P, It: Iterator, F> {
     items: &'a [P],
-    /// Where the items lie, if a source lends them.
-    lent: Option<(&'a Arc<[P]>, usize)>,
     region: u32,
     code: &'a F,
     current: &'a mut Option<(It, u32)>,
-    ahead: &'a mut Ahead<It>,
     signals: &'a mut Signals,
     parents: &'a mut Storage<P>,
     space: &'a mut Vec<It::Item>,
@@ -288,7 +240,7 @@ where
 
     #[inline(always)]
     fn run(self) -> Ran {
-        let Self { items, lent, region, code, current, ahead, signals, parents, space, front, full } = self;
+        let Self { items, region, code, current, signals, parents, space, front, full } = self;
         let mut done = 0;
         if let Some((mut elements, parent)) = current.take() {
             if !pour(&mut elements, full - space.len(), space) {
@@ -310,8 +262,8 @@ where
             let group = &items[done..done + group];
             let (before, first) = (space.len(), space.len() - front);
             let room = (full - before).min(MOST_ITEMS);
-            let (begun, rest) = pour_all(group, code, ahead, (0, room), space, &mut ends);
-            let parent = parents.keep(&group[..begun], lent.map(|(lender, at)| (lender, at + done)));
+            let (begun, rest) = pour_all(group, code, (before, room), space, &mut ends);
+            let parent = parents.keep(&group[..begun]);
             raise(signals, first, Signal::Begin { region, parent });
             let ended = begun - usize::from(rest.is_some());
             signals.follow(Turns::ends_of(region, parent, rest.is_some()), first, &ends[..ended]);
@@ -325,15 +277,13 @@ where
     }
 }
 
-/// Moves the elements of some parents to a channel, and notes where each ends. There were some elements before them, and there is room
-/// for so many with those, which are no more than [`MOST_ITEMS`]. Says how many have begun, and what is left of the last. Of more than
-/// [`FEWEST`] it may leave some for another time though there is room.
+/// Moves the elements of some parents to a channel, and notes where each ends, counted from the place `before`. There is room for so
+/// many items behind that place. Says how many parents have begun, and what is left of the last.
 #[inline(always)]
 fn pour_all<P, It, F>(
     parents: &[P],
     code: &F,
-    ahead: &mut Ahead<It>,
-    (counted, room): (usize, usize),
+    (before, room): (usize, usize),
     space: &mut Vec<It::Item>,
     ends: &mut [u32],
 ) -> (usize, Option<It>)
@@ -342,13 +292,12 @@ where
     It::Item: 'static,
     F: Fn(&P) -> It,
 {
-    if let Some(poured) = count_all::<u32, _, _, _>(parents, code, ahead, (counted, room), space, ends) {
+    if let Some(poured) = wide::count_up_all::<u32, It>(parents.iter().map(code), (before, room), space, ends) {
         return poured;
     }
-    if let Some(poured) = count_all::<u64, _, _, _>(parents, code, ahead, (counted, room), space, ends) {
+    if let Some(poured) = wide::count_up_all::<u64, It>(parents.iter().map(code), (before, room), space, ends) {
         return poured;
     }
-    let before = space.len() - counted;
     for (begun, (parent, end)) in (1..).zip(parents.iter().zip(ends)) {
         let mut elements = code(parent);
         let ended = pour(&mut elements, before + room - space.len(), space);
@@ -358,48 +307,6 @@ where
         }
     }
     (parents.len(), None)
-}
-
-/// As [`pour_all`], if the elements are ranges of such numbers.
-#[inline(always)]
-fn count_all<N: Number, P, It, F>(
-    parents: &[P],
-    code: &F,
-    ahead: &mut Ahead<It>,
-    (counted, room): (usize, usize),
-    space: &mut Vec<It::Item>,
-    ends: &mut [u32],
-) -> Option<(usize, Option<It>)>
-where
-    It: Iterator + 'static,
-    It::Item: 'static,
-    F: Fn(&P) -> It,
-{
-    if !wide::is_range::<N, It>() {
-        return None;
-    }
-    let level = Level::best();
-    let (mut ended, mut rest, mut row) = (0, None, Row::behind(counted));
-    while ended < parents.len() && rest.is_none() {
-        let Ahead { iterators, begun } = ahead;
-        if *begun == iterators.len() {
-            if ended >= FEWEST && row.is_nearly_full(counted, ended, AHEAD, room) {
-                break;
-            }
-            let next = &parents[ended..parents.len().min(ended + AHEAD)];
-            // Those behind them are not asked for as long as these are under way, and then all at once.
-            wide::prefetch(next, FAR);
-            iterators.clear();
-            iterators.extend(next.iter().map(code));
-            *begun = 0;
-        }
-        let ends = &mut ends[ended..parents.len()];
-        let more = wide::count_all::<N, It>(level, (iterators, *begun), (&mut row, room), space, ends, &mut rest)?;
-        *begun += more + usize::from(rest.is_some());
-        ended += more;
-    }
-    row.put(space);
-    Some((ended + usize::from(rest.is_some()), rest))
 }
 
 /// Raises a boundary, for which there is room.

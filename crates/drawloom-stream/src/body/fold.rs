@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Wires};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
 use crate::wide::{self, Kernel};
@@ -32,7 +32,7 @@ where
     F: Fn(&mut A, &I) + 'static,
     D: Fn(A) -> O + 'static,
 {
-    pub(crate) fn make(code: &Arc<Folding<N, F, D>>, wires: &Wires<'_>) -> Box<dyn Body> {
+    pub(crate) fn make(code: &Arc<Folding<N, F, D>>, wires: &Wires) -> Box<dyn Body> {
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
             output: typed(&wires.outputs[0].pipe),
@@ -69,13 +69,22 @@ where
     F: Fn(&mut A, &I) + 'static,
     D: Fn(A) -> O + 'static,
 {
-    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let (items, code, value) = (self.inputs[input].peek(count), &*self.code, &mut self.value);
-        wide::call(|| items.iter().for_each(|item| (code.fold)(value, item)));
-        Ok(Ran { done: count, stop: Stop::Done })
+    fn run(&mut self, input: usize, count: usize, _: &mut Chain, marks: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
+        let (items, code) = (self.inputs[input].peek(count), &*self.code);
+        let value = std::mem::replace(&mut self.value, (code.first)());
+        let Some(marks) = marks else {
+            self.value = wide::call(Whole { items: &items, code, value });
+            return Ok(Ran::all(count));
+        };
+        marks.clear();
+        let mut buffer = self.output.buffer.borrow_mut();
+        let space = buffer.space(marks.ended());
+        self.value = wide::call(Segments { items: &items, marks, code, value, space });
+        buffer.measure();
+        Ok(Ran::all(count))
     }
 
-    fn handle(&mut self, signal: &Signal, _: &Chain) -> Result<bool, Fault> {
+    fn handle(&mut self, signal: &Signal, _: &mut Chain) -> Result<bool, Fault> {
         match signal {
             Signal::User { .. } => return Ok(false),
             Signal::Begin { .. } => {}
@@ -91,17 +100,27 @@ where
     fn can_span(&self) -> bool {
         true
     }
+}
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
-        marks.clear();
-        let items = self.inputs[input].peek(count);
-        let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(marks.ended());
-        let (code, first) = (&*self.code, (self.code.first)());
-        let value = std::mem::replace(&mut self.value, first);
-        self.value = wide::call(Segments { items: &items, marks, code, value, space });
-        buffer.measure();
-        Ok(Ran { done: count, stop: Stop::Done })
+/// Folds items of one parent.
+struct Whole<'a, I, A, N, F, D> {
+    items: &'a [I],
+    code: &'a Folding<N, F, D>,
+    value: A,
+}
+
+impl<I, A, N, F, D> Kernel for Whole<'_, I, A, N, F, D>
+where
+    F: Fn(&mut A, &I),
+{
+    type Output = A;
+
+    #[inline(always)]
+    fn run(self) -> A {
+        let Self { items, code, mut value } = self;
+        // The value is local, so that it stays in registers.
+        items.iter().for_each(|item| (code.fold)(&mut value, item));
+        value
     }
 }
 
@@ -126,18 +145,32 @@ where
     #[inline(always)]
     fn run(self) -> A {
         let Self { items, marks, code, mut value, space } = self;
-        let (mut at, before) = (0, space.len());
-        for (place, ends) in marks.places() {
-            items[at..place].iter().for_each(|item| (code.fold)(&mut value, item));
+        let mut at = 0;
+        let mut segment = |place: usize, value: &mut A| {
+            let mut local = std::mem::replace(value, (code.first)());
+            items[at..place].iter().for_each(|item| (code.fold)(&mut local, item));
             at = place;
+            local
+        };
+        if let Some(ends) = marks.ends().filter(|_| !marks.go_on) {
+            // No adapter, which would not be compiled for wide instructions.
+            for end in ends {
+                space.push((code.finish)(segment(*end as usize, &mut value)));
+            }
+            return segment(items.len(), &mut value);
+        }
+        let before = space.len();
+        for (place, ends) in marks.places() {
+            let folded = segment(place, &mut value);
             if ends {
-                space.push((code.finish)(std::mem::replace(&mut value, (code.first)())));
+                space.push((code.finish)(folded));
+            } else {
+                value = folded;
             }
             if marks.go_on {
                 marks.pushed[0].push((space.len() - before) as u32);
             }
         }
-        items[at..].iter().for_each(|item| (code.fold)(&mut value, item));
-        value
+        segment(items.len(), &mut value)
     }
 }

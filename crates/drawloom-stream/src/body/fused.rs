@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Body, Chain, Fault, Ran, Stop};
+use super::{Body, Chain, Fault, Ran};
 use crate::machine::pipe::AnyPipe;
 use crate::machine::signal::{Marks, Signal};
 
 /// A node that runs as part of another one, behind some edge of it.
-pub(crate) struct Part<'g> {
-    pub(crate) body: Box<dyn Body + 'g>,
+pub(crate) struct Part {
+    pub(crate) body: Box<dyn Body>,
     /// What is made for it. It is empty between runs.
     pub(crate) between: Rc<dyn AnyPipe>,
     /// How many items it has consumed.
@@ -19,7 +19,7 @@ pub(crate) struct Part<'g> {
     pub(crate) number: u32,
 }
 
-impl Part<'_> {
+impl Part {
     /// Does something with all items that were made for it, of which it is told how many there are.
     pub(crate) fn pass(&mut self, run: impl FnOnce(&mut dyn Body, usize) -> Result<Ran, Fault>) -> Result<(), Fault> {
         let made = self.between.len();
@@ -40,16 +40,16 @@ impl Part<'_> {
     }
 
     /// Runs over all items that were made for it, between which there is no boundary.
-    pub(crate) fn run(&mut self, chain: &Chain) -> Result<(), Fault> {
-        // A run has items: whoever gets none is not called.
-        if self.between.len() == 0 { Ok(()) } else { self.pass(|body, made| body.run(0, made, chain)) }
+    pub(crate) fn run(&mut self, chain: &mut Chain) -> Result<(), Fault> {
+        // A run has items: a node without any is not called.
+        if self.between.len() == 0 { Ok(()) } else { self.pass(|body, made| body.run(0, made, chain, None)) }
     }
 }
 
 /// A node and one behind it, neither of which is asked where vectors end or looks at parents.
-pub(crate) struct Fused<'g> {
-    pub(crate) first: Box<dyn Body + 'g>,
-    pub(crate) second: Part<'g>,
+pub(crate) struct Fused {
+    pub(crate) first: Box<dyn Body>,
+    pub(crate) second: Part,
     /// Whether the second is in the same region. If not, the first folds the elements of parents, and no boundary reaches the
     /// second.
     pub(crate) inside: bool,
@@ -57,14 +57,30 @@ pub(crate) struct Fused<'g> {
     pub(crate) pushed: [Vec<u32>; 2],
 }
 
-impl Body for Fused<'_> {
-    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
-        let ran = self.first.run(input, count, chain)?;
-        self.second.run(chain)?;
-        Ok(ran)
+impl Body for Fused {
+    fn run(
+        &mut self,
+        input: usize,
+        count: usize,
+        chain: &mut Chain,
+        marks: Option<&mut Marks<'_>>,
+    ) -> Result<Ran, Fault> {
+        match marks {
+            Some(marks) if self.inside => {
+                self.first.run(input, count, chain, Some(&mut marks.noting(&mut self.pushed)))?;
+                let mut marks = marks.among(&self.pushed[0]);
+                self.second.pass(|body, made| body.run(0, made, chain, Some(&mut marks)))?;
+                Ok(Ran::all(count))
+            }
+            marks => {
+                let ran = self.first.run(input, count, chain, marks)?;
+                self.second.run(chain)?;
+                Ok(ran)
+            }
+        }
     }
 
-    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+    fn handle(&mut self, signal: &Signal, chain: &mut Chain) -> Result<bool, Fault> {
         let handled = self.first.handle(signal, chain)?;
         if !self.inside {
             self.second.run(chain)?;
@@ -82,18 +98,6 @@ impl Body for Fused<'_> {
         true
     }
 
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
-        if !self.inside {
-            self.first.span(input, count, marks, chain)?;
-            self.second.run(chain)?;
-        } else {
-            self.first.span(input, count, &mut marks.noting(&mut self.pushed), chain)?;
-            let mut marks = marks.among(&self.pushed[0]);
-            self.second.pass(|body, made| body.span(0, made, &mut marks, chain))?;
-        }
-        Ok(Ran { done: count, stop: Stop::Done })
-    }
-
     fn finish(&mut self) -> Result<(), Fault> {
         self.first.finish()?;
         self.second.finish()
@@ -104,8 +108,8 @@ impl Body for Fused<'_> {
 pub(crate) struct Elsewhere;
 
 impl Body for Elsewhere {
-    fn run(&mut self, _: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+    fn run(&mut self, _: usize, count: usize, _: &mut Chain, _: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
         // Nothing leads here, so there is nothing to consume.
-        Ok(Ran { done: count, stop: Stop::Done })
+        Ok(Ran::all(count))
     }
 }

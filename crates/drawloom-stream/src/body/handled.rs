@@ -6,20 +6,32 @@ use super::{Body, Chain, Fault, Ran, Stop};
 use crate::machine::signal::{Marks, Signal};
 
 /// A node, and what else is done at signals.
-pub(crate) struct Handled<'g> {
-    pub(crate) body: Box<dyn Body + 'g>,
+pub(crate) struct Handled {
+    pub(crate) body: Box<dyn Body>,
     /// It handles signals, and gets no items.
-    pub(crate) handlers: Box<dyn Body + 'g>,
+    pub(crate) handlers: Box<dyn Body>,
     /// Whether there are handlers of boundaries: no vector reaches over one then.
     pub(crate) at_boundaries: bool,
 }
 
-impl Body for Handled<'_> {
-    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
-        self.body.run(input, count, chain)
+impl Body for Handled {
+    fn run(
+        &mut self,
+        input: usize,
+        count: usize,
+        chain: &mut Chain,
+        mut marks: Option<&mut Marks<'_>>,
+    ) -> Result<Ran, Fault> {
+        let ran = self.body.run(input, count, chain, marks.as_deref_mut())?;
+        if let Some(marks) = marks {
+            // The node itself does not look at parents; its handlers may.
+            let passed = if ran.stop == Stop::Full { marks.pushed[0].len() } else { usize::MAX };
+            marks.parents().take(passed).for_each(|(_, region, parent)| chain.see(region, parent));
+        }
+        Ok(ran)
     }
 
-    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+    fn handle(&mut self, signal: &Signal, chain: &mut Chain) -> Result<bool, Fault> {
         let handled = self.handlers.handle(signal, chain)?;
         // What a node does itself at a boundary is for those of its innermost region.
         let own = match signal.boundary() {
@@ -39,14 +51,6 @@ impl Body for Handled<'_> {
 
     fn can_span(&self) -> bool {
         !self.at_boundaries && self.body.can_span()
-    }
-
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
-        let ran = self.body.span(input, count, marks, chain)?;
-        // The node itself does not look at parents; its handlers may.
-        let passed = if ran.stop == Stop::Full { marks.pushed[0].len() } else { usize::MAX };
-        marks.parents().take(passed).for_each(|(_, region, parent)| chain.see(region, parent));
-        Ok(ran)
     }
 
     fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u32]) -> usize {

@@ -38,7 +38,6 @@ use std::time::{Duration, Instant};
 use crate::bell::Bell;
 use crate::build::handle::Region;
 use crate::error::Failure;
-use crate::given::Given;
 use crate::machine::parents::{AnyParents, Parents};
 use crate::machine::pipe::AnyPipe;
 use crate::machine::signal::{Marks, Signal, Values};
@@ -48,12 +47,20 @@ use crate::sink::order::Turn;
 
 /// A node in one copy of a stream: its code, its state, and its ends of edges.
 pub(crate) trait Body {
-    /// Consumes up to `count` items that wait at an edge; a source produces up to `count` items.
-    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault>;
+    /// Consumes up to `count` items that wait at an edge; a source produces up to `count` items. Where boundaries of regions are among
+    /// the items, it notes at each how many items it had pushed by then. It may stop in the middle of an item, and has noted the
+    /// boundaries before it then.
+    fn run(
+        &mut self,
+        input: usize,
+        count: usize,
+        chain: &mut Chain,
+        marks: Option<&mut Marks<'_>>,
+    ) -> Result<Ran, Fault>;
 
     /// Handles a signal: a boundary of the node's own region, or one of the user's. False when the node has nothing to say
     /// about it, so that it is forwarded.
-    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+    fn handle(&mut self, signal: &Signal, chain: &mut Chain) -> Result<bool, Fault> {
         let _ = (signal, chain);
         Ok(false)
     }
@@ -75,16 +82,9 @@ pub(crate) trait Body {
         false
     }
 
-    /// Whether it can run over the boundaries of regions: it does not look at parents, or sees to it itself which they are.
+    /// Whether there may be boundaries of regions among the items of a run: it does not look at parents, or finds them itself.
     fn can_span(&self) -> bool {
         false
-    }
-
-    /// Consumes `count` items among which there are boundaries, and notes at each how many items it had pushed by then. It may
-    /// stop in the middle of an item, and has noted the boundaries before it then.
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
-        let _ = (input, marks, chain);
-        Ok(Ran { done: count, stop: Stop::Done })
     }
 
     /// The head of a region pours elements of some of the items that wait at an edge into its channel, which has so much room, and
@@ -100,11 +100,6 @@ pub(crate) trait Body {
     fn give_back(&mut self, count: usize) -> Option<usize> {
         let _ = count;
         None
-    }
-
-    /// Whether a source only promises its items: they are made when they are needed.
-    fn promises(&self) -> bool {
-        false
     }
 
     /// How many items a source has left for all copies, besides those that it gave; none if that is not known.
@@ -145,6 +140,13 @@ pub(crate) struct Ran {
     /// How many items are done with, or were produced by a source.
     pub(crate) done: usize,
     pub(crate) stop: Stop,
+}
+
+impl Ran {
+    /// It did all that it was offered.
+    pub(crate) fn all(count: usize) -> Self {
+        Self { done: count, stop: Stop::Done }
+    }
 }
 
 /// Why a run ended.
@@ -192,10 +194,10 @@ pub(crate) enum Fault {
 }
 
 /// Makes the body of a node, for each copy of a stream.
-pub(crate) type Factory = Arc<dyn for<'g> Fn(&Wires<'g>) -> Box<dyn Body + 'g> + Send + Sync>;
+pub(crate) type Factory = Arc<dyn Fn(&Wires) -> Box<dyn Body> + Send + Sync>;
 
 /// What a body is connected to.
-pub(crate) struct Wires<'g> {
+pub(crate) struct Wires {
     pub(crate) inputs: Vec<Rc<dyn AnyPipe>>,
     pub(crate) outputs: Vec<Wire>,
     pub(crate) parents: Rc<[Rc<dyn AnyParents>]>,
@@ -213,8 +215,6 @@ pub(crate) struct Wires<'g> {
     pub(crate) shared: Option<Arc<dyn Any + Send + Sync>>,
     /// The values of the stream's parameters in this run.
     pub(crate) parameters: Parameters,
-    /// What was given to this run, and to no other.
-    pub(crate) given: &'g Given<'g>,
 }
 
 /// A channel's end of an edge.

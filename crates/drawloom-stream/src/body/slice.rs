@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::channels::{Bounds, Channels};
-use super::{Body, Chain, Fault, Ran, Stop, Wires, quietly};
+use super::{Body, Chain, Fault, Ran, Wires, quietly};
 use crate::build::handle::Region;
 use crate::error::Failure;
 use crate::machine::pipe::{Pipe, typed};
@@ -56,8 +56,7 @@ impl<'a, I, S> Run<'a, I, S> {
     }
 
     /// The node fails: when its function returns, the run of the stream ends with an error that names the node, and whose source
-    /// is this one. The first error counts. [`NodeBuilder::try_run`](crate::NodeBuilder::try_run) and its like are for functions
-    /// that return errors; handlers of signals call this.
+    /// is this one. The first error counts. A function may return a `Result` instead; handlers of signals call this.
     pub fn fail(&mut self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) {
         self.failed.get_or_insert_with(|| error.into());
     }
@@ -73,7 +72,7 @@ type Handlers<I, S, C> = Vec<(u64, Arc<Handler<I, S, C>>)>;
 type Boundaries<I, S, C> = Vec<(u32, bool, Arc<Code<I, S, C>>)>;
 
 /// Makes the state of a node, at the beginning of a run.
-pub(crate) type Init<S> = Arc<dyn Fn(&Parameters) -> S + Send + Sync>;
+pub(crate) type Init<S> = Arc<dyn Fn() -> S + Send + Sync>;
 
 /// What becomes of the state of a node, at the end of a run.
 pub(crate) type Cleanup<S> = Arc<dyn Fn(S) + Send + Sync>;
@@ -90,6 +89,16 @@ pub(crate) struct Hooks<I, S, C: Channels> {
 }
 
 impl<I, S, C: Channels> Hooks<I, S, C> {
+    /// Nothing but a state.
+    pub(crate) fn new(init: Init<S>) -> Self {
+        Self { init, cleanup: None, begin: Vec::new(), end: Vec::new(), handlers: Vec::new(), boundaries: Vec::new() }
+    }
+
+    /// Whether nothing is done at signals.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.handlers.is_empty() && !self.at_boundaries()
+    }
+
     /// Whether something is done at boundaries.
     pub(crate) fn at_boundaries(&self) -> bool {
         !(self.begin.is_empty() && self.end.is_empty() && self.boundaries.is_empty())
@@ -115,17 +124,42 @@ where
     C: Channels,
     F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + 'static,
 {
-    pub(crate) fn make(hooks: &Arc<Hooks<I, S, C>>, code: &Arc<F>, wires: &Wires<'_>) -> Box<dyn Body> {
+    pub(crate) fn make(hooks: &Arc<Hooks<I, S, C>>, code: &Arc<F>, wires: &Wires) -> Box<dyn Body> {
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
             ends: C::connect(wires),
-            state: Some((hooks.init)(&wires.parameters)),
+            state: Some((hooks.init)()),
             hooks: Arc::clone(hooks),
             code: Arc::clone(code),
             signals: wires.signals,
             width: wires.width,
             parameters: wires.parameters.clone(),
         })
+    }
+
+    /// Runs over items among which there are boundaries: once for the items of each parent.
+    fn run_by_parent(
+        &mut self,
+        input: usize,
+        count: usize,
+        marks: &mut Marks<'_>,
+        chain: &mut Chain,
+    ) -> Result<Ran, Fault> {
+        marks.clear();
+        let Some(state) = &mut self.state else { return Ok(Ran::all(count)) };
+        let items = self.inputs[input].peek(count);
+        let clock = |chain: &Chain| chain.timed.then(Instant::now);
+        let start = clock(chain);
+        // There is space for what all parents may bring; how much each may bring is looked at.
+        let push = C::open(&self.ends, &Bounds { inputs: Some(count), signals: 0, depth: usize::MAX });
+        let opened = since(start);
+        let (code, width, ends, parameters) = (&*self.code, self.width, &self.ends, &self.parameters);
+        let called = wide::call(Parts { items: &items, width, state, code, push, ends, marks, chain, parameters });
+        let start = clock(chain);
+        C::settle(&self.ends);
+        chain.pushing.set(chain.pushing.get() + opened + since(start));
+        marks.calls = Some(called?);
+        Ok(Ran::all(count))
     }
 
     fn call(
@@ -159,15 +193,24 @@ where
     C: Channels,
     F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + 'static,
 {
-    fn run(&mut self, input: usize, count: usize, chain: &Chain) -> Result<Ran, Fault> {
+    fn run(
+        &mut self,
+        input: usize,
+        count: usize,
+        chain: &mut Chain,
+        marks: Option<&mut Marks<'_>>,
+    ) -> Result<Ran, Fault> {
+        if let Some(marks) = marks {
+            return self.run_by_parent(input, count, marks, chain);
+        }
         let (pipe, code) = (Rc::clone(&self.inputs[input]), Arc::clone(&self.code));
         let bounds = Bounds { inputs: Some(count), signals: self.signals.0, depth: usize::MAX };
         self.call(&pipe.peek(count), &bounds, chain, |run, push| code(run, push))?;
         C::settle(&self.ends);
-        Ok(Ran { done: count, stop: Stop::Done })
+        Ok(Ran::all(count))
     }
 
-    fn handle(&mut self, signal: &Signal, chain: &Chain) -> Result<bool, Fault> {
+    fn handle(&mut self, signal: &Signal, chain: &mut Chain) -> Result<bool, Fault> {
         let hooks = Arc::clone(&self.hooks);
         let bounds = Bounds { inputs: None, signals: self.signals.1, depth: chain.depth() };
         let (region, begins, hook) = match signal {
@@ -205,24 +248,6 @@ where
     fn can_span(&self) -> bool {
         // What it does at boundaries, and the signals it raises, would have to be told apart from those that pass.
         self.signals.0 == 0 && !self.hooks.at_boundaries()
-    }
-
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, chain: &mut Chain) -> Result<Ran, Fault> {
-        marks.clear();
-        let Some(state) = &mut self.state else { return Ok(Ran { done: count, stop: Stop::Done }) };
-        let items = self.inputs[input].peek(count);
-        let clock = |chain: &Chain| chain.timed.then(Instant::now);
-        let start = clock(chain);
-        // There is space for what all parents may bring; how much each may bring is looked at.
-        let push = C::open(&self.ends, &Bounds { inputs: Some(count), signals: 0, depth: usize::MAX });
-        let opened = since(start);
-        let (code, width, ends, parameters) = (&*self.code, self.width, &self.ends, &self.parameters);
-        let called = wide::call(Parts { items: &items, width, state, code, push, ends, marks, chain, parameters });
-        let start = clock(chain);
-        C::settle(&self.ends);
-        chain.pushing.set(chain.pushing.get() + opened + since(start));
-        marks.calls = Some(called?);
-        Ok(Ran { done: count, stop: Stop::Done })
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

@@ -1,19 +1,19 @@
 //! Numbers of the elements of a parent are added up.
 //!
-//! A sum needs no loop for each parent: it is the difference of two sums from the beginning of the vector, one up to the end of
-//! the parent and one up to its begin. So short parents cost no branches that nobody can foresee.
+//! Where parents are short, a loop for each of them costs a branch that the processor cannot foresee. The sum of one is the difference of
+//! two sums from the beginning of the vector, up to its end and up to its begin, which needs none.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::fold::push_one;
-use super::{Body, Chain, Fault, Ran, Stop, Wires};
+use super::{Body, Chain, Fault, Ran, Wires};
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
-use crate::wide::{self, Kernel, Level};
+use crate::wide::{self, Kernel};
 
 /// Parents with more elements on average are added up one after the other.
-const SHORT: usize = 128;
+const SHORT: usize = 64;
 
 /// The number of an element, and what becomes of the number of elements and their sum.
 pub(crate) struct Adding<V, D> {
@@ -28,7 +28,7 @@ pub(crate) struct Sum<I, O, V, D> {
     code: Arc<Adding<V, D>>,
     /// How many elements of the parent under way there were, and their sum.
     so_far: (u64, u64),
-    /// Sums from the beginning of the vector: space for as many as a queue has items, which grows where they are many.
+    /// Space for the sums from the beginning of the vector.
     sums: Vec<u64>,
 }
 
@@ -39,16 +39,10 @@ where
     V: Fn(&I) -> u64 + 'static,
     D: Fn(u64, u64) -> O + 'static,
 {
-    pub(crate) fn make(code: &Arc<Adding<V, D>>, wires: &Wires<'_>) -> Box<dyn Body> {
+    pub(crate) fn make(code: &Arc<Adding<V, D>>, wires: &Wires) -> Box<dyn Body> {
         let inputs: Vec<Rc<Pipe<I>>> = wires.inputs.iter().map(typed).collect();
-        let most = inputs.iter().map(|pipe| pipe.capacity()).max().unwrap_or(0);
-        Box::new(Self {
-            inputs,
-            output: typed(&wires.outputs[0].pipe),
-            code: Arc::clone(code),
-            so_far: (0, 0),
-            sums: wide::space_for_sums(most),
-        })
+        let (output, code) = (typed(&wires.outputs[0].pipe), Arc::clone(code));
+        Box::new(Self { inputs, output, code, so_far: (0, 0), sums: Vec::new() })
     }
 }
 
@@ -59,14 +53,28 @@ where
     V: Fn(&I) -> u64 + 'static,
     D: Fn(u64, u64) -> O + 'static,
 {
-    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
-        let items = self.inputs[input].peek(count);
-        let sum = wide::call(Total { items: &items, value: &self.code.value });
-        self.so_far = (self.so_far.0 + count as u64, self.so_far.1.wrapping_add(sum));
-        Ok(Ran { done: count, stop: Stop::Done })
+    fn run(&mut self, input: usize, count: usize, _: &mut Chain, marks: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
+        let (items, code) = (self.inputs[input].peek(count), &*self.code);
+        let Some(marks) = marks else {
+            let sum = wide::call(Total { items: &items, value: &code.value });
+            self.so_far = (self.so_far.0 + count as u64, self.so_far.1.wrapping_add(sum));
+            return Ok(Ran::all(count));
+        };
+        marks.clear();
+        let mut buffer = self.output.buffer.borrow_mut();
+        let space = buffer.space(marks.ended());
+        let sums = &mut self.sums;
+        if marks.ended() * SHORT >= count {
+            // Grows to as many as a queue has items, and no further.
+            sums.reserve_exact((count + 1).saturating_sub(sums.len()));
+            sums.resize(sums.len().max(count + 1), 0);
+        }
+        self.so_far = wide::call(Segments { items: &items, marks, code, so_far: self.so_far, sums, space });
+        buffer.measure();
+        Ok(Ran::all(count))
     }
 
-    fn handle(&mut self, signal: &Signal, _: &Chain) -> Result<bool, Fault> {
+    fn handle(&mut self, signal: &Signal, _: &mut Chain) -> Result<bool, Fault> {
         match signal {
             Signal::User { .. } => return Ok(false),
             Signal::Begin { .. } => {}
@@ -85,20 +93,9 @@ where
     fn can_span(&self) -> bool {
         true
     }
-
-    fn span(&mut self, input: usize, count: usize, marks: &mut Marks<'_>, _: &mut Chain) -> Result<Ran, Fault> {
-        marks.clear();
-        let items = self.inputs[input].peek(count);
-        let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(marks.ended());
-        let (code, sums) = (&*self.code, &mut self.sums);
-        self.so_far = wide::call(Segments { items: &items, marks, code, so_far: self.so_far, sums, space });
-        buffer.measure();
-        Ok(Ran { done: count, stop: Stop::Done })
-    }
 }
 
-/// The sum of a vector.
+/// The sum of some items.
 struct Total<'a, I, V> {
     items: &'a [I],
     value: &'a V,
@@ -119,46 +116,71 @@ struct Segments<'a, 'b, I, O, V, D> {
     marks: &'a mut Marks<'b>,
     code: &'a Adding<V, D>,
     so_far: (u64, u64),
-    sums: &'a mut Vec<u64>,
+    sums: &'a mut [u64],
     space: &'a mut Vec<O>,
 }
 
-impl<I: 'static, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I, O, V, D> {
+impl<I, O, V: Fn(&I) -> u64, D: Fn(u64, u64) -> O> Kernel for Segments<'_, '_, I, O, V, D> {
     type Output = (u64, u64);
 
     #[inline(always)]
     fn run(self) -> (u64, u64) {
         let Self { items, marks, code, so_far: (mut count, mut sum), sums, space } = self;
-        let (mut at, before) = (0, space.len());
-        let short = marks.places().len() * SHORT > items.len();
-        if short && let Some(ends) = marks.ends() {
-            let values = (items, &code.value);
-            return wide::segment_sums(Level::best(), values, ends, (count, sum), &code.finish, (sums, space));
+        let short = marks.ended() * SHORT >= items.len();
+        if short {
+            running_sums(items, &code.value, sums);
         }
-        let sums = if short { wide::running_sums(Level::best(), items, &code.value, sums) } else { &[] };
-        // The sum from the beginning of the vector up to the boundary before.
-        let mut before_it = 0_u64;
-        for (place, ends) in marks.places() {
-            count += (place - at) as u64;
-            sum = sum.wrapping_add(if short {
-                sums[place].wrapping_sub(std::mem::replace(&mut before_it, sums[place]))
-            } else {
-                Total { items: &items[at..place], value: &code.value }.run()
-            });
-            at = place;
-            if ends {
-                space.push((code.finish)(count, sum));
+        // The place of the boundary before, and the sum from the beginning of the vector up to it.
+        let (mut at, mut up_to) = (0, 0_u64);
+        let mut add = |place: usize| {
+            let more = match short {
+                true => sums[place].wrapping_sub(std::mem::replace(&mut up_to, sums[place])),
+                false => Total { items: &items[at..place], value: &code.value }.run(),
+            };
+            ((place - std::mem::replace(&mut at, place)) as u64, more)
+        };
+        if let Some(ends) = marks.ends().filter(|_| !marks.go_on) {
+            for end in ends {
+                let (elements, more) = add(*end as usize);
+                space.push((code.finish)(count + elements, sum.wrapping_add(more)));
                 (count, sum) = (0, 0);
             }
-            if marks.go_on {
-                marks.pushed[0].push((space.len() - before) as u32);
+        } else {
+            let before = space.len();
+            for (place, ends) in marks.places() {
+                let (elements, more) = add(place);
+                (count, sum) = (count + elements, sum.wrapping_add(more));
+                if ends {
+                    space.push((code.finish)(count, sum));
+                    (count, sum) = (0, 0);
+                }
+                if marks.go_on {
+                    marks.pushed[0].push((space.len() - before) as u32);
+                }
             }
         }
-        let rest = if short {
-            sums[items.len()].wrapping_sub(before_it)
-        } else {
-            Total { items: &items[at..], value: &code.value }.run()
-        };
-        (count + (items.len() - at) as u64, sum.wrapping_add(rest))
+        let (elements, more) = add(items.len());
+        (count + elements, sum.wrapping_add(more))
+    }
+}
+
+/// The sum of the first items, for each number of them from none to all. Four at once, so that an addition waits for the one before it
+/// only once in four. Sums wrap around.
+#[inline(always)]
+fn running_sums<I, V: Fn(&I) -> u64>(items: &[I], value: &V, sums: &mut [u64]) {
+    let Some((none, sums)) = sums[..=items.len()].split_first_mut() else { return };
+    *none = 0;
+    let mut sum = 0_u64;
+    let (fours, rest) = items.as_chunks::<4>();
+    let (sums_of_fours, sums_of_rest) = sums.as_chunks_mut::<4>();
+    for (four, sums) in fours.iter().zip(sums_of_fours) {
+        let [a, b, c, d] = four.each_ref().map(value);
+        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+        *sums = [a, ab, ab.wrapping_add(c), ab.wrapping_add(cd)].map(|more| sum.wrapping_add(more));
+        sum = sums[3];
+    }
+    for (item, to) in rest.iter().zip(sums_of_rest) {
+        sum = sum.wrapping_add(value(item));
+        *to = sum;
     }
 }

@@ -16,9 +16,9 @@ const ROUNDS: usize = 16;
 pub(crate) const GROUP: usize = 4096;
 
 /// The head of a region, and all nodes behind it.
-pub(crate) struct Whole<'g> {
-    pub(crate) head: Box<dyn Body + 'g>,
-    pub(crate) inside: Part<'g>,
+pub(crate) struct Whole {
+    pub(crate) head: Box<dyn Body>,
+    pub(crate) inside: Part,
     pub(crate) region: u32,
     /// The regions around the nodes inside: nobody looks at their parents.
     pub(crate) chain: Chain,
@@ -33,8 +33,8 @@ pub(crate) struct Whole<'g> {
     pub(crate) pushed: [Vec<u32>; 2],
 }
 
-impl Body for Whole<'_> {
-    fn run(&mut self, input: usize, count: usize, _: &Chain) -> Result<Ran, Fault> {
+impl Body for Whole {
+    fn run(&mut self, input: usize, count: usize, _: &mut Chain, _: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
         let (mut done, mut filled) = (0, 0);
         while done < count {
             // Where elements are heavy there are less of them, and the machine is asked behind each time.
@@ -50,14 +50,10 @@ impl Body for Whole<'_> {
             let mut elements = 0;
             self.inside.pass(|body, made| {
                 elements += made;
-                if ended == 0 { body.run(0, made, chain) } else { body.span(0, made, &mut marks, chain) }
+                body.run(0, made, chain, (ended > 0).then_some(&mut marks))
             })?;
-            // A head that leaves parents for the next time has filled the room, though it may have left some of it empty so that none
-            // of them is cut.
-            let is_full = ended < self.ends.len().min(count - done);
-            let used = if is_full { room } else { elements };
-            self.pace.end(begun, used.div_ceil(self.width));
-            filled += used;
+            self.pace.end(begun, elements.div_ceil(self.width));
+            filled += elements;
             done += ended;
         }
         Ok(Ran { done, stop: Stop::Done })

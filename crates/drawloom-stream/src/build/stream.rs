@@ -106,7 +106,8 @@ impl Stream {
         self
     }
 
-    /// Gives each queue room for so many runs of its producer, besides what its consumer may leave; at least one.
+    /// Gives each queue room for `runs` runs of its producer, besides what its consumer may leave; at least one. A queue of signals has
+    /// two places for each run: where parents are short that is few, and vectors inside of regions are not full.
     #[must_use]
     pub fn queue_scale(mut self, runs: usize) -> Self {
         self.scale = Some(runs.max(1));
@@ -131,28 +132,18 @@ impl Stream {
 
     /// Whether vectors reach over the boundaries of regions, at nodes that do not look at parents: those made by
     /// [`NodeBuilder::select`], [`NodeBuilder::split`], [`NodeBuilder::map`], [`NodeBuilder::filter`],
-    /// [`NodeBuilder::filter_map`], [`NodeBuilder::expand`], [`NodeBuilder::aggregate`] and [`NodeBuilder::aggregate_sum`],
-    /// and sinks. Unless it is said, each node does so as long as the parents it has seen are short for its width. The user's
-    /// signals always end a vector. [`Stream::span_region`] says it for one region.
+    /// [`NodeBuilder::filter_map`], [`NodeBuilder::expand`] and [`NodeBuilder::aggregate`], and sinks. Unless it is said, each node does so as long as the parents it has seen are short for its width. The user's
+    /// signals always end a vector.
     #[must_use]
     pub fn span_regions(mut self, spans: bool) -> Self {
         self.spans = Some(spans);
         self
     }
 
-    /// As [`Stream::span_regions`], for the nodes of which this is the innermost region, whatever is said for all.
-    pub fn span_region<P>(&mut self, region: Region<P>, spans: bool) {
-        let foreign =
-            |stream: &Self| format!("`span_region` was called for a region of another stream than `{}`", stream.name);
-        if !self.is_foreign(region.stream, foreign) {
-            self.description.regions[region.region as usize].spans = Some(spans);
-        }
-    }
-
     /// Whether nodes that make at most one item of each, one behind the other, run as one: those made by [`NodeBuilder::map`],
     /// [`NodeBuilder::filter`], [`NodeBuilder::filter_map`], [`NodeBuilder::select`], by [`NodeBuilder::each`] with one channel and
-    /// no signals in a run (`signals(0, _)`) and, as the last of them, [`NodeBuilder::split`], [`NodeBuilder::aggregate`],
-    /// [`NodeBuilder::aggregate_sum`] and sinks that take whatever comes, of one width, outside of loops, and up to 64 of them. A
+    /// no signals in a run (`signals(0, _)`) and, as the last of them, [`NodeBuilder::split`], [`NodeBuilder::aggregate`]
+    /// and sinks that take whatever comes, of one width, outside of loops, and up to 64 of them. A
     /// region that is such a chain, without `each`, runs as one with the node that enumerates. They do, unless it is said, or
     /// vectors are to end at boundaries.
     ///
@@ -176,11 +167,11 @@ impl Stream {
     pub fn source<T: 'static>(&mut self, name: impl Into<String>, source: Source<T>) -> Output<T> {
         let Source { open, in_chunks, around } = source;
         let kind = Kind::Source { in_chunks };
-        let open: OpenSource = Arc::new(move |opening: &Opening<'_>| Arc::new((open(opening), Taken::default())) as _);
+        let open: OpenSource = Arc::new(move |opening: &Opening| Arc::new((open(opening), Taken::default())) as _);
         let factory: Factory = Arc::new(move |wires| {
             let shared = wires.shared.as_ref().and_then(|shared| shared.downcast_ref::<(Arc<dyn Shared<T>>, Taken)>());
             let (shared, taken) = shared.expect("a source is opened before it is copied");
-            let feed = Arc::clone(shared).feed(wires.given);
+            let feed = Arc::clone(shared).feed();
             match wires.turn.is_some() && !in_chunks {
                 true => SourceEnd::make(Box::new(Numbered::new(feed, taken)), wires),
                 false => SourceEnd::make(feed, wires),
@@ -282,7 +273,7 @@ impl Stream {
         let region = self.description.regions.len() as u32;
         self.description.nodes[node as usize].kind = Kind::Enumerate(region);
         let store = |places, ends| Some(Rc::new(Parents::<P>::new(places, ends)?) as _);
-        self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), spans: None, store });
+        self.description.regions.push(RegionHead { node, parents, parent_bytes: size_of::<P>(), store });
         let code = Arc::new(elements);
         let factory: Factory = Arc::new(move |wires| Enumerate::make(&code, region, wires));
         let node_of = &mut self.description.nodes[node as usize];
@@ -381,7 +372,6 @@ impl Stream {
             around: None,
             handles: Vec::new(),
             at_parents: false,
-            sees: Vec::new(),
             fuses: true,
             is_handled: false,
         });

@@ -14,9 +14,6 @@ use crate::body::{Fault, Stop};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Kind;
 
-/// A source promises so many items at most, however light they are.
-const FARTHEST: usize = 1 << 16;
-
 /// What a node does next.
 enum Step {
     /// A run over items of one of its edges.
@@ -103,16 +100,16 @@ impl Machine<'_> {
         let output = self.nodes[node as usize].outputs[0];
         while self.nodes[node as usize].status.active_children == 0 {
             self.go_on()?;
-            self.let_promises_wait(node, output);
             let asked = self.ask(node, self.edges[output as usize].pipe.room());
             let start = self.clock();
             let source = &mut self.nodes[node as usize];
-            let ran = source.body.run(0, asked.most, &source.chain).map_err(|fault| self.fault(node, fault))?;
+            let ran =
+                source.body.run(0, asked.most, &mut source.chain, None).map_err(|fault| self.fault(node, fault))?;
             let source = &mut self.nodes[node as usize];
             source.counts.body += since(start);
             source.counts.outputs += ran.done as u64;
             self.note_given(ran.done as u64);
-            let is_portion = self.answered(node, &asked, ran.done);
+            let is_part = self.answered(node, &asked, ran.done);
             match ran.stop {
                 // It has what it gave back.
                 Stop::Exhausted if self.divide_last(node, &asked) => {}
@@ -126,7 +123,7 @@ impl Machine<'_> {
                     self.divide(node, &asked);
                     self.flush_source(node);
                 }
-                Stop::Done if is_portion => self.flush_source(node),
+                Stop::Done if is_part => self.flush_source(node),
                 Stop::Whole => {
                     self.flush_source(node);
                     self.block(node, Wait::Chunk);
@@ -145,15 +142,6 @@ impl Machine<'_> {
             self.flush_if_wished();
         }
         Ok(())
-    }
-
-    /// A source may promise as much as the node behind it does soon, so that it is asked seldom.
-    fn let_promises_wait(&self, node: u32, output: u32) {
-        if self.nodes[node as usize].promises {
-            let edge = &self.edges[output as usize];
-            let to = &self.nodes[edge.to as usize];
-            edge.pipe.let_wait(to.pace.most().saturating_mul(to.width).min(FARTHEST));
-        }
     }
 
     /// What a source has given is to be done before it goes on.
@@ -282,26 +270,21 @@ impl Machine<'_> {
         others.all(|one| first(one.edge) == Some(boundary))
     }
 
-    /// A run over items of an edge, piece by piece: what a piece becomes is to stay near. A node to which it matters where vectors end
-    /// runs once for each.
+    /// Runs over items of an edge: as many at once as stay in the nearest cache. A node to which it matters where
+    /// vectors end runs once for each.
     fn run(&mut self, node: u32, at: usize, count: usize) -> Result<()> {
         let this = &mut self.nodes[node as usize];
         let (one, piece) = (this.inputs[at], if this.seamless { this.piece } else { this.width });
         let begun = if this.several { this.pace.begin() } else { None };
-        let (mut done, mut stop) = (0, Stop::Done);
-        loop {
-            let piece = piece.min(count - done);
-            if one.promised && !self.make(node, one.edge, piece) {
-                break;
-            }
-            stop = self.run_piece(node, at, piece, &mut done)?;
+        let mut done = 0;
+        let stop = loop {
+            let stop = self.run_piece(node, at, piece.min(count - done), &mut done)?;
             if stop != Stop::Done || done == count || self.is_called(node) {
-                break;
+                break stop;
             }
-        }
+        };
         let this = &mut self.nodes[node as usize];
-        // A step that only made items of a part of a vector says nothing of how much this node may do.
-        if done > 0 && this.several {
+        if this.several {
             this.pace.end(begun, done.div_ceil(this.width));
         }
         if !self.edges[one.edge as usize].back
@@ -342,7 +325,7 @@ impl Machine<'_> {
         let start = self.clock();
         let this = &mut self.nodes[node as usize];
         let one = this.inputs[at];
-        let ran = match this.body.run(one.input, count, &this.chain) {
+        let ran = match this.body.run(one.input, count, &mut this.chain, None) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(self.current.get(), fault)),
         };
@@ -437,7 +420,7 @@ impl Machine<'_> {
     fn call(&mut self, node: u32, signal: &Signal) -> Result<bool> {
         let start = self.clock();
         let this = &mut self.nodes[node as usize];
-        let handled = this.body.handle(signal, &this.chain);
+        let handled = this.body.handle(signal, &mut this.chain);
         this.counts.body += since(start);
         this.counts.pushing += this.chain.pushing.take();
         handled.map_err(|fault| self.fault(self.current.get(), fault))

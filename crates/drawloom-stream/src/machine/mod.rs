@@ -17,7 +17,6 @@
 //! | [`pace`] | how much is done before somebody is asked again |
 //! | [`time`] | how long nodes take |
 //! | [`pipe`], [`signal`], [`parents`] | queues, the signals in them, the parents of regions |
-//! | [`places`] | the positions of items in a source, and how items are made of them |
 //!
 //! The protocol is in the README of the crate. A copy belongs to one thread, so there are no atomics in it.
 
@@ -32,7 +31,6 @@ pub(crate) mod outside;
 pub(crate) mod pace;
 pub(crate) mod parents;
 pub(crate) mod pipe;
-pub(crate) mod places;
 pub(crate) mod settle;
 pub(crate) mod signal;
 pub(crate) mod span;
@@ -51,7 +49,7 @@ use drawloom_runtime::Member;
 
 use self::cycle::Cycle;
 use self::dry::Dry;
-use self::pace::{Pace, Portions};
+use self::pace::Pace;
 use self::parents::AnyParents;
 use self::pipe::AnyPipe;
 use self::signal::Values;
@@ -60,7 +58,6 @@ use self::status::Status;
 use crate::bell::Bell;
 use crate::body::{Body, Chain, Wire, Wires};
 use crate::error::{Error, ErrorKind, Result};
-use crate::given::Given;
 use crate::parameter::Parameters;
 use crate::plan::check::Layout;
 use crate::plan::need::bytes_of_values;
@@ -74,10 +71,8 @@ use crate::sink::order::Turn;
 use crate::trace::Firings;
 use crate::wide::MOST_ITEMS;
 
-/// The nearest cache of the processors that we know has so many bytes, or more.
-pub(crate) const NEAREST_CACHE: usize = 32 << 10;
-/// So many bytes stay there while a node works on them, as other things are there too.
-const NEAREST: usize = NEAREST_CACHE / 4 * 3;
+/// So many bytes stay in the nearest cache while a node works on them, as other things are there too.
+const NEAREST: usize = 24 << 10;
 
 /// Something that copies write often, in a part of the cache of its own: whoever reads what lies beside it does not wait then.
 #[derive(Default)]
@@ -138,7 +133,7 @@ impl Outside {
 /// A copy of a stream.
 pub(crate) struct Machine<'p> {
     pub(crate) description: &'p Description,
-    pub(crate) nodes: Vec<Node<'p>>,
+    pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) cycles: Vec<Cycle>,
     /// Where edges part and join again, in an ordered stream, and whether it is one.
@@ -183,8 +178,8 @@ pub(crate) struct Machine<'p> {
 }
 
 /// A node of a copy.
-pub(crate) struct Node<'p> {
-    pub(crate) body: Box<dyn Body + 'p>,
+pub(crate) struct Node {
+    pub(crate) body: Box<dyn Body>,
     pub(crate) kind: Kind,
     pub(crate) status: Status,
     pub(crate) width: usize,
@@ -213,13 +208,12 @@ pub(crate) struct Node<'p> {
     /// How many vectors it takes at once, or how many items as a source; and whether it was cut short for that.
     pub(crate) pace: Pace,
     pub(crate) cut: bool,
-    /// Whether it is a source that only promises its items.
-    pub(crate) promises: bool,
-    /// How a source shares what is left with other copies.
-    pub(crate) portions: Portions,
-    /// How many items it may take at once at most, for what is between it and those that run as part of it; and how many it does take,
-    /// where no boundaries are among them, so that they and what becomes of them are near.
+    /// Of a source: whether its last items were divided among the copies.
+    pub(crate) divided: bool,
+    /// How many items it may take at once at most, because of the space between it and those that run as part of it.
     pub(crate) most_items: usize,
+    /// How many items it takes at once where no boundaries are among them, so that they and what becomes of them are in the nearest
+    /// cache.
     pub(crate) piece: usize,
     /// How many parents may end at once in its runs, so that what becomes of them fits between nodes that run as one.
     pub(crate) most_parents: usize,
@@ -242,7 +236,7 @@ pub(crate) struct Node<'p> {
     pub(crate) counts: Counts,
 }
 
-impl Node<'_> {
+impl Node {
     /// The number of its innermost region.
     pub(crate) fn number(&self) -> u32 {
         self.numbers.last().copied().unwrap_or(WHOLE)
@@ -255,8 +249,6 @@ pub(crate) struct In {
     pub(crate) edge: u32,
     /// Which input it is for the body.
     pub(crate) input: usize,
-    /// Whether what waits there may be promised only.
-    pub(crate) promised: bool,
 }
 
 /// An edge of a copy.
@@ -310,7 +302,6 @@ impl<'p> Machine<'p> {
         stream: u64,
         plan: &Layout,
         (shared, parameters): (&[Option<Arc<dyn Any + Send + Sync>>], &Parameters),
-        given: &'p Given<'p>,
         current: &Rc<Cell<u32>>,
         (outside, member): (&'p Outside, &'p Member<'p>),
     ) -> Result<Self> {
@@ -357,11 +348,9 @@ impl<'p> Machine<'p> {
                 bell: Arc::clone(&outside.bell),
                 shared: shared[number as usize].clone(),
                 parameters: parameters.clone(),
-                given,
             };
             let factory = node.factory.as_ref().expect("a description that was checked says what its nodes run");
-            let mut inputs: Vec<In> =
-                node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input, promised: false }).collect();
+            let mut inputs: Vec<In> = node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
             inputs.sort_by_key(|one| !edges[one.edge as usize].back);
             let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
             let body = factory(&wires);
@@ -377,14 +366,13 @@ impl<'p> Machine<'p> {
             let alone = node.inputs.len() == 1 && outputs.len() <= 2 && cycle.is_none() && !is_tied;
             let is_near = |edge: &u32| plan.sizes[*edge as usize].capacity <= MOST_ITEMS;
             let near = node.inputs.iter().chain(&outputs).all(is_near);
-            let wanted = plan.places.of_node[number as usize].last().map(|region| plan.spans[*region as usize]);
+            let wanted = plan.places.of_node[number as usize].last().map(|_| plan.spans);
             let spans = if alone && near && body.can_span() { wanted.unwrap_or(Spans::Never) } else { Spans::Never };
             nodes.push(Node {
                 knots,
                 is_tied,
                 ways: join.map(|join| join.ways.clone()).unwrap_or_default(),
                 spans,
-                promises: body.promises(),
                 seamless: cycle.is_none() && body.is_seamless(),
                 several: cycle.is_none() && (body.is_seamless() || body.cuts()),
                 body,
@@ -407,7 +395,7 @@ impl<'p> Machine<'p> {
                 cycle,
                 pace: Pace::default(),
                 cut: false,
-                portions: Portions::default(),
+                divided: false,
                 most_items: usize::MAX,
                 piece: near_items(description, number),
                 most_parents: usize::MAX,
@@ -423,24 +411,17 @@ impl<'p> Machine<'p> {
             });
         }
         fuse::fuse(&mut nodes, &mut edges, description, plan, current);
-        let promises: Vec<bool> = nodes.iter().map(|node| node.promises).collect();
         for node in &mut nodes {
-            for one in &mut node.inputs {
-                one.promised = promises[edges[one.edge as usize].from as usize];
-            }
-            // What is promised becomes items in the queue first. A run has whole vectors, as long as there are some.
-            let capacities = node.inputs.iter().map(|one| plan.sizes[one.edge as usize].capacity);
-            node.piece = capacities.min().unwrap_or(usize::MAX).min(node.piece) / node.width * node.width;
-            node.piece = node.piece.max(node.width);
+            node.piece = (node.piece / node.width * node.width).max(node.width);
         }
         let regions = (0_u32..).zip(&description.regions).map(|(region, head)| {
             let stays = |edge: &u32| {
                 let edge = &edges[*edge as usize];
                 !edge.back && edge.regions.contains(&region)
             };
-            let inside = |node: &Node<'_>| node.chain.regions.iter().any(|(own, _)| *own == region);
+            let inside = |node: &Node| node.chain.regions.iter().any(|(own, _)| *own == region);
             let mut numbers = 0..;
-            let mut number = |node: &Node<'_>| {
+            let mut number = |node: &Node| {
                 let ends = node.passed.is_none() && inside(node) && !node.outputs.iter().any(stays);
                 ends.then(|| numbers.next()).flatten()
             };

@@ -42,7 +42,7 @@ impl Machine<'_> {
     /// Nobody may fire, or waits for somebody outside: all that came of a chunk is where it belongs, and its source goes on. False
     /// when no source waits for that.
     fn next_chunk(&mut self) -> bool {
-        let is_whole = |node: &super::Node<'_>| node.status.state == State::Blocked(Wait::Chunk);
+        let is_whole = |node: &super::Node| node.status.state == State::Blocked(Wait::Chunk);
         let Some(source) = self.nodes.iter().position(is_whole) else { return false };
         self.nodes[source].body.complete();
         self.unblock(source as u32);

@@ -62,7 +62,7 @@ impl Machine<'_> {
         let go_on = signals.sequences(boundaries).any(|(turns, _)| stays(output, &turns));
         let mut marks = signals.marks(boundaries, own, go_on, (&mut marked, &mut pushed));
         let begun = if this.several { this.pace.begin() } else { None };
-        let ran = match this.body.span(one.input, count, &mut marks, &mut this.chain) {
+        let ran = match this.body.run(one.input, count, &mut this.chain, Some(&mut marks)) {
             Ok(ran) => ran,
             Err(fault) => return Err(self.fault(self.current.get(), fault)),
         };

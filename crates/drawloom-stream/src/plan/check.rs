@@ -8,7 +8,7 @@ use super::order::{Order, order};
 use super::regions::{Places, places};
 use super::size::{Budget, MOST_SIGNALS, Measured, Size, sizes};
 use super::together::together;
-use super::{Description, Kind, RegionHead};
+use super::{Description, Kind};
 use crate::error::{Code, Diagnostic};
 use crate::machine::span::Spans;
 
@@ -16,7 +16,7 @@ use crate::machine::span::Spans;
 pub(crate) struct Wanted {
     pub(crate) budget: Budget,
     pub(crate) ordered: bool,
-    /// Whether vectors reach over boundaries, where that is not said for a region.
+    /// Whether vectors reach over boundaries, if that was said.
     pub(crate) spans: Option<bool>,
     pub(crate) fuses: bool,
 }
@@ -28,8 +28,8 @@ pub(crate) struct Layout {
     pub(crate) loops: Vec<Loop>,
     pub(crate) budget: Budget,
     pub(crate) sizes: Vec<Size>,
-    /// Whether vectors reach over the boundaries of each region.
-    pub(crate) spans: Vec<Spans>,
+    /// Whether vectors reach over the boundaries of regions.
+    pub(crate) spans: Spans,
     /// For each node that runs as part of another: that one.
     pub(crate) heads: Vec<Option<u32>>,
     /// How it keeps the order, if it does.
@@ -61,15 +61,14 @@ pub(crate) fn check(of: &Description, mistakes: &[Diagnostic], wanted: &Wanted) 
     let loops = loops(of, &places);
     check_loops(of, &places, &loops, &mut found);
     let order = wanted.ordered.then(|| order(of, &loops, &mut found));
-    let spans = |region: &RegionHead| match region.spans.or(wanted.spans) {
+    let spans = match wanted.spans {
         Some(true) => Spans::Always,
         Some(false) => Spans::Never,
         None => Spans::Short,
     };
-    let spans: Vec<Spans> = of.regions.iter().map(spans).collect();
     // Where something is wrong, nobody knows what would run as one; it would only need more.
     let heads = match wanted.fuses && found.is_empty() {
-        true => heads(of, &places, &loops, &spans, order.as_ref()),
+        true => heads(of, &places, &loops, spans, order.as_ref()),
         false => vec![None; of.nodes.len()],
     };
     let sizes = sizes(of, (&places, &loops, &heads), wanted.budget, None).unwrap_or_else(|more| {
@@ -155,13 +154,6 @@ fn regions(of: &Description, places: &Places, found: &mut Vec<Diagnostic>) {
             let message = format!(
                 "node `{}` does something at the begin or end of parents, but is inside of no region",
                 node.name
-            );
-            found.push(Diagnostic::new(Code::Handler, message));
-        }
-        for region in node.sees.iter().filter(|region| !around.contains(region)) {
-            let message = format!(
-                "node `{}` looks at parents of the region of node `{}`, which is not around it",
-                node.name, of.nodes[of.regions[*region as usize].node as usize].name
             );
             found.push(Diagnostic::new(Code::Handler, message));
         }

@@ -16,26 +16,25 @@ use super::loops::Loop;
 use super::order::Order;
 use super::regions::Places;
 use super::{Description, Kind, Node, Role};
-use crate::machine::NEAREST_CACHE;
 use crate::machine::span::Spans;
 
 /// So many nodes run as one at most: each of them is called by the one before it, so a chain needs space on the stack.
 const MOST: usize = 64;
 
 /// So many bytes may lie between two nodes that run as one, where the first makes several items of each: all of the nearest cache.
-const NEAR: usize = NEAREST_CACHE;
+const NEAR: usize = 32 << 10;
 
 /// For each node that runs together with others and is not the first of them: that first one.
 pub(crate) fn heads(
     of: &Description,
     places: &Places,
     loops: &[Loop],
-    spans: &[Spans],
+    spans: Spans,
     order: Option<&Order>,
 ) -> Vec<Option<u32>> {
     let mut heads: Vec<Option<u32>> = vec![None; of.nodes.len()];
     let mut lengths = vec![1; of.nodes.len()];
-    let whole: Vec<bool> = (0_u32..).zip(spans).map(|(region, spans)| is_whole(of, places, region, *spans)).collect();
+    let whole: Vec<bool> = (0..of.regions.len() as u32).map(|region| is_whole(of, places, region, spans)).collect();
     // It handles one item at a time, so it cannot run as part of one that does not.
     let is_tied = |node: u32| order.is_some_and(|order| order.knots.iter().any(|knot| knot.head == node));
     let turns = |node: u32| loops.iter().any(|one| one.nodes.contains(&node));
@@ -47,7 +46,7 @@ pub(crate) fn heads(
         let head = heads[from as usize].unwrap_or(from);
         let inside = |node: u32| places.of_node[node as usize].last();
         // Whoever wants vectors to end at boundaries wants to see what that does to each node.
-        let torn = [from, node].into_iter().filter_map(inside).any(|region| spans[*region as usize] == Spans::Never);
+        let torn = spans == Spans::Never && [from, node].into_iter().any(|node| inside(node).is_some());
         let apart = |node: &Node| !node.fuses || node.is_handled;
         if apart(before) || apart(this) {
             continue;

@@ -75,14 +75,12 @@ pub(crate) struct Node {
     /// The regions at whose boundaries it does something, and whether it does at those of its innermost region.
     pub(crate) handles: Vec<u32>,
     pub(crate) at_parents: bool,
-    /// The regions at whose parents it looks for each of its items.
-    pub(crate) sees: Vec<u32>,
     /// Whether it may run as one with others, if it is up to the user; and whether a node whose loop is ours has handlers.
     pub(crate) fuses: bool,
     pub(crate) is_handled: bool,
 }
 
-pub(crate) type OpenSource = Arc<dyn Fn(&Opening<'_>) -> Arc<dyn Any + Send + Sync> + Send + Sync>;
+pub(crate) type OpenSource = Arc<dyn Fn(&Opening) -> Arc<dyn Any + Send + Sync> + Send + Sync>;
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,8 +146,6 @@ pub(crate) struct RegionHead {
     /// How many parents may be under way.
     pub(crate) parents: usize,
     pub(crate) parent_bytes: usize,
-    /// Whether vectors reach over its boundaries, if that was said.
-    pub(crate) spans: Option<bool>,
     /// Makes the storage, for so many parents that are each released so many times, if there is memory for it.
     pub(crate) store: fn(usize, u32) -> Option<Rc<dyn AnyParents>>,
 }

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 pub use self::buffer::{Drain, buffer};
 use crate::bell::{Around, Asking, Bell};
-use crate::error::Failure;
+use crate::error::{Failure, Outcome};
 use crate::wide;
 
 /// A sink of items.
@@ -158,21 +158,9 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
     (Sink { open: Arc::new(open), settle: Some(settle), around: None, seamless: true }, collected)
 }
 
-/// Calls a function with up to a vector of items at a time, from any worker; in a stream that is ordered, from one at a time.
-pub fn callback<T: 'static>(call: impl Fn(&[T]) + Send + Sync + 'static) -> Sink<T> {
-    try_callback(move |items: &[T]| {
-        call(items);
-        Ok::<(), Failure>(())
-    })
-}
-
-/// As [`callback`], with a function that may fail: the run ends with an error that names the sink, and whose source is the
-/// function's.
-pub fn try_callback<T, E>(call: impl Fn(&[T]) -> Result<(), E> + Send + Sync + 'static) -> Sink<T>
-where
-    T: 'static,
-    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
-{
+/// Calls a function with up to a vector of items at a time, from any worker; in a stream that is ordered, from one at a time. The
+/// function returns nothing, or a [`Result`] whose error ends the run with an error that names the sink.
+pub fn callback<T: 'static, R: Outcome<()>>(call: impl Fn(&[T]) -> R + Send + Sync + 'static) -> Sink<T> {
     let call = Arc::new(call);
     let open = move |_: &Chunk| Box::new(Function(Arc::clone(&call))) as Box<dyn Take<T>>;
     Sink { open: Arc::new(open), settle: None, around: None, seamless: false }
@@ -180,9 +168,9 @@ where
 
 struct Function<F>(Arc<F>);
 
-impl<T, E: Into<Failure>, F: Fn(&[T]) -> Result<(), E>> Take<T> for Function<F> {
+impl<T, R: Outcome<()>, F: Fn(&[T]) -> R> Take<T> for Function<F> {
     fn take(&mut self, items: &[T], _: &Arc<Bell>) -> Result<Taken, Failure> {
-        (self.0)(items).map(|()| Taken::All).map_err(Into::into)
+        (self.0)(items).outcome().map(|()| Taken::All)
     }
 }
 
@@ -345,5 +333,5 @@ impl<T: Clone> Take<T> for Collector<T> {
 
 /// A sink that keeps nothing.
 pub(crate) fn nowhere<T: 'static>() -> Sink<T> {
-    Sink { settle: Some(Arc::new(|_| ())), seamless: true, ..callback(|_| ()) }
+    Sink { settle: Some(Arc::new(|_| ())), seamless: true, ..callback(|_: &[T]| ()) }
 }

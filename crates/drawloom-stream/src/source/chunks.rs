@@ -1,8 +1,8 @@
 //! Sources whose items have positions: copies take them chunk by chunk.
 //!
-//! A chunk is a range of positions. A copy promises them to the first node, and items are made of them when it is about to see
-//! them: see [`pipe`](crate::machine::pipe). Whoever has more than it can do soon gives positions back, and whoever has nothing takes
-//! those when the source itself has no more; so what travels between copies is never an item.
+//! A chunk is a range of positions, of which a copy makes items as its queue has room. A copy that has more than it can do soon gives
+//! positions back, and one that has nothing takes those when the source itself has no more; so what travels between copies is
+//! never an item.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::Bell;
 use crate::error::Failure;
-use crate::given::{Given, Lent, Place};
 use crate::machine::pipe::Buffer;
-use crate::machine::places::Maker;
 use crate::wide;
 
 /// The smallest chunk, where items are so light that as many are asked for at once.
@@ -34,38 +32,31 @@ pub fn range(range: Range<u64>) -> Source<u64> {
 /// With several workers the function may be called more than once for an index: items that were made and that another worker can do
 /// sooner are made again there. Each of them goes through the stream once.
 pub fn indexed<T: 'static>(len: u64, item: impl Fn(u64) -> T + Send + Sync + 'static) -> Source<T> {
-    let make = Arc::new(move |range: Range<u64>, to: &mut Vec<T>| wide::call(|| to.extend(range.map(&item))));
-    chunked(len, move || Maker::Function(make.clone()))
+    chunked(len, move |range, to: &mut Buffer<T>| {
+        let space = to.space((range.end - range.start) as usize);
+        wide::call(|| space.extend(range.map(&item)));
+    })
 }
 
 /// The items of a slice or vector, which is kept: every run begins at the front. They are read where they are, and copied only
 /// where vectors would be torn apart otherwise.
 pub fn slice<T: Clone + Send + Sync + 'static>(items: impl Into<Arc<[T]>>) -> Source<T> {
     let items: Arc<[T]> = items.into();
-    chunked(items.len() as u64, move || Maker::slice(&items))
+    let len = items.len() as u64;
+    chunked(len, move |range, to| to.lend(&items, range.start as usize..range.end as usize))
 }
 
-/// The items of a slice that each run is given anew, and the place where to give it: see [`Given::slice`]. Without one, the run
-/// fails.
-pub fn given<T: Clone + 'static>() -> (Source<T>, Place<T>) {
-    let place = Place::new(crate::build::stream::unique());
-    let number = place.number;
-    let open = move |opening: &Opening<'_>| {
-        let len = opening.given.find(number).map(Lent::len);
-        let cursor = Cursor::new(len.unwrap_or(0), opening);
-        Arc::new(Lending { cursor: Arc::new(cursor), place: number, is_given: len.is_some() }) as Arc<dyn Shared<T>>
-    };
-    (Source { open: Arc::new(open), in_chunks: true, around: None }, place)
-}
-
-fn chunked<T: 'static>(len: u64, maker: impl Fn() -> Maker<T> + Send + Sync + 'static) -> Source<T> {
-    let maker = Arc::new(maker);
-    let open = move |opening: &Opening<'_>| {
+/// A source of so many items. `make` appends the items of some positions.
+fn chunked<T: 'static>(len: u64, make: impl Fn(Range<u64>, &mut Buffer<T>) + Send + Sync + 'static) -> Source<T> {
+    let make: Arc<Make<T>> = Arc::new(make);
+    let open = move |opening: &Opening| {
         let cursor = Arc::new(Cursor::new(len, opening));
-        Arc::new(Chunks { cursor, maker: Arc::clone(&maker) }) as Arc<dyn Shared<T>>
+        Arc::new(Chunks { cursor, make: Arc::clone(&make) }) as Arc<dyn Shared<T>>
     };
     Source { open: Arc::new(open), in_chunks: true, around: None }
 }
+
+type Make<T> = dyn Fn(Range<u64>, &mut Buffer<T>) + Send + Sync;
 
 /// The shared position in a source of known length.
 struct Cursor {
@@ -80,7 +71,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn new(len: u64, opening: &Opening<'_>) -> Self {
+    fn new(len: u64, opening: &Opening) -> Self {
         let (workers, one_by_one) = (opening.workers as u64, opening.one_by_one);
         // Without an order a chunk may be as large as one likes: whoever has too much gives half of it back. Small ones cost speed where
         // items lie in memory. A copy that goes on behind the chunk of another finds nothing of it near, and what the processor had
@@ -138,19 +129,22 @@ struct Position {
     cursor: Arc<Cursor>,
     /// What is left of the chunk.
     mine: Range<u64>,
+    /// The last items that were given are of the positions from here to before what is left.
+    given: u64,
     /// The whole chunk, less what was given back, where chunks are taken one by one.
     chunk: Range<u64>,
 }
 
 impl Position {
     fn new(cursor: &Arc<Cursor>) -> Self {
-        Self { cursor: Arc::clone(cursor), mine: 0..0, chunk: 0..0 }
+        Self { cursor: Arc::clone(cursor), mine: 0..0, given: 0, chunk: 0..0 }
     }
 
     /// Up to `most` positions of one chunk; none when there are no more.
     fn next(&mut self, most: usize) -> Option<(Range<u64>, Fed)> {
         if self.mine.is_empty() {
             self.mine = self.cursor.take(most as u64)?;
+            self.given = self.mine.start;
             if self.cursor.one_by_one {
                 self.chunk = self.mine.clone();
             }
@@ -171,100 +165,50 @@ impl Position {
         mine + self.cursor.returned().iter().map(|range| range.end - range.start).sum::<u64>()
     }
 
-    /// Half of what is left of the chunk goes back, and the last `count` of what waits. Says how many of the latter, if anything
-    /// goes back.
+    /// Half of what is left of the chunk goes back, and the last `count` of the items that wait, as far as they are of this chunk. Says
+    /// how many of the latter, if anything goes back.
     fn give_back<T>(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
         let rest = (self.mine.end - self.mine.start) / 2;
-        let mut any = rest > 0;
-        if any {
-            self.mine.end -= rest;
-            self.chunk.end = self.mine.end;
-            self.cursor.returned().push(self.mine.end..self.mine.end + rest);
-        }
+        self.mine.end -= rest;
+        let returned = self.mine.end..self.mine.end + rest;
         // Where chunks keep an order, what goes back must be the end of the chunk.
         let count = if self.cursor.one_by_one && !self.mine.is_empty() { 0 } else { count };
-        // It is locked for each part alone: items that are dropped are the user's.
-        from.take_back(count, |range| {
-            any = true;
-            self.chunk.end = range.start;
-            self.cursor.returned().push(range);
-        });
+        let count = count.min((self.mine.start - self.given) as usize);
+        let items = self.mine.start - count as u64..self.mine.start;
+        if count > 0 && self.mine.is_empty() {
+            self.mine = items.start..items.start;
+        } else if count > 0 {
+            self.given = self.mine.start;
+        }
+        self.chunk.end = if self.mine.is_empty() { self.mine.start } else { self.mine.end };
+        // Nothing is locked while they are dropped: they are the user's.
+        from.drop_last(count);
+        let any = !returned.is_empty() || count > 0;
+        self.cursor.returned().extend([items, returned].into_iter().filter(|range| !range.is_empty()));
         any.then_some(count)
     }
 }
 
-struct Chunks<F> {
+struct Chunks<T> {
     cursor: Arc<Cursor>,
-    maker: Arc<F>,
+    make: Arc<Make<T>>,
 }
 
 struct ChunkFeed<T> {
     position: Position,
-    maker: Maker<T>,
+    make: Arc<Make<T>>,
 }
 
-impl<T: 'static, F: Fn() -> Maker<T> + Send + Sync + 'static> Shared<T> for Chunks<F> {
-    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        Box::new(ChunkFeed { position: Position::new(&self.cursor), maker: (self.maker)() })
+impl<T: 'static> Shared<T> for Chunks<T> {
+    fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
+        Box::new(ChunkFeed { position: Position::new(&self.cursor), make: Arc::clone(&self.make) })
     }
 }
 
 impl<T> Feed<T> for ChunkFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
         let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
-        to.promise(&self.maker, range);
-        Ok(fed)
-    }
-
-    fn promises(&self) -> bool {
-        true
-    }
-
-    fn chunk(&self) -> Range<u64> {
-        self.position.chunk.clone()
-    }
-
-    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        self.position.give_back(count, from)
-    }
-
-    fn left(&self) -> Option<u64> {
-        Some(self.position.left())
-    }
-
-    fn has_returned(&self) -> bool {
-        !self.position.cursor.returned().is_empty()
-    }
-}
-
-/// A slice that was given to this run.
-struct Lending {
-    cursor: Arc<Cursor>,
-    place: u64,
-    is_given: bool,
-}
-
-struct LentFeed<'g> {
-    position: Position,
-    /// The slice, as this copy's thread was given it.
-    from: Option<&'g dyn Lent>,
-}
-
-impl<T: Clone + 'static> Shared<T> for Lending {
-    fn feed<'g>(self: Arc<Self>, given: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
-        let from = given.find(self.place).filter(|_| self.is_given);
-        Box::new(LentFeed { position: Position::new(&self.cursor), from })
-    }
-}
-
-impl<T: 'static> Feed<T> for LentFeed<'_> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
-        let from = self.from.ok_or("no slice was given to this run")?;
-        let Some((range, fed)) = self.position.next(most) else { return Ok(Fed::Exhausted) };
-        if !from.copy(range.clone(), to.space(most)) {
-            return Err("the members of the team gave slices of different lengths".into());
-        }
-        to.note_places(range);
+        (self.make)(range, to);
         Ok(fed)
     }
 
@@ -287,21 +231,17 @@ impl<T: 'static> Feed<T> for LentFeed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::ops::Range;
     use std::sync::Arc;
 
     use fastrand::Rng;
 
     use super::{Cursor, Fed, Position};
-    use crate::given::Given;
     use crate::machine::pipe::{AnyPipe, Pipe};
-    use crate::machine::places::Maker;
     use crate::source::Opening;
 
     #[test]
     fn who_has_no_room_now_is_not_told_that_there_is_nothing_left() {
-        let given = Given::new();
-        let opening = Opening { workers: 2, one_by_one: false, patience: None, given: &given };
+        let opening = Opening { workers: 2, one_by_one: false, patience: None };
         let cursor = Arc::new(Cursor::new(3, &opening));
         let mut copy = Position::new(&cursor);
         assert!(copy.next(0).is_some_and(|(range, _)| range.is_empty()));
@@ -316,17 +256,13 @@ mod tests {
                 assert!(self.0.returned.try_lock().is_ok());
             }
         }
-        let given = Given::new();
-        let opening = Opening { workers: 2, one_by_one: false, patience: None, given: &given };
+        let opening = Opening { workers: 2, one_by_one: false, patience: None };
         let cursor = Arc::new(Cursor::new(100, &opening));
-        let theirs = Arc::clone(&cursor);
-        let make = move |range: Range<u64>, to: &mut Vec<Item>| to.extend(range.map(|_| Item(Arc::clone(&theirs))));
-        let (mut copy, queue) = (Position::new(&cursor), Pipe::new(20, 1).unwrap());
+        let (mut copy, queue) = (Position::new(&cursor), Pipe::new(25, 1).unwrap());
         let (range, _) = copy.next(20).unwrap();
-        queue.buffer.borrow_mut().promise(&Maker::Function(Arc::new(make)), range);
-        queue.make(12);
+        queue.buffer.borrow_mut().space(20).extend(range.map(|_| Item(Arc::clone(&cursor))));
         assert_eq!(copy.give_back(15, &mut queue.buffer.borrow_mut()), Some(15));
-        assert_eq!((queue.len(), cursor.returned().last().cloned()), (5, Some(5..20)));
+        assert_eq!((queue.len(), cursor.returned().first().cloned()), (5, Some(5..20)));
     }
 
     #[test]
@@ -334,15 +270,12 @@ mod tests {
         for seed in 0..200 {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..10_000);
-            let given = Given::new();
-            let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None, given: &given };
+            let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None };
             let cursor = Arc::new(Cursor::new(len, &opening));
-            let maker = Maker::Function(Arc::new(|range, to: &mut Vec<u64>| to.extend(range)));
             let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap());
             let mut copies: Vec<(Position, Pipe<u64>)> = (0..3).map(copy).collect();
             let mut consumed = Vec::new();
             let mut consume = |queue: &Pipe<u64>, count: usize| {
-                queue.make(queue.lacking(count));
                 consumed.extend_from_slice(&queue.peek(count));
                 queue.consume(count);
             };
@@ -351,7 +284,7 @@ mod tests {
                 match rng.usize(..4) {
                     0 | 1 => {
                         if let Some((range, _)) = position.next(rng.usize(1..600)) {
-                            queue.buffer.borrow_mut().promise(&maker, range);
+                            queue.buffer.borrow_mut().space(1000).extend(range);
                         }
                     }
                     2 => consume(queue, rng.usize(..=queue.len())),
@@ -364,7 +297,7 @@ mod tests {
             }
             for (position, queue) in &mut copies {
                 while let Some((range, _)) = position.next(100) {
-                    queue.buffer.borrow_mut().promise(&maker, range);
+                    queue.buffer.borrow_mut().space(1000).extend(range);
                     consume(queue, queue.len());
                 }
                 consume(queue, queue.len());
@@ -381,10 +314,8 @@ mod tests {
         for seed in 0..100 {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..50_000);
-            let given = Given::new();
-            let opening = Opening { workers: 3, one_by_one: true, patience: None, given: &given };
+            let opening = Opening { workers: 3, one_by_one: true, patience: None };
             let cursor = Arc::new(Cursor::new(len, &opening));
-            let maker = Maker::Function(Arc::new(|range, to: &mut Vec<u64>| to.extend(range)));
             let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap(), false);
             let mut copies: Vec<(Position, Pipe<u64>, bool)> = (0..3).map(copy).collect();
             let mut done = Vec::new();
@@ -394,7 +325,7 @@ mod tests {
                 if !*whole {
                     match position.next(rng.usize(1..1000)) {
                         Some((range, fed)) => {
-                            queue.buffer.borrow_mut().promise(&maker, range);
+                            queue.buffer.borrow_mut().space(1000).extend(range);
                             *whole = fed == Fed::Whole;
                         }
                         None if copies.iter().all(|(_, queue, whole)| !*whole && queue.len() == 0) => break,
@@ -407,7 +338,6 @@ mod tests {
                     position.give_back(rng.usize(..queue.len().max(1)), &mut queue.buffer.borrow_mut());
                 }
                 let count = rng.usize(..=queue.len());
-                queue.make(queue.lacking(count));
                 queue.consume(count);
                 if queue.len() == 0 && std::mem::take(whole) {
                     done.push(position.chunk.clone());

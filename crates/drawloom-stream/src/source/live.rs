@@ -12,7 +12,6 @@ use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::{Around, Asking, Bell, sooner};
 use crate::error::Failure;
 use crate::exchange::{Exchange, Found};
-use crate::given::Given;
 use crate::machine::pipe::Buffer;
 
 /// The items that arrive at the end of a channel, until all senders are gone. Those that have been under way for longer than
@@ -44,7 +43,7 @@ where
     S: Send + Sync + 'static,
     Live<T, S>: Shared<T>,
 {
-    let open = move |opening: &Opening<'_>| {
+    let open = move |opening: &Opening| {
         let patience = opening.patience.unwrap_or(patience);
         Arc::new(Live::new(Arc::clone(&shared), patience)) as Arc<dyn Shared<T>>
     };
@@ -147,7 +146,7 @@ struct ReceivedFeed<T> {
 }
 
 impl<T: Send + 'static> Shared<T> for Live<T, Received<T>> {
-    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+    fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
         let patience = Patience::new(self.patience);
         Box::new(ReceivedFeed { run: self, patience, asking: Asking::default() })
     }
@@ -204,7 +203,7 @@ impl<T> BufferedFeed<T> {
 }
 
 impl<T: Send + 'static> Shared<T> for Live<T, Exchange<T>> {
-    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+    fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
         Box::new(BufferedFeed::new(self))
     }
 }
@@ -246,7 +245,6 @@ mod tests {
 
     use super::{buffer, receiver};
     use crate::bell::Bell;
-    use crate::given::Given;
     use crate::machine::pipe::Pipe;
     use crate::source::{Opening, Source};
 
@@ -259,10 +257,10 @@ mod tests {
             giver.give(n).unwrap();
         }
         for source in [receiver(received, Duration::MAX), buffered] {
-            let (given, bell) = (Given::new(), Arc::new(Bell::default()));
+            let bell = Arc::new(Bell::default());
             let pipe = Pipe::new(10, 1).unwrap();
-            let opening = Opening { workers: 2, one_by_one: false, patience: None, given: &given };
-            let feed = |source: &Source<u32>| (source.open)(&opening).feed(&given);
+            let opening = Opening { workers: 2, one_by_one: false, patience: None };
+            let feed = |source: &Source<u32>| (source.open)(&opening).feed();
             let (mut first, mut second) = (feed(&source), feed(&source));
             first.feed(4, &mut pipe.buffer.borrow_mut(), &bell).unwrap();
             assert_eq!(first.give_back(3, &mut pipe.buffer.borrow_mut()), Some(3));

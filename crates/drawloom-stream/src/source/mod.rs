@@ -24,13 +24,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use self::chunks::{given, indexed, range, slice};
+pub use self::chunks::{indexed, range, slice};
 pub use self::live::{Giver, buffer, receiver};
 pub use self::pulled::{fallible, iter};
 pub use self::reader::reader;
 use crate::bell::{Around, Bell};
 use crate::error::Failure;
-use crate::given::Given;
 use crate::machine::pipe::Buffer;
 
 /// A source of items.
@@ -54,39 +53,32 @@ impl<T: 'static> Source<T> {
     }
 }
 
-pub(crate) type Opener<T> = Arc<dyn Fn(&Opening<'_>) -> Arc<dyn Shared<T>> + Send + Sync>;
+pub(crate) type Opener<T> = Arc<dyn Fn(&Opening) -> Arc<dyn Shared<T>> + Send + Sync>;
 
 /// How a source is opened for a run.
 #[derive(Clone, Copy)]
-pub(crate) struct Opening<'a> {
+pub(crate) struct Opening {
     pub(crate) workers: usize,
     /// Whether a copy must be done with a chunk before it takes the next.
     pub(crate) one_by_one: bool,
     /// How long items may be under way, if somebody said it.
     pub(crate) patience: Option<Duration>,
-    /// What was given to this run.
-    pub(crate) given: &'a Given<'a>,
 }
 
 /// What all copies share of a source during a run.
 pub(crate) trait Shared<T>: Send + Sync {
-    /// One copy's side. What was given to this run lives as long as the copy.
-    fn feed<'g>(self: Arc<Self>, given: &'g Given<'g>) -> Box<dyn Feed<T> + 'g>;
+    /// One copy's side.
+    fn feed(self: Arc<Self>) -> Box<dyn Feed<T>>;
 }
 
 /// One copy's side of a source.
 pub(crate) trait Feed<T> {
-    /// Adds up to `most` items, which is not zero unless they are only promised. A source that has none now sees to it that the bell is rung when it has.
+    /// Adds up to `most` items, which is not zero. A source that has none now sees to it that the bell is rung when it has.
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure>;
 
     /// The chunk that the last items came from, where chunks are taken one by one: what has not been given back of it.
     fn chunk(&self) -> Range<u64> {
         0..0
-    }
-
-    /// Whether what it gives are promises: items are made later, when they are needed.
-    fn promises(&self) -> bool {
-        false
     }
 
     /// Up to `count` of the last items that it gave go back, and perhaps more that only this copy could give: others have

@@ -14,19 +14,19 @@ use crate::machine::pipe::Buffer;
 pub(crate) struct Taken(Arc<Mutex<u64>>);
 
 /// One copy's side of a source whose items get positions as they are taken.
-pub(crate) struct Numbered<'g, T> {
-    feed: Box<dyn Feed<T> + 'g>,
+pub(crate) struct Numbered<T> {
+    feed: Box<dyn Feed<T>>,
     taken: Taken,
     chunk: Range<u64>,
 }
 
-impl<'g, T> Numbered<'g, T> {
-    pub(crate) fn new(feed: Box<dyn Feed<T> + 'g>, taken: &Taken) -> Self {
+impl<T> Numbered<T> {
+    pub(crate) fn new(feed: Box<dyn Feed<T>>, taken: &Taken) -> Self {
         Self { feed, taken: taken.clone(), chunk: 0..0 }
     }
 }
 
-impl<T> Feed<T> for Numbered<'_, T> {
+impl<T> Feed<T> for Numbered<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure> {
         // Nobody takes items until these have their positions. A source that panics has none that anybody gets.
         let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);

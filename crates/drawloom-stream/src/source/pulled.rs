@@ -19,7 +19,6 @@ use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::{Bell, Callers};
 use crate::body::quietly;
 use crate::error::Failure;
-use crate::given::Given;
 use crate::machine::pipe::Buffer;
 
 /// The clock is looked at after so many items.
@@ -47,7 +46,7 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
 {
     let pulled = Arc::new(Pulled { items: Mutex::new(Some(items)), waiting: Mutex::default() });
-    let open = move |opening: &Opening<'_>| {
+    let open = move |opening: &Opening| {
         let (pulled, patience) = (Arc::clone(&pulled), opening.patience.unwrap_or(PATIENCE));
         Arc::new(Opened { pulled, patience, returned: Returned::default() }) as Arc<dyn Shared<T>>
     };
@@ -137,7 +136,7 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     I: Iterator<Item = Result<T, E>> + Send + 'static,
 {
-    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+    fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
         Box::new(PulledFeed { run: self, at_once: 1, under_way: false, waited: Duration::ZERO, since: None })
     }
 }

@@ -18,7 +18,6 @@ use crate::bell::Bell;
 use crate::body::quietly;
 use crate::error::Failure;
 use crate::exchange::Exchange;
-use crate::given::Given;
 use crate::machine::pipe::Buffer;
 
 /// So many items are read ahead.
@@ -57,7 +56,7 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
 {
     let items = Mutex::new(Some(items));
-    let open = move |opening: &Opening<'_>| {
+    let open = move |opening: &Opening| {
         // Whoever opens it is not a worker as a rule, so the thread is not bound to a processor as workers may be.
         Arc::new(Reading::begin(lock(&items).take(), opening.patience.unwrap_or(patience))) as Arc<dyn Shared<T>>
     };
@@ -145,7 +144,7 @@ impl<T> Drop for Reading<T> {
 }
 
 impl<T: Send + 'static> Shared<T> for Reading<T> {
-    fn feed<'g>(self: Arc<Self>, _: &'g Given<'g>) -> Box<dyn Feed<T> + 'g> {
+    fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
         Box::new(ReaderFeed { arrived: BufferedFeed::new(Arc::clone(&self.live)), run: self })
     }
 }

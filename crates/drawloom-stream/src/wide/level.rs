@@ -82,20 +82,3 @@ pub(crate) fn call<K: Kernel>(kernel: K) -> K::Output {
         Level::Avx512 => unsafe { avx512::call(kernel) },
     }
 }
-
-/// Asks for what lies so many items behind the end of a slice, as far as the slice is long, to be brought to the nearest cache: it
-/// will be needed soon, if it is there at all.
-#[inline(always)]
-pub(crate) fn prefetch<T>(items: &[T], behind: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start = items.as_ptr().wrapping_add(items.len() + behind).cast::<i8>();
-        for at in (0..size_of_val(items)).step_by(64) {
-            // SAFETY: every processor of the target has this. It reads nothing, and takes any address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(at)) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, behind);
-}

@@ -13,15 +13,12 @@
 //! | [`portable`], `avx2`, `avx512` | values, flags, and what is kept, on each level |
 //! | `registers` | what those levels have in common that keep a register of values at once |
 //! | [`count`] | ranges of numbers become items |
-//! | [`kept`], `avx512_kept` | how many items were kept before a place |
-//! | [`sums`] | sums of the first items, and of those between two places |
+//! | [`kept`] | how many items were kept before a place |
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512_kept;
 mod count;
 mod kept;
 mod lanes;
@@ -29,13 +26,11 @@ mod level;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod registers;
-mod sums;
 
-pub(crate) use self::count::{Number, Row, count_all, count_up, is_range};
+pub(crate) use self::count::{count_up, count_up_all};
 pub(crate) use self::kept::Kept;
 pub use self::lanes::Lanes;
-pub(crate) use self::level::{Kernel, Level, call, prefetch};
-pub(crate) use self::sums::{running_sums, segment_sums, space_for_sums};
+pub(crate) use self::level::{Kernel, Level, call};
 
 /// Where items are told apart by their places, there are no more: numbers of 32 bits say where, sixteen of which are in a register.
 pub(crate) const MOST_ITEMS: usize = (u32::MAX >> 1) as usize;

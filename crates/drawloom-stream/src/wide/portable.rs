@@ -1,7 +1,6 @@
 //! Values and flags block by block, and those that are kept one by one: what every processor can do.
 
 use std::any::TypeId;
-use std::mem::transmute_copy;
 
 use super::lanes::Lanes;
 
@@ -131,26 +130,6 @@ where
     }
 }
 
-/// The sum of the first items and of what was before them, for each number of items from one to all. Four at once: so an addition
-/// waits for the one before it only once in four.
-#[inline(always)]
-pub(super) fn running_sums<I, V: Fn(&I) -> u64>(before: u64, items: &[I], value: &V, sums: &mut [u64]) {
-    let mut sum = before;
-    let (fours, rest) = items.as_chunks::<4>();
-    let (sums_of_fours, sums_of_rest) = sums.as_chunks_mut::<4>();
-    for (four, sums) in fours.iter().zip(sums_of_fours) {
-        let [a, b, c, d] = four.each_ref().map(value);
-        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
-        let (abc, abcd) = (ab.wrapping_add(c), ab.wrapping_add(cd));
-        *sums = [a, ab, abc, abcd].map(|more| sum.wrapping_add(more));
-        sum = sum.wrapping_add(abcd);
-    }
-    for (item, to) in rest.iter().zip(sums_of_rest) {
-        sum = sum.wrapping_add(value(item));
-        *to = sum;
-    }
-}
-
 /// Values that are too large for blocks.
 fn large<L, O, F, W>(items: L, words: &mut W, code: &F, mut each: impl FnMut(O, bool))
 where
@@ -203,12 +182,4 @@ pub(super) fn is_number<O: 'static>(bytes: usize) -> bool {
         8 => id == TypeId::of::<u64>() || id == TypeId::of::<i64>() || id == TypeId::of::<f64>(),
         _ => false,
     }
-}
-
-/// The number of these bits.
-#[inline(always)]
-pub(super) fn of_bits<I: 'static>(bits: u32) -> I {
-    assert!(is_number::<I>(4));
-    // SAFETY: all bits are such a number.
-    unsafe { transmute_copy(&bits) }
 }

@@ -142,11 +142,11 @@ fn filters_and_expansions_allocate_nothing_under_way() {
 fn regions_allocate_nothing_under_way() {
     for spans in [None, Some(true), Some(false)] {
         let asked = asked_under_way("regions", |stream, numbers| {
-            let (outer, elements) = stream.enumerate("outer", numbers, |n| *n..n + n % 5);
-            let (inner, elements) = stream.enumerate("inner", elements, |n| *n..n + n % 3);
-            for region in [outer, inner] {
-                spans.into_iter().for_each(|spans| stream.span_region(region, spans));
+            if let Some(spans) = spans {
+                *stream = std::mem::replace(stream, Stream::new("spans")).span_regions(spans);
             }
+            let (outer, elements) = stream.enumerate("outer", numbers, |n| *n..n + n % 5);
+            let (_, elements) = stream.enumerate("inner", elements, |n| *n..n + n % 3);
             let kept = stream.node("kept", elements).select(|n: u64| (n, !n.is_multiple_of(7)));
             let node = stream.node("parents", kept).state(|| 0).channel::<u64>("out", 1);
             let node =

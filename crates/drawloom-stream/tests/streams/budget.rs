@@ -165,14 +165,15 @@ fn gains_stay_within_the_memory() {
 fn regions<const N: usize, const PARENTS: usize>(stream: &mut Stream, items: Output<Bytes<N>>) -> Output<Bytes<N>> {
     let (outer, elements) =
         stream.enumerate_with("outer", items, PARENTS, |item| std::iter::repeat_n(*item, item.number() as usize % 5));
-    let seen = stream
-        .node("seen", elements)
-        .select_in(outer, |item, parent: Bytes<N>| (item, item.number() == parent.number()));
+    let seen = stream.node("seen", elements).signals(0, 0).channel::<Bytes<N>>("out", 1).run(move |run, out| {
+        let parent = run.parent(outer).number();
+        out.select(run.items(), |item| (item, item.number() == parent));
+    });
     let (_, elements) =
         stream.enumerate_with("inner", seen, PARENTS, |item| std::iter::repeat_n(*item, item.number() as usize % 3));
     let some = stream.node("some", elements).map(|item| *item);
     let some = stream.node("same", some).filter(|_| true);
-    let sums = stream.node("sums", some).aggregate_sum(Bytes::number, |_, sum| Bytes::<N>::of(sum));
+    let sums = stream.node("sums", some).aggregate_sum(|item| item.number(), |_, sum| Bytes::<N>::of(sum));
     let (_, numbers) = stream.enumerate_with("numbers", sums, PARENTS, |item| 0..item.number());
     let even = stream.node("even", numbers).select(|n: u64| (n as u32, n.is_multiple_of(2)));
     let sums = stream.node("even sums", even).aggregate_sum(|n| u64::from(*n), |_, sum| Bytes::<N>::of(sum));

@@ -51,13 +51,14 @@ fn narrow_producers_and_small_queues_lose_nothing() {
 #[test]
 fn very_short_regions_in_narrow_vectors_are_not_lost() {
     for (regions, mean) in [(3000, 0), (20_000, 1)] {
-        let mut stream = Stream::new("short").width(32).queue_scale(1);
+        let mut stream = Stream::new("short").width(32).fuse(false);
         let items = stream.source("parents", source::range(0..regions));
         let (_, elements) = stream.enumerate_with("elements", items, 128, move |n| 0..*n % (2 * mean + 1));
         let counts = stream.node("count", elements).aggregate(|| 0_u64, |count, _| *count += 1, |count| count);
         let counts = stream.collect("counts", counts);
-        stream.run(&loom(1)).unwrap();
+        let report = stream.run(&loom(1)).unwrap();
         assert!(counts.take().into_iter().eq((0..regions).map(|n| n % (2 * mean + 1))));
+        assert!(report.node("elements").unwrap().flushes > 0, "the head waits for places");
     }
 }
 
@@ -120,13 +121,14 @@ fn names_may_be_anything() {
 
 #[test]
 fn a_parent_may_have_more_elements_than_there_is_memory_for() {
-    let mut stream = Stream::new("huge").memory(64 << 10).width(16);
+    let mut stream = Stream::new("huge").memory(64 << 10).width(16).fuse(false);
     let items = stream.source("parents", source::range(0..2));
-    let (_, elements) = stream.enumerate_with("elements", items, 4, |n| 0..(n + 1) * 1_000_000);
+    let (_, elements) = stream.enumerate_with("elements", items, 1, |n| 0..(n + 1) * 1_000_000);
     let counts = stream.node("count", elements).aggregate(|| 0_u64, |count, _| *count += 1, |count| count);
     let counts = stream.collect("counts", counts);
     let report = stream.run(&loom(1)).unwrap();
     assert_eq!(counts.take(), [1_000_000, 2_000_000]);
+    assert!(report.node("elements").unwrap().flushes > 0, "the head waits for the place of the first parent");
     let held: usize = report.edges.iter().map(|edge| edge.capacity * size_of::<u64>()).sum();
     assert!(held <= 64 << 10, "{held}");
 }

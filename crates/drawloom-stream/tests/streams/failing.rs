@@ -68,21 +68,21 @@ fn run(torn: impl Fn(&mut Stream, Output<u64>) -> Output<u64>) {
 #[test]
 fn a_node_that_maps_may_fail() {
     run(|stream, numbers| stream.node("torn", numbers).try_map(|n| look(*n)));
-    run(|stream, numbers| stream.node("torn", numbers).try_filter_map(|n| look(*n).map(Some)));
+    run(|stream, numbers| stream.node("torn", numbers).filter_map(|n| look(*n).map(Some)));
 }
 
 #[test]
 fn a_node_with_a_function_over_a_slice_may_fail() {
     run(|stream, numbers| {
         let node = stream.node("torn", numbers).channel::<u64>("out", 1);
-        node.try_each(|n, out| {
+        node.each(|n, out| {
             out.push(look(*n)?);
             Ok::<(), Torn>(())
         })
     });
     run(|stream, numbers| {
         let node = stream.node("torn", numbers).channel::<u64>("out", 1);
-        node.try_run(|run, out| run.items().iter().try_for_each(|n| look(*n).map(|n| out.push(n))))
+        node.run(|run, out| run.items().iter().try_for_each(|n| look(*n).map(|n| out.push(n))))
     });
 }
 
@@ -107,10 +107,10 @@ fn a_handler_may_fail() {
 fn nodes_in_regions_and_loops_may_fail() {
     for spans in [true, false] {
         run(move |stream, numbers| {
+            *stream = std::mem::replace(stream, Stream::new("spans")).span_regions(spans);
             let (region, elements) = stream.enumerate("elements", numbers, |n| *n..n + 2);
-            stream.span_region(region, spans);
             let node = stream.node("torn", elements).signals(0, 0).channel::<u64>("out", 1);
-            let seen = node.try_run(move |run, out| {
+            let seen = node.run(move |run, out| {
                 look(*run.parent(region))?;
                 out.extend_from_slice(run.items());
                 Ok::<(), Torn>(())
@@ -157,7 +157,7 @@ fn a_callback_may_fail_and_what_it_took_before_stays_taken() {
         let call = move |items: &[u64]| -> std::result::Result<(), Torn> {
             items.iter().try_for_each(|n| look(*n).map(|_| _ = theirs.fetch_add(1, Ordering::Relaxed)))
         };
-        stream.sink("torn", numbers, sink::try_callback(call));
+        stream.sink("torn", numbers, sink::callback(call));
         let error = stream.run(&loom(workers)).unwrap_err();
         is_torn(&error, ErrorKind::Sink, "torn");
         let seen = seen.load(Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use drawloom_stream::{Code, ErrorKind, HandlingNode, Output, Raise, Stream, sink, source};
+use drawloom_stream::{Code, ErrorKind, NodeBuilder, Output, Raise, Stream, sink, source};
 
 use crate::loom;
 
@@ -142,7 +142,7 @@ fn all_that_is_said_to_be_done_at_signals_is_done() {
 }
 
 /// Makes a node of one that has handlers.
-type Finish = fn(HandlingNode<'_, u64, (), ()>) -> Vec<Output<u64>>;
+type Finish = fn(NodeBuilder<'_, u64>) -> Vec<Output<u64>>;
 
 /// All ways to make a node whose channels follow from what it does.
 const WAYS: [(&str, Finish); 11] = [
@@ -150,7 +150,7 @@ const WAYS: [(&str, Finish); 11] = [
     ("try_map", |node| vec![node.try_map(|n| Ok::<u64, String>(*n))]),
     ("filter", |node| vec![node.filter(|n| n % 2 == 0)]),
     ("filter_map", |node| vec![node.filter_map(|n| Some(*n))]),
-    ("try_filter_map", |node| vec![node.try_filter_map(|n| Ok::<_, String>(Some(*n)))]),
+    ("filter_map that may fail", |node| vec![node.filter_map(|n| Ok::<_, String>(Some(*n)))]),
     ("select", |node| vec![node.select(|n| (n, n % 3 > 0))]),
     ("split", |node| {
         let (a, b) = node.split(|n| (n, n % 3 > 0));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use drawloom_stream::{ErrorKind, Given, Output, Running, Settings, Source, Stream, sink, source};
+use drawloom_stream::{ErrorKind, Output, Running, Settings, Source, Stream, sink, source};
 
 use crate::{in_time, loom};
 
@@ -154,27 +154,6 @@ fn what_others_have_of_a_chunk_is_waited_for_and_no_more() {
     // Chunks here are larger than a queue, so whoever gives back has not taken all of its own.
     few_are_kept(4_000_000, |n| n < 5000 && n % 16 == 0);
     few_are_kept(4_000_000, |n| (3_900_000..3_912_000).contains(&n) && n % 16 == 0);
-}
-
-#[test]
-fn what_waits_behind_heavy_items_of_a_slice_that_a_team_is_given_is_shared() {
-    let (mut stream, seen) = (Stream::new("given").width(4), Seen::default());
-    let (items, place) = source::given::<u64>();
-    let items = stream.source("numbers", items);
-    let items = heavy_from(10_000, &mut stream, items, &seen);
-    let numbers = stream.node("number", items).map(|item| item[127]);
-    let result = stream.collect("result", numbers);
-    let stream = stream.plan().unwrap().in_team(&Settings::new());
-    let loom = loom(4);
-    let numbers = loom.vector("numbers", (0..20_000).collect::<Vec<u64>>());
-    let run = loom.task("run").read(&numbers).team(4).run(move |member, items| {
-        stream.run(member, &Given::new().slice(place, items)).unwrap();
-    });
-    run.wait().unwrap();
-    let mut result = result.take();
-    result.sort_unstable();
-    assert!(result.into_iter().eq(0..20_000));
-    assert!(seen.most().0 <= 60, "{:?}", seen.most());
 }
 
 #[test]

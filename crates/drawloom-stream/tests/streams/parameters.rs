@@ -8,11 +8,8 @@ use crate::loom;
 fn twice(stream: &mut Stream, name: &str, from: Output<u64>, more: Parameter<u64>) -> Output<u64> {
     let once = stream.node(format!("{name} once"), from).channel::<u64>("out", 1);
     let once = once.run(move |run, out| run.items().iter().for_each(|n| out.push(n + run.parameter(more))));
-    let node = stream.node(format!("{name} twice"), once).state_with(move |parameters| *parameters.get(more));
-    node.channel::<u64>("out", 1).run(|run, out| {
-        let (items, more) = (run.items(), *run.state());
-        items.iter().for_each(|n| out.push(n + more));
-    })
+    let node = stream.node(format!("{name} twice"), once).channel::<u64>("out", 1);
+    node.run(move |run, out| run.items().iter().for_each(|n| out.push(n + run.parameter(more))))
 }
 
 #[test]
@@ -21,9 +18,9 @@ fn a_plan_is_run_with_other_values_without_being_described_anew() {
     let modulus = stream.parameter("modulus", 2_u64);
     let more = stream.parameter("more", 0_u64);
     let numbers = stream.source("numbers", source::range(0..1000));
-    let kept = stream.node("keep", numbers).select_with(move |parameters| {
-        let modulus = *parameters.get(modulus);
-        move |n: u64| (n, n.is_multiple_of(modulus))
+    let kept = stream.node("keep", numbers).channel::<u64>("out", 1).run(move |run, out| {
+        let modulus = *run.parameter(modulus);
+        out.select(run.items(), |n: u64| (n, n.is_multiple_of(modulus)));
     });
     let result = twice(&mut stream, "add", kept, more);
     let result = stream.collect("result", result);

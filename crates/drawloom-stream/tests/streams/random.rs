@@ -4,22 +4,19 @@
 //! node's channels from those of its edges. Of each event it knows what it came of, at every node with several channels: where such
 //! channels join in an ordered stream, that says what comes first. Streams have splits, joins, loops, expansions, signals, and regions inside of each
 //! other; the widths, the room in queues and the places for parents are as small as they can be, or a little larger. Some sinks
-//! have room for few items, and make the stream wait. There may be several sources, some of which are live or read a slice that the run
-//! is given; some items are heavy; and some streams are flushed again and again while they run.
+//! have room for few items, and make the stream wait. There may be several sources, some of which are live; some items are heavy; and some streams are flushed again and again while they run.
 //!
 //! `DRAWLOOM_CASES` says how many streams there are, and `DRAWLOOM_SEED` which is the first: others than those of every day.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use drawloom_runtime::Loom;
 use drawloom_stream::sink::{self, Drain};
 use drawloom_stream::source::Giver;
-use drawloom_stream::{
-    Code, Given, Output, Place, Plan, Push, Region, Report, Result, Run, Settings, Source, Stream, Tag, source,
-};
+use drawloom_stream::{Code, Output, Push, Region, Report, Run, Settings, Source, Stream, Tag, source};
 use fastrand::Rng;
 
 use crate::interpret::Event::{Begin, End, Item, Mark};
@@ -88,8 +85,6 @@ pub(crate) struct Case {
     drains: Vec<(Drain<u64>, Kept)>,
     /// Those who give items to live sources, with how many.
     givers: Vec<(Giver<u64>, u64)>,
-    /// The slices that the run is given.
-    given: Vec<(Place<u64>, Vec<u64>)>,
     /// How often it is to be flushed while it runs.
     flushes: usize,
     /// Whether what a node does depends on items that come before, so that there can be only one copy.
@@ -123,8 +118,8 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, order
     };
     let mark = stream.signal::<u64>();
     let flushes = if rng.usize(..4) == 0 { rng.usize(1..200) } else { 0 };
-    let (sinks, drains, givers, given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut case = Case { stream, sinks, drains, givers, given, flushes, alone: false, width, ordered };
+    let (sinks, drains, givers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut case = Case { stream, sinks, drains, givers, flushes, alone: false, width, ordered };
     // Several sources have an order only where one worker runs them, and joins of them have none.
     let sources = if ordered || rng.usize(..3) > 0 { 1 } else { rng.usize(2..4) };
     let mut open: Vec<Open> = (0..sources).map(|number| begin(&mut case, rng, number, numbers)).collect();
@@ -170,7 +165,7 @@ pub(crate) fn case(rng: &mut Rng, numbers: u64, nodes: usize, waits: bool, order
 /// Adds a source of some numbers: all of them, or fewer if it is not the first.
 fn begin(case: &mut Case, rng: &mut Rng, number: usize, numbers: u64) -> Open {
     let numbers = if number == 0 { numbers } else { rng.u64(0..60) };
-    let all = match rng.usize(..7) {
+    let all = match rng.usize(..6) {
         0 => source::range(0..numbers),
         1 => {
             // Some are heavy to make, so that fewer are made at once.
@@ -182,11 +177,6 @@ fn begin(case: &mut Case, rng: &mut Rng, number: usize, numbers: u64) -> Open {
         }
         2 | 3 => source::slice((0..numbers).collect::<Vec<u64>>()),
         4 => source::iter(0..numbers),
-        5 => {
-            let (items, place) = source::given();
-            case.given.push((place, (0..numbers).collect()));
-            items
-        }
         _ if numbers > AT_ONCE => source::range(0..numbers),
         _ => live(case, rng, numbers),
     };
@@ -285,8 +275,12 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
         }
         16 if !regions.is_empty() => {
             let at = rng.usize(..regions.len());
-            let node = stream.node(name("select in"), output).width(width);
-            let output = node.select_in(regions[at], move |n, parent| (n + parent % 10, n % 3 < parent % 4));
+            let region = regions[at];
+            let node = stream.node(name("sees"), output).width(width).signals(0, 0).channel::<u64>("out", 1);
+            let output = node.run(move |run, out| {
+                let parent = run.items().first().map_or(0, |_| *run.parent(region));
+                out.select(run.items(), |n: u64| (n + parent % 10, n % 3 < parent % 4));
+            });
             let mut parents = Vec::new();
             let events = drive(events, |event, to| match event {
                 Item(n) => {
@@ -364,9 +358,6 @@ fn step(case: &mut Case, rng: &mut Rng, mark: Tag<u64>, number: usize, one: Open
                 to.extend((n..n + (n * 7) % (3 * a)).map(Item));
                 to.push(End);
             });
-            if rng.usize(..4) == 0 {
-                stream.span_region(region, rng.bool());
-            }
             one.regions.push(region);
             open.push(one.behind(number, output, events));
         }
@@ -513,7 +504,11 @@ fn turn_with_region(
     let elements = if rng.bool() {
         // Each element is a parent too.
         let (_, ones) = stream.enumerate_with(name("ones"), elements, rng.usize(1..4), |n| 0..*n);
-        stream.node(name("sum of ones"), ones).width(width).aggregate_sum(|_| 1, |_, sum| sum)
+        stream.node(name("sum of ones"), ones).width(width).aggregate(
+            || 0_u64,
+            |sum, _| *sum = sum.wrapping_add(1),
+            |sum| sum,
+        )
     } else {
         elements
     };
@@ -546,28 +541,10 @@ pub(crate) fn run(case: &mut Case, loom: &Loom, seed: u64) -> Option<Report> {
         for (drain, to) in case.drains.drain(..) {
             scope.spawn(move || to.lock().unwrap().extend(drain));
         }
-        let report = if case.given.is_empty() {
-            let running = plan.start(loom, &Settings::new()).unwrap();
-            (0..case.flushes).for_each(|_| running.flush());
-            running.wait()
-        } else {
-            in_team(&plan, loom, std::mem::take(&mut case.given))
-        };
-        Some(report.unwrap_or_else(|error| panic!("seed {seed}: {error}")))
+        let running = plan.start(loom, &Settings::new()).unwrap();
+        (0..case.flushes).for_each(|_| running.flush());
+        Some(running.wait().unwrap_or_else(|error| panic!("seed {seed}: {error}")))
     })
-}
-
-/// Runs a stream on slices that are given to it, by a team of all workers.
-fn in_team(plan: &Plan, loom: &Loom, slices: Vec<(Place<u64>, Vec<u64>)>) -> Result<Report> {
-    let (stream, (done, report)) = (plan.in_team(&Settings::new()), mpsc::channel());
-    let team = loom.task("run").team(loom.workers() as u32).run(move |member| {
-        let given = slices.iter().fold(Given::new(), |given, (place, items)| given.slice(*place, items));
-        done.send(stream.run(member, &given)).unwrap();
-    });
-    // All members get the same.
-    let report = report.recv().unwrap();
-    team.wait().unwrap();
-    report
 }
 
 /// The seeds of so many cases, or of those that somebody asked for: one of so many.

@@ -3,24 +3,26 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use drawloom_stream::{Stream, source};
+use drawloom_stream::{ErrorKind, Stream, source};
 use fastrand::Rng;
 
 use crate::{loom, munge};
 
 #[test]
 fn each_parent_gives_one_item_also_without_elements() {
-    for (parents, width, scale) in [(1, 128, 1), (1, 1, 1), (3, 4, 1), (128, 32, 4), (2, 1000, 1)] {
+    for (parents, width) in [(1, 128), (1, 1), (3, 4), (128, 32), (2, 1000)] {
         let mut rng = Rng::with_seed(7);
         let lengths: Vec<u64> = (0..500).map(|_| if rng.bool() { 0 } else { rng.u64(..300) }).collect();
         let expected: Vec<u64> = lengths.iter().map(|length| (0..*length).sum()).collect();
-        let mut stream = Stream::new("sums").width(width).queue_scale(scale);
+        let mut stream = Stream::new("sums").width(width).fuse(false);
         let items = stream.source("lengths", source::slice(lengths));
         let (_, elements) = stream.enumerate_with("elements", items, parents, |length| 0..*length);
         let sums = stream.node("sum", elements).aggregate(|| 0, |sum, item| *sum += item, |sum| sum);
         let sums = stream.collect("sums", sums);
-        stream.run(&loom(1)).unwrap();
+        let report = stream.run(&loom(1)).unwrap();
         assert_eq!(sums.take(), expected, "{parents} parents, width {width}");
+        let blocked = report.node("elements").unwrap().flushes;
+        assert!(blocked > 0 || parents == 128, "the head waits for places: {blocked}");
     }
 }
 
@@ -39,7 +41,7 @@ fn many_empty_parents_are_not_lost() {
 #[test]
 fn begin_and_end_come_once_for_each_parent_at_each_node() {
     let log = Arc::new(Mutex::new(Vec::new()));
-    let mut stream = Stream::new("hooks").width(8).queue_scale(1);
+    let mut stream = Stream::new("hooks").width(8).fuse(false);
     let items = stream.source("parents", source::range(0..100));
     let (region, mut elements) = stream.enumerate_with("elements", items, 5, |n| 0..(n * 7) % 30);
     for name in ["a", "b"] {
@@ -52,7 +54,8 @@ fn begin_and_end_come_once_for_each_parent_at_each_node() {
             .run(|run, out| run.items().iter().filter(|n| *n % 2 == 0).for_each(|n| out.push(*n)));
     }
     stream.discard("sink", elements);
-    stream.run(&loom(1)).unwrap();
+    let report = stream.run(&loom(1)).unwrap();
+    assert!(report.node("elements").unwrap().flushes > 0, "the head waits for places");
     let log = log.lock().unwrap();
     for name in ["a", "b"] {
         let expected = (0..100).flat_map(|parent| [(name, parent, true), (name, parent, false)]);
@@ -63,7 +66,7 @@ fn begin_and_end_come_once_for_each_parent_at_each_node() {
 #[test]
 fn regions_nest_and_see_all_parents_around_them() {
     for (outer_parents, inner_parents, width) in [(1, 1, 1), (1, 3, 16), (4, 1, 128), (128, 128, 128), (2, 2, 7)] {
-        let mut stream = Stream::new("nested").width(width).queue_scale(1);
+        let mut stream = Stream::new("nested").width(width).fuse(false);
         let items = stream.source("cubes", source::range(0..60));
         let (outer, planes) = stream.enumerate_with("planes", items, outer_parents, |n| 0..n % 9);
         let (inner, cells) = stream.enumerate_with("cells", planes, inner_parents, |n| 0..n * 3);
@@ -74,12 +77,62 @@ fn regions_nest_and_see_all_parents_around_them() {
         let plane_sums = stream.node("sum planes", weighted).aggregate(|| 0, |sum, item| *sum += item, |sum| sum);
         let cube_sums = stream.node("sum cubes", plane_sums).aggregate(Vec::new, |all, sum| all.push(*sum), |all| all);
         let result = stream.collect("result", cube_sums);
-        stream.run(&loom(1)).unwrap();
+        let report = stream.run(&loom(1)).unwrap();
+        for (head, parents) in [("planes", outer_parents), ("cells", inner_parents)] {
+            let blocked = report.node(head).unwrap().flushes;
+            assert!(blocked > 0 || parents == 128, "`{head}` waits for places: {blocked}");
+        }
         let cell = |cube: u64, plane: u64, cell: u64| cube * 1_000_000 + plane * 1000 + cell;
         let sum = |cube: u64, plane: u64| (0..plane * 3).map(|c| cell(cube, plane, c)).sum::<u64>();
         let expected: Vec<Vec<u64>> =
             (0..60).map(|cube| (0..cube % 9).map(|plane| sum(cube, plane)).collect()).collect();
         assert_eq!(result.take(), expected, "{outer_parents} {inner_parents} {width}");
+    }
+}
+
+#[test]
+fn a_flush_of_a_region_goes_no_further_than_the_region() {
+    for parents in 1..=10 {
+        let mut stream = Stream::new("contained").width(16).fuse(false);
+        let items = stream.source("parents", source::range(0..500));
+        let (_, elements) = stream.enumerate_with("elements", items, parents, |n| 0..n % 5);
+        let kept = stream.node("inside", elements).filter(|n| n % 2 == 0);
+        let sums = stream.node("sum", kept).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
+        let behind = stream.node("behind", sums).map(|n| *n);
+        let sums = stream.collect("sums", behind);
+        let report = stream.run(&loom(1)).unwrap();
+        assert_eq!(sums.len(), 500);
+        let (flushes, behind) = (report.node("elements").unwrap().flushes, report.node("behind").unwrap());
+        // Half of the places are free when the head goes on.
+        assert!(flushes >= 500 / parents as u64 - 1, "{parents} places: {flushes} flushes");
+        assert_eq!((behind.inputs, behind.runs), (500, 32), "{parents} places: vectors behind the region are full");
+    }
+}
+
+#[test]
+fn a_node_raises_one_signal_for_each_that_it_handles_unless_it_declares_more() {
+    for (raised, fits) in [(1, true), (2, false)] {
+        let mut stream = Stream::new("default");
+        let mark = stream.signal::<u64>();
+        let items = stream.source("numbers", source::range(0..100));
+        let marked = stream.node("mark", items).channel::<u64>("out", 1).run(move |run, out| {
+            out.extend_from_slice(run.items());
+            out.raise(mark, 7);
+        });
+        let node = stream.node("handles", marked).channel::<u64>("out", 1);
+        let node = node.on(mark, move |_, out, value| (0..raised).for_each(|_| out.raise(mark, *value)));
+        let items = node.run(|run, out| out.extend_from_slice(run.items()));
+        stream.discard("nowhere", items);
+        match stream.run(&loom(1)) {
+            Ok(_) => assert!(fits, "{raised} signals"),
+            Err(error) => {
+                assert_eq!(
+                    (error.kind(), error.node(), fits),
+                    (ErrorKind::Exceeded, Some("handles"), false),
+                    "{error}"
+                );
+            }
+        }
     }
 }
 
@@ -174,12 +227,13 @@ fn without_spanning_vectors_end_at_every_boundary_as_the_ancestor_s() {
 
 /// Runs and inputs of a node that keeps everything, in a region of 100 parents of so many elements.
 fn lanes(length: u64, forced: Option<bool>) -> (u64, u64) {
-    let mut stream = Stream::new("lanes").width(8).fuse(false);
+    let stream = Stream::new("lanes").width(8).fuse(false);
+    let mut stream = match forced {
+        Some(spans) => stream.span_regions(spans),
+        None => stream,
+    };
     let items = stream.source("parents", source::range(0..100));
-    let (region, elements) = stream.enumerate("elements", items, move |n| *n..n + length);
-    if let Some(spans) = forced {
-        stream.span_region(region, spans);
-    }
+    let (_, elements) = stream.enumerate("elements", items, move |n| *n..n + length);
     let elements = stream.node("node", elements).select(|n: u64| (n, true));
     let counts = stream.node("count", elements).aggregate_sum(|_| 1, |count, sum| (count, sum));
     let counts = stream.collect("counts", counts);
@@ -243,40 +297,4 @@ fn spanning_vectors_are_nearly_full_whatever_the_lengths() {
             assert!(lanes > 90.0, "{lanes} of 128 lanes at length {length}");
         }
     }
-}
-
-#[test]
-fn each_lane_of_a_vector_has_its_own_parent() {
-    for (spans, width) in [(true, 128), (false, 128), (true, 5)] {
-        let mut stream = Stream::new("lanes").width(width).span_regions(spans);
-        let items = stream.source("parents", source::range(0..2000));
-        let (outer, elements) = stream.enumerate("outer", items, |n| *n..n + n % 4);
-        let (inner, elements) = stream.enumerate("inner", elements, |n| 0..n % 3);
-        let kept = stream.node("inner parents", elements).select_in(inner, |n, parent| (n + parent, parent % 5 > 0));
-        let kept = stream.node("outer parents", kept).select_in(outer, |n, parent| (n * 10_000 + parent, n % 2 == 0));
-        let all = stream.collect("all", kept);
-        let report = stream.run(&loom(1)).unwrap();
-        let expected = (0..2000_u64).flat_map(|outer| {
-            let inner = (outer..outer + outer % 4).filter(|inner| inner % 5 > 0);
-            let sums = inner.flat_map(|inner| (0..inner % 3).map(move |n| n + inner)).filter(|n| n % 2 == 0);
-            sums.map(move |n| n * 10_000 + outer)
-        });
-        assert!(all.take().into_iter().eq(expected), "width {width}, spans {spans}");
-        // Parents have about one element.
-        let lanes = report.node("inner parents").unwrap().mean_lanes();
-        assert!(if spans { lanes > 0.9 * width as f64 } else { lanes < 3.0 }, "{lanes} lanes of {width}");
-    }
-}
-
-#[test]
-fn parents_of_a_region_that_is_not_around_a_node_are_refused_by_name() {
-    let mut stream = Stream::new("outside");
-    let items = stream.source("numbers", source::range(0..10));
-    let (region, elements) = stream.enumerate("elements", items, |n| 0..*n);
-    let sums = stream.node("sum", elements).aggregate(|| 0, |sum, n| *sum += n, |sum| sum);
-    let after = stream.node("after", sums).select_in(region, |n, parent| (n + parent, true));
-    stream.discard("nowhere", after);
-    let error = stream.plan().unwrap_err();
-    assert_eq!(error.diagnostics().iter().map(|d| d.code()).collect::<Vec<_>>(), [drawloom_stream::Code::Handler]);
-    assert!(error.to_string().contains("node `after` looks at parents of the region of node `elements`"), "{error}");
 }

@@ -51,7 +51,7 @@ fn a_push_beyond_what_one_item_may_push_is_an_error_at_every_width() {
         },
         |stream, items| {
             let node = stream.node("n", items).channel::<u64>("out", 1);
-            node.try_each(|n, out| {
+            node.each(|n, out| {
                 out.select(&[*n, *n][..], |n| (n, n % 10 == 9));
                 Ok::<(), String>(())
             })

@@ -16,11 +16,10 @@ use std::sync::Arc;
 use drawloom_messages::data::{Layout, Scalar, Tuple, Type};
 use drawloom_messages::{GraphType, Handlers};
 
-use super::controller::{Outermost, Step, outermost};
 use super::involved::{Invocation, Through};
 use super::names::Names;
 use super::options::{Control, Events};
-use super::text::{HandlerText, check_form};
+use super::text::HandlerText;
 use super::watch::{Watch, Watched};
 use super::wiring::Wiring;
 use crate::element::Kind;
@@ -28,6 +27,7 @@ use crate::error::{Error, ErrorKind};
 use crate::kernel::site::ArgDecl;
 use crate::mesh::Mesh;
 use crate::mesh::store::Store;
+use crate::program::steps::{Outermost, Steps};
 use crate::run::Trouble;
 pub(super) use set::ElementLayout;
 
@@ -89,9 +89,9 @@ pub(super) fn buffer(invocation: &str, arg: usize) -> String {
     format!("{invocation}_arg{arg}_buffer")
 }
 
-/// The message with what is written to one element of a dat, or to several if they are not sent in parts.
-fn message_of(names: &Names, write: &Through, in_parts: bool) -> String {
-    match write.whole && !in_parts {
+/// The message with what is written to one element of a dat, or to the elements of all columns of a map.
+fn message_of(names: &Names, write: &Through) -> String {
+    match write.whole {
         true => format!("{}_x{}", names.dat(write.dat), write.columns),
         false => names.dat(write.dat),
     }
@@ -118,7 +118,6 @@ pub(super) struct Declared {
 struct Declaring<'a> {
     mesh: &'a Arc<Mesh>,
     names: &'a Names,
-    options: &'a Events,
     invocations: &'a Arc<Vec<Invocation>>,
     wirings: &'a [Wiring],
     graph: &'a Layout,
@@ -229,19 +228,19 @@ pub(super) fn declare(
     mesh: &Arc<Mesh>,
     options: &Events,
     invocations: Vec<Invocation>,
-    (steps, runs): (Vec<Step>, usize),
+    steps: Steps,
     (id, text, pauses): (&str, Option<&HandlerText>, bool),
     trouble: &Arc<Trouble>,
 ) -> Result<Declared, Error> {
     let (invocations, names) = (Arc::new(invocations), Names::new(mesh));
-    let wirings: Vec<Wiring> = invocations.iter().map(|loops| Wiring::new(mesh, loops, options)).collect();
+    let wirings: Vec<Wiring> = invocations.iter().map(|loops| Wiring::new(mesh, loops)).collect();
+    let runs = steps.repeats.len();
     let graph = graph_properties(mesh, &names, &invocations, runs)?;
-    let messages = messages(mesh, &names, &invocations, options)?;
+    let messages = messages(mesh, &names, &invocations)?;
     let constants = constants(mesh, &names, &graph)?;
     let all = Declaring {
         mesh,
         names: &names,
-        options,
         invocations: &invocations,
         wirings: &wirings,
         graph: &graph,
@@ -251,7 +250,7 @@ pub(super) fn declare(
         pauses,
         trouble,
     };
-    let watch = options.checked.then(|| Arc::new(Watch::new(mesh, &invocations, options)));
+    let watch = options.checked.then(|| Arc::new(Watch::new(&invocations)));
     let watched = |handlers: Arc<dyn Handlers>, what: Watched| -> Arc<dyn Handlers> {
         match &watch {
             Some(watch) => watch.over(handlers, what),
@@ -260,8 +259,7 @@ pub(super) fn declare(
     };
     let mut builder = GraphType::builder(id).properties(graph.clone()).with_edges_that_differ();
     if let Some(text) = text {
-        check_form(options)?;
-        builder = builder.shared_code(text.shared_code(&invocations, &steps)?);
+        builder = builder.shared_code(text.shared_code(&invocations, &steps.list)?);
     }
     for (name, layout) in &messages {
         builder = builder.message(name, layout.clone());
@@ -280,15 +278,11 @@ pub(super) fn declare(
             }
         }
     }
-    let last_step = steps.len() as u32 - 1;
-    let mut run_counts = vec![0; runs.max(1)];
-    for step in &steps {
-        if let Step::AfterRuns { run, count, .. } = step {
-            run_counts[*run] = *count;
-        }
-    }
-    let outermost = outermost(&steps);
-    let (state, device, handlers) = program::declare_program(&all, steps, runs, trouble)?;
+    let last_step = steps.list.len() as u32 - 1;
+    let mut run_counts: Vec<u64> = steps.repeats.iter().map(|(_, count)| *count).collect();
+    run_counts.resize(runs.max(1), 0);
+    let outermost = steps.outermost();
+    let (state, device, handlers) = program::declare_program(&all, steps, trouble)?;
     let handlers = watched(Arc::clone(&handlers) as Arc<dyn Handlers>, Watched::Program(handlers));
     let graph_type = builder.device(device.shared_handlers(handlers)).build().map_err(of_events)?;
     let controller = state;
@@ -324,12 +318,7 @@ fn graph_properties(mesh: &Mesh, names: &Names, invocations: &[Invocation], runs
 }
 
 /// The messages, by name.
-fn messages(
-    mesh: &Mesh,
-    names: &Names,
-    invocations: &[Invocation],
-    options: &Events,
-) -> Result<BTreeMap<String, Layout>, Error> {
+fn messages(mesh: &Mesh, names: &Names, invocations: &[Invocation]) -> Result<BTreeMap<String, Layout>, Error> {
     let mut messages: BTreeMap<String, (Layout, Of<'_>)> = BTreeMap::new();
     let mut insert = |name: String, layout: Layout, of| match messages.get(&name) {
         Some((_, other)) => Of::check(*other, of, &name),
@@ -359,13 +348,13 @@ fn messages(
         for through in reads.chain(invocation.writes.iter().copied()) {
             let element = type_of(&*mesh.dats[through.dat as usize].values);
             let mut value = Members::default();
-            let whole = through.whole && !options.prune;
-            let of = match whole {
+            let of = match through.whole {
                 true => Of::Columns(&mesh.dats[through.dat as usize].name, through.columns),
                 false => Of::dat(mesh, through.dat),
             };
-            value.add("value".to_owned(), if whole { Type::array(element, through.columns) } else { element }, of)?;
-            insert(message_of(names, &through, options.prune), value.layout()?, of)?;
+            let ty = if through.whole { Type::array(element, through.columns) } else { element };
+            value.add("value".to_owned(), ty, of)?;
+            insert(message_of(names, &through), value.layout()?, of)?;
         }
     }
     Ok(messages.into_iter().map(|(name, (layout, _))| (name, layout)).collect())
@@ -385,9 +374,9 @@ pub(super) fn read_pin(invocation: &Invocation, names: &Names, dat: u32) -> Stri
 }
 
 /// The name of the pin where what a loop writes arrives.
-pub(super) fn write_pin(invocation: &Invocation, names: &Names, write: &Through, in_parts: bool) -> String {
+pub(super) fn write_pin(invocation: &Invocation, names: &Names, write: &Through) -> String {
     let first = invocation.writes.iter().find(|other| other.dat == write.dat).expect("this one, if no other");
-    let alike = in_parts || (first.whole, first.columns) == (write.whole, write.columns);
+    let alike = (first.whole, first.columns) == (write.whole, write.columns);
     let extra = if alike { String::new() } else { format!("_x{}", write.columns) };
     format!("{}_{}{extra}_write_recv", invocation.name, names.dat(write.dat))
 }

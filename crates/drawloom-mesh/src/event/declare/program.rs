@@ -8,31 +8,26 @@ use drawloom_messages::{Code, DeviceType, Handlers, InputPin, OutputPin};
 
 use super::{Declaring, Members, Of, best_of, is_with_element, offset, pad, type_of};
 use crate::error::Error;
-use crate::event::apart::waits;
-use crate::event::controller::{Controller, Enders, Step};
+use crate::event::controller::Controller;
 use crate::event::involved::Invocation;
-use crate::event::options::Control;
 use crate::event::text::{ProgramWords, program_words};
 use crate::event::tree::{Gathering, Passing};
 use crate::kernel::args::Folding;
+use crate::program::steps::Steps;
 use crate::run::Trouble;
 
 /// Declares the device with the control flow.
 pub(super) fn declare_program(
     all: &Declaring<'_>,
-    steps: Vec<Step>,
-    runs: usize,
+    steps: Steps,
     trouble: &Arc<Trouble>,
 ) -> Result<(Layout, DeviceTypeBuilder, Arc<Controller>), Error> {
-    let Declaring { mesh, names, options, invocations, .. } = *all;
+    let Declaring { mesh, names, invocations, .. } = *all;
     let mut state = Members::default();
-    for name in ["pc", "invocation_index", "phase", "busy"] {
+    for name in ["pc", "invocation_index", "phase", "end_received"] {
         state.add(name.to_owned(), Scalar::U32.into(), Of::Protocol)?;
     }
-    for name in ["under_way", "end_received"] {
-        state.add(name.to_owned(), Type::array(Scalar::U32, invocations.len().max(1)), Of::Protocol)?;
-    }
-    state.add("runs".to_owned(), Type::array(Scalar::U64, runs.max(1)), Of::Protocol)?;
+    state.add("runs".to_owned(), Type::array(Scalar::U64, steps.repeats.len().max(1)), Of::Protocol)?;
     if all.pauses {
         state.add("pause".to_owned(), Scalar::U32.into(), Of::Protocol)?;
     }
@@ -46,7 +41,7 @@ pub(super) fn declare_program(
     let globals: Vec<Option<usize>> =
         (0..mesh.globals.len() as u32).map(|global| state.offset_of(&names.global(global)).ok()).collect();
     let mut device = DeviceType::builder("controller").state(state.clone());
-    let words = all.text.map(|_| program_words(mesh, names, invocations, &steps));
+    let words = all.text.map(|_| program_words(mesh, names, invocations, &steps.list));
     let code = |of: &dyn Fn(&ProgramWords) -> &String| words.as_ref().map_or(String::new(), |words| of(words).clone());
     for (number, invocation) in invocations.iter().enumerate() {
         let message = format!("{}_end", invocation.name);
@@ -68,13 +63,12 @@ pub(super) fn declare_program(
         });
         told.collect()
     };
+    let total = |invocation: &Invocation| offset(all.graph, &format!("{}_total_responding_devices", invocation.name));
     let controller = Controller {
         mesh: Arc::clone(mesh),
         pc: offset(&state, "pc")?,
         invocation_index: offset(&state, "invocation_index")?,
         phase: offset(&state, "phase")?,
-        busy: offset(&state, "busy")?,
-        under_way: offset(&state, "under_way")?,
         end_received: offset(&state, "end_received")?,
         runs: offset(&state, "runs")?,
         pause: state.offset_of("pause").ok(),
@@ -88,10 +82,9 @@ pub(super) fn declare_program(
                 invocation.contributions().into_iter().map(of).collect()
             })
             .collect(),
-        enders: invocations.iter().map(|invocation| enders(all, invocation)).collect::<Result<_, _>>()?,
+        totals: invocations.iter().map(total).collect::<Result<_, _>>()?,
         run_counts: offset(all.graph, "run_counts")?,
         invocations: Arc::clone(invocations),
-        waits: options.overlap.then(|| waits(mesh, &steps, invocations)),
         steps,
         trouble: Arc::clone(trouble),
     };
@@ -104,20 +97,10 @@ fn with_elements(invocations: &[Invocation]) -> impl Iterator<Item = (&Invocatio
     invocations.iter().flat_map(of).filter(|(invocation, arg)| is_with_element(&invocation.decl.args[*arg]))
 }
 
-/// How the end of a loop is known.
-fn enders(all: &Declaring<'_>, invocation: &Invocation) -> Result<Enders, Error> {
-    Ok(match all.options.control {
-        Control::Plain | Control::Tree => {
-            Enders::Messages(offset(all.graph, &format!("{}_total_responding_devices", invocation.name))?)
-        }
-        Control::Quiescence => Enders::Quiet,
-    })
-}
-
 /// The arguments of a loop that contribute to globals, and where they are in a message at its end.
 fn contributions(all: &Declaring<'_>, invocation: &Invocation) -> Result<Vec<(usize, usize, Folding)>, Error> {
     let layout = &all.messages[&format!("{}_end", invocation.name)];
-    let foldings = invocation.decl.body.foldings();
+    let foldings = &invocation.decl.foldings;
     let parts = invocation.contributions().into_iter().map(|arg| {
         let (name, _) = pad(all.mesh, all.names, &invocation.decl.args[arg]).expect("a contribution has a pad");
         Ok((arg, offset(layout, &name)?, foldings[arg].expect("a contribution can be folded")))

@@ -11,10 +11,10 @@ use super::{
     write_pin,
 };
 use crate::error::Error;
-use crate::event::element::{ArgAt, Each, Elements, Execution, Input, On, Output};
-use crate::event::involved::{Invocation, Through};
+use crate::event::element::{ArgAt, Elements, Execution, Input, On, Output};
+use crate::event::involved::Invocation;
 use crate::event::text::Words;
-use crate::event::wiring::Role;
+use crate::event::wiring::ones;
 use crate::kernel::place::Route;
 use crate::kernel::site::ArgDecl;
 
@@ -73,7 +73,7 @@ pub(super) fn declare_set(
 
 /// The members of properties and state.
 fn members(all: &Declaring<'_>, set: u32, involved: &[usize]) -> Result<ElementLayout, Error> {
-    let Declaring { mesh, names, options, .. } = *all;
+    let Declaring { mesh, names, .. } = *all;
     let (mut properties, mut state) = (Members::default(), Members::default());
     // Which pins want to send. A loop has no more than this many.
     let pins: usize = involved.iter().map(|number| 2 + 2 * all.invocations[*number].decl.args.len()).sum();
@@ -87,10 +87,6 @@ fn members(all: &Declaring<'_>, set: u32, involved: &[usize]) -> Result<ElementL
             state.add(format!("{name}_{count}"), Scalar::U32.into(), of)?;
         }
         properties.add(format!("{name}_write_recv_total"), Scalar::U32.into(), of)?;
-        if options.prune {
-            properties.add(format!("{name}_read_send_mask_all"), Scalar::U32.into(), of)?;
-            properties.add(format!("{name}_ends"), Scalar::U32.into(), of)?;
-        }
         if invocation.decl.set != set {
             continue;
         }
@@ -100,13 +96,10 @@ fn members(all: &Declaring<'_>, set: u32, involved: &[usize]) -> Result<ElementL
                 state.add(name, ty, Of::pad(mesh, arg))?;
             }
         }
-        for through in invocation.reads.iter().chain(&invocation.lasting).chain(&invocation.writes) {
+        for through in invocation.reads.iter().chain(&invocation.writes) {
             let element = type_of(&*mesh.dats[through.dat as usize].values);
             let ty = if through.whole { Type::array(element, through.columns) } else { element };
             state.add(buffer(name, through.arg), ty, of)?;
-        }
-        for write in invocation.writes.iter().filter(|write| write.whole && options.prune) {
-            state.add(format!("{name}_arg{}_next", write.arg), Scalar::U32.into(), of)?;
         }
         if invocation.decl.args.iter().any(is_with_element) {
             properties.add("element".to_owned(), Scalar::U32.into(), Of::Protocol)?;
@@ -136,33 +129,27 @@ impl<'a> OfSet<'a> {
         let words = self.words(number);
         let words = words.as_ref();
         let is_home = invocation.decl.set == self.set;
-        device = self.begin(device, invocation, words, is_home && wiring.begin_is_read || !all.options.prune)?;
+        device = self.begin(device, invocation, words)?;
         let first_read = self.outputs.len() as u32;
         device = self.reads(device, invocation, words)?;
         let execute = self.outputs.len() as u32;
-        let executes = is_home || !all.options.prune;
-        if executes {
-            let code = words.map_or(String::new(), |words| words.execute());
-            device = device.output(OutputPin::new(format!("{name}_execute"), "execute").with_code(code));
-            self.outputs.push(Output::Execute { on });
-        }
+        let code = words.map_or(String::new(), |words| words.execute());
+        device = device.output(OutputPin::new(format!("{name}_execute"), "execute").with_code(code));
+        self.outputs.push(Output::Execute { on });
         let first_write = self.outputs.len() as u32;
         device = self.writes(device, invocation, words)?;
         let end = self.outputs.len() as u32;
         device = self.end(device, invocation, words)?;
         let property = |name: String| offset(&self.layout.properties, &name);
-        // In the plain form all devices of a set are alike.
-        let same = (!all.options.prune).then(|| wiring.roles[&self.set].first().copied().unwrap_or_default());
         let execution = if is_home { Some(self.execution(invocation)?) } else { None };
         self.ons.push(On {
             number,
             counts: offset(&self.layout.state, &format!("{name}_{}", COUNTS[0]))?,
             write_recv_total: property(format!("{name}_write_recv_total"))?,
-            read_send_mask_all: self.each(format!("{name}_read_send_mask_all"), same, |role| role.read_send_mask)?,
-            ends: self.each(format!("{name}_ends"), same, |role| u32::from(role.ends))?,
+            read_send_mask_all: ones(invocation.read_dats_on(all.mesh, self.set).len()),
             read_recv_total: if is_home { wiring.read_recv_total } else { 1 },
             first_read,
-            execute: executes.then_some(execute),
+            execute,
             first_write,
             writes: end - first_write,
             end,
@@ -172,20 +159,11 @@ impl<'a> OfSet<'a> {
         Ok(device)
     }
 
-    /// A number that is the same for all devices, or a property.
-    fn each(&self, property: String, same: Option<Role>, of: fn(&Role) -> u32) -> Result<Each, Error> {
-        match same {
-            Some(role) => Ok(Each::Same(of(&role))),
-            None => Ok(Each::Own(offset(&self.layout.properties, &property)?)),
-        }
-    }
-
     fn begin(
         &mut self,
         device: DeviceTypeBuilder,
         invocation: &Invocation,
         words: Option<&Words<'_>>,
-        is_read: bool,
     ) -> Result<DeviceTypeBuilder, Error> {
         let on = self.ons.len();
         let Declaring { mesh, names, messages, .. } = self.all;
@@ -198,7 +176,7 @@ impl<'a> OfSet<'a> {
             Ok((offset(&messages[&message], &member)?, offset(&self.layout.state, &member)?, size))
         });
         let copies = copies.collect::<Result<Vec<_>, Error>>()?;
-        self.inputs.push(Input::Begin { on, copies, is_read });
+        self.inputs.push(Input::Begin { on, copies });
         let code = words.map_or(String::new(), |words| words.begin());
         Ok(device.input(InputPin::new(message.clone(), message).with_code(code)))
     }
@@ -240,40 +218,32 @@ impl<'a> OfSet<'a> {
         words: Option<&Words<'_>>,
     ) -> Result<DeviceTypeBuilder, Error> {
         let on = self.ons.len();
-        let Declaring { mesh, names, options, .. } = self.all;
+        let Declaring { mesh, names, .. } = self.all;
         let (name, is_home) = (&invocation.name, invocation.decl.set == self.set);
-        let in_parts = |write: &Through| write.whole && options.prune;
         for (bit, write) in (0..).zip(invocation.writes.iter().filter(|_| is_home)) {
-            let message = message_of(names, write, options.prune);
+            let message = message_of(names, write);
             let pin = OutputPin::new(format!("{name}_arg{}_write_send", write.arg), message)
                 .with_code(words.map_or(String::new(), |words| words.write_send(bit, write)));
-            device = device.output(if in_parts(write) { pin.indexed() } else { pin });
+            device = device.output(pin);
             let size = mesh.dats[write.dat as usize].values.bytes_each();
             let from = offset(&self.layout.state, &buffer(name, write.arg))?;
-            self.outputs.push(match in_parts(write) {
-                true => {
-                    let next = offset(&self.layout.state, &format!("{name}_arg{}_next", write.arg))?;
-                    Output::PartSend { on, bit, from, size, next, columns: write.columns as u32 }
-                }
-                false => Output::WriteSend { on, bit, from, size: size * write.columns },
-            });
+            self.outputs.push(Output::WriteSend { on, bit, from, size: size * write.columns });
         }
         let mut pins: Vec<(u32, String)> = Vec::new();
-        let foldings = invocation.decl.body.foldings();
+        let foldings = &invocation.decl.foldings;
         for write in invocation.writes.iter().filter(|write| mesh.dats[write.dat as usize].set == self.set) {
-            let message = message_of(names, write, options.prune);
+            let message = message_of(names, write);
             if pins.contains(&(write.dat, message.clone())) {
                 continue;
             }
-            let whole = write.whole && !options.prune;
-            let pin = InputPin::new(write_pin(invocation, names, write, options.prune), message.clone())
+            let pin = InputPin::new(write_pin(invocation, names, write), message.clone())
                 .with_code(words.map_or(String::new(), |words| words.write_recv(write)));
-            device = device.input(if whole { pin.with_properties(column()?) } else { pin });
+            device = device.input(if write.whole { pin.with_properties(column()?) } else { pin });
             self.inputs.push(Input::Write {
                 on,
                 to: offset(&self.layout.state, &names.dat(write.dat))?,
                 size: mesh.dats[write.dat as usize].values.bytes_each(),
-                columns: whole.then_some(write.columns),
+                columns: write.whole.then_some(write.columns),
                 folding: foldings[write.arg].filter(|_| write.access.contributes()),
             });
             pins.push((write.dat, message));
@@ -290,7 +260,7 @@ impl<'a> OfSet<'a> {
         let on = self.ons.len();
         let Declaring { mesh, names, messages, .. } = self.all;
         let message = format!("{}_end", invocation.name);
-        let foldings = invocation.decl.body.foldings();
+        let foldings = &invocation.decl.foldings;
         let is_home = invocation.decl.set == self.set;
         let parts = invocation.contributions().into_iter().map(|arg| {
             let (member, _) = pad(mesh, names, &invocation.decl.args[arg]).expect("a contribution has a pad");
@@ -309,7 +279,7 @@ impl<'a> OfSet<'a> {
         let ElementLayout { properties, state } = &self.layout;
         let mut args = Vec::new();
         let (mut empty, mut marks) = (Vec::new(), Vec::new());
-        let foldings = invocation.decl.body.foldings();
+        let foldings = &invocation.decl.foldings;
         for (number, arg) in invocation.decl.args.iter().enumerate() {
             args.push(match *arg {
                 ArgDecl::Dat { present: false, .. } | ArgDecl::Global { present: false, .. } => ArgAt::Absent,

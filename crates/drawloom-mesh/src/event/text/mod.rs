@@ -18,13 +18,15 @@ mod values;
 pub(super) use element::Words;
 pub(super) use program::{ProgramWords, program_words};
 
+use std::any::TypeId;
 use std::collections::BTreeMap;
+use std::panic::Location;
 
-use super::controller::Step;
 use super::involved::Invocation;
 use super::names::identifier;
-use super::options::{Control, Events};
 use crate::error::{Error, ErrorKind};
+use crate::program::statement::{LoopDecl, ScalarDecl};
+use crate::program::steps::Step;
 
 /// Kernels and scalar code as C functions.
 ///
@@ -38,6 +40,9 @@ use crate::error::{Error, ErrorKind};
 /// | a global with a payload | two pointers |
 /// | the number of an element, the size of a set | `uint64_t` |
 /// | an optional argument that is not there | a null pointer |
+///
+/// A `bool` is a `uint8_t` of 0 or 1. Two loops may share a function if they have the same name and the same kernel. Loops with
+/// different kernels need names that stay different as names in C: `a b` and `a-b` are refused.
 ///
 /// ```
 /// use drawloom_mesh::{HandlerText, Mesh, Program};
@@ -59,6 +64,15 @@ pub struct HandlerText {
     shared: String,
     kernels: BTreeMap<String, String>,
     scalars: BTreeMap<String, String>,
+}
+
+/// A C function, and what it is for.
+struct Function<'a> {
+    what: &'static str,
+    name: &'a str,
+    location: &'a Location<'static>,
+    code: TypeId,
+    text: &'a str,
 }
 
 impl HandlerText {
@@ -88,38 +102,41 @@ impl HandlerText {
     /// The text that all handlers share: every function once.
     ///
     /// # Errors
-    /// When one is missing.
-    pub(super) fn shared_code(&self, invocations: &[Invocation], steps: &[Step]) -> Result<String, Error> {
+    /// When one is missing, and when two kernels, or two pieces of scalar code, would have a function of the same name.
+    pub(super) fn shared_code<'a>(&'a self, invocations: &'a [Invocation], steps: &'a [Step]) -> Result<String, Error> {
         let missing = |what: &str, name: &str| {
             Error::new(ErrorKind::Argument, format!("{what} `{name}` has no C text, so its handlers cannot be written"))
         };
-        let (mut kernels, mut scalars) = (BTreeMap::new(), BTreeMap::new());
-        for invocation in invocations {
-            let name = &invocation.decl.name;
-            kernels.insert(name, self.kernels.get(name).ok_or_else(|| missing("loop", name))?);
+        let mut functions: BTreeMap<String, Function<'a>> = BTreeMap::new();
+        let mut add = |name: String, function: Function<'a>| match functions.get(&name) {
+            Some(other) if (&other.name, other.code) != (&function.name, function.code) => {
+                let message = format!(
+                    "{} `{}` at {} and `{}` at {} are different, and would both have the C function `{name}`: rename one",
+                    function.what, other.name, other.location, function.name, function.location
+                );
+                Err(Error::new(ErrorKind::Argument, message))
+            }
+            _ => {
+                functions.insert(name, function);
+                Ok(())
+            }
+        };
+        for LoopDecl { name, location, body, .. } in invocations.iter().map(|invocation| &*invocation.decl) {
+            let text = self.kernels.get(name).ok_or_else(|| missing("loop", name))?;
+            add(kernel_name(name), Function { what: "loops", name, location, code: body.kernel(), text })?;
         }
         for step in steps {
-            if let Step::Scalar(decl) = step {
-                scalars.insert(
-                    &decl.name,
-                    self.scalars.get(&decl.name).ok_or_else(|| missing("scalar code", &decl.name))?,
-                );
-            }
+            let Step::Scalar(decl) = step else { continue };
+            let ScalarDecl { name, location, code, .. } = &**decl;
+            let text = self.scalars.get(name).ok_or_else(|| missing("scalar code", name))?;
+            add(scalar_name(name), Function { what: "scalar code", name, location, code: *code, text })?;
         }
         let mut text = format!("{}\n", self.shared);
-        kernels.values().chain(scalars.values()).for_each(|function| {
-            text.push_str(function);
+        functions.values().for_each(|function| {
+            text.push_str(function.text);
             text.push('\n');
         });
         Ok(text)
-    }
-}
-
-/// Refuses forms that have no text.
-pub(super) fn check_form(options: &Events) -> Result<(), Error> {
-    match options.control == Control::Plain && !options.prune && !options.overlap {
-        true => Ok(()),
-        false => Err(Error::new(ErrorKind::Argument, "handlers have C text in the plain form only")),
     }
 }
 

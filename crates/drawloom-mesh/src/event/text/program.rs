@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use super::scalar_name;
 use super::values::{copy, fold, pointer};
-use crate::event::controller::Step;
 use crate::event::declare::{best_of, is_with_element, pad, type_of};
 use crate::event::involved::Invocation;
 use crate::event::names::Names;
 use crate::kernel::site::{Access, ArgDecl};
 use crate::mesh::Mesh;
+use crate::program::steps::Step;
 
 /// The text of each handler.
 pub(in crate::event) struct ProgramWords {
@@ -75,8 +75,8 @@ impl Program<'_> {
         }
         let _ = writeln!(
             text,
-            "if(++deviceState->end_received[{number}] == graphProperties->{}_total_responding_devices) {{\n\
-             deviceState->end_received[{number}] = 0;\ndeviceState->under_way[{number}] = 0;\ndeviceState->busy--;\n}}",
+            "if(++deviceState->end_received == graphProperties->{}_total_responding_devices) {{\n\
+             deviceState->end_received = 0;\ndeviceState->phase = 0;\n}}",
             invocation.name
         );
         text
@@ -94,7 +94,7 @@ impl Program<'_> {
                 let _ = writeln!(text, "deviceState->{} = 0;", best_of(invocation, arg));
             }
         }
-        let _ = writeln!(text, "deviceState->phase = 0;\ndeviceState->under_way[{number}] = 1;\ndeviceState->busy++;");
+        text.push_str("deviceState->phase = 2;\n");
         text
     }
 
@@ -110,10 +110,6 @@ impl Program<'_> {
 
     fn step(&self, number: usize, step: &Step) -> String {
         let go_on = format!("deviceState->pc = {};\n", number + 1);
-        let counter = |global: &Option<u32>, run: usize| match global {
-            Some(global) => format!("{} = (int64_t)deviceState->runs[{run}];\n", self.global(*global)),
-            None => String::new(),
-        };
         match step {
             Step::Loop(number) => {
                 let name = &self.invocations[*number].name;
@@ -134,12 +130,13 @@ impl Program<'_> {
             Step::Unless(condition, to) => {
                 format!("deviceState->pc = {} ? {} : {to};\n", self.global(condition.global), number + 1)
             }
-            Step::Set { run, global, to } => {
-                format!("deviceState->runs[{run}] = {to};\n{}{go_on}", counter(global, *run))
+            Step::Start { repeat } => format!("deviceState->runs[{repeat}] = 0;\n{go_on}"),
+            Step::Next { repeat, .. } => format!("deviceState->runs[{repeat}]++;\n{go_on}"),
+            Step::Show { repeat, counter } => {
+                format!("{} = (int64_t)deviceState->runs[{repeat}];\n{go_on}", self.global(*counter))
             }
-            Step::Next { run, global, .. } => format!("deviceState->runs[{run}]++;\n{}{go_on}", counter(global, *run)),
-            Step::AfterRuns { run, to, .. } => format!(
-                "deviceState->pc = deviceState->runs[{run}] >= graphProperties->run_counts[{run}] ? {to} : {};\n",
+            Step::AfterRuns { repeat, to } => format!(
+                "deviceState->pc = deviceState->runs[{repeat}] >= graphProperties->run_counts[{repeat}] ? {to} : {};\n",
                 number + 1
             ),
             Step::RequireFinite(global, _) => {
@@ -163,7 +160,7 @@ impl Program<'_> {
         let last = steps.len() - 1;
         let _ = writeln!(
             text,
-            "}}\n}} else if(deviceState->busy == 0 && deviceState->pc != {last}) {{\n*readyToSend = RTS_FLAG_control;\n}}"
+            "}}\n}} else if(deviceState->phase == 0 && deviceState->pc != {last}) {{\n*readyToSend = RTS_FLAG_control;\n}}"
         );
         text
     }

@@ -73,10 +73,18 @@ fn each(to: &str, from: &str, ty: &Type, depth: usize, of: &dyn Fn(&str, &str, S
     }
 }
 
-/// A pointer to the first number of a value, or to its first array if it is one of arrays.
+/// A pointer to the first number of a value, or to its first array if it is one of arrays. A truth value is a `uint8_t` for
+/// kernels, whatever a version of graph files declares it as.
 pub(super) fn pointer(value: &str, ty: &Type) -> String {
     match ty {
-        Type::Array(..) => value.to_owned(),
+        Type::Scalar(Scalar::Bool) => format!("(uint8_t *)&{value}"),
+        Type::Array(inner, _) => match &**inner {
+            Type::Scalar(Scalar::Bool) => format!("(uint8_t *){value}"),
+            Type::Array(element, length) if **element == Type::Scalar(Scalar::Bool) => {
+                format!("(uint8_t (*)[{length}]){value}")
+            }
+            _ => value.to_owned(),
+        },
         _ => format!("&{value}"),
     }
 }

@@ -1,15 +1,16 @@
-//! Contributing to dats.
+//! Contributing to dats and to globals.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use drawloom_runtime::Portable;
 
-use super::dats::Update;
-use super::{Direct, Folding, LoopArg, index_in, load, nothing_in_lanes, store};
-use crate::kernel::lanes::{Columns, GROUP, each_of_mut, rows_of_each};
+use super::{Folding, LoopArg, Path, Update, load, store};
+use crate::kernel::lanes::{Columns, GROUP, rows_of_each};
 use crate::kernel::operator::Operator;
 use crate::kernel::place::Place;
+use crate::kernel::sealed::Sealed;
+use crate::run::Slot;
 
 /// Folds one contribution into an element.
 ///
@@ -29,9 +30,13 @@ unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Portable, const N: us
 }
 
 /// How contributions of `N` numbers are folded.
-pub(super) fn folding_of<O: Operator<T>, T: Portable, const N: usize>(
-    apply: unsafe fn(&Place, usize, *mut u8, *const u8),
-) -> Folding {
+fn folding_of<O: Operator<T>, T: Portable, const N: usize>() -> Folding {
+    const {
+        assert!(
+            align_of::<T>() <= align_of::<Slot>(),
+            "kernels cannot contribute to a type that is aligned to more than 16 bytes"
+        );
+    }
     unsafe fn identity<O: Operator<T>, T, const N: usize>(at: *mut u8) {
         // SAFETY: the caller gives room for one contribution.
         unsafe { at.cast::<[T; N]>().write(const { [O::IDENTITY; N] }) };
@@ -44,31 +49,42 @@ pub(super) fn folding_of<O: Operator<T>, T: Portable, const N: usize>(
             *into = std::array::from_fn(|c| O::fold(before[c], from[c]));
         }
     }
-    Folding { size: size_of::<[T; N]>(), identity: identity::<O, T, N>, fold: fold::<O, T, N>, apply, element_at: None }
+    /// To the element of a dat, or to a global, which is as a dat of one element.
+    unsafe fn apply<O: Operator<T>, T: Portable, const N: usize>(
+        place: &Place,
+        index: usize,
+        _: *mut u8,
+        from: *const u8,
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe { contribute::<false, O, T, N>(place, index, *from.cast()) };
+    }
+    Folding {
+        size: size_of::<[T; N]>(),
+        identity: identity::<O, T, N>,
+        fold: fold::<O, T, N>,
+        apply: apply::<O, T, N>,
+        element_at: None,
+    }
 }
 
-/// Folds a contribution into the element of a dat, or into a global, which is as a dat of one element.
-pub(super) unsafe fn apply_to_dat<O: Operator<T>, T: Portable, const N: usize>(
-    place: &Place,
-    index: usize,
-    _: *mut u8,
-    from: *const u8,
-) {
-    // SAFETY: promised by the caller.
-    unsafe { contribute::<false, O, T, N>(place, index, *from.cast()) };
-}
+/// The kernel contributes: straight into the element of its own iteration or the accumulator of a global, and through maps
+/// to a copy of the operator's identity, which is folded into the elements afterwards.
+pub struct Contribute<O, P, T, const N: usize>(PhantomData<(O, P, T)>);
 
-/// The kernel contributes to the element of its own iteration: straight into the data.
-pub struct ContributeHere<O, T, const N: usize>(PhantomData<(O, T)>);
+impl<O, P, T, const N: usize> Sealed for Contribute<O, P, T, N> {}
 
-impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeHere<O, T, N> {
-    type View<'v> = &'v mut [O::Cell; N];
-    type Local = MaybeUninit<[T; N]>;
+impl<O: Operator<T>, P: Path, T: Portable, const N: usize> LoopArg for Contribute<O, P, T, N> {
+    type View<'v> = &'v mut P::Each<[O::Cell; N]>;
+    type Local = MaybeUninit<P::Each<[T; N]>>;
 
     #[inline(always)]
     unsafe fn prepare<const PLAIN: bool>(place: &Place, iteration: usize) -> Self::Local {
+        if P::IS_MAP {
+            return MaybeUninit::new(P::each(|_| const { [O::IDENTITY; N] }));
+        }
         // SAFETY: promised by the caller.
-        unsafe { Update::<Direct, T, N>::prepare::<PLAIN>(place, iteration) }
+        unsafe { Update::<P, T, N>::prepare::<PLAIN>(place, iteration) }
     }
 
     #[inline(always)]
@@ -76,152 +92,67 @@ impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeHere<O, 
         place: &Place,
         iteration: usize,
         local: &'v mut Self::Local,
-    ) -> &'v mut [O::Cell; N] {
-        // SAFETY: promised by the caller; a cell has the bytes of the number in it.
-        unsafe { &mut *std::ptr::from_mut(Update::<Direct, T, N>::view::<PLAIN>(place, iteration, local)).cast() }
+    ) -> Self::View<'v> {
+        let values: *mut P::Each<[T; N]> = match P::IS_MAP {
+            true => local.as_mut_ptr(),
+            // SAFETY: promised by the caller.
+            false => unsafe { Update::<P, T, N>::view::<PLAIN>(place, iteration, local) },
+        };
+        // SAFETY: a cell has the bytes of the number in it, and one or an array of them those of the numbers.
+        unsafe { &mut *values.cast() }
     }
 
     #[inline(always)]
     unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
-        // SAFETY: promised by the caller.
-        unsafe { Update::<Direct, T, N>::finish::<PLAIN>(place, iteration, local) }
-    }
-
-    fn folding() -> Option<Folding> {
-        Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
-    }
-
-    // The same loop may contribute to the same dat through a map: what other lanes add then must be there.
-    const IN_LANES: bool = false;
-    nothing_in_lanes!(MaybeUninit::uninit());
-}
-
-/// The kernel contributes to the elements that one or all columns of a map lead to.
-pub struct ContributeThere<O, T, const N: usize, const A: usize>(PhantomData<(O, T)>);
-
-/// Puts the contributions of one iteration, through `C` columns of a map with `A`, where they belong.
-///
-/// # Safety
-/// As [`LoopArg::view`].
-#[inline(always)]
-unsafe fn put_back<const PLAIN: bool, O: Operator<T>, T: Portable, const N: usize, const A: usize, const C: usize>(
-    place: &Place,
-    iteration: usize,
-    local: &[[T; N]; C],
-) {
-    if !PLAIN && !place.stage.is_null() {
-        // SAFETY: the stage has room for the contributions of every iteration that is run with it.
-        unsafe { *place.stage.cast::<[[T; N]; C]>().add(iteration) = *local };
-        return;
-    }
-    for (c, value) in local.iter().enumerate() {
-        // SAFETY: promised by the caller.
+        // SAFETY: promised by the caller. A stage has room for the contributions of every iteration that is run with it.
         unsafe {
-            let index = index_in::<PLAIN, A>(place, iteration, c);
-            if place.owns(index) {
-                contribute::<PLAIN, O, T, N>(place, index, *value);
+            if !P::IS_MAP {
+                return Update::<P, T, N>::finish::<PLAIN>(place, iteration, local);
+            }
+            let values = P::list(local.assume_init_ref());
+            if !PLAIN && !place.stage.is_null() {
+                let stage = place.stage.cast::<[T; N]>().add(iteration * P::COLUMNS);
+                stage.copy_from_nonoverlapping(values.as_ptr(), P::COLUMNS);
+                return true;
+            }
+            for (c, value) in values.iter().enumerate() {
+                let index = P::index::<PLAIN>(place, iteration, c);
+                if place.owns(index) {
+                    contribute::<PLAIN, O, T, N>(place, index, *value);
+                }
             }
         }
-    }
-}
-
-/// The kernel contributes to the element that one column of a map leads to.
-pub struct ContributeAt<O, T, const N: usize, const A: usize>(PhantomData<(O, T)>);
-
-impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for ContributeAt<O, T, N, A> {
-    type View<'v> = &'v mut [O::Cell; N];
-    type Local = [[T; N]; 1];
-
-    #[inline(always)]
-    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) -> Self::Local {
-        const { [[O::IDENTITY; N]; 1] }
-    }
-
-    #[inline(always)]
-    unsafe fn view<'v, const PLAIN: bool>(_: &Place, _: usize, local: &'v mut Self::Local) -> &'v mut [O::Cell; N] {
-        // SAFETY: a cell has the bytes of the number in it.
-        unsafe { &mut *std::ptr::from_mut(&mut local[0]).cast() }
-    }
-
-    #[inline(always)]
-    unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
-        // SAFETY: promised by the caller.
-        unsafe { put_back::<PLAIN, O, T, N, A, 1>(place, iteration, local) };
         true
     }
 
     fn folding() -> Option<Folding> {
-        Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
+        Some(folding_of::<O, T, N>())
     }
 
-    type Lanes = Columns<T, N>;
+    // The same loop may contribute to an element directly and through a map: what other lanes add then must be there. And
+    // one accumulator of a global for all lanes is what makes lanes wait for each other.
+    const IN_LANES: bool = P::IS_MAP;
+    type Lanes = P::Each<Columns<T, N>>;
 
     #[inline(always)]
-    unsafe fn fetch(_: &MaybeUninit<Columns<T, N>>, _: usize) -> Self::Local {
-        const { [[O::IDENTITY; N]; 1] }
-    }
-
-    #[inline(always)]
-    fn keep(lanes: &mut MaybeUninit<Columns<T, N>>, lane: usize, local: &Self::Local) -> bool {
-        Columns::set_row(lanes, lane, local[0]);
-        true
+    fn lanes() -> Self::Lanes {
+        P::each(|_| Columns::empty())
     }
 
     #[inline(always)]
-    unsafe fn rows(lanes: &MaybeUninit<Columns<T, N>>, first: usize) -> [Self::Local; GROUP] {
+    unsafe fn fetch(_: &Self::Lanes, _: usize) -> Self::Local {
+        MaybeUninit::new(P::each(|_| const { [O::IDENTITY; N] }))
+    }
+
+    #[inline(always)]
+    unsafe fn keep(lanes: &mut Self::Lanes, lane: usize, local: &Self::Local) -> bool {
+        // SAFETY: promised by the caller: `fetch` made it.
+        unsafe { Update::<P, T, N>::keep(lanes, lane, local) }
+    }
+
+    #[inline(always)]
+    unsafe fn rows(lanes: &Self::Lanes, first: usize) -> [Self::Local; GROUP] {
         // SAFETY: promised by the caller.
-        unsafe { Columns::rows(lanes, first) }.map(|value| [value])
-    }
-}
-
-impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> LoopArg for ContributeThere<O, T, N, A> {
-    type View<'v> = &'v mut [[O::Cell; N]; A];
-    type Local = [[T; N]; A];
-
-    #[inline(always)]
-    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) -> Self::Local {
-        const { [[O::IDENTITY; N]; A] }
-    }
-
-    #[inline(always)]
-    unsafe fn view<'v, const PLAIN: bool>(
-        _: &Place,
-        _: usize,
-        local: &'v mut Self::Local,
-    ) -> &'v mut [[O::Cell; N]; A] {
-        // SAFETY: a cell has the bytes of the number in it.
-        unsafe { &mut *std::ptr::from_mut(local).cast() }
-    }
-
-    #[inline(always)]
-    unsafe fn finish<const PLAIN: bool>(place: &Place, iteration: usize, local: &mut Self::Local) -> bool {
-        // SAFETY: promised by the caller.
-        unsafe { put_back::<PLAIN, O, T, N, A, A>(place, iteration, local) };
-        true
-    }
-
-    fn folding() -> Option<Folding> {
-        Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
-    }
-
-    type Lanes = [Columns<T, N>; A];
-
-    #[inline(always)]
-    unsafe fn fetch(_: &MaybeUninit<[Columns<T, N>; A]>, _: usize) -> Self::Local {
-        const { [[O::IDENTITY; N]; A] }
-    }
-
-    #[inline(always)]
-    fn keep(lanes: &mut MaybeUninit<[Columns<T, N>; A]>, lane: usize, local: &Self::Local) -> bool {
-        for (columns, value) in each_of_mut(lanes).iter_mut().zip(local) {
-            Columns::set_row(columns, lane, *value);
-        }
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn rows(lanes: &MaybeUninit<[Columns<T, N>; A]>, first: usize) -> [Self::Local; GROUP] {
-        // SAFETY: promised by the caller.
-        unsafe { rows_of_each(lanes, first) }
+        unsafe { rows_of_each::<P, T, N, _>(lanes, first, |value| value) }.map(MaybeUninit::new)
     }
 }

@@ -1,20 +1,23 @@
-//! Reading, changing and contributing to globals.
+//! Reading globals, and contributing to them with a payload.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use drawloom_runtime::Portable;
 
-use super::contribute::{apply_to_dat, folding_of};
 use super::{Folding, LoopArg, nothing_in_lanes};
 use crate::element::Ordered;
 use crate::kernel::accumulate::{HighestWith, LowestWith};
 use crate::kernel::lanes::GROUP;
-use crate::kernel::operator::{Lowering, Operator, Raising};
+use crate::kernel::operator::{Lowering, Raising};
 use crate::kernel::place::Place;
+use crate::kernel::sealed::Sealed;
+use crate::run::Slot;
 
 /// The kernel reads a global.
 pub struct ReadGlobal<T, const N: usize>(PhantomData<T>);
+
+impl<T, const N: usize> Sealed for ReadGlobal<T, N> {}
 
 impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
     type View<'v> = &'v [T; N];
@@ -35,96 +38,89 @@ impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
         unsafe { if PLAIN { &*place.base.cast() } else { local.assume_init_ref() } }
     }
 
-    // The same for all lanes. A copy, as nothing that the kernel writes can be taken for a change of it.
-    type Lanes = [T; N];
+    // The same for all lanes. A copy, as nothing that the kernel writes can be taken for a change of it. Without a branch on
+    // whether it was made, which would keep the compiler from using vector instructions.
+    type Lanes = MaybeUninit<[T; N]>;
 
     #[inline(always)]
-    unsafe fn gather(place: &Place, _: usize, lanes: &mut MaybeUninit<[T; N]>) {
+    fn lanes() -> Self::Lanes {
+        MaybeUninit::uninit()
+    }
+
+    #[inline(always)]
+    unsafe fn gather(place: &Place, _: usize, lanes: &mut Self::Lanes) {
         // SAFETY: promised by the caller.
         *lanes = unsafe { *place.base.cast() };
     }
 
     #[inline(always)]
-    unsafe fn fetch(lanes: &MaybeUninit<[T; N]>, _: usize) -> Self::Local {
+    unsafe fn fetch(lanes: &Self::Lanes, _: usize) -> Self::Local {
         *lanes
     }
 
     #[inline(always)]
-    unsafe fn rows(_: &MaybeUninit<[T; N]>, _: usize) -> [Self::Local; GROUP] {
+    unsafe fn rows(_: &Self::Lanes, _: usize) -> [Self::Local; GROUP] {
         [const { MaybeUninit::uninit() }; GROUP]
     }
 }
 
-/// Scalar code changes a global.
-pub struct UpdateGlobal<T, const N: usize>(PhantomData<T>);
-
-impl<T: Portable, const N: usize> LoopArg for UpdateGlobal<T, N> {
-    type View<'v> = &'v mut [T; N];
-    type Local = ();
-    const IN_LANES: bool = false;
-    nothing_in_lanes!();
-
-    #[inline(always)]
-    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
-
-    #[inline(always)]
-    unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> &'v mut [T; N] {
-        // SAFETY: promised by the caller.
-        unsafe { &mut *place.base.cast() }
-    }
-}
-
-/// The kernel contributes to a global.
-pub struct ContributeGlobal<O, T, const N: usize>(PhantomData<(O, T)>);
-
-impl<O: Operator<T>, T: Portable, const N: usize> LoopArg for ContributeGlobal<O, T, N> {
-    type View<'v> = &'v mut [O::Cell; N];
-    type Local = ();
-    // One accumulator for all lanes is what makes lanes wait for each other.
-    const IN_LANES: bool = false;
-    nothing_in_lanes!();
-
-    #[inline(always)]
-    unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
-
-    #[inline(always)]
-    unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> &'v mut [O::Cell; N] {
-        // SAFETY: promised by the caller: the base is an accumulator. A cell has the bytes of the number in it.
-        unsafe { &mut *place.base.cast() }
-    }
-
-    fn folding() -> Option<Folding> {
-        Some(folding_of::<O, T, N>(apply_to_dat::<O, T, N>))
-    }
-}
-
 /// The kernel contributes to a global, with something that belongs to the contribution.
+///
+/// It works on a copy, which is read and written member by member: bytes between the members keep their values, so that all
+/// bytes of a contribution can be sent.
 pub struct ContributeWith<O, T, P>(PhantomData<(O, T, P)>);
+
+impl<O, T, P> Sealed for ContributeWith<O, T, P> {}
 
 macro_rules! contribute_with {
     ($operator:ident $cell:ident $compare:tt $identity:ident) => {
         impl<T: Ordered, P: Portable> LoopArg for ContributeWith<$operator, T, P> {
             type View<'v> = &'v mut $cell<T, P>;
-            type Local = ();
+            type Local = Option<$cell<T, P>>;
             const IN_LANES: bool = false;
-            nothing_in_lanes!();
+            nothing_in_lanes!(None);
 
             #[inline(always)]
-            unsafe fn prepare<const PLAIN: bool>(_: &Place, _: usize) {}
-
-            #[inline(always)]
-            unsafe fn view<'v, const PLAIN: bool>(place: &Place, _: usize, (): &'v mut ()) -> Self::View<'v> {
+            unsafe fn prepare<const PLAIN: bool>(place: &Place, _: usize) -> Self::Local {
+                let at = place.base.cast::<$cell<T, P>>();
                 // SAFETY: promised by the caller: the base is an accumulator.
-                unsafe { &mut *place.base.cast() }
+                Some(unsafe { $cell { value: (*at).value, payload: (*at).payload, element: (*at).element } })
+            }
+
+            #[inline(always)]
+            unsafe fn view<'v, const PLAIN: bool>(
+                _: &Place,
+                _: usize,
+                local: &'v mut Self::Local,
+            ) -> &'v mut $cell<T, P> {
+                local.as_mut().expect("`prepare` made it")
+            }
+
+            #[inline(always)]
+            unsafe fn finish<const PLAIN: bool>(place: &Place, _: usize, local: &mut Self::Local) -> bool {
+                let at = place.base.cast::<$cell<T, P>>();
+                if let Some($cell { value, payload, element }) = *local {
+                    // SAFETY: as in `prepare`.
+                    unsafe { ((*at).value, (*at).payload, (*at).element) = (value, payload, element) };
+                }
+                true
             }
 
             fn folding() -> Option<Folding> {
+                const {
+                    assert!(
+                        align_of::<$cell<T, P>>() <= align_of::<Slot>(),
+                        "kernels cannot contribute a value or a payload that is aligned to more than 16 bytes"
+                    );
+                }
                 unsafe fn identity<T: Ordered, P: Portable>(at: *mut u8) {
+                    let at = at.cast::<$cell<T, P>>();
                     // SAFETY: the caller gives room for one contribution. A portable value may be all zeros.
                     unsafe {
-                        let payload = std::mem::zeroed();
-                        at.cast::<$cell<T, P>>().write($cell { value: T::$identity, payload, element: u32::MAX });
-                    };
+                        (&raw mut (*at).value).write(T::$identity);
+                        (&raw mut (*at).payload).write(std::mem::zeroed());
+                        (&raw mut (*at).element).write(u32::MAX);
+                    }
                 }
                 unsafe fn fold<T: Ordered, P: Portable>(into: *mut u8, from: *const u8) {
                     // SAFETY: the caller gives two contributions.

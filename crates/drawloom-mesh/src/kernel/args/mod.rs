@@ -7,34 +7,36 @@
 //!
 //! | file | what is in it |
 //! |---|---|
+//! | `path` | how an iteration leads to elements: directly, through one column of a map, through all |
 //! | `dats` | reading, writing and updating dats |
-//! | `contribute` | contributing to dats |
-//! | `globals` | reading, changing and contributing to globals |
+//! | `contribute` | contributing to dats and to globals |
+//! | `globals` | reading globals, and contributing to them with a payload |
 //! | `others` | numbers of elements, sizes of sets, and arguments that may be absent |
 
 mod contribute;
 mod dats;
 mod globals;
 mod others;
+mod path;
 
-pub(crate) use contribute::{ContributeAt, ContributeHere, ContributeThere};
-pub(crate) use dats::{Read, ReadWhole, Update, UpdateWhole, Write, WriteWhole};
-pub(crate) use globals::{ContributeGlobal, ContributeWith, ReadGlobal, UpdateGlobal};
+pub(crate) use contribute::Contribute;
+pub(crate) use dats::{Read, Update, Write};
+pub(crate) use globals::{ContributeWith, ReadGlobal};
 pub(crate) use others::{Index, Optional, Size};
-
-use std::mem::MaybeUninit;
+pub(crate) use path::{All, Column, Direct, Fixed, Path};
 
 use drawloom_runtime::Portable;
 
 use super::lanes::GROUP;
 use super::place::Place;
+use super::sealed::Sealed;
 
-/// One argument of a kernel.
+/// One argument of a kernel. Only the arguments of this crate implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no argument of a kernel",
     label = "made by the methods of a loop, such as `read` and `inc`"
 )]
-pub trait LoopArg: Send + Sync + 'static {
+pub trait LoopArg: Sealed + Send + Sync + 'static {
     /// What the kernel receives.
     type View<'v>;
     /// What is kept beside the data while the kernel runs.
@@ -48,7 +50,8 @@ pub trait LoopArg: Send + Sync + 'static {
 
     /// # Safety
     /// The place is that of an argument of this kind; the iteration exists; and its element may be read, and also changed
-    /// if this kind changes it, by the calling thread alone. With `PLAIN`, the place is plain.
+    /// if this kind changes it, by the calling thread alone. With `PLAIN`, the place is plain. `prepare` or `fetch` made
+    /// the local value, for the same place and iteration.
     #[doc(hidden)]
     unsafe fn view<'v, const PLAIN: bool>(
         place: &Place,
@@ -79,25 +82,32 @@ pub trait LoopArg: Send + Sync + 'static {
     #[doc(hidden)]
     const IN_LANES: bool = true;
 
+    /// Room for the values of some iterations.
+    #[doc(hidden)]
+    fn lanes() -> Self::Lanes;
+
     /// Brings what the kernel reads in the next iterations.
     ///
     /// # Safety
     /// As `view`, for [`LANES`](super::lanes::LANES) iterations; the place is plain. On x86-64, the processor has AVX.
     #[doc(hidden)]
     #[inline(always)]
-    unsafe fn gather(_: &Place, _: usize, _: &mut MaybeUninit<Self::Lanes>) {}
+    unsafe fn gather(_: &Place, _: usize, _: &mut Self::Lanes) {}
 
     /// As `prepare`, of what was brought for a lane.
     ///
     /// # Safety
-    /// `gather` was called.
+    /// `IN_LANES` holds, and `gather` was called.
     #[doc(hidden)]
-    unsafe fn fetch(lanes: &MaybeUninit<Self::Lanes>, lane: usize) -> Self::Local;
+    unsafe fn fetch(lanes: &Self::Lanes, lane: usize) -> Self::Local;
 
     /// Keeps what the kernel did in a lane. False when it did not do what it must.
+    ///
+    /// # Safety
+    /// `fetch` made the local value.
     #[doc(hidden)]
     #[inline(always)]
-    fn keep(_: &mut MaybeUninit<Self::Lanes>, _: usize, _: &Self::Local) -> bool {
+    unsafe fn keep(_: &mut Self::Lanes, _: usize, _: &Self::Local) -> bool {
         true
     }
 
@@ -106,7 +116,7 @@ pub trait LoopArg: Send + Sync + 'static {
     /// # Safety
     /// `keep` was called, and true, for these lanes. On x86-64, the processor has AVX.
     #[doc(hidden)]
-    unsafe fn rows(lanes: &MaybeUninit<Self::Lanes>, first: usize) -> [Self::Local; GROUP];
+    unsafe fn rows(lanes: &Self::Lanes, first: usize) -> [Self::Local; GROUP];
 }
 
 /// The lanes of an argument that brings nothing and puts nothing back.
@@ -115,12 +125,15 @@ macro_rules! nothing_in_lanes {
         type Lanes = ();
 
         #[inline(always)]
-        unsafe fn fetch(_: &std::mem::MaybeUninit<()>, _: usize) -> Self::Local {
+        fn lanes() {}
+
+        #[inline(always)]
+        unsafe fn fetch((): &(), _: usize) -> Self::Local {
             $($local)?
         }
 
         #[inline(always)]
-        unsafe fn rows(_: &std::mem::MaybeUninit<()>, _: usize) -> [Self::Local; crate::kernel::lanes::GROUP] {
+        unsafe fn rows((): &(), _: usize) -> [Self::Local; crate::kernel::lanes::GROUP] {
             std::array::from_fn(|_| { $($local)? })
         }
     };
@@ -131,9 +144,9 @@ pub(super) use nothing_in_lanes;
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Folding {
-    /// The bytes of one contribution, a multiple of its alignment of at most 16.
+    /// The bytes of one contribution, a multiple of its alignment, which is at most that of a slot.
     pub(crate) size: usize,
-    /// Makes the contribution that changes nothing.
+    /// Makes the contribution that changes nothing. Bytes between its members stay as they are.
     pub(crate) identity: unsafe fn(*mut u8),
     /// Folds the second contribution, which comes later, into the first.
     pub(crate) fold: unsafe fn(*mut u8, *const u8),
@@ -141,49 +154,6 @@ pub struct Folding {
     pub(crate) apply: unsafe fn(&Place, usize, *mut u8, *const u8),
     /// Where a contribution says which element it is of, if equal ones count by that.
     pub(crate) element_at: Option<usize>,
-}
-
-/// How an iteration leads to one element.
-pub trait Single: Send + Sync + 'static {
-    #[doc(hidden)]
-    unsafe fn index<const PLAIN: bool>(place: &Place, iteration: usize) -> usize;
-}
-
-/// The element of the iteration itself.
-#[derive(Debug)]
-pub struct Direct;
-/// The element that a column of a map with `A` columns leads to.
-#[derive(Debug)]
-pub struct Column<const A: usize>;
-
-impl Single for Direct {
-    #[inline(always)]
-    unsafe fn index<const PLAIN: bool>(place: &Place, iteration: usize) -> usize {
-        if !PLAIN && place.fixed { 0 } else { iteration }
-    }
-}
-
-impl<const A: usize> Single for Column<A> {
-    #[inline(always)]
-    unsafe fn index<const PLAIN: bool>(place: &Place, iteration: usize) -> usize {
-        // SAFETY: the iteration exists, so the table has a row for it; the place starts at the column.
-        unsafe { index_in::<PLAIN, A>(place, iteration, 0) }
-    }
-}
-
-/// # Safety
-/// The iteration exists, and so does the column, counted from where the place starts.
-#[inline(always)]
-pub(super) unsafe fn index_in<const PLAIN: bool, const A: usize>(
-    place: &Place,
-    iteration: usize,
-    column: usize,
-) -> usize {
-    if !PLAIN && place.fixed {
-        return column;
-    }
-    // SAFETY: the table of a map has `A` entries for each iteration.
-    unsafe { *place.table.add(iteration * A + column) as usize }
 }
 
 /// The address of an element whose components lie side by side.

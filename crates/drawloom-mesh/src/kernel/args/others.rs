@@ -2,13 +2,16 @@
 
 use std::marker::PhantomData;
 
-use super::{Folding, LoopArg, Single, nothing_in_lanes};
+use super::{Folding, LoopArg, Path, nothing_in_lanes};
 use crate::kernel::place::Place;
+use crate::kernel::sealed::Sealed;
 
 /// The kernel receives the number of an element.
-pub struct Index<R>(PhantomData<R>);
+pub struct Index<P>(PhantomData<P>);
 
-impl<R: Single> LoopArg for Index<R> {
+impl<P> Sealed for Index<P> {}
+
+impl<P: Path> LoopArg for Index<P> {
     type View<'v> = usize;
     type Local = ();
     nothing_in_lanes!();
@@ -23,12 +26,14 @@ impl<R: Single> LoopArg for Index<R> {
             return unsafe { *place.base.cast::<u64>() as usize };
         }
         // SAFETY: promised by the caller.
-        unsafe { R::index::<PLAIN>(place, iteration) }
+        unsafe { P::index::<PLAIN>(place, iteration, 0) }
     }
 }
 
 /// The kernel receives the number of elements of a set.
 pub struct Size;
+
+impl Sealed for Size {}
 
 impl LoopArg for Size {
     type View<'v> = usize;
@@ -46,6 +51,8 @@ impl LoopArg for Size {
 
 /// An argument that may be absent.
 pub struct Optional<A>(PhantomData<A>);
+
+impl<A> Sealed for Optional<A> {}
 
 impl<A: LoopArg> LoopArg for Optional<A> {
     type View<'v> = Option<A::View<'v>>;

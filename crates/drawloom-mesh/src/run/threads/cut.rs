@@ -140,15 +140,6 @@ impl Changes {
     }
 }
 
-/// Calls `f` with each map, and each of its columns that an argument goes through.
-pub(super) fn columns_of(mesh: &Mesh, route: Route, mut f: impl FnMut(u32, usize)) {
-    match route {
-        Route::Direct => {}
-        Route::Column { map, column } => f(map, column as usize),
-        Route::Whole { map } => (0..mesh.maps[map as usize].arity).for_each(|column| f(map, column)),
-    }
-}
-
 /// The blocks that iterations lead to through a column of a map.
 fn reached(mesh: &Mesh, blocks: &Blocks, map: u32, column: usize, runs: &[Range<usize>]) -> Vec<usize> {
     let map = &mesh.maps[map as usize];
@@ -189,11 +180,11 @@ fn uses_of(mesh: &Mesh, blocks: &Blocks, decl: &LoopDecl, part: &Part) -> Uses {
             }
             continue;
         }
-        columns_of(mesh, route, |map, column| {
+        for (map, column) in route.columns(mesh) {
             for block in reached(mesh, blocks, map, column, &part.runs) {
                 note(dat, block, changes);
             }
-        });
+        }
     }
     uses
 }
@@ -224,7 +215,7 @@ fn by_owners(mesh: &Mesh, blocks: &Blocks, decl: &LoopDecl, targets: u32) -> Opt
         if let ArgDecl::Dat { route, access, present: true, .. } = *arg
             && access.contributes()
         {
-            columns_of(mesh, route, |map, column| columns.push((map, column)));
+            columns.extend(route.columns(mesh));
         }
     }
     columns.sort_unstable();
@@ -324,14 +315,10 @@ pub(crate) fn traffic_of(mesh: &Mesh, decl: &LoopDecl) -> (usize, f64) {
                 entry.reads |= access != Access::Write;
                 entry.changes |= access != Access::Read;
                 entry.direct |= route == Route::Direct;
-                columns_of(mesh, route, |map, column| {
-                    entry.columns.insert((map, column));
-                    maps.insert(map);
-                });
+                entry.columns.extend(route.columns(mesh));
+                maps.extend(route.columns(mesh).map(|(map, _)| map));
             }
-            ArgDecl::Index { route } => columns_of(mesh, route, |map, _| {
-                maps.insert(map);
-            }),
+            ArgDecl::Index { route } => maps.extend(route.columns(mesh).map(|(map, _)| map)),
             _ => {}
         }
     }

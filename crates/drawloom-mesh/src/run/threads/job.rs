@@ -55,7 +55,7 @@ impl Step {
         let Part { home, own, .. } = &cut.parts[part];
         let mut args = Vec::new();
         let mut foldings = Vec::new();
-        for (number, (arg, folding)) in cut.decl.args.iter().zip(cut.decl.body.foldings()).enumerate() {
+        for (number, (arg, folding)) in cut.decl.args.iter().zip(&cut.decl.foldings).enumerate() {
             let (source, distance) = source(number, arg);
             let mut place = place_of(mesh, arg, std::ptr::null_mut(), distance);
             match *arg {

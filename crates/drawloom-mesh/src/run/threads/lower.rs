@@ -1,16 +1,15 @@
-//! From statements to recorded plans, and the control flow around them.
+//! From the steps of a program to recorded plans, and the jumps between them.
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use drawloom_runtime::{Capture, Erased, Loom, Plan, Vector};
+use drawloom_runtime::{Capture, Erased, Loom, Plan, Vector, panic};
 
 use super::blocks::Blocks;
 use super::cut::CutLoop;
-use super::job::{Job, Source, Step};
+use super::job::{self, Job, Source};
 use super::machine::{Data, Trouble};
 use super::staged::{self, Stage, Staged};
 use crate::error::Error;
@@ -19,48 +18,30 @@ use crate::kernel::place::Place;
 use crate::kernel::site::{Access, ArgDecl};
 use crate::mesh::Mesh;
 use crate::mesh::store::of_engine;
-use crate::program::statement::{Condition, LoopDecl, ScalarDecl, Statement};
+use crate::program::statement::{Condition, LoopDecl, ScalarDecl};
+use crate::program::steps::{Step, Steps};
 use crate::run::partials::{Slot, block_count, fold_pairwise, slots_each};
-use crate::run::serial::{not_written, require_finite, said_by};
+use crate::run::serial::{not_written, require_finite};
 
-/// A repetition that runs at most this often becomes a part of the recording around it.
-const UNROLLED: u64 = 8;
+/// A repetition inside of another one that runs at most this often becomes a part of the recording around it.
+pub(crate) const UNROLLED: u64 = 8;
 
-/// A part of a program that the machine can run.
-pub(crate) enum Segment {
+/// What the machine does next.
+pub(crate) enum Action {
+    /// Starts a recorded plan.
     Plan(Plan),
-    /// If it is in no other, with its number among the statements of the program.
-    Repeat {
+    Jump(usize),
+    Unless(Condition, usize),
+    Start(usize),
+    Next {
+        repeat: usize,
         outermost: Option<usize>,
-        count: u64,
-        counter: Option<Counter>,
-        body: Vec<Segment>,
     },
-    While {
-        condition: Condition,
-        body: Vec<Segment>,
+    AfterRuns {
+        repeat: usize,
+        to: usize,
     },
-    If {
-        condition: Condition,
-        then: Vec<Segment>,
-        otherwise: Vec<Segment>,
-    },
-}
-
-/// Which run of a repetition the scalar code is in, and the global that shows it.
-#[derive(Clone)]
-pub(crate) struct Counter {
-    pub(crate) runs: Arc<AtomicU64>,
-    pub(crate) global: Option<u32>,
-}
-
-/// A statement that needs no decision.
-enum Straight {
-    Loop(Arc<CutLoop>),
-    Scalar(Arc<ScalarDecl>),
-    RequireFinite(u32, Vec<(Arc<str>, Counter)>),
-    /// The number of the run that begins; one more than before if it is not known.
-    Count(Counter, Option<u64>),
+    Stop,
 }
 
 /// The contributions of a loop to one global: where they are kept apart.
@@ -77,11 +58,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) blocks: &'a Blocks,
     pub(crate) data: &'a Arc<Data>,
     pub(crate) trouble: &'a Arc<Trouble>,
+    pub(crate) steps: &'a Arc<Steps>,
     pub(crate) cuts: &'a [Arc<CutLoop>],
-    /// The repetitions that the statement is in.
-    within: Vec<(Arc<str>, Counter)>,
-    /// Whether the next statements are those of the program itself.
-    outermost: bool,
     kept: HashMap<*const LoopDecl, Arc<Vec<Kept>>>,
     stages: HashMap<*const LoopDecl, Arc<Stage>>,
 }
@@ -93,147 +71,115 @@ impl<'a> Lowering<'a> {
         blocks: &'a Blocks,
         data: &'a Arc<Data>,
         trouble: &'a Arc<Trouble>,
+        steps: &'a Arc<Steps>,
         cuts: &'a [Arc<CutLoop>],
     ) -> Self {
-        Self {
-            loom,
-            mesh,
-            blocks,
-            data,
-            trouble,
-            cuts,
-            within: Vec::new(),
-            outermost: false,
-            kept: HashMap::new(),
-            stages: HashMap::new(),
+        Self { loom, mesh, blocks, data, trouble, steps, cuts, kept: HashMap::new(), stages: HashMap::new() }
+    }
+
+    /// A program as actions. Also, for each step that is jumped to, the action that it became.
+    pub(crate) fn program(&mut self) -> Result<(Vec<Action>, Vec<usize>), Error> {
+        let steps = self.steps;
+        let mut is_target = vec![false; steps.list.len()];
+        let mut is_jumping = vec![false; steps.repeats.len()];
+        for step in &steps.list {
+            if let Step::Jump(to) | Step::Unless(_, to) | Step::AfterRuns { to, .. } = step {
+                is_target[*to] = true;
+            }
+            if let Step::AfterRuns { repeat, .. } = step {
+                is_jumping[*repeat] = true;
+            }
         }
-    }
-
-    /// A program as segments. Its outermost repetitions stay what they are, however short, so that the machine can stop
-    /// between two runs.
-    pub(crate) fn program(&mut self, statements: &[Statement]) -> Result<Vec<Segment>, Error> {
-        self.outermost = true;
-        self.block(statements)
-    }
-
-    /// A block of statements as segments.
-    fn block(&mut self, statements: &[Statement]) -> Result<Vec<Segment>, Error> {
-        let (mut segments, mut pending) = (Vec::new(), Vec::new());
-        self.flatten(statements, &mut pending, &mut segments)?;
-        self.record("loops", pending, &mut segments)?;
-        Ok(segments)
-    }
-
-    fn cut_of(&self, decl: &Arc<LoopDecl>) -> Arc<CutLoop> {
-        let found = self.cuts.iter().find(|cut| Arc::ptr_eq(&cut.decl, decl));
-        Arc::clone(found.expect("every loop of the program was cut"))
-    }
-
-    /// Lines statements up for as long as no decision is needed.
-    fn flatten(
-        &mut self,
-        statements: &[Statement],
-        pending: &mut Vec<Straight>,
-        segments: &mut Vec<Segment>,
-    ) -> Result<(), Error> {
-        let outermost = std::mem::take(&mut self.outermost);
-        for (number, statement) in statements.iter().enumerate() {
-            match statement {
-                Statement::Loop(decl) => pending.push(Straight::Loop(self.cut_of(decl))),
-                Statement::Scalar(decl) => pending.push(Straight::Scalar(Arc::clone(decl))),
-                Statement::RequireFinite { global } => {
-                    pending.push(Straight::RequireFinite(*global, self.within.clone()));
-                }
-                Statement::Repeat { name, count, counter, body } => {
-                    let counter = self.counter(*counter, body);
-                    self.within.extend(counter.clone().map(|counter| (Arc::clone(name), counter)));
-                    if !outermost && *count <= UNROLLED && is_straight(body) {
-                        for run in 0..*count {
-                            pending.extend(counter.clone().map(|counter| Straight::Count(counter, Some(run))));
-                            self.flatten(body, pending, segments)?;
-                        }
-                        pending.extend(counter.clone().map(|counter| Straight::Count(counter, Some(*count))));
-                    } else {
-                        self.record("loops", std::mem::take(pending), segments)?;
-                        let (mut inner, mut first) = (Vec::new(), Vec::new());
-                        first.extend(counter.clone().map(|counter| Straight::Count(counter, None)));
-                        self.flatten(body, &mut first, &mut inner)?;
-                        self.record(name, first, &mut inner)?;
-                        let outermost = outermost.then_some(number);
-                        segments.push(Segment::Repeat {
-                            outermost,
-                            count: *count,
-                            counter: counter.clone(),
-                            body: inner,
-                        });
+        let (mut actions, mut straight, mut action_of) = (Vec::new(), Vec::new(), vec![0; steps.list.len()]);
+        for (number, step) in steps.list.iter().enumerate() {
+            if is_target[number] {
+                self.record("loops", &mut straight, &mut actions)?;
+            }
+            action_of[number] = actions.len();
+            match step {
+                Step::Loop(_) | Step::Scalar(_) | Step::RequireFinite(..) | Step::Show { .. } => straight.push(step),
+                Step::Start { repeat } => {
+                    straight.push(step);
+                    if is_jumping[*repeat] {
+                        self.record("loops", &mut straight, &mut actions)?;
+                        actions.push(Action::Start(*repeat));
                     }
-                    self.within.truncate(self.within.len() - usize::from(counter.is_some()));
                 }
-                Statement::While { condition, body } => {
-                    self.record("loops", std::mem::take(pending), segments)?;
-                    let body = self.block(body)?;
-                    segments.push(Segment::While { condition: *condition, body });
+                Step::Next { repeat, outermost } => {
+                    straight.push(step);
+                    if is_jumping[*repeat] {
+                        self.record(&steps.repeats[*repeat].0, &mut straight, &mut actions)?;
+                        actions.push(Action::Next { repeat: *repeat, outermost: *outermost });
+                    }
                 }
-                Statement::If { condition, then, otherwise } => {
-                    self.record("loops", std::mem::take(pending), segments)?;
-                    let (then, otherwise) = (self.block(then)?, self.block(otherwise)?);
-                    segments.push(Segment::If { condition: *condition, then, otherwise });
+                Step::Jump(to) => {
+                    self.record("loops", &mut straight, &mut actions)?;
+                    actions.push(Action::Jump(*to));
+                }
+                Step::Unless(condition, to) => {
+                    self.record("loops", &mut straight, &mut actions)?;
+                    actions.push(Action::Unless(*condition, *to));
+                }
+                // It is jumped to, so nothing is pending.
+                Step::AfterRuns { repeat, to } => actions.push(Action::AfterRuns { repeat: *repeat, to: *to }),
+                Step::Stop => {
+                    self.record("loops", &mut straight, &mut actions)?;
+                    actions.push(Action::Stop);
                 }
             }
         }
-        Ok(())
+        for action in &mut actions {
+            if let Action::Jump(to) | Action::Unless(_, to) | Action::AfterRuns { to, .. } = action {
+                *to = action_of[*to];
+            }
+        }
+        Ok((actions, action_of))
     }
 
-    /// Records what was lined up, and makes a plan of it.
-    fn record(&mut self, name: &str, pending: Vec<Straight>, segments: &mut Vec<Segment>) -> Result<(), Error> {
+    /// Records steps without jumps, and makes a plan of them.
+    fn record(&mut self, name: &str, straight: &mut Vec<&Step>, actions: &mut Vec<Action>) -> Result<(), Error> {
         let capture = self.loom.capture(name.to_owned());
-        let mut rest = pending.into_iter().peekable();
-        while let Some(statement) = rest.next() {
-            match statement {
-                Straight::Loop(cut) => {
-                    let mut together = vec![cut];
-                    while let Some(Straight::Loop(next)) = rest.peek()
-                        && together.iter().all(|cut| cut.can_go_with(next))
+        let mut rest = straight.drain(..).peekable();
+        while let Some(step) = rest.next() {
+            match step {
+                Step::Loop(number) => {
+                    let mut together = vec![Arc::clone(&self.cuts[*number])];
+                    while let Some(Step::Loop(next)) = rest.peek()
+                        && together.iter().all(|cut| cut.can_go_with(&self.cuts[*next]))
                     {
-                        together.push(Arc::clone(next));
+                        together.push(Arc::clone(&self.cuts[*next]));
                         rest.next();
                     }
                     self.loops(&capture, &together)?;
                 }
-                Straight::Scalar(decl) => self.scalar(&capture, &decl),
-                Straight::RequireFinite(global, within) => self.require_finite(&capture, global, within),
-                Straight::Count(counter, run) => {
-                    self.count(&capture, counter, move |before| run.unwrap_or(before.wrapping_add(1)));
-                }
+                Step::Scalar(decl) => self.scalar(&capture, decl),
+                Step::RequireFinite(global, within) => self.require_finite(&capture, *global, within),
+                Step::Start { repeat } => self.count(&capture, *repeat, None, |_| 0),
+                Step::Next { repeat, .. } => self.count(&capture, *repeat, None, |runs| runs + 1),
+                Step::Show { repeat, counter } => self.count(&capture, *repeat, Some(*counter), |runs| runs),
+                Step::Jump(_) | Step::Unless(..) | Step::AfterRuns { .. } | Step::Stop => {}
             }
         }
         if !capture.is_empty() {
-            segments.push(Segment::Plan(capture.plan().map_err(of_engine)?));
+            actions.push(Action::Plan(capture.plan().map_err(of_engine)?));
         }
         Ok(())
     }
 
-    /// The counter of a repetition, if something asks for it.
-    fn counter(&self, global: Option<u32>, body: &[Statement]) -> Option<Counter> {
-        (global.is_some() || may_stop(body)).then(|| Counter { runs: Arc::default(), global })
-    }
-
-    /// Records the counting of runs.
-    fn count(&self, capture: &Capture, counter: Counter, next: impl Fn(u64) -> u64 + Send + Sync + 'static) {
-        let Counter { runs, global } = counter;
-        let updates: Vec<Erased> = self.data.in_order(global);
-        let trouble = Arc::clone(self.trouble);
-        capture.task("count").update_all(&updates).run(move |mut updates| {
-            if trouble.stops() {
-                return;
-            }
-            let run = next(runs.load(Ordering::Relaxed));
-            runs.store(run, Ordering::Relaxed);
-            if updates.len() > 1 {
-                // SAFETY: counters are globals of one `i64`, and this task changes the second region of its list alone.
-                unsafe { *updates.get_mut(1).base().cast::<i64>() = run as i64 };
-            }
-        });
+    /// Records the counting of the runs of a repetition, if something shows them.
+    fn count(
+        &self,
+        capture: &Capture,
+        repeat: usize,
+        counter: Option<u32>,
+        next: impl Fn(u64) -> u64 + Send + Sync + 'static,
+    ) {
+        let shows = |step: &Step| matches!(step, Step::Show { repeat: shown, .. } if *shown == repeat);
+        if !self.data.may_stop() && !self.steps.list.iter().any(shows) {
+            return;
+        }
+        let body = self.data.counting(repeat, self.trouble, next);
+        capture.task("count").update_all(&self.data.in_order(counter)).run(body);
     }
 
     fn scalar(&self, capture: &Capture, decl: &Arc<ScalarDecl>) {
@@ -259,13 +205,13 @@ impl<'a> Lowering<'a> {
             }
             let places: Vec<Place> = sources.iter().map(place).collect();
             let _constants = &data;
-            let done = catch_unwind(AssertUnwindSafe(|| (decl.body)(&places)));
-            done.unwrap_or_else(|panic| Err(said_by(&*panic))).map_err(|said| trouble.note(decl.failed(&said)))
+            panic::catch(|| (decl.body)(&places)).flatten().map_err(|said| trouble.note(decl.failed(&said)))
         });
     }
 
-    fn require_finite(&self, capture: &Capture, global: u32, within: Vec<(Arc<str>, Counter)>) {
+    fn require_finite(&self, capture: &Capture, global: u32, within: &[usize]) {
         let (mesh, trouble) = (Arc::clone(self.mesh), Arc::clone(self.trouble));
+        let (steps, data, within) = (Arc::clone(self.steps), Arc::clone(self.data), within.to_vec());
         let (mut reads, mut updates) = (Vec::new(), self.data.in_order(None));
         let source = self.source_of_global(global, false, &mut reads, &mut updates);
         let is_constant = !matches!(source, Source::Read(_));
@@ -280,8 +226,7 @@ impl<'a> Lowering<'a> {
                 // SAFETY: the task reads the global, which has the type that it was declared with.
                 false => unsafe { declared.read_at(reads.get(0).base()) },
             };
-            let within: Vec<(Arc<str>, u64)> =
-                within.iter().map(|(name, counter)| (Arc::clone(name), counter.runs.load(Ordering::Relaxed))).collect();
+            let within = steps.progress(&within, |repeat| data.runs[repeat].load(Ordering::Relaxed));
             if let Err(error) = require_finite(&mesh, global, &*values, &within) {
                 trouble.stop(error);
             }
@@ -316,8 +261,8 @@ impl<'a> Lowering<'a> {
             return Ok(Arc::clone(known));
         }
         let mut list = Vec::new();
-        for (arg, (decl, folding)) in cut.decl.args.iter().zip(cut.decl.body.foldings()).enumerate() {
-            let (ArgDecl::Global { present: true, .. }, Some(folding)) = (decl, folding) else { continue };
+        for (arg, (decl, folding)) in cut.decl.args.iter().zip(&cut.decl.foldings).enumerate() {
+            let (ArgDecl::Global { present: true, .. }, Some(folding)) = (decl, *folding) else { continue };
             let each = slots_each(&folding);
             let count = block_count(self.mesh.sets[cut.decl.set as usize].size);
             let whole = self.loom.vector(format!("{}.{arg}", cut.decl.invocation), vec![0; each * count]);
@@ -404,7 +349,7 @@ impl<'a> Lowering<'a> {
                     (kept.arg, updates.len() - 1)
                 })
                 .collect();
-            steps.push(Step::new(self.mesh, cut, part, |number, arg| match *arg {
+            steps.push(job::Step::new(self.mesh, cut, part, |number, arg| match *arg {
                 ArgDecl::Dat { dat, .. } => {
                     let source = at.get(&(0, dat)).copied().unwrap_or(Source::Nowhere);
                     (source, self.data.dats[dat as usize].distance())
@@ -432,11 +377,10 @@ impl<'a> Lowering<'a> {
             // The tables of maps and the values of constants live as long as these.
             let _alive = (&mesh, &data);
             let at = Cell::new(0);
-            let done = catch_unwind(AssertUnwindSafe(|| job.run(&reads, &mut updates, &at)));
-            let said = match done {
+            let said = match panic::catch(|| job.run(&reads, &mut updates, &at)) {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(iteration)) => not_written(iteration),
-                Err(panic) => said_by(&*panic),
+                Err(said) => said,
             };
             Err(trouble.note(job.steps[at.get()].cut.decl.failed(&said)))
         });
@@ -466,23 +410,4 @@ impl<'a> Lowering<'a> {
             unsafe { (folding.apply)(&place, 0, payload, slots.as_ptr().cast()) };
         });
     }
-}
-
-/// Whether statements need no decision.
-fn is_straight(statements: &[Statement]) -> bool {
-    statements.iter().all(|statement| match statement {
-        Statement::Loop(_) | Statement::Scalar(_) | Statement::RequireFinite { .. } => true,
-        Statement::Repeat { count, body, .. } => *count <= UNROLLED && is_straight(body),
-        Statement::While { .. } | Statement::If { .. } => false,
-    })
-}
-
-/// Whether a statement may stop the program, and then says in which run of a repetition it is.
-pub(super) fn may_stop(statements: &[Statement]) -> bool {
-    statements.iter().any(|statement| match statement {
-        Statement::RequireFinite { .. } => true,
-        Statement::Loop(_) | Statement::Scalar(_) => false,
-        Statement::Repeat { body, .. } | Statement::While { body, .. } => may_stop(body),
-        Statement::If { then, otherwise, .. } => may_stop(then) || may_stop(otherwise),
-    })
 }

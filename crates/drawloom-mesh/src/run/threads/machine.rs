@@ -1,22 +1,23 @@
 //! Running a program on the workers of the engine.
 
 use std::collections::VecDeque;
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use drawloom_runtime::access::ViewsMut;
 use drawloom_runtime::{Erased, Future, Loom};
+use parking_lot::Mutex;
 
 use super::Threads;
 use super::blocks::Blocks;
 use super::cut::CutLoop;
-use super::lower::{Counter, Lowering, Segment, may_stop};
+use super::lower::{Action, Lowering, UNROLLED};
 use crate::checkpoint::{Keeper, Position};
 use crate::error::Error;
 use crate::mesh::Mesh;
 use crate::mesh::store::{Layout, Memory, Pieces, Store, of_engine};
 use crate::program::statement::{Condition, Statement};
-use crate::run::serial::for_each_loop;
+use crate::program::steps::{Step, Steps};
 use crate::run::start::Machine;
 use crate::run::stats::LoopStats;
 
@@ -33,6 +34,8 @@ pub(crate) struct Data {
     /// What all tasks of loops read, and what is changed where the program may stop: all that comes before is done then, and
     /// nothing that comes after has begun. There is none if the program stops nowhere.
     gate: Option<Erased>,
+    /// For each repetition, how many of its runs the tasks have completed.
+    pub(crate) runs: Vec<AtomicU64>,
 }
 
 enum GlobalValues {
@@ -45,7 +48,8 @@ enum GlobalValues {
 }
 
 impl Data {
-    fn new(mesh: &Mesh, loom: &Loom, blocks: &Blocks, may_stop: bool) -> Result<Self, Error> {
+    fn new(mesh: &Mesh, loom: &Loom, blocks: &Blocks, steps: &Steps) -> Result<Self, Error> {
+        let may_stop = steps.list.iter().any(|step| matches!(step, Step::RequireFinite(..)));
         let dat = |dat: &crate::mesh::declare::DatDecl| {
             dat.values.in_region(loom, &dat.name, dat.layout, blocks.starts(dat.set))
         };
@@ -62,7 +66,34 @@ impl Data {
             globals: mesh.globals.iter().map(global).collect::<Result<_, _>>()?,
             order: loom.vector("the order of scalar code", vec![0_u8]).erased(),
             gate: may_stop.then(|| loom.vector("where the program may stop", vec![0_u8]).erased()),
+            runs: steps.repeats.iter().map(|_| AtomicU64::new(0)).collect(),
         })
+    }
+
+    /// Whether the program may stop at an error before its end.
+    pub(crate) fn may_stop(&self) -> bool {
+        self.gate.is_some()
+    }
+
+    /// The body of a task that changes the number of runs of a repetition, and the global that shows it, if the task has one.
+    pub(crate) fn counting(
+        self: &Arc<Self>,
+        repeat: usize,
+        trouble: &Arc<Trouble>,
+        next: impl Fn(u64) -> u64 + Send + Sync + 'static,
+    ) -> impl Fn(ViewsMut<'_, Erased>) + Send + Sync + 'static {
+        let (data, trouble) = (Arc::clone(self), Arc::clone(trouble));
+        move |mut updates| {
+            if trouble.stops() {
+                return;
+            }
+            let runs = next(data.runs[repeat].load(Ordering::Relaxed));
+            data.runs[repeat].store(runs, Ordering::Relaxed);
+            if updates.len() > 1 {
+                // SAFETY: counters are globals of one `i64`, and this task changes the second region of its list alone.
+                unsafe { *updates.get_mut(1).base().cast::<i64>() = runs as i64 };
+            }
+        }
     }
 
     /// The region of a global that is no constant.
@@ -123,13 +154,13 @@ impl Trouble {
     /// Notes an error, and gives the message to fail with.
     pub(crate) fn note(&self, error: Error) -> String {
         let message = error.to_string();
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.first.lock().get_or_insert(error);
         message
     }
 
     pub(crate) fn take(&self) -> Option<Error> {
         self.stops.store(false, Ordering::Relaxed);
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.first.lock().take()
     }
 }
 
@@ -139,93 +170,40 @@ pub(crate) struct OnThreads {
     mesh: Arc<Mesh>,
     data: Arc<Data>,
     cuts: Vec<Arc<CutLoop>>,
-    segments: Arc<Vec<Segment>>,
+    steps: Arc<Steps>,
+    actions: Arc<Vec<Action>>,
+    /// For each step that is jumped to, the number of its action.
+    action_of: Vec<usize>,
+    /// For each repetition, how many of its runs were submitted.
+    submitted: Vec<u64>,
     trouble: Arc<Trouble>,
     started: VecDeque<Future<()>>,
 }
 
 impl OnThreads {
-    pub(crate) fn new(mesh: Arc<Mesh>, statements: Arc<[Statement]>, threads: &Threads) -> Result<Self, Error> {
+    pub(crate) fn new(mesh: Arc<Mesh>, statements: &[Statement], threads: &Threads) -> Result<Self, Error> {
         let loom = match (&threads.loom, threads.workers) {
             (Some(loom), _) => loom.clone(),
             (None, Some(workers)) => Loom::builder().workers(workers).build().map_err(of_engine)?,
             (None, None) => Loom::new().map_err(of_engine)?,
         };
         let blocks = Blocks::new(&mesh, loom.workers(), threads.blocks);
-        let data = Arc::new(Data::new(&mesh, &loom, &blocks, may_stop(&statements))?);
-        let mut cuts = Vec::new();
-        for_each_loop(&statements, &mut |decl| {
-            cuts.push(Arc::new(CutLoop::new(&mesh, &blocks, Arc::clone(decl), threads.mode, loom.workers())));
-        });
+        let steps = Arc::new(Steps::new(statements, UNROLLED));
+        let data = Arc::new(Data::new(&mesh, &loom, &blocks, &steps)?);
+        let cut = |decl| Arc::new(CutLoop::new(&mesh, &blocks, Arc::clone(decl), threads.mode, loom.workers()));
+        let cuts: Vec<Arc<CutLoop>> = steps.loops.iter().map(cut).collect();
         let trouble = Arc::new(Trouble::default());
-        let segments = Lowering::new(&loom, &mesh, &blocks, &data, &trouble, &cuts).program(&statements)?;
-        let started = VecDeque::new();
-        Ok(Self { loom, mesh, data, cuts, segments: Arc::new(segments), trouble, started })
+        let lowering = Lowering::new(&loom, &mesh, &blocks, &data, &trouble, &steps, &cuts).program()?;
+        let (actions, action_of) = (Arc::new(lowering.0), lowering.1);
+        let (submitted, started) = (vec![0; steps.repeats.len()], VecDeque::new());
+        Ok(Self { loom, mesh, data, cuts, steps, actions, action_of, submitted, trouble, started })
     }
 
-    fn block(&mut self, segments: &[Segment]) -> Result<(), Error> {
-        segments.iter().try_for_each(|segment| self.segment(segment))
-    }
-
-    fn segment(&mut self, segment: &Segment) -> Result<(), Error> {
-        match segment {
-            Segment::Plan(plan) => {
-                self.started.push_back(plan.start());
-                if self.started.len() > AHEAD { self.wait_for_first() } else { Ok(()) }
-            }
-            Segment::Repeat { count, counter, body, .. } => {
-                self.repeat(0..*count, counter.as_ref(), body, |_, _| Ok(()))
-            }
-            Segment::While { condition, body } => {
-                while self.holds(condition)? {
-                    self.block(body)?;
-                }
-                Ok(())
-            }
-            Segment::If { condition, then, otherwise } => {
-                if self.holds(condition)? {
-                    self.block(then)
-                } else {
-                    self.block(otherwise)
-                }
-            }
-        }
-    }
-
-    /// Submits a body a number of times. `after` is called after each, with how many there were.
-    fn repeat(
-        &mut self,
-        runs: Range<u64>,
-        counter: Option<&Counter>,
-        body: &[Segment],
-        mut after: impl FnMut(&mut Self, u64) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        // One before the first run; each run counts one further.
-        self.set_counter(counter, runs.start.wrapping_sub(1))?;
-        for run in runs.clone() {
-            self.block(body)?;
-            after(self, run + 1)?;
-        }
-        self.set_counter(counter, runs.end)
-    }
-
-    /// Submits the setting of a counter.
-    fn set_counter(&mut self, counter: Option<&Counter>, value: u64) -> Result<(), Error> {
-        let Some(Counter { runs, global }) = counter.cloned() else { return Ok(()) };
-        let updates = self.data.in_order(global);
-        let trouble = Arc::clone(&self.trouble);
-        let set = self.loom.task("count").update_all(&updates).run(move |mut updates| {
-            if trouble.stops() {
-                return;
-            }
-            runs.store(value, Ordering::Relaxed);
-            if updates.len() > 1 {
-                // SAFETY: counters are globals of one `i64`, and this task changes the second region of its list alone.
-                unsafe { *updates.get_mut(1).base().cast::<i64>() = value as i64 };
-            }
-        });
-        self.started.push_back(set);
-        Ok(())
+    /// Submits the setting of the number of runs of a repetition.
+    fn set_runs(&mut self, repeat: usize, runs: u64) {
+        let body = self.data.counting(repeat, &self.trouble, move |_| runs);
+        self.started.push_back(self.loom.task("count").update_all(&self.data.in_order(None)).run(body));
+        self.submitted[repeat] = runs;
     }
 
     fn holds(&mut self, condition: &Condition) -> Result<bool, Error> {
@@ -259,27 +237,48 @@ impl OnThreads {
 
 impl Machine for OnThreads {
     fn run(&mut self, from: Option<Position>, mut keeper: Option<&mut Keeper>) -> Result<(), Error> {
-        let segments = Arc::clone(&self.segments);
-        let is_first = |segment: &Segment| matches!(segment, Segment::Repeat { outermost, .. } if *outermost == from.map(|from| from.statement));
-        let before = from.and_then(|_| segments.iter().position(is_first)).unwrap_or(0);
-        for segment in &segments[before..] {
-            let Segment::Repeat { outermost: Some(statement), count, counter, body } = segment else {
-                self.segment(segment)?;
-                continue;
-            };
-            let done = from.filter(|from| from.statement == *statement).map_or(0, |from| from.runs);
-            self.repeat(done..*count, counter.as_ref(), body, |machine, runs| {
-                let position = Position { statement: *statement, runs };
-                match &mut keeper {
-                    Some(keeper) if keeper.is_due(position) => {
-                        machine.wait_for_all()?;
-                        keeper.save(&machine.mesh, position, machine)
-                    }
-                    _ => Ok(()),
-                }
-            })?;
+        let actions = Arc::clone(&self.actions);
+        let mut number = 0;
+        if let Some(from) = from {
+            let repeat = self.steps.outermost_at(from.statement);
+            self.set_runs(repeat.repeat, from.runs);
+            number = self.action_of[repeat.step];
         }
-        self.wait_for_all()
+        loop {
+            let mut next = number + 1;
+            match &actions[number] {
+                Action::Plan(plan) => {
+                    self.started.push_back(plan.start());
+                    if self.started.len() > AHEAD {
+                        self.wait_for_first()?;
+                    }
+                }
+                Action::Jump(to) => next = *to,
+                Action::Unless(condition, to) => {
+                    if !self.holds(condition)? {
+                        next = *to;
+                    }
+                }
+                Action::Start(repeat) => self.submitted[*repeat] = 0,
+                Action::Next { repeat, outermost } => {
+                    self.submitted[*repeat] += 1;
+                    let position = outermost.map(|statement| Position { statement, runs: self.submitted[*repeat] });
+                    if let (Some(position), Some(keeper)) = (position, &mut keeper)
+                        && keeper.is_due(position)
+                    {
+                        self.wait_for_all()?;
+                        keeper.save(&self.mesh, position, self)?;
+                    }
+                }
+                Action::AfterRuns { repeat, to } => {
+                    if self.submitted[*repeat] >= self.steps.repeats[*repeat].1 {
+                        next = *to;
+                    }
+                }
+                Action::Stop => return self.wait_for_all(),
+            }
+            number = next;
+        }
     }
 
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {

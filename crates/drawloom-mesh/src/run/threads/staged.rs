@@ -10,7 +10,7 @@ use std::sync::Arc;
 use drawloom_runtime::{Capture, Erased, Loom, Vector};
 
 use super::blocks::Blocks;
-use super::cut::{CutLoop, columns_of};
+use super::cut::CutLoop;
 use super::machine::{Data, Trouble};
 use crate::error::Error;
 use crate::kernel::args::Folding;
@@ -58,12 +58,11 @@ impl Staged {
     /// How a loop is staged, if it can be: a dat that it contributes to through maps, it does not change directly.
     pub(crate) fn new(mesh: &Mesh, decl: &LoopDecl) -> Option<Self> {
         let mut args = Vec::new();
-        for (arg, (argument, folding)) in decl.args.iter().zip(decl.body.foldings()).enumerate() {
+        for (arg, (argument, folding)) in decl.args.iter().zip(&decl.foldings).enumerate() {
             let ArgDecl::Dat { dat, route, access, present: true } = *argument else { continue };
             if route != Route::Direct && access.contributes() {
-                let mut columns = 0;
-                columns_of(mesh, route, |_, _| columns += 1);
-                args.push(StagedArg { arg, dat, columns, folding: folding? });
+                let columns = route.columns(mesh).count();
+                args.push(StagedArg { arg, dat, columns, folding: (*folding)? });
             }
         }
         let dats: BTreeSet<u32> = args.iter().map(|arg| arg.dat).collect();
@@ -94,11 +93,9 @@ impl Target {
         let mut contributions = Vec::new();
         for (number, arg) in args.iter().enumerate().filter(|(_, arg)| arg.dat == dat) {
             let ArgDecl::Dat { route, .. } = decl.args[arg.arg] else { continue };
-            let mut place = 0;
-            columns_of(mesh, route, |map, column| {
+            for (place, (map, column)) in (0_u32..).zip(route.columns(mesh)) {
                 contributions.push((number as u32, arg.columns as u32, place, &mesh.maps[map as usize], column));
-                place += 1;
-            });
+            }
         }
         let iterations = mesh.sets[decl.set as usize].size;
         let mut starts = vec![0; size + 1];
