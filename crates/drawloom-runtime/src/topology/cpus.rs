@@ -47,7 +47,6 @@ impl CpuSet {
     pub fn contains(&self, cpu: CpuId) -> bool {
         self.cpus.binary_search(&cpu).is_ok()
     }
-
 }
 
 /// The processors, ascending.

@@ -115,7 +115,9 @@ impl Tracer {
         // Events of threads without writers.
         events.dropped(NO_WORKER, self.lost.load(Ordering::Relaxed));
         for task in &tasks.all {
-            let (Some(first), Some(start)) = (numbers.nodes.get(&task.id), tasks.starts.get(&task.id)) else { continue };
+            let (Some(first), Some(start)) = (numbers.nodes.get(&task.id), tasks.starts.get(&task.id)) else {
+                continue;
+            };
             let Some((run, plan)) = tasks.run(task, &state.tables) else { continue };
             let ready = ready_times(plan, run, &tasks.ends, *start).into_iter().zip(*first..);
             trace.events.extend(ready.filter_map(|(time, number)| {
@@ -198,7 +200,9 @@ impl Numbers {
             let count = plan.nodes.len() as u64;
             if count <= left {
                 numbers.nodes.insert(task.id, next);
-                numbers.tasks.extend(run.tasks.iter().map(|&(task, node, time)| (task, (next + u64::from(node), time))));
+                numbers
+                    .tasks
+                    .extend(run.tasks.iter().map(|&(task, node, time)| (task, (next + u64::from(node), time))));
                 (next, left) = (next + count, left - count);
             }
         }

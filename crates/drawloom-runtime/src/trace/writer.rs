@@ -52,7 +52,8 @@ impl Stream {
     #[inline]
     fn push(&self, room: &AtomicUsize, records: &[Record]) {
         let mut written = lock(&self.written);
-        if written.current.len() + records.len() > written.current.capacity() && !written.add_chunk(room, records.len()) {
+        if written.current.len() + records.len() > written.current.capacity() && !written.add_chunk(room, records.len())
+        {
             written.lost += 1;
             return;
         }
@@ -177,10 +178,13 @@ impl Writer {
     #[inline]
     pub(super) fn start(&mut self, tracer: &Tracer, task: u64, turn: Option<Began>) -> bool {
         let time = self.now();
-        self.push(tracer, match turn {
-            None => Record::Task { time, task, kind: EventKind::Start },
-            Some(began) => Record::Start { began: began.before(time), time, task },
-        });
+        self.push(
+            tracer,
+            match turn {
+                None => Record::Task { time, task, kind: EventKind::Start },
+                Some(began) => Record::Start { began: began.before(time), time, task },
+            },
+        );
         let looks = time >= self.look;
         if looks {
             self.look = time + LOOKS;
@@ -229,7 +233,8 @@ impl Writer {
                 continue;
             }
             let known = piece.mark.get(self.recording);
-            if let Some(piece) = known.or_else(|| tracer.in_tables(self.recording, |t| t.piece(self.recording, piece))) {
+            if let Some(piece) = known.or_else(|| tracer.in_tables(self.recording, |t| t.piece(self.recording, piece)))
+            {
                 records.push(Record::Access(AccessEntry { piece, mode: arg.mode(), operator: operator.unwrap_or(0) }));
             }
         }
