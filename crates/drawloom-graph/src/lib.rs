@@ -49,5 +49,5 @@ pub use region::hierarchy::Inconsistency;
 pub use region::regions::Fact;
 pub use region::{
     Alias, Containment, Coverage, FieldId, IndexMap, IndexSet, PartitionId, Pieces, RegionError, RegionErrorKind,
-    RegionId, Regions, Run, SpaceId,
+    RegionId, Regions, Run, RunIndex, SpaceId,
 };

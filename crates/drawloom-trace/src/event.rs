@@ -3,8 +3,6 @@
 //! There are many events in a trace, so an event is a plain value without pointers: what a name would say stands in the
 //! tables of the [`Trace`](crate::Trace), and an event refers to them by number.
 
-use serde::{Deserialize, Serialize};
-
 /// The task of an event that belongs to none.
 pub const NO_TASK: u64 = u64::MAX;
 
@@ -55,8 +53,8 @@ impl Event {
 
 /// What kind of thing happened.
 #[repr(u8)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum EventKind {
     /// A task was submitted. The worker is the submitter, when it is one.
     Submit,
@@ -230,6 +228,7 @@ mod tests {
         for (number, kind) in (0_u8..).zip(EventKind::ALL) {
             assert_eq!(kind as u8, number);
             assert_eq!(EventKind::from_number(number), Some(kind));
+            #[cfg(feature = "serde")]
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{}\"", kind.name()));
         }
         assert_eq!(EventKind::from_number(15), None);

@@ -25,7 +25,7 @@
 //! | [`Event`], [`Trace`] | the records: 32 bytes for each event, tables for the names |
 //! | [`timeline`] | events put together: executions, delays, idle stretches |
 //! | [`verify`](mod@verify) | required orders, derived anew from the accesses, against the times |
-//! | [`native`] | the versioned file format, to be read back |
+//! | `native` | the versioned file format, to be read back; with the cargo feature `serde` |
 //! | [`chrome`] | JSON for Perfetto |
 //! | [`csv`] | tables of tasks and of events |
 //! | [`summary`] | a page of text |
@@ -39,6 +39,7 @@ pub mod dot;
 mod error;
 mod event;
 mod json;
+#[cfg(feature = "serde")]
 pub mod native;
 mod order;
 mod record;

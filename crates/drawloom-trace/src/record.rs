@@ -5,8 +5,6 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
 
@@ -31,82 +29,86 @@ pub struct Trace {
 }
 
 /// The machine, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MachineRecord {
     /// The processor's name.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "str::is_empty"))]
     pub processor: Text,
     /// The operating system and its version.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "str::is_empty"))]
     pub system: Text,
     /// How many processors this process may use.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub cpus: u32,
 }
 
 /// A worker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WorkerRecord {
     /// What people call it.
     pub name: Text,
     /// What it computes with: `cpu`, `cuda` and so on.
     pub kind: Text,
     /// The processor that it is bound to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub cpu: Option<u32>,
     /// The number of the memory node that it works on.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub memory_node: u32,
 }
 
 /// A region: the storage that accesses refer to by indices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RegionRecord {
     /// What the user calls it.
     pub name: Text,
     /// How many elements it has.
     pub len: u64,
     /// The user took it out of the inference of orders, so accesses to it require none.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_false"))]
     pub unordered: bool,
 }
 
 /// A task as it was submitted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TaskRecord {
     /// Its number in submission order, by which events refer to it.
     pub number: u64,
     /// What the user calls it.
     pub name: Text,
     /// The source file that submitted it.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "str::is_empty"))]
     pub file: Text,
     /// The line in that file.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_zero"))]
     pub line: u32,
     /// The task that spawned it, when it was not the application.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub parent: Option<u64>,
     /// Its place among what its parent, or the application, submitted.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub sequence: u64,
     /// The scheduling context that it belongs to.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "str::is_empty"))]
     pub context: Text,
     /// Greater is more urgent.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub priority: i32,
     /// The runtime made it for itself: a fold, a copy.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_false"))]
     pub internal: bool,
     /// The tasks that must be complete before it starts, whatever they access.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub after: Vec<u64>,
     /// The tasks without which it does not count as complete.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub ends_with: Vec<u64>,
     /// What it declared to touch.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub accesses: Vec<AccessRecord>,
 }
 
@@ -123,7 +125,8 @@ impl TaskRecord {
 }
 
 /// One declared access of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AccessRecord {
     /// The index of the region.
     pub region: u32,
@@ -134,8 +137,9 @@ pub struct AccessRecord {
 }
 
 /// What a task may do with what it accesses.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AccessMode {
     /// Reads.
     Read,
@@ -247,10 +251,12 @@ impl Trace {
     }
 }
 
+#[cfg(feature = "serde")]
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+#[cfg(feature = "serde")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }

@@ -8,6 +8,7 @@
 //! | [`index_map`] | maps between spaces, for images, preimages and halos |
 //! | [`alias`] | `may_alias` and `is_subregion`, and why |
 //! | [`hierarchy`] | consistency of the facts (rule RG2) |
+//! | [`run_index`] | which of many runs overlap a given one |
 //! | [`cover`] | every region that may alias a given one, as a few subtrees |
 
 pub mod alias;
@@ -18,6 +19,7 @@ pub mod index_map;
 pub mod index_set;
 pub mod partition;
 pub mod regions;
+pub mod run_index;
 
 pub use alias::{Alias, Containment};
 pub use error::{RegionError, RegionErrorKind};
@@ -25,3 +27,4 @@ pub use index_map::IndexMap;
 pub use index_set::{IndexSet, Run};
 pub use partition::{Coverage, Pieces};
 pub use regions::{FieldId, PartitionId, RegionId, Regions, SpaceId};
+pub use run_index::RunIndex;

@@ -152,7 +152,7 @@ impl Core {
             tracer: Tracer::new(lanes(&workers, &devices)),
             slab: Slab::new(limit),
             names: Names::default(),
-            outermost: Padded(Mutex::new(History::new(ScopeId::OUTERMOST))),
+            outermost: Padded::new(Mutex::new(History::new(ScopeId::OUTERMOST))),
             contexts: Contexts::new(),
             changes: Changes::default(),
             context_waiters: AtomicUsize::new(0),
@@ -167,7 +167,7 @@ impl Core {
             next_tree: AtomicU64::new(0),
             serial: serial.then(Serial::default),
             closed: AtomicBool::new(false),
-            stopped: Padded(AtomicBool::new(false)),
+            stopped: Padded::new(AtomicBool::new(false)),
             #[cfg(test)]
             leave_out: AtomicBool::new(false),
         }

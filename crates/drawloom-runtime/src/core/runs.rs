@@ -58,7 +58,7 @@ impl Core {
                 self.trace_submission(id, None, plan.whole(), None);
                 if self.tracer.is_on() {
                     let operators = plan.operators();
-                    self.tracer.plan(&plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
+                    self.tracer.run(id, &plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
                 }
                 missing
             });

@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 
-use drawloom_graph::{IndexSet, SpaceId};
+use drawloom_graph::{IndexSet, RunIndex, SpaceId};
 use rustc_hash::FxHashMap;
 
 use crate::order::slot::Slot;
@@ -139,7 +139,7 @@ impl Piece {
             partition: std::ptr::null(),
             aliases: AtomicPtr::new(std::ptr::null_mut()),
             mark: Mark::default(),
-            slot: Padded(UnsafeCell::new(Slot::default())),
+            slot: Padded::new(UnsafeCell::new(Slot::default())),
         }
     }
 
@@ -202,7 +202,7 @@ impl Piece {
             consider(&tree.root, self.indices.len());
         }
         for partition in added {
-            for (colour, shared) in partition.index.overlaps(&self.indices) {
+            for (colour, shared) in overlaps(&partition.index, &self.indices) {
                 consider(&partition.pieces[colour as usize], shared);
             }
         }
@@ -235,50 +235,22 @@ impl Drop for Piece {
     }
 }
 
-/// Finds the pieces of a partition that overlap an index set.
-pub(crate) struct RunIndex {
-    /// Start, end and colour of every run, by start.
-    runs: Vec<(u64, u64, u32)>,
-    /// The greatest end among the runs up to here.
-    reach: Vec<u64>,
+/// The runs of all pieces of a partition, by colour.
+pub(crate) fn run_index<'a>(sets: impl Iterator<Item = &'a IndexSet>) -> RunIndex<u32> {
+    RunIndex::new(sets.zip(0..).flat_map(|(set, colour)| set.runs().iter().map(move |run| (*run, colour))))
 }
 
-impl RunIndex {
-    pub(crate) fn new<'a>(sets: impl Iterator<Item = &'a IndexSet>) -> Self {
-        let mut runs: Vec<(u64, u64, u32)> = sets
-            .enumerate()
-            .flat_map(|(colour, set)| set.runs().iter().map(move |run| (run.start, run.end, colour as u32)))
-            .collect();
-        runs.sort_unstable();
-        let reach = runs
-            .iter()
-            .scan(0, |reach, run| {
-                *reach = run.1.max(*reach);
-                Some(*reach)
-            })
-            .collect();
-        Self { runs, reach }
+/// The colours whose pieces overlap a set, with the number of shared indices, by colour.
+fn overlaps(index: &RunIndex<u32>, set: &IndexSet) -> Vec<(u32, u64)> {
+    let mut shared: FxHashMap<u32, u64> = FxHashMap::default();
+    for wanted in set.runs() {
+        index.overlaps(*wanted, |run, colour| {
+            *shared.entry(colour).or_default() += run.end.min(wanted.end) - run.start.max(wanted.start);
+        });
     }
-
-    /// The colours whose pieces overlap the set, with the number of shared indices, by colour.
-    pub(crate) fn overlaps(&self, set: &IndexSet) -> Vec<(u32, u64)> {
-        let mut shared: FxHashMap<u32, u64> = FxHashMap::default();
-        for run in set.runs() {
-            let end = self.runs.partition_point(|r| r.0 < run.end);
-            for i in (0..end).rev() {
-                if self.reach[i] <= run.start {
-                    break;
-                }
-                let (start, end, colour) = self.runs[i];
-                if end > run.start {
-                    *shared.entry(colour).or_default() += end.min(run.end) - start.max(run.start);
-                }
-            }
-        }
-        let mut list: Vec<(u32, u64)> = shared.into_iter().collect();
-        list.sort_unstable();
-        list
-    }
+    let mut list: Vec<(u32, u64)> = shared.into_iter().collect();
+    list.sort_unstable();
+    list
 }
 
 #[cfg(all(test, not(any(loom, feature = "shuttle"))))]

@@ -7,7 +7,7 @@
 use std::any::TypeId;
 use std::ptr::NonNull;
 
-use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, SpaceId};
+use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, RunIndex, SpaceId};
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ use crate::sync::{Arc, Mutex, lock};
 
 use super::element::{self, Element};
 use super::matrix::indices_of;
-use super::piece::{Piece, RunIndex, Shape};
+use super::piece::{Piece, Shape, run_index};
 
 /// The storage of a region in the memory of this process, as the parts of a `Vec`.
 pub(crate) struct Buffer {
@@ -141,7 +141,7 @@ pub(crate) struct Partition {
     pub(crate) cut: Cut,
     pub(crate) pieces: Box<[Piece]>,
     pub(crate) disjoint: bool,
-    pub(crate) index: RunIndex,
+    pub(crate) index: RunIndex<u32>,
 }
 
 /// The part of a tree that grows when partitions are made.
@@ -318,7 +318,7 @@ impl Tree {
                 Piece::new(shape, Arc::new(indices.clone()), space, Some(colour))
             })
             .collect();
-        let index = RunIndex::new(pieces.iter().map(|p| &*p.indices));
+        let index = run_index(pieces.iter().map(|p| &*p.indices));
         let mut partition = Box::new(Partition { name, of, cut, pieces, disjoint, index });
         let pointer = NonNull::from(&*partition);
         for piece in &mut partition.pieces {

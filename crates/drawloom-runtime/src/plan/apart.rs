@@ -118,7 +118,7 @@ impl PlanState {
         payload[1] = MaybeUninit::new(u64::from(number));
         let because = self.given_up(core).or_else(|| self.fails_after(&rare.after));
         core.submit_node(self.run(), spec, Body { payload, table: &BODY }, because, |id| {
-            core.tracer.stands_for(&self.mark, id, self.run(), number);
+            core.tracer.node_task(id, self.run(), number);
         });
     }
 

@@ -309,7 +309,7 @@ impl PlanState {
 
     /// Where nodes that a thread runs are recorded, if they are. Asked once for many nodes.
     pub(super) fn log<'a>(&self, core: &'a Core, worker: Option<WorkerId>) -> Option<Nodes<'a>> {
-        core.tracer.nodes(&self.mark, self.run(), worker)
+        core.tracer.nodes(self.run(), worker)
     }
 
     /// Runs a node, and whatever it makes ready on this worker. True when the run is over.

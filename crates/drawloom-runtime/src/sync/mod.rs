@@ -7,13 +7,11 @@
 //! | file | concept |
 //! |---|---|
 //! | [`alone`] | locks under which no other lock may be taken |
-//! | [`grow`] | a list that grows, whose elements never move |
 //! | [`stack`] | room on the stack for tasks that run inside of others |
 //! | [`time`] | waiting for at most some time, which the checkers take for waiting without end |
 //! | `locals` | variables of which each thread has its own, under shuttle |
 
 pub(crate) mod alone;
-pub(crate) mod grow;
 #[cfg(all(feature = "shuttle", not(loom)))]
 pub(crate) mod locals;
 pub(crate) mod stack;
@@ -68,6 +66,9 @@ pub(crate) fn put_own<T>(cell: &'static locals::Local<T>, value: T) {
 // Reference counts are not part of any protocol here.
 pub(crate) use std::sync::Arc;
 
+/// Keeps what one thread writes often off the cache lines of others.
+pub(crate) use crossbeam_utils::CachePadded as Padded;
+
 /// Whether a model checker runs this. Looking again and again before sleeping only makes its schedules longer.
 pub(crate) const MODELLED: bool = cfg!(any(loom, feature = "shuttle"));
 
@@ -83,17 +84,5 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         Ok(guard) => Some(guard),
         Err(std::sync::TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
         Err(std::sync::TryLockError::WouldBlock) => None,
-    }
-}
-
-/// Keeps what one thread writes often off the cache lines of others.
-#[repr(align(128))]
-#[derive(Debug, Default)]
-pub(crate) struct Padded<T>(pub(crate) T);
-
-impl<T> std::ops::Deref for Padded<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
     }
 }

@@ -47,7 +47,7 @@ impl Slab {
     pub(crate) fn new(limit: u32) -> Self {
         Self {
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
-            pool: Padded(Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 })),
+            pool: Padded::new(Mutex::new(Pool { free: Vec::new(), made: 0, chunks: 0, limit, waiting: 0 })),
             returned: Condvar::new(),
             // What is kept is not there for others, so it must be little when there is little.
             keep: (limit as usize / 16).min(KEEP),

@@ -3,19 +3,7 @@
 //! The system takes a mask as an array of words of any length. The type that the C library offers for it has room for 1024
 //! processors, and there are machines with more, so the masks here are vectors that grow until the system is content.
 
-use std::io;
-
-use super::cpus::CpuSet;
-
-/// The processors on which the calling thread may run.
-pub(super) fn current_mask() -> io::Result<CpuSet> {
-    system::current_mask()
-}
-
-/// Restricts the calling thread to these processors.
-pub(super) fn set_current_mask(cpus: &CpuSet) -> io::Result<()> {
-    system::set_current_mask(cpus)
-}
+pub(super) use system::{current_mask, set_current_mask};
 
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "the C library has no safe interface to affinity masks")]
@@ -27,7 +15,8 @@ mod system {
 
     const BITS: usize = c_ulong::BITS as usize;
 
-    pub(super) fn current_mask() -> io::Result<CpuSet> {
+    /// The processors on which the calling thread may run.
+    pub(in super::super) fn current_mask() -> io::Result<CpuSet> {
         let mut words: Vec<c_ulong> = vec![0; 1024 / BITS];
         loop {
             let bytes = size_of_val(words.as_slice());
@@ -47,7 +36,8 @@ mod system {
         }
     }
 
-    pub(super) fn set_current_mask(cpus: &CpuSet) -> io::Result<()> {
+    /// Restricts the calling thread to these processors.
+    pub(in super::super) fn set_current_mask(cpus: &CpuSet) -> io::Result<()> {
         let words = words(cpus);
         let bytes = size_of_val(words.as_slice());
         // SAFETY: the call reads at most `bytes` bytes behind the pointer, which are exactly those that `words` owns, and
@@ -63,9 +53,9 @@ mod system {
     }
 
     fn words(cpus: &CpuSet) -> Vec<c_ulong> {
-        let last = cpus.iter().last().map_or(0, |CpuId(cpu)| cpu as usize);
+        let last = cpus.last().map_or(0, |&CpuId(cpu)| cpu as usize);
         let mut words = vec![0; last / BITS + 1];
-        for CpuId(cpu) in cpus.iter() {
+        for &CpuId(cpu) in cpus.iter() {
             words[cpu as usize / BITS] |= 1 << (cpu as usize % BITS);
         }
         words
@@ -91,11 +81,11 @@ mod system {
 
     use super::super::cpus::CpuSet;
 
-    pub(super) fn current_mask() -> io::Result<CpuSet> {
+    pub(in super::super) fn current_mask() -> io::Result<CpuSet> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn set_current_mask(_: &CpuSet) -> io::Result<()> {
+    pub(in super::super) fn set_current_mask(_: &CpuSet) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -47,25 +47,14 @@ impl CpuSet {
     pub fn contains(&self, cpu: CpuId) -> bool {
         self.cpus.binary_search(&cpu).is_ok()
     }
+}
 
-    /// The processors, ascending.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = CpuId> + '_ {
-        self.cpus.iter().copied()
-    }
+/// The processors, ascending.
+impl std::ops::Deref for CpuSet {
+    type Target = [CpuId];
 
-    /// The first processor.
-    pub fn first(&self) -> Option<CpuId> {
-        self.cpus.first().copied()
-    }
-
-    /// How many processors are in the set.
-    pub fn len(&self) -> usize {
-        self.cpus.len()
-    }
-
-    /// Whether the set is empty.
-    pub fn is_empty(&self) -> bool {
-        self.cpus.is_empty()
+    fn deref(&self) -> &[CpuId] {
+        &self.cpus
     }
 }
 
@@ -102,7 +91,7 @@ mod tests {
             assert_eq!(CpuSet::parse(&format!(" {text}\n")).unwrap().to_string(), text);
         }
         let messy = CpuSet::parse("7,0-2,1-3,7").unwrap();
-        assert_eq!((messy.to_string().as_str(), messy.len(), messy.first()), ("0-3,7", 5, Some(CpuId(0))));
+        assert_eq!((messy.to_string().as_str(), messy.len(), messy.first()), ("0-3,7", 5, Some(&CpuId(0))));
         assert!(messy.contains(CpuId(7)) && !messy.contains(CpuId(4)));
     }
 

@@ -43,10 +43,10 @@ fn cpu(unit: &TopologyObject, nodes: &[MemoryNode]) -> Option<Cpu> {
     let threads = group(ObjectType::Core);
     Some(Cpu {
         id,
-        thread: threads.iter().flat_map(CpuSet::iter).take_while(|&thread| thread < id).count() as u32,
-        core: threads.and_then(|threads| threads.first()).unwrap_or(id),
-        level_2: group(ObjectType::L2Cache).and_then(|group| group.first()),
-        level_3: group(ObjectType::L3Cache).and_then(|group| group.first()),
+        thread: threads.iter().flat_map(|threads| threads.iter()).take_while(|&&thread| thread < id).count() as u32,
+        core: threads.and_then(|threads| threads.first().copied()).unwrap_or(id),
+        level_2: group(ObjectType::L2Cache).and_then(|group| group.first().copied()),
+        level_3: group(ObjectType::L3Cache).and_then(|group| group.first().copied()),
         node: nodes.iter().find(|node| node.cpus.contains(id)).map_or(0, |node| node.number),
         package: unit.first_ancestor_with_type(ObjectType::Package).map_or(0, number),
     })

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 
-use super::binding;
 use super::cpus::{CpuId, CpuSet};
-use super::files::{Disk, Files};
-use super::quota::{self, Quota};
+use super::quota::quota;
 use super::sysfs::Sysfs;
+use super::{Text, binding};
 
 /// The machine as this process may use it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Topology {
     cpus: Vec<Cpu>,
     allowed: CpuSet,
     nodes: Vec<MemoryNode>,
-    quota: Option<Quota>,
+    quota: Option<f64>,
     bindable: bool,
 }
 
@@ -76,9 +76,10 @@ impl Topology {
     /// The affinity mask is that of the calling thread, which it inherited unless someone bound it since. Create the
     /// topology on a thread that nobody bound.
     pub fn detect() -> Self {
+        let text = |path: &str| std::fs::read_to_string(Path::new("/").join(path)).ok();
         match binding::current_mask() {
             Ok(allowed) if !allowed.is_empty() => {
-                let topology = Self::read(&Disk::here(), allowed, true);
+                let topology = Self::read(&text, allowed, true);
                 #[cfg(feature = "hwloc")]
                 let topology = topology.ask_hwloc();
                 topology
@@ -87,20 +88,20 @@ impl Topology {
             _ => {
                 let count = std::thread::available_parallelism().map_or(1, |count| count.get());
                 let count = u32::try_from(count).unwrap_or(1);
-                Self::read(&Disk::here(), (0..count).map(CpuId).collect(), false)
+                Self::read(&text, (0..count).map(CpuId).collect(), false)
             }
         }
     }
 
     /// The machine that files describe, of which a process may use these processors.
-    fn read(files: &impl Files, allowed: CpuSet, bindable: bool) -> Self {
-        let devices = Sysfs::new(files);
+    fn read(text: Text<'_>, allowed: CpuSet, bindable: bool) -> Self {
+        let devices = Sysfs(text);
         let nodes = devices.nodes();
         let cpus = devices.cpus(&allowed, &nodes);
-        Self::new(cpus, nodes, allowed, quota::read(files), bindable)
+        Self::new(cpus, nodes, allowed, quota(text), bindable)
     }
 
-    fn new(cpus: Vec<Cpu>, mut nodes: Vec<MemoryNode>, allowed: CpuSet, quota: Option<Quota>, bindable: bool) -> Self {
+    fn new(cpus: Vec<Cpu>, mut nodes: Vec<MemoryNode>, allowed: CpuSet, quota: Option<f64>, bindable: bool) -> Self {
         if nodes.is_empty() {
             nodes.push(MemoryNode { number: 0, cpus: CpuSet::default(), bytes: None, distances: Vec::new() });
         }
@@ -136,8 +137,8 @@ impl Topology {
         &self.nodes
     }
 
-    /// The limit on processor time, when there is one.
-    pub fn quota(&self) -> Option<Quota> {
+    /// The limit on processor time as a number of processors, when there is one.
+    pub fn quota(&self) -> Option<f64> {
         self.quota
     }
 
@@ -148,7 +149,7 @@ impl Topology {
 
     /// How many workers keep busy what this process may use: one for each processor, and no more than the quota feeds.
     pub fn suggested_workers(&self) -> usize {
-        self.quota.map_or(usize::MAX, Quota::whole_cpus).min(self.cpus.len())
+        self.quota.map_or(usize::MAX, |cpus| cpus.ceil() as usize).min(self.cpus.len())
     }
 
     /// How far two processors are from each other. Those that this process may not use are far from everything else.
@@ -235,4 +236,4 @@ impl Topology {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

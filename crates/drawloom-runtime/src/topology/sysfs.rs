@@ -3,26 +3,19 @@
 //! Groups of processors, such as those that share a cache, have no number of their own that is unique on a machine, so a
 //! group is named by its first processor, whether or not this process may use that one.
 
+use super::Text;
 use super::cpus::{CpuId, CpuSet};
-use super::files::Files;
 use super::machine::{Cpu, MemoryNode};
 
 /// The deepest kind of cache that is looked for, and then some: level, kind and size each have an index of their own.
 const CACHES: u32 = 10;
 
 /// The files of a machine.
-pub(super) struct Sysfs<'a, F> {
-    files: &'a F,
-}
+pub(super) struct Sysfs<'a>(pub(super) Text<'a>);
 
-impl<'a, F: Files> Sysfs<'a, F> {
-    /// What these files say.
-    pub(super) fn new(files: &'a F) -> Self {
-        Self { files }
-    }
-
+impl Sysfs<'_> {
     fn text(&self, path: &str) -> Option<String> {
-        self.files.text(&format!("sys/devices/system/{path}"))
+        (self.0)(&format!("sys/devices/system/{path}"))
     }
 
     fn number(&self, path: &str) -> Option<u32> {
@@ -37,23 +30,23 @@ impl<'a, F: Files> Sysfs<'a, F> {
     /// The processors that are allowed, each with what it shares with others.
     pub(super) fn cpus(&self, allowed: &CpuSet, nodes: &[MemoryNode]) -> Vec<Cpu> {
         let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
-        for id in allowed.iter() {
+        for &id in allowed.iter() {
             let folder = format!("cpu/cpu{}", id.0);
             let siblings = self
                 .set(&format!("{folder}/topology/core_cpus_list"))
                 .or_else(|| self.set(&format!("{folder}/topology/thread_siblings_list")))
                 .filter(|siblings| siblings.contains(id))
                 .unwrap_or_else(|| CpuSet::from_iter([id]));
-            let core = siblings.first().unwrap_or(id);
+            let core = siblings.first().copied().unwrap_or(id);
             // Threads of one core share everything: reading files is most of the time that detection takes.
             let sibling = siblings
                 .iter()
-                .find_map(|sibling| cpus.binary_search_by_key(&sibling, |cpu| cpu.id).ok().map(|place| cpus[place]));
+                .find_map(|sibling| cpus.binary_search_by_key(sibling, |cpu| cpu.id).ok().map(|place| cpus[place]));
             let cpu = sibling
                 .filter(|sibling| sibling.core == core)
                 .map_or_else(|| self.cpu(id, core, &folder, nodes), |sibling| Cpu { id, ..sibling });
             // Among all threads of the core, also those that this process may not use.
-            let thread = siblings.iter().take_while(|&sibling| sibling < id).count() as u32;
+            let thread = siblings.iter().take_while(|&&sibling| sibling < id).count() as u32;
             cpus.push(Cpu { thread, ..cpu });
         }
         cpus
@@ -72,7 +65,7 @@ impl<'a, F: Files> Sysfs<'a, F> {
                 _ => continue,
             };
             let shared = self.set(&format!("{cache}/shared_cpu_list")).filter(|shared| shared.contains(id));
-            *group = group.or(shared.and_then(|shared| shared.first()));
+            *group = group.or(shared.and_then(|shared| shared.first().copied()));
         }
         cpu
     }
@@ -83,7 +76,7 @@ impl<'a, F: Files> Sysfs<'a, F> {
         let online = self.set("node/online").unwrap_or_default();
         online
             .iter()
-            .map(|CpuId(number)| MemoryNode {
+            .map(|&CpuId(number)| MemoryNode {
                 number,
                 cpus: self.set(&format!("node/node{number}/cpulist")).unwrap_or_default(),
                 bytes: self.text(&format!("node/node{number}/meminfo")).and_then(|text| total_memory(&text)),
@@ -99,7 +92,7 @@ impl<'a, F: Files> Sysfs<'a, F> {
         if distances.len() != online.len() {
             return Vec::new();
         }
-        online.iter().map(|CpuId(node)| node).zip(distances).collect()
+        online.iter().map(|node| node.0).zip(distances).collect()
     }
 }
 
@@ -113,7 +106,7 @@ fn total_memory(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::super::cpus::CpuSet;
-    use super::super::files::tests::Tree;
+    use super::super::machine::tests::Tree;
     use super::{Sysfs, total_memory};
 
     #[test]
@@ -129,7 +122,8 @@ mod tests {
     #[test]
     fn without_any_files_every_processor_stands_alone() {
         let tree = Tree::default();
-        let files = Sysfs::new(&tree);
+        let text = |path: &str| tree.text(path);
+        let files = Sysfs(&text);
         assert!(files.nodes().is_empty());
         let cpus = files.cpus(&CpuSet::parse("2,5").unwrap(), &[]);
         let shared: Vec<_> =
@@ -146,7 +140,7 @@ mod tests {
         tree.device("cpu/cpu0/cache/index0/level", 2);
         tree.device("cpu/cpu0/cache/index0/shared_cpu_list", "1-3");
         tree.device("cpu/cpu0/cache/index1/level", 3);
-        let cpu = Sysfs::new(&tree).cpus(&CpuSet::parse("0").unwrap(), &[])[0];
+        let cpu = Sysfs(&|path| tree.text(path)).cpus(&CpuSet::parse("0").unwrap(), &[])[0];
         assert_eq!((cpu.core.0, cpu.level_2, cpu.level_3, cpu.package), (0, None, None, 0));
     }
 }

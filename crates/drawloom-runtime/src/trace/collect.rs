@@ -1,49 +1,70 @@
 //! A trace from what was recorded.
 
-use drawloom_trace::{
-    AccessMode, AccessRecord, Event, EventKind, MachineRecord, NO_TASK, NO_WORKER, TaskRecord, Text, Trace,
-};
+use drawloom_trace::{AccessMode, AccessRecord, Event, EventKind, MachineRecord, NO_WORKER, TaskRecord, Text, Trace};
 use rustc_hash::FxHashMap;
 
-use super::chunk::Chunk;
-use super::clock::{Clock, Scale};
-use super::entry::{Entry, NodeRun, Stand, Submission, entries};
+use super::Tracer;
+use super::record::Record;
 use super::tables::{AccessEntry, PlanRecord, Tables};
 use super::turns::{Times, quick};
-use super::{Recording, Tracer};
 use crate::access::Mode;
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
+use crate::sync::{Arc, lock};
 
 /// How many tasks a trace describes at most, nodes of plans included; the events of further ones are counted as lost.
 const TASKS: u64 = 1 << 22;
 
-/// A task that was submitted, with everything that was said about it.
+/// The records of one thread for one worker, in the order in which they were written.
+struct Recorded {
+    worker: u32,
+    chunks: Vec<Arc<Vec<Record>>>,
+    lost: u64,
+}
+
+impl Recorded {
+    fn records(&self) -> impl Iterator<Item = Record> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter().copied())
+    }
+}
+
+/// A task that was submitted, with everything that is known about it.
+#[derive(Default)]
 struct Task {
-    submission: Submission,
+    id: u64,
+    time: u64,
+    parent: u64,
+    place: u32,
+    site: u32,
+    context: u32,
+    priority: i32,
+    internal: bool,
     worker: u32,
     accesses: Vec<AccessEntry>,
     after: Vec<u64>,
     ends_with: Vec<u64>,
-    /// The nodes that were run, when it stands for a run of a plan.
-    nodes: Option<Nodes>,
-    /// Those of its nodes that are tasks of their own, and when they were submitted.
-    stands: Vec<(Stand, u64)>,
 }
 
-/// Nodes of a run of a plan: a few bytes each, as there may be very many.
-struct Nodes {
-    plan: u32,
-    /// Which ones were run, and when they ended.
+/// A run of a plan.
+#[derive(Default)]
+struct Run {
+    /// The number of the plan; none when the run was submitted before the recording.
+    plan: Option<u32>,
+    /// The nodes that were run, and when they ended.
     ends: Vec<(u32, u64)>,
+    /// The nodes that are tasks of their own: task, node, and when the task was submitted.
+    tasks: Vec<(u64, u32, u64)>,
 }
 
-impl Task {
-    /// The number of the plan that it is a run of, if anything of it was recorded.
-    fn plan(&self) -> Option<usize> {
-        let of_stands = || self.stands.first().map(|(stand, _)| stand.plan);
-        self.nodes.as_ref().map(|nodes| nodes.plan).or_else(of_stands).map(|plan| plan as usize)
-    }
+/// All tasks of a recording.
+#[derive(Default)]
+struct Tasks {
+    /// In submission order.
+    all: Vec<Task>,
+    /// The runs of plans of which some node was run.
+    runs: FxHashMap<u64, Run>,
+    /// When each task started first, and when it ended last.
+    starts: FxHashMap<u64, u64>,
+    ends: FxHashMap<u64, u64>,
 }
 
 /// The tasks of a trace by their ids.
@@ -66,32 +87,42 @@ impl Tracer {
         let state = lock(&self.state);
         let mut trace = Trace { machine: machine(), workers: self.workers.clone(), ..Trace::default() };
         let Some(began) = state.began else { return trace };
-        let scale = Scale::new(began, Clock::get().moment());
+        let streams: Vec<Recorded> = state
+            .streams
+            .iter()
+            .map(|stream| {
+                let (chunks, lost) = stream.read();
+                Recorded { worker: stream.worker, chunks, lost }
+            })
+            .collect();
         trace.regions.clone_from(&state.tables.regions);
         trace.dropped = self.lost.load(Ordering::Relaxed);
-        let (tasks, starts) = state.tasks();
-        let ends = state.ends(&tasks);
+        let tasks = Tasks::new(&streams);
         let numbers = Numbers::new(&tasks, &state.tables);
         describe(&mut trace, &tasks, &state.tables, &numbers, context_name);
         // Of events at the same time, submissions come first and then what became ready, so that every task has its events
-        // in their order, whoever recorded them.
-        trace.events.extend(tasks.iter().map(|task| {
-            let Submission { time, task: id, .. } = task.submission;
-            Event::of_task(scale.since_began(time), EventKind::Submit, numbers.tasks[&id].0, task.worker)
+        // in their order, whichever thread recorded them.
+        trace.events.extend(tasks.all.iter().map(|task| {
+            Event::of_task(task.time.saturating_sub(began), EventKind::Submit, numbers.tasks[&task.id].0, task.worker)
         }));
         let mut others = Vec::new();
-        let mut events = Events { trace: &mut trace, others: &mut others, scale: &scale, numbers: &numbers };
-        for stream in state.streams() {
-            events.take_stream(&stream);
+        let mut events = Events { trace: &mut trace, others: &mut others, began, numbers: &numbers };
+        for stream in &streams {
+            stream.records().for_each(|record| events.take(stream.worker, record));
+            events.dropped(stream.worker, stream.lost);
+            events.trace.dropped += stream.lost;
         }
-        // What threads lost that had no room at all.
+        // Events of threads without writers.
         events.dropped(NO_WORKER, self.lost.load(Ordering::Relaxed));
-        for task in &tasks {
-            let (Some(first), Some(start)) = (numbers.node(task), starts.get(&task.submission.task)) else { continue };
-            let Some(plan) = task.plan().map(|plan| &state.tables.plans[plan]) else { continue };
-            trace.events.extend(ready_times(plan, task, &ends, *start).into_iter().zip(first..).filter_map(
-                |(time, number)| Some(Event::of_task(scale.since_began(time?), EventKind::Ready, number, NO_WORKER)),
-            ));
+        for task in &tasks.all {
+            let (Some(first), Some(start)) = (numbers.nodes.get(&task.id), tasks.starts.get(&task.id)) else {
+                continue;
+            };
+            let Some((run, plan)) = tasks.run(task, &state.tables) else { continue };
+            let ready = ready_times(plan, run, &tasks.ends, *start).into_iter().zip(*first..);
+            trace.events.extend(ready.filter_map(|(time, number)| {
+                Some(Event::of_task(time?.saturating_sub(began), EventKind::Ready, number, NO_WORKER))
+            }));
         }
         trace.events.append(&mut others);
         trace.sort();
@@ -99,101 +130,79 @@ impl Tracer {
     }
 }
 
-impl Recording {
-    /// The chunks of each stream, in the order in which they were filled.
-    fn streams(&self) -> Vec<Vec<&Chunk>> {
-        let mut streams: Vec<Vec<&Chunk>> = vec![Vec::new(); self.streams as usize];
-        for chunk in &self.chunks {
-            streams[chunk.stream as usize].push(chunk);
-        }
-        streams
-    }
-
-    /// All tasks in submission order, and when those of them started that did.
-    fn tasks(&self) -> (Vec<Task>, FxHashMap<u64, u64>) {
-        let mut tasks: Vec<Task> = Vec::new();
-        let mut nodes: FxHashMap<u64, Nodes> = FxHashMap::default();
-        let mut stands: FxHashMap<u64, Vec<(Stand, u64)>> = FxHashMap::default();
-        let mut starts = FxHashMap::default();
-        for stream in self.streams() {
+impl Tasks {
+    fn new(streams: &[Recorded]) -> Self {
+        let mut tasks = Self::default();
+        for stream in streams {
             // What follows a submission belongs to it.
-            let first = tasks.len();
-            for entry in stream.iter().flat_map(|chunk| entries(chunk.read())) {
-                match entry {
-                    Entry::Submission(submission) => tasks.push(Task {
-                        submission,
-                        worker: stream[0].worker,
-                        accesses: Vec::new(),
-                        after: Vec::new(),
-                        ends_with: Vec::new(),
-                        nodes: None,
-                        stands: Vec::new(),
-                    }),
-                    Entry::Access { piece, mode, operator } => {
-                        if let Some(last) = tasks[first..].last_mut() {
-                            last.accesses.push(AccessEntry { piece, mode, operator });
-                        }
-                    }
-                    Entry::After { task, other } | Entry::EndsWith { task, other } => {
-                        // It is another one when the recording began between the two.
-                        if let Some(last) = tasks[first..].last_mut().filter(|last| last.submission.task == task) {
-                            let after = matches!(entry, Entry::After { .. });
-                            (if after { &mut last.after } else { &mut last.ends_with }).push(other);
-                        }
-                    }
-                    Entry::Node(NodeRun { run, plan, node, end, .. }) => {
-                        nodes.entry(run).or_insert_with(|| Nodes { plan, ends: Vec::new() }).ends.push((node, end));
-                    }
-                    Entry::Stand { time, stand } => stands.entry(stand.run).or_default().push((stand, time)),
-                    Entry::Event { time, kind: EventKind::Start, value: task } | Entry::Quick { time, task, .. } => {
-                        starts.entry(task).or_insert(time);
-                    }
-                    Entry::Turn { .. } | Entry::Team { .. } | Entry::Event { .. } => {}
-                }
+            let first = tasks.all.len();
+            for record in stream.records() {
+                tasks.take(first, stream.worker, record);
             }
         }
-        for task in &mut tasks {
-            task.nodes = nodes.remove(&task.submission.task);
-            task.stands = stands.remove(&task.submission.task).unwrap_or_default();
-        }
-        // Those with the same place are of one stream, and stay in the order in which they were written.
-        tasks.sort_by_key(|task| task.submission.place);
-        (tasks, starts)
+        tasks.runs.retain(|_, run| run.plan.is_some() && !(run.ends.is_empty() && run.tasks.is_empty()));
+        tasks.all.sort_by_key(|task| task.place);
+        tasks
     }
 
-    /// When the nodes ended that are tasks of their own.
-    fn ends(&self, tasks: &[Task]) -> FxHashMap<u64, u64> {
-        let stands = tasks.iter().flat_map(|task| &task.stands).map(|(stand, _)| (stand.task, None));
-        let mut ends: FxHashMap<u64, Option<u64>> = stands.collect();
-        if !ends.is_empty() {
-            for entry in self.chunks.iter().flat_map(|chunk| entries(chunk.read())) {
-                if let Entry::Event { time, kind: EventKind::End | EventKind::Failed | EventKind::Cancelled, value } =
-                    entry
-                    && let Some(end) = ends.get_mut(&value)
-                {
-                    *end = Some(time);
+    /// Takes a record of a stream whose first submission is that of task `first`.
+    fn take(&mut self, first: usize, worker: u32, record: Record) {
+        let last = self.all[first..].last_mut();
+        match record {
+            Record::Submit { time, task, parent, place } => {
+                self.all.push(Task { id: task, time, parent, place, worker, ..Task::default() });
+            }
+            Record::Details { site, context, priority, internal } => {
+                if let Some(last) = last {
+                    (last.site, last.context, last.priority, last.internal) = (site, context, priority, internal);
                 }
             }
+            Record::Access(access) => last.into_iter().for_each(|last| last.accesses.push(access)),
+            // The last one is another task when the recording began between the two.
+            Record::After { task, other } => {
+                last.filter(|last| last.id == task).into_iter().for_each(|last| last.after.push(other));
+            }
+            Record::EndsWith { task, other } => {
+                last.filter(|last| last.id == task).into_iter().for_each(|last| last.ends_with.push(other));
+            }
+            Record::Run { run, plan } => self.runs.entry(run).or_default().plan = Some(plan),
+            Record::Node { run, node, end, .. } => self.runs.entry(run).or_default().ends.push((node, end)),
+            Record::NodeTask { time, task, run, node } => {
+                self.runs.entry(run).or_default().tasks.push((task, node, time));
+            }
+            Record::Task { time, task, kind: EventKind::Start } | Record::Start { time, task, .. } => {
+                self.starts.entry(task).or_insert(time);
+            }
+            Record::Task { time, task, kind: EventKind::End | EventKind::Failed | EventKind::Cancelled } => {
+                self.ends.insert(task, time);
+            }
+            Record::Task { .. } | Record::Worker { .. } | Record::Turn { .. } | Record::Team { .. } => {}
         }
-        ends.into_iter().filter_map(|(task, end)| Some((task, end?))).collect()
+    }
+
+    /// The run of a plan that a task is, and the plan.
+    fn run<'a>(&'a self, task: &Task, tables: &'a Tables) -> Option<(&'a Run, &'a PlanRecord)> {
+        let run = self.runs.get(&task.id)?;
+        Some((run, &tables.plans[run.plan? as usize]))
     }
 }
 
 impl Numbers {
-    fn new(tasks: &[Task], tables: &Tables) -> Self {
+    fn new(tasks: &Tasks, tables: &Tables) -> Self {
         let mut numbers = Self { tasks: FxHashMap::default(), nodes: FxHashMap::default() };
         let mut next = 0;
-        // Each of these took some words, of which there is a limit; runs of plans may have many more nodes than that.
-        let mut left = TASKS.saturating_sub(tasks.len() as u64);
-        for task in tasks {
-            numbers.tasks.insert(task.submission.task, (next, task.submission.time));
+        // There is a limit for what was recorded; runs of plans may have many more nodes than that.
+        let mut left = TASKS.saturating_sub(tasks.all.len() as u64);
+        for task in &tasks.all {
+            numbers.tasks.insert(task.id, (next, task.time));
             next += 1;
-            let Some(plan) = task.plan() else { continue };
-            let count = tables.plans[plan].nodes.len() as u64;
+            let Some((run, plan)) = tasks.run(task, tables) else { continue };
+            let count = plan.nodes.len() as u64;
             if count <= left {
-                numbers.nodes.insert(task.submission.task, next);
-                let number = |stand: &Stand| next + u64::from(stand.node);
-                numbers.tasks.extend(task.stands.iter().map(|(stand, time)| (stand.task, (number(stand), *time))));
+                numbers.nodes.insert(task.id, next);
+                numbers
+                    .tasks
+                    .extend(run.tasks.iter().map(|&(task, node, time)| (task, (next + u64::from(node), time))));
                 (next, left) = (next + count, left - count);
             }
         }
@@ -203,25 +212,20 @@ impl Numbers {
     fn task(&self, id: u64) -> Option<u64> {
         self.tasks.get(&id).map(|(number, _)| *number)
     }
-
-    /// The number of the first node of a run of a plan, when they are described.
-    fn node(&self, task: &Task) -> Option<u64> {
-        self.nodes.get(&task.submission.task).copied()
-    }
 }
 
 /// Adds the records of all tasks to a trace.
 fn describe(
     trace: &mut Trace,
-    tasks: &[Task],
+    tasks: &Tasks,
     tables: &Tables,
     numbers: &Numbers,
     context_name: impl Fn(u32) -> String,
 ) {
     let mut names: FxHashMap<u32, Text> = FxHashMap::default();
     let mut sequences: FxHashMap<Option<u64>, u64> = FxHashMap::default();
-    for task in tasks {
-        let Submission { task: id, parent, context, site, priority, internal, .. } = task.submission;
+    for task in &tasks.all {
+        let Task { id, parent, context, site, priority, internal, .. } = *task;
         let known = |ids: &[u64]| ids.iter().filter_map(|&id| numbers.task(id)).collect();
         let number = numbers.tasks[&id].0;
         let parent = numbers.task(parent);
@@ -239,8 +243,7 @@ fn describe(
             ..at_site(tables, number, site)
         });
         *sequence += 1;
-        let (Some(first), Some(plan)) = (numbers.node(task), task.plan()) else { continue };
-        let plan = &tables.plans[plan];
+        let (Some(&first), Some((_, plan))) = (numbers.nodes.get(&id), tasks.run(task, tables)) else { continue };
         let base = trace.tasks.len();
         // Points that do nothing have numbers as well, which are left out.
         let mut places = Vec::with_capacity(plan.nodes.len());
@@ -270,14 +273,14 @@ fn describe(
 }
 
 /// When each node of a run became ready, as far as that is known: when the last one that it waits for had ended.
-/// Those that are tasks of their own are said to be ready by themselves.
-fn ready_times(plan: &PlanRecord, run: &Task, tasks: &FxHashMap<u64, u64>, began: u64) -> Vec<Option<u64>> {
+/// Those that are tasks of their own have events of their own that say so.
+fn ready_times(plan: &PlanRecord, run: &Run, ends_of_tasks: &FxHashMap<u64, u64>, began: u64) -> Vec<Option<u64>> {
     let mut ends: Vec<Option<u64>> = vec![None; plan.nodes.len()];
-    for &(node, end) in run.nodes.iter().flat_map(|nodes| &nodes.ends) {
+    for &(node, end) in &run.ends {
         ends[node as usize] = Some(end);
     }
-    for (stand, _) in &run.stands {
-        ends[stand.node as usize] = tasks.get(&stand.task).copied();
+    for (task, node, _) in &run.tasks {
+        ends[*node as usize] = ends_of_tasks.get(task).copied();
     }
     let mut ready = vec![Some(began); plan.nodes.len()];
     // Nodes come after those they wait for.
@@ -291,8 +294,8 @@ fn ready_times(plan: &PlanRecord, run: &Task, tasks: &FxHashMap<u64, u64>, began
             ready[number] = None;
         }
     }
-    for (stand, _) in &run.stands {
-        ready[stand.node as usize] = None;
+    for (_, node, _) in &run.tasks {
+        ready[*node as usize] = None;
     }
     ready
 }
@@ -302,21 +305,12 @@ struct Events<'a> {
     trace: &'a mut Trace,
     /// What is neither a submission nor about tasks that became ready.
     others: &'a mut Vec<Event>,
-    scale: &'a Scale,
+    /// When the recording began.
+    began: u64,
     numbers: &'a Numbers,
 }
 
 impl Events<'_> {
-    fn take_stream(&mut self, stream: &[&Chunk]) {
-        let Some(worker) = stream.first().map(|chunk| chunk.worker) else { return };
-        for entry in stream.iter().flat_map(|chunk| entries(chunk.read())) {
-            self.take(worker, entry);
-        }
-        let lost: u64 = stream.iter().map(|chunk| chunk.lost()).sum();
-        self.dropped(worker, lost);
-        self.trace.dropped += lost;
-    }
-
     /// Says that something was lost, after what is known.
     fn dropped(&mut self, worker: u32, lost: u64) {
         if lost > 0 {
@@ -326,67 +320,57 @@ impl Events<'_> {
         }
     }
 
-    fn take(&mut self, worker: u32, entry: Entry) {
-        match entry {
-            Entry::Event { time, kind, value } => self.event(worker, time, kind, value),
-            Entry::Turn { time, later } => {
-                for (phase, time) in Times::unpack(time, later).phases() {
-                    self.event(worker, time, EventKind::Phase, phase as u64);
-                }
-            }
-            Entry::Quick { time, began, task } => {
+    fn take(&mut self, worker: u32, record: Record) {
+        match record {
+            Record::Task { time, task, kind } => self.of_task(worker, time, kind, task, 0),
+            Record::Worker { time, value, kind } => self.of_worker(worker, time, kind, value),
+            Record::Start { began, time, task } => {
                 for (phase, time) in quick(began, time) {
-                    self.event(worker, time, EventKind::Phase, phase as u64);
+                    self.of_worker(worker, time, EventKind::Phase, phase as u32);
                 }
-                self.event(worker, time, EventKind::Start, task);
+                self.of_task(worker, time, EventKind::Start, task, 0);
             }
-            Entry::Team { time, task, size } => {
-                let time = self.scale.since_began(time);
-                self.others.extend(self.numbers.task(task).map(|number| Event {
-                    value: size,
-                    ..Event::of_task(time, EventKind::TeamFormed, number, worker)
-                }));
+            Record::Turn { time, later } => {
+                for (phase, time) in Times::read(time, later).phases() {
+                    self.of_worker(worker, time, EventKind::Phase, phase as u32);
+                }
             }
-            Entry::Node(node) => self.node(worker, node),
-            Entry::Submission(_) | Entry::Access { .. } | Entry::After { .. } => {}
-            Entry::EndsWith { .. } | Entry::Stand { .. } => {}
+            Record::Team { time, task, size } => self.of_task(worker, time, EventKind::TeamFormed, task, size),
+            Record::Node { start, end, run, node, outcome } => self.node(worker, [start, end], run, node, outcome),
+            Record::Submit { .. } | Record::Details { .. } | Record::Access(_) | Record::After { .. } => {}
+            Record::EndsWith { .. } | Record::Run { .. } | Record::NodeTask { .. } => {}
         }
     }
 
-    fn event(&mut self, worker: u32, time: u64, kind: EventKind, value: u64) {
-        let of_task = |time, number| Event::of_task(self.scale.since_began(time), kind, number, worker);
-        match kind {
-            EventKind::Ready => {
-                // What made a task ready may have happened before it was submitted.
-                if let Some(&(number, submitted)) = self.numbers.tasks.get(&value) {
-                    self.trace.events.push(of_task(time.max(submitted), number));
-                }
-            }
-            EventKind::Start | EventKind::End | EventKind::Failed | EventKind::Cancelled => {
-                // Events of tasks from before the recording say nothing that could be understood.
-                self.others.extend(self.numbers.task(value).map(|number| of_task(time, number)));
-            }
-            _ => {
-                // All queues are counted together.
-                let worker = if kind == EventKind::QueueLength { NO_WORKER } else { worker };
-                let time = self.scale.since_began(time);
-                self.others.push(Event { time, task: NO_TASK, value: value as u32, worker, kind });
-            }
-        }
+    /// Events of tasks from before the recording are left out, as nothing describes them.
+    fn of_task(&mut self, worker: u32, time: u64, kind: EventKind, task: u64, value: u32) {
+        let Some(&(number, submitted)) = self.numbers.tasks.get(&task) else { return };
+        // What made a task ready may have happened before it was submitted.
+        let (time, events) = match kind {
+            EventKind::Ready => (time.max(submitted), &mut self.trace.events),
+            _ => (time, &mut *self.others),
+        };
+        events.push(Event { value, ..Event::of_task(time.saturating_sub(self.began), kind, number, worker) });
     }
 
-    fn node(&mut self, worker: u32, node: NodeRun) {
-        let Some(first) = self.numbers.nodes.get(&node.run) else {
-            // The run is known, but one too many.
-            self.trace.dropped += u64::from(self.numbers.tasks.contains_key(&node.run));
+    fn of_worker(&mut self, worker: u32, time: u64, kind: EventKind, value: u32) {
+        // All queues are counted together.
+        let worker = if kind == EventKind::QueueLength { NO_WORKER } else { worker };
+        self.others.push(Event::of_worker(time.saturating_sub(self.began), kind, worker, value));
+    }
+
+    fn node(&mut self, worker: u32, times: [u64; 2], run: u64, node: u32, outcome: EventKind) {
+        let Some(first) = self.numbers.nodes.get(&run) else {
+            // The run is described, and its nodes are too many.
+            self.trace.dropped += u64::from(self.numbers.tasks.contains_key(&run));
             return;
         };
-        let number = first + u64::from(node.node);
-        let [start, end] = [node.start, node.end].map(|time| self.scale.since_began(time));
-        if node.outcome != EventKind::Cancelled {
+        let number = first + u64::from(node);
+        let [start, end] = times.map(|time| time.saturating_sub(self.began));
+        if outcome != EventKind::Cancelled {
             self.others.push(Event::of_task(start, EventKind::Start, number, worker));
         }
-        self.others.push(Event::of_task(end, node.outcome, number, worker));
+        self.others.push(Event::of_task(end, outcome, number, worker));
     }
 }
 

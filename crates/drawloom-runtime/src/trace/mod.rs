@@ -1,42 +1,32 @@
 //! Recording what happens.
 //!
 //! Recording is compiled in and off: until it is switched on, a task costs a load of a flag here and there. While it is on,
-//! each thread writes what it does into memory of its own, in a few words: tasks by their ids, everything else by numbers of
-//! tables. When the recording ends, ids are replaced by numbers in submission order, and everything is put together as a
+//! each thread appends flat records to a stream of its own: tasks by their ids, everything else by numbers of tables. When
+//! the recording ends, ids are replaced by numbers in submission order, and the streams become a
 //! [`Trace`](drawloom_trace::Trace).
 //!
 //! | file | concept |
 //! |---|---|
 //! | this one | the switch, and what is recorded while it is on |
-//! | [`clock`] | times that cost little to read |
-//! | [`chunk`] | where a recording is kept |
-//! | [`entry`] | what is written there |
-//! | [`said`] | what is left out there, as it was said before |
-//! | [`tables`] | what entries refer to by number |
-//! | [`writer`] | one thread's hand in a recording |
-//! | [`turns`] | what is recorded of the turns of workers |
+//! | [`record`] | the records that threads write, and the clock |
+//! | [`writer`] | the stream of one thread |
+//! | [`tables`] | what records refer to by number |
+//! | [`turns`] | what is recorded of the iterations of a worker's loop |
 //! | [`nodes`] | what is recorded of nodes of plans |
 //! | [`transfers`] | what is recorded of transfers between memories |
 //! | [`collect`] | a trace from what was recorded |
-//! | [`output`] | writing a trace when the runtime ends, as an environment variable asks |
+//! | [`output`] | writing a trace when the runtime ends, as an environment variable says |
 //!
 //! # Which times are read
 //!
-//! The end of a task is read before anyone else can see it, and the start of a task after everything it waits for has been
-//! seen. So the times of two tasks that must follow each other never contradict that, on any two workers. A task that
-//! becomes ready does so at the time of whatever made it ready, which was read just before.
-//!
-//! Only a start needs a fence for that: without one, the counter might be read before something is seen that the task waits
-//! for. An end is read early at worst, by what the processor still has in flight, as no store is seen by others before the
-//! instructions in front of it are done. That is some ten nanoseconds, and a fence would cost more.
+//! The end of a task is read before another thread can see it, and the start of a task after everything it waits for has
+//! been seen. So the times of two tasks that must follow each other never contradict that, on any two workers. A task that
+//! becomes ready does so at the time of the event that made it ready, which was read just before.
 
-mod chunk;
-mod clock;
 pub(crate) mod collect;
-mod entry;
 pub(crate) mod nodes;
 pub(crate) mod output;
-mod said;
+mod record;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
@@ -49,22 +39,23 @@ use drawloom_trace::{EventKind, IdleReason, NO_WORKER, Phase, WorkerRecord};
 use crate::access::Arg;
 use crate::access::reduction::Folds;
 use crate::policy::WorkerId;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
 use crate::task::record::TaskId;
-use chunk::Chunk;
-use clock::{Clock, Moment};
+use record::now;
 use tables::{Site, Tables};
 use turns::Began;
+use writer::Stream;
 
 /// The recording of one runtime.
 pub(crate) struct Tracer {
-    /// The number of the recording that goes on, or zero. Apart from everything that is written often, as it is read all
-    /// the time.
+    /// The number of the current recording, or zero. On a cache line of its own, as it is read all the time.
     on: Padded<AtomicU32>,
-    /// Whose turn it is to submit; see [`Tracer::place`]. Apart as well.
-    turn: Padded<AtomicU64>,
-    /// What threads without writers wanted to record.
+    /// How many submissions were recorded.
+    submissions: Padded<AtomicU32>,
+    /// How many more records the recording may have.
+    room: AtomicUsize,
+    /// How many events of threads without writers were lost.
     lost: AtomicU64,
     /// How many transfers were started.
     transferred: AtomicU32,
@@ -78,10 +69,8 @@ pub(crate) struct Tracer {
 struct Recording {
     number: u32,
     /// When the recording began.
-    began: Option<Moment>,
-    /// In the order in which they were handed out.
-    chunks: Vec<Arc<Chunk>>,
-    streams: u32,
+    began: Option<u64>,
+    streams: Vec<Arc<Stream>>,
     tables: Tables,
 }
 
@@ -101,8 +90,9 @@ pub(crate) struct Described<'a> {
 impl Tracer {
     pub(crate) fn new(workers: Vec<WorkerRecord>) -> Self {
         Self {
-            on: Padded(AtomicU32::new(0)),
-            turn: Padded(AtomicU64::new(0)),
+            on: Padded::new(AtomicU32::new(0)),
+            submissions: Padded::new(AtomicU32::new(0)),
+            room: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
             transferred: AtomicU32::new(0),
             workers,
@@ -116,7 +106,7 @@ impl Tracer {
         self.recording().is_some()
     }
 
-    /// The number of the recording that goes on.
+    /// The number of the current recording.
     #[inline]
     fn recording(&self) -> Option<u32> {
         // Relaxed: a task that is submitted or runs while the switch is turned may be recorded or not.
@@ -126,37 +116,29 @@ impl Tracer {
         }
     }
 
-    /// Begins a recording. What an earlier one left is forgotten.
+    /// Begins a recording, and discards what an earlier one left.
     pub(crate) fn begin(&self) {
         // Recordings of all runtimes have different numbers, so that writers of one are not taken for those of another.
         static NUMBERS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
         let number = NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed).max(1);
         let mut state = lock(&self.state);
         self.on.store(0, Ordering::SeqCst);
-        self.turn.store(0, Ordering::Relaxed);
+        self.submissions.store(0, Ordering::Relaxed);
+        self.room.store(writer::MOST, Ordering::Relaxed);
         self.lost.store(0, Ordering::Relaxed);
         self.transferred.store(0, Ordering::Relaxed);
-        *state = Recording { number, began: Some(Clock::get().moment()), ..Recording::default() };
+        *state = Recording { number, began: Some(now()), ..Recording::default() };
         self.on.store(number, Ordering::SeqCst);
     }
 
-    /// Memory for a thread that has none yet.
-    fn first_chunk(&self, recording: u32, worker: u32) -> Option<Arc<Chunk>> {
+    /// Adds the stream of a thread to a recording, unless it is over.
+    fn add_stream(&self, recording: u32, stream: &Arc<Stream>) -> bool {
         let mut state = lock(&self.state);
-        let stream = state.streams;
-        let chunk = state.hand_out(recording, || Chunk::new(stream, worker));
-        match &chunk {
-            Some(_) => state.streams += 1,
-            None => drop(self.lost.fetch_add(1, Ordering::Relaxed)),
+        let goes_on = state.number == recording;
+        if goes_on {
+            state.streams.push(Arc::clone(stream));
         }
-        chunk
-    }
-
-    /// Further memory for a thread; none when the limit is reached or the recording is over.
-    fn next_chunk(&self, recording: u32, full: &Chunk) -> Option<Arc<Chunk>> {
-        // Made before the lock is taken: it takes as long as several events.
-        let chunk = Chunk::new(full.stream, full.worker);
-        lock(&self.state).hand_out(recording, || chunk)
+        goes_on
     }
 
     /// Does something with the tables of a recording, unless it is over.
@@ -191,7 +173,7 @@ impl Tracer {
         writer::with(self, recording, None, |writer| writer.ready(self, task.bits()));
     }
 
-    /// A task starts, perhaps in a turn that is not written yet. True when it is time to look at the queues.
+    /// A task starts, perhaps in an iteration that is not written yet. True when it is time to look at the queues.
     #[cold]
     pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>, turn: Option<Began>) -> bool {
         let Some(recording) = self.recording() else { return false };
@@ -209,7 +191,7 @@ impl Tracer {
         self.of_worker(EventKind::Busy, worker, 0);
     }
 
-    /// A worker enters a phase as a member of a team, in the middle of a turn.
+    /// A worker enters a phase as a member of a team, in the middle of an iteration.
     pub(crate) fn phase(&self, worker: WorkerId, phase: Phase) {
         self.of_worker(EventKind::Phase, Some(worker), phase as u32);
     }
@@ -226,7 +208,7 @@ impl Tracer {
         self.of_worker(EventKind::ContextChanged, worker, context);
     }
 
-    /// So many tasks wait in the queues.
+    /// The number of tasks in the queues.
     pub(crate) fn queue_length(&self, worker: Option<WorkerId>, length: usize) {
         self.of_worker(EventKind::QueueLength, worker, u32::try_from(length).unwrap_or(u32::MAX));
     }
@@ -241,7 +223,7 @@ impl Tracer {
 
     #[cold]
     fn record_of_worker(&self, recording: u32, kind: EventKind, worker: Option<WorkerId>, value: u32) {
-        writer::with(self, recording, Some(number(worker)), |writer| writer.of_worker(self, kind, u64::from(value)));
+        writer::with(self, recording, Some(number(worker)), |writer| writer.of_worker(self, kind, value));
     }
 
     /// A task was submitted. Tasks that touch common data are described in the order in which they must run.
@@ -251,41 +233,11 @@ impl Tracer {
         }
     }
 
-    /// The place among all submissions of one that is recorded in a stream. Submissions of one stream that follow each other
-    /// have the same place, as their order there says the rest.
-    ///
-    /// The word holds a stream and, above it, the place of its submissions; another stream takes the next place. So who
-    /// submits alone changes nothing here. If one submission happens before another, as those do that touch common data and
-    /// so take a common lock, the second finds the word as the first left it or later, and has no lower place.
-    #[inline]
-    fn place(&self, stream: u32) -> u32 {
-        // Relaxed: the order is that of changes of this word alone.
-        let mut turn = self.turn.load(Ordering::Relaxed);
-        while turn as u32 != stream {
-            let next = ((turn >> 32) + 1) << 32 | u64::from(stream);
-            match self.turn.compare_exchange_weak(turn, next, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => turn = next,
-                Err(now) => turn = now,
-            }
-        }
-        (turn >> 32) as u32
-    }
-
     /// A task that this thread has just submitted starts after others.
     pub(crate) fn comes_after(&self, task: TaskId, after: &[TaskId]) {
         if let Some(recording) = self.recording() {
             writer::with(self, recording, None, |writer| writer.comes_after(self, task, after));
         }
-    }
-}
-
-impl Recording {
-    fn hand_out(&mut self, recording: u32, chunk: impl FnOnce() -> Chunk) -> Option<Arc<Chunk>> {
-        (self.number == recording && self.chunks.len() < chunk::MOST).then(|| {
-            let chunk = Arc::new(chunk());
-            self.chunks.push(Arc::clone(&chunk));
-            chunk
-        })
     }
 }
 

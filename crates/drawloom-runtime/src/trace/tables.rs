@@ -1,7 +1,7 @@
-//! What entries refer to by number: places in the program, operators, pieces of regions, and nodes of plans.
+//! What records refer to by number: places in the program, operators, pieces of regions, and nodes of plans.
 //!
 //! All of these are few in comparison with tasks, so each is described once in a recording. Pieces and plans remember their
-//! own numbers; for the others, each thread that submits keeps a table of those it has met.
+//! own numbers; of places in the program, each thread that submits keeps a table.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -24,7 +24,6 @@ const OPERATORS: usize = 1 << 12;
 pub(crate) struct Tables {
     pub(super) sites: Vec<Site>,
     site_numbers: FxHashMap<SiteKey, u32>,
-    last_site: Option<(SiteKey, u32)>,
     /// Numbers start at one; zero is no operator.
     operators: Vec<&'static str>,
     pub(super) regions: Vec<RegionRecord>,
@@ -94,7 +93,7 @@ impl PlanRecord {
 }
 
 /// An access: the number of the piece, and what is done with it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AccessEntry {
     pub(crate) piece: u32,
     pub(crate) mode: Mode,
@@ -121,18 +120,11 @@ impl Mark {
 
 impl Tables {
     pub(crate) fn site(&mut self, site: Site) -> u32 {
-        // Nodes of plans often have the place of the one before.
-        if let Some((key, number)) = self.last_site
-            && key == site.key()
-        {
-            return number;
-        }
         let next = self.sites.len() as u32;
         let number = *self.site_numbers.entry(site.key()).or_insert(next);
         if number == next {
             self.sites.push(site);
         }
-        self.last_site = Some((site.key(), number));
         number
     }
 

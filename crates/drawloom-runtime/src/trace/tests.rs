@@ -9,7 +9,6 @@ use drawloom_trace::EventKind;
 use drawloom_trace::verify::{self, Rule};
 use rustc_hash::FxHashMap;
 
-use super::Tracer;
 use crate::Loom;
 
 /// Runs two tasks that conflict, on two workers, with the edge between them left out. The first goes on only when the
@@ -48,7 +47,7 @@ fn the_same_program_with_its_edge_is_clean() {
     assert!(verify::verify(&loom.trace_stop()).unwrap().is_clean());
 }
 
-/// What is left out as it was said before is said again in each chunk, and the tasks here fill several.
+/// The tasks here fill several chunks.
 #[test]
 fn every_task_has_all_its_events_over_many_chunks() {
     const EACH: u64 = 4000;
@@ -112,14 +111,7 @@ fn submissions_of_several_threads_have_the_order_in_which_their_tasks_must_run()
     assert!(verify::verify(&trace).unwrap().is_clean());
 }
 
-#[test]
-fn streams_that_submit_in_turn_take_one_place_after_the_other() {
-    let tracer = Tracer::new(Vec::new());
-    tracer.begin();
-    assert_eq!([0, 0, 2, 2, 0, 1, 1, 2].map(|stream| tracer.place(stream)), [0, 0, 1, 1, 2, 3, 3, 4]);
-}
-
-/// Each task takes seven words, and a recording has room for some twenty thousand of them here.
+/// Each task takes six records, and a recording has room for some twenty thousand tasks here.
 #[test]
 fn a_recording_that_is_too_long_says_how_much_it_lost() {
     for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {

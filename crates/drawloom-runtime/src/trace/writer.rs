@@ -1,70 +1,101 @@
-//! One thread's hand in a recording.
+//! The per-thread end of a recording.
 //!
-//! Every thread that records has a writer of its own for each recording and worker: the chunk it fills, and what it has met
-//! so far. It is found without a lock and shared with nobody, so an event costs a look at the clock and a store or two.
+//! Every thread that records has a writer of its own for each recording and worker. A writer appends to a stream, which it
+//! shares with the collector only, so an event costs a look at the clock, an uncontended lock and a store of 32 bytes.
 
 use std::cell::Cell;
 
 use drawloom_trace::{EventKind, NO_WORKER};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::chunk::{Chunk, WORDS};
-use super::clock::Clock;
-use super::entry::{self, LONGEST, NodeRun, Stand, Submission};
-use super::said::{Said, Sink};
-use super::tables::{Site, SiteKey};
+use super::record::{Record, now};
+use super::tables::{AccessEntry, Site, SiteKey};
 use super::turns::Began;
 use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
-use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, put_own, take_own, thread_local};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Arc, Mutex, lock, put_own, take_own, thread_local};
 use crate::task::record::TaskId;
 
-/// How many ticks go by between two looks of one worker at the queues: about a tenth of a millisecond.
-const LOOKS: u64 = 1 << 18;
+/// How many records a chunk has: 64 KiB.
+const CHUNK: usize = 2048;
+/// How many records a recording has at most: 512 MiB. What comes later is counted. Unit tests of this crate have less.
+pub(super) const MOST: usize = if cfg!(test) { 64 * CHUNK } else { 8192 * CHUNK };
+/// The time between two looks of one worker at the lengths of queues, in nanoseconds.
+const LOOKS: u64 = 100_000;
 
 thread_local! {
-    /// The writer that this thread used last.
-    static WRITER: Cell<Option<Box<Writer>>> = const { Cell::new(None) };
-    /// The other writers of this thread.
-    static OTHERS: Cell<Others> = const { Cell::new(Vec::new()) };
+    /// The writers of this thread; the one used last is the last one.
+    static WRITERS: Cell<Vec<Writer>> = const { Cell::new(Vec::new()) };
 }
 
-/// In boxes, as they go in and out of the cell of the first one, which is taken and put back for each event.
-#[allow(clippy::vec_box)]
-type Others = Vec<Box<Writer>>;
+/// What one thread recorded for one worker, in the order in which it happened.
+pub(super) struct Stream {
+    /// The worker; `NO_WORKER` for a thread that is none.
+    pub(super) worker: u32,
+    written: Mutex<Written>,
+}
 
+#[derive(Default)]
+struct Written {
+    /// Chunks that change no more.
+    full: Vec<Arc<Vec<Record>>>,
+    /// The chunk that is being filled.
+    current: Vec<Record>,
+    /// How many things found no room. After the first one nothing is written any more.
+    lost: u64,
+}
+
+impl Stream {
+    /// Appends records of one thing: all of them, or none when there is no room.
+    #[inline]
+    fn push(&self, room: &AtomicUsize, records: &[Record]) {
+        let mut written = lock(&self.written);
+        if written.current.len() + records.len() > written.current.capacity() && !written.add_chunk(room, records.len())
+        {
+            written.lost += 1;
+            return;
+        }
+        written.current.extend_from_slice(records);
+    }
+
+    /// What was written so far, and how many things were lost.
+    pub(super) fn read(&self) -> (Vec<Arc<Vec<Record>>>, u64) {
+        let written = lock(&self.written);
+        let mut chunks = written.full.clone();
+        chunks.push(Arc::new(written.current.clone()));
+        (chunks, written.lost)
+    }
+}
+
+impl Written {
+    /// Begins a chunk with room for at least so many records, unless the recording has no more room.
+    #[cold]
+    fn add_chunk(&mut self, room: &AtomicUsize, least: usize) -> bool {
+        let size = least.max(CHUNK);
+        let take = |left: usize| left.checked_sub(size);
+        // Relaxed: a count, which orders nothing.
+        if self.lost > 0 || room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+            return false;
+        }
+        let full = std::mem::replace(&mut self.current, Vec::with_capacity(size));
+        if !full.is_empty() {
+            self.full.push(Arc::new(full));
+        }
+        true
+    }
+}
+
+/// What a thread needs in order to record for one worker.
 pub(super) struct Writer {
     recording: u32,
-    worker: u32,
-    clock: Clock,
-    page: Page,
-    /// What need not be said again in this chunk.
-    said: Said,
+    stream: Arc<Stream>,
     /// The time of the last event.
     last: u64,
-    /// When it is time to look at the queues.
+    /// When it is time to look at the lengths of queues.
     look: u64,
     sites: FxHashMap<SiteKey, u32>,
-    last_site: Option<(SiteKey, u32)>,
-    operators: FxHashMap<(usize, usize), u16>,
-}
-
-/// The chunk that a writer fills.
-struct Page {
-    chunk: Arc<Chunk>,
-    /// How many words of the chunk are written.
-    at: usize,
-    /// How many words it has; none any more when there was no place for some entry, as then there is none for any other.
-    words: usize,
-}
-
-impl Sink for Page {
-    #[inline]
-    fn put<const N: usize>(&mut self, words: [u64; N]) {
-        self.chunk.put(self.at, words);
-        self.at += N;
-    }
 }
 
 /// Does something with this thread's writer for a worker, or, without one, with the writer that it used last. Nothing
@@ -76,157 +107,84 @@ pub(super) fn with<T>(
     worker: Option<u32>,
     f: impl FnOnce(&mut Writer) -> T,
 ) -> Option<T> {
-    // While it is taken out nothing else is recorded by this thread.
-    let writer = match take_own(&WRITER) {
-        Some(Some(writer)) if writer.fits(recording, worker) => Some(writer),
-        taken => change(tracer, taken, recording, worker),
-    };
-    let mut writer = writer?;
-    let done = f(&mut writer);
-    put_own(&WRITER, Some(writer));
-    Some(done)
-}
-
-/// The writer that fits, in place of the one that was taken.
-#[cold]
-fn change(
-    tracer: &Tracer,
-    taken: Option<Option<Box<Writer>>>,
-    recording: u32,
-    worker: Option<u32>,
-) -> Option<Box<Writer>> {
-    let (Some(taken), Some(mut others)) = (taken, take_own(&OTHERS)) else {
+    let Some(mut writers) = take_own(&WRITERS) else {
         // The thread is ending, and has no writers any more.
         tracer.lost.fetch_add(1, Ordering::Relaxed);
         return None;
     };
-    others.extend(taken);
-    let found = match others.iter().position(|writer| writer.fits(recording, worker)) {
-        Some(at) => Some(others.swap_remove(at)),
-        None => {
-            // A chunk that nobody else has belongs to a recording that was forgotten.
-            others.retain(|writer| Arc::strong_count(&writer.page.chunk) > 1);
-            add(tracer, recording, worker.unwrap_or(NO_WORKER))
-        }
-    };
-    put_own(&OTHERS, others);
-    found
+    let found = writers.last().is_some_and(|writer| writer.fits(recording, worker))
+        || bring_to_end(&mut writers, tracer, recording, worker);
+    let done = if found { writers.last_mut().map(f) } else { None };
+    put_own(&WRITERS, writers);
+    done
 }
 
-fn add(tracer: &Tracer, recording: u32, worker: u32) -> Option<Box<Writer>> {
-    let chunk = tracer.first_chunk(recording, worker)?;
-    Some(Box::new(Writer {
-        recording,
-        worker,
-        clock: Clock::get(),
-        page: Page { chunk, at: 0, words: WORDS },
-        said: Said::default(),
-        last: 0,
-        look: 0,
-        sites: FxHashMap::default(),
-        last_site: None,
-        operators: FxHashMap::default(),
-    }))
+/// Makes the writer that fits the last one. False when the recording is over.
+#[cold]
+fn bring_to_end(writers: &mut Vec<Writer>, tracer: &Tracer, recording: u32, worker: Option<u32>) -> bool {
+    if let Some(at) = writers.iter().position(|writer| writer.fits(recording, worker)) {
+        let last = writers.len() - 1;
+        writers.swap(at, last);
+        return true;
+    }
+    // A stream that is shared with no recording belongs to one that was discarded.
+    writers.retain(|writer| Arc::strong_count(&writer.stream) > 1);
+    let stream = Arc::new(Stream { worker: worker.unwrap_or(NO_WORKER), written: Mutex::default() });
+    let added = tracer.add_stream(recording, &stream);
+    if added {
+        writers.push(Writer { recording, stream, last: 0, look: 0, sites: FxHashMap::default() });
+    }
+    added
 }
 
 impl Writer {
     #[inline]
-    fn now(&mut self) -> u64 {
-        self.last = self.clock.now();
-        self.last
-    }
-
-    /// The time of something that waits for nothing elsewhere, and may be a little early for that reason.
-    #[inline]
-    fn now_nearly(&mut self) -> u64 {
-        self.last = self.clock.now_nearly().max(self.last);
-        self.last
-    }
-
-    #[inline]
     fn fits(&self, recording: u32, worker: Option<u32>) -> bool {
-        self.recording == recording && worker.is_none_or(|worker| self.worker == worker)
-    }
-
-    /// Writes an entry of any length. It is seen when the next one is published.
-    #[inline]
-    fn put(&mut self, tracer: &Tracer, write: impl FnOnce(&mut Said, &mut Page)) {
-        // Before it is written, as a new chunk has to say everything again.
-        if self.page.at + LONGEST > self.page.words && !self.turn_page(tracer) {
-            self.page.chunk.lose();
-            return;
-        }
-        write(&mut self.said, &mut self.page);
+        self.recording == recording && worker.is_none_or(|worker| self.stream.worker == worker)
     }
 
     #[inline]
-    fn push(&mut self, tracer: &Tracer, write: impl FnOnce(&mut Said, &mut Page)) {
-        self.put(tracer, write);
-        self.publish();
+    fn now(&mut self) -> u64 {
+        self.last = now();
+        self.last
     }
 
     #[inline]
-    fn publish(&self) {
-        self.page.chunk.publish(self.page.at);
-    }
-
-    #[cold]
-    fn turn_page(&mut self, tracer: &Tracer) -> bool {
-        if self.is_full() {
-            return false;
-        }
-        self.publish();
-        match tracer.next_chunk(self.recording, &self.page.chunk) {
-            Some(chunk) => {
-                self.page = Page { chunk, at: 0, words: WORDS };
-                self.said = Said::default();
-            }
-            None => self.page.words = 0,
-        }
-        !self.is_full()
-    }
-
-    fn is_full(&self) -> bool {
-        self.page.words == 0
+    pub(super) fn push(&self, tracer: &Tracer, record: Record) {
+        self.stream.push(&tracer.room, &[record]);
     }
 
     /// Something happened to a task.
     #[inline]
     pub(super) fn of_task(&mut self, tracer: &Tracer, kind: EventKind, task: u64) {
-        let time = match kind {
-            // Nobody else can see it yet.
-            EventKind::End | EventKind::Failed => self.now_nearly(),
-            _ => self.now(),
-        };
-        self.push(tracer, |said, page| said.event(time, kind, task, page));
+        let time = self.now();
+        self.push(tracer, Record::Task { time, task, kind });
     }
 
     /// Something happened to a worker.
-    pub(super) fn of_worker(&mut self, tracer: &Tracer, kind: EventKind, value: u64) {
+    pub(super) fn of_worker(&mut self, tracer: &Tracer, kind: EventKind, value: u32) {
         let time = self.now();
-        self.of_worker_at(tracer, time, kind, value);
-    }
-
-    /// Something happened to a worker, at some time before.
-    pub(super) fn of_worker_at(&mut self, tracer: &Tracer, time: u64, kind: EventKind, value: u64) {
-        self.push(tracer, |_, page| page.put(entry::event(time, kind, value)));
+        self.push(tracer, Record::Worker { time, value, kind });
     }
 
     /// A task became ready by what was recorded last, at the same time.
     #[inline]
     pub(super) fn ready(&mut self, tracer: &Tracer, task: u64) {
         let time = if self.last == 0 { self.now() } else { self.last };
-        self.push(tracer, |said, page| said.event(time, EventKind::Ready, task, page));
+        self.push(tracer, Record::Task { time, task, kind: EventKind::Ready });
     }
 
-    /// A task starts, perhaps in a turn that is not written yet. True when it is time to look at the queues.
+    /// A task starts, perhaps in an iteration that is not written yet. True when it is time to look at the queues.
     #[inline]
     pub(super) fn start(&mut self, tracer: &Tracer, task: u64, turn: Option<Began>) -> bool {
         let time = self.now();
-        self.push(tracer, |said, page| match turn {
-            None => said.event(time, EventKind::Start, task, page),
-            Some(began) => said.quick(time, began.before(time), task, page),
-        });
+        self.push(
+            tracer,
+            match turn {
+                None => Record::Task { time, task, kind: EventKind::Start },
+                Some(began) => Record::Start { began: began.before(time), time, task },
+            },
+        );
         let looks = time >= self.look;
         if looks {
             self.look = time + LOOKS;
@@ -234,104 +192,70 @@ impl Writer {
         looks
     }
 
-    /// A worker went through the phases of a turn, of which the first began at some time.
-    pub(super) fn turn(&mut self, tracer: &Tracer, time: u64, later: u64) {
-        self.push(tracer, |_, page| page.put(entry::turn(time, later)));
-    }
-
     pub(super) fn team(&mut self, tracer: &Tracer, task: u64, size: u32) {
         let time = self.now();
-        self.push(tracer, |_, page| page.put(entry::team(time, task, size)));
+        self.push(tracer, Record::Team { time, task, size });
     }
 
+    /// A node of a plan was run.
     #[inline]
-    pub(super) fn node(&mut self, tracer: &Tracer, node: NodeRun) {
-        self.last = node.end;
-        self.push(tracer, |said, page| said.node(node, page));
+    pub(super) fn node(&mut self, tracer: &Tracer, start: u64, end: u64, run: u64, node: u32, outcome: EventKind) {
+        self.last = end;
+        self.push(tracer, Record::Node { start, end, run, node, outcome });
     }
 
-    /// A task was submitted that stands for a node of a plan.
-    pub(super) fn stands_for(&mut self, tracer: &Tracer, stand: Stand) {
+    /// A task was submitted for a node of a plan.
+    pub(super) fn node_task(&mut self, tracer: &Tracer, task: u64, run: u64, node: u32) {
         let time = self.now();
-        self.push(tracer, |_, page| page.put(entry::stand(time, stand)));
+        self.push(tracer, Record::NodeTask { time, task, run, node });
     }
 
     /// A task was submitted.
     pub(super) fn submit(&mut self, tracer: &Tracer, task: &Described<'_>, args: &[Arg]) {
-        if self.is_full() {
-            self.page.chunk.lose();
-            return;
-        }
         let Some(site) = self.site(tracer, task.site) else { return };
-        let time = self.now_nearly();
-        let submission = Submission {
-            time,
-            task: task.id.bits(),
-            parent: task.parent.bits(),
-            place: tracer.place(self.page.chunk.stream),
-            context: task.context,
-            site,
-            priority: task.priority,
-            internal: task.internal,
-        };
-        self.put(tracer, |said, page| said.submission(submission, page));
+        let (time, id) = (self.now(), task.id.bits());
+        // Relaxed: submissions of tasks that touch common data are ordered by the lock under which they are recorded. The
+        // room of a recording ends long before this count does.
+        let place = tracer.submissions.fetch_add(1, Ordering::Relaxed);
+        let mut records: SmallVec<[Record; 8]> = SmallVec::new();
+        records.push(Record::Submit { time, task: id, parent: task.parent.bits(), place });
+        let Described { context, priority, internal, .. } = *task;
+        records.push(Record::Details { site, context, priority, internal });
         let mut folds = task.folds.iter();
         for arg in args {
-            let operator = match arg.mode() {
-                Mode::Reduce => folds.next().map_or(0, |(folds, _)| self.operator(tracer, folds.name())),
-                _ => 0,
-            };
+            let fold = if arg.mode() == Mode::Reduce { folds.next() } else { None };
+            let operator = fold.and_then(|(fold, _)| {
+                let name = fold.name();
+                tracer.in_tables(self.recording, |tables| tables.operator(name))
+            });
             let piece = arg.piece();
             if !arg.is_ordered() || piece.indices.is_empty() {
                 continue;
             }
             let known = piece.mark.get(self.recording);
-            let Some(number) = known.or_else(|| tracer.in_tables(self.recording, |t| t.piece(self.recording, piece)))
-            else {
-                continue;
-            };
-            self.put(tracer, |_, page| page.put(entry::access(number, arg.mode(), operator)));
+            if let Some(piece) = known.or_else(|| tracer.in_tables(self.recording, |t| t.piece(self.recording, piece)))
+            {
+                records.push(Record::Access(AccessEntry { piece, mode: arg.mode(), operator: operator.unwrap_or(0) }));
+            }
         }
-        for other in task.ends_with {
-            self.put(tracer, |_, page| page.put(entry::ends_with(task.id.bits(), other.bits())));
-        }
-        self.publish();
+        records.extend(task.ends_with.iter().map(|other| Record::EndsWith { task: id, other: other.bits() }));
+        self.stream.push(&tracer.room, &records);
     }
 
     pub(super) fn comes_after(&mut self, tracer: &Tracer, task: TaskId, after: &[TaskId]) {
         for other in after {
-            self.push(tracer, |_, page| page.put(entry::after(task.bits(), other.bits())));
+            self.push(tracer, Record::After { task: task.bits(), other: other.bits() });
         }
     }
 
+    /// The number of a place in the program; none when the recording is over.
     #[inline]
     fn site(&mut self, tracer: &Tracer, site: Site) -> Option<u32> {
-        let key = site.key();
-        // Loops submit at one place again and again.
-        if let Some((last, number)) = self.last_site
-            && last == key
-        {
-            return Some(number);
+        if let Some(&known) = self.sites.get(&site.key()) {
+            return Some(known);
         }
-        let number = match self.sites.get(&key) {
-            Some(&known) => known,
-            None => {
-                let number = tracer.in_tables(self.recording, |tables| tables.site(site))?;
-                self.sites.insert(key, number);
-                number
-            }
-        };
-        self.last_site = Some((key, number));
+        let number = tracer.in_tables(self.recording, |tables| tables.site(site))?;
+        self.sites.insert(site.key(), number);
         Some(number)
-    }
-
-    fn operator(&mut self, tracer: &Tracer, name: &'static str) -> u16 {
-        let key = (name.as_ptr().addr(), name.len());
-        if let Some(&known) = self.operators.get(&key) {
-            return known;
-        }
-        let number = tracer.in_tables(self.recording, |tables| tables.operator(name)).unwrap_or(0);
-        self.operators.insert(key, number);
-        number
     }
 }

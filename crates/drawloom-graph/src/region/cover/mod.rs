@@ -13,7 +13,6 @@
 //! the total length of the covers, plus, for facts, the number of stated disjoint pairs above each region in use.
 
 mod forest;
-mod run_index;
 #[cfg(test)]
 mod tests;
 mod walk;

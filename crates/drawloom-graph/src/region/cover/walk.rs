@@ -3,10 +3,10 @@
 use rustc_hash::FxHashMap;
 
 use super::forest::{Forest, Node};
-use super::run_index::RunIndex;
 use super::{Group, Part};
 use crate::region::index_set::IndexSet;
 use crate::region::regions::{FieldId, PartitionId, Regions, SpaceId};
+use crate::region::run_index::RunIndex;
 
 /// The walk from the root of a tree down to the parts of one region's cover, with its scratch marks.
 pub(super) struct Walk<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Walk<'a> {
     /// Groups with a skipped group at or below them.
     mixed: Vec<u32>,
     seen: Vec<u32>,
-    indexes: FxHashMap<Group, RunIndex>,
+    indexes: FxHashMap<Group, RunIndex<Group>>,
 }
 
 impl<'a> Walk<'a> {
@@ -177,12 +177,12 @@ impl<'a> Walk<'a> {
                     unreachable!("the children of a partition are spaces")
                 };
                 let runs = regions.indices(space).map_or(&[][..], IndexSet::runs);
-                runs.iter().map(move |r| (r.start, r.end, child))
+                runs.iter().map(move |&run| (run, child))
             }))
         });
         let start = out.len();
-        for run in set.runs() {
-            index.overlaps(run.start, run.end, out);
+        for &run in set.runs() {
+            index.overlaps(run, |_, group| out.push(group));
         }
         out[start..].sort_unstable_by(|a, b| b.cmp(a));
         // Repeats are dropped by the `seen` marks.

@@ -1,8 +1,33 @@
 //! Machines of any size, described by files in memory; and the one that the tests run on.
 
+use std::collections::BTreeMap;
+
 use super::super::cpus::{CpuId, CpuSet};
-use super::super::files::tests::Tree;
 use super::{Distance, Topology};
+
+/// Files in memory, so that a test can describe a machine with thousands of them.
+#[derive(Default)]
+pub(in crate::topology) struct Tree {
+    files: BTreeMap<String, String>,
+}
+
+impl Tree {
+    pub(in crate::topology) fn write(&mut self, path: &str, text: &str) {
+        self.files.insert(path.to_owned(), text.to_owned());
+    }
+
+    pub(in crate::topology) fn device(&mut self, path: &str, text: impl ToString) {
+        self.write(&format!("sys/devices/system/{path}"), &format!("{}\n", text.to_string()));
+    }
+
+    pub(in crate::topology) fn text(&self, path: &str) -> Option<String> {
+        self.files.get(path).cloned()
+    }
+
+    fn topology(&self, allowed: &str, bindable: bool) -> Topology {
+        Topology::read(&|path| self.text(path), CpuSet::parse(allowed).unwrap(), bindable)
+    }
+}
 
 /// The shape of a machine, each number within one of the one before.
 #[derive(Clone, Copy)]
@@ -63,7 +88,7 @@ impl Shape {
 fn machine(shape: Shape, allowed: &str) -> Topology {
     let mut tree = Tree::default();
     shape.write(&mut tree);
-    Topology::read(&tree, CpuSet::parse(allowed).unwrap(), true)
+    tree.topology(allowed, true)
 }
 
 const SERVER: Shape = Shape { packages: 2, nodes: 2, clusters: 2, cores: 4, threads: 2 };
@@ -102,7 +127,7 @@ fn a_shared_cache_of_the_second_level_is_nearer_than_one_of_the_third() {
             tree.device(&format!("cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"), list);
         }
     }
-    let topology = Topology::read(&tree, CpuSet::parse("0-3").unwrap(), true);
+    let topology = tree.topology("0-3", true);
     let distances = [1, 2, 3].map(|other| topology.distance(CpuId(0), CpuId(other)));
     assert_eq!(distances, [Distance::Level2, Distance::Level3, Distance::Level3]);
 }
@@ -169,16 +194,16 @@ fn a_quota_limits_the_suggested_workers_and_nothing_else() {
     SERVER.write(&mut tree);
     tree.write("proc/self/cgroup", "0::/\n");
     tree.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
-    let topology = Topology::read(&tree, CpuSet::parse("0-63").unwrap(), true);
+    let topology = tree.topology("0-63", true);
     assert_eq!((topology.suggested_workers(), topology.cpus().len()), (2, 64));
-    assert_eq!(topology.quota().unwrap().cpus(), 1.5);
+    assert_eq!(topology.quota(), Some(1.5));
     let free = machine(SERVER, "0-2");
     assert_eq!((free.quota(), free.suggested_workers()), (None, 3));
 }
 
 #[test]
 fn where_nothing_can_be_bound_that_is_an_error_and_unbinding_is_none() {
-    let topology = Topology::read(&Tree::default(), CpuSet::parse("0").unwrap(), false);
+    let topology = Tree::default().topology("0", false);
     let error = topology.bind_current_thread(CpuId(0)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
     topology.unbind_current_thread().unwrap();
@@ -207,7 +232,7 @@ fn a_bound_thread_may_run_only_there_until_it_is_unbound() {
             topology.unbind_current_thread().unwrap();
             assert_eq!(current_mask().unwrap(), inherited);
         }
-        let beyond = CpuId(inherited.iter().last().unwrap().0 + 1);
+        let beyond = CpuId(inherited.last().unwrap().0 + 1);
         topology.bind_current_thread(beyond).unwrap_err();
         assert_eq!(current_mask().unwrap(), inherited, "a refused binding changes nothing");
     })
