@@ -136,9 +136,8 @@ pub(super) fn taxi(request: &Request) -> Result<Program> {
         n => source::indexed(n, |tag| (tag as u32, Arc::from(line(tag as u32)))),
     };
     let lines = stream.source("lines", lines);
-    let (region, places) = stream.enumerate("characters", lines, |(_, text): &Line| {
-        0..if is_whole(text) { text.len() as u32 } else { 0 }
-    });
+    let (region, places) =
+        stream.enumerate("characters", lines, |(_, text): &Line| 0..if is_whole(text) { text.len() as u32 } else { 0 });
     let brackets = stream.node("brackets", places).signals(0, 0).channel::<u32>("out", 1).run(move |run, out| {
         // The characters of a line come in order, and all of them, so those of a run are a piece of the text.
         let (parent, places) = (run.parent(region), run.items());

@@ -58,7 +58,13 @@ pub(crate) struct Fused {
 }
 
 impl Body for Fused {
-    fn run(&mut self, input: usize, count: usize, chain: &mut Chain, marks: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
+    fn run(
+        &mut self,
+        input: usize,
+        count: usize,
+        chain: &mut Chain,
+        marks: Option<&mut Marks<'_>>,
+    ) -> Result<Ran, Fault> {
         match marks {
             Some(marks) if self.inside => {
                 self.first.run(input, count, chain, Some(&mut marks.noting(&mut self.pushed)))?;

@@ -91,14 +91,7 @@ pub(crate) struct Hooks<I, S, C: Channels> {
 impl<I, S, C: Channels> Hooks<I, S, C> {
     /// Nothing but a state.
     pub(crate) fn new(init: Init<S>) -> Self {
-        Self {
-            init,
-            cleanup: None,
-            begin: Vec::new(),
-            end: Vec::new(),
-            handlers: Vec::new(),
-            boundaries: Vec::new(),
-        }
+        Self { init, cleanup: None, begin: Vec::new(), end: Vec::new(), handlers: Vec::new(), boundaries: Vec::new() }
     }
 
     /// Whether nothing is done at signals.
@@ -200,7 +193,13 @@ where
     C: Channels,
     F: for<'a, 'b> Fn(&mut Run<'a, I, S>, &mut C::Push<'b>) + 'static,
 {
-    fn run(&mut self, input: usize, count: usize, chain: &mut Chain, marks: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
+    fn run(
+        &mut self,
+        input: usize,
+        count: usize,
+        chain: &mut Chain,
+        marks: Option<&mut Marks<'_>>,
+    ) -> Result<Ran, Fault> {
         if let Some(marks) = marks {
             return self.run_by_parent(input, count, marks, chain);
         }

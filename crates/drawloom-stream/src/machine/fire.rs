@@ -103,7 +103,8 @@ impl Machine<'_> {
             let asked = self.ask(node, self.edges[output as usize].pipe.room());
             let start = self.clock();
             let source = &mut self.nodes[node as usize];
-            let ran = source.body.run(0, asked.most, &mut source.chain, None).map_err(|fault| self.fault(node, fault))?;
+            let ran =
+                source.body.run(0, asked.most, &mut source.chain, None).map_err(|fault| self.fault(node, fault))?;
             let source = &mut self.nodes[node as usize];
             source.counts.body += since(start);
             source.counts.outputs += ran.done as u64;

@@ -17,13 +17,7 @@ use crate::wide::MOST_ITEMS;
 
 /// Nodes that run as part of another become that: the last of a chain first, so that each is complete when it becomes part of the
 /// one before it.
-pub(super) fn fuse(
-    nodes: &mut [Node],
-    edges: &mut [Edge],
-    of: &Description,
-    plan: &Layout,
-    current: &Rc<Cell<u32>>,
-) {
+pub(super) fn fuse(nodes: &mut [Node], edges: &mut [Edge], of: &Description, plan: &Layout, current: &Rc<Cell<u32>>) {
     for number in (0..nodes.len() as u32).rev().filter(|number| plan.heads[*number as usize].is_some()) {
         let node = &mut nodes[number as usize];
         let (edge, passed) = (node.inputs[0].edge, Rc::new(Cell::new(0)));

@@ -350,8 +350,7 @@ impl<'p> Machine<'p> {
                 parameters: parameters.clone(),
             };
             let factory = node.factory.as_ref().expect("a description that was checked says what its nodes run");
-            let mut inputs: Vec<In> =
-                node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
+            let mut inputs: Vec<In> = node.inputs.iter().enumerate().map(|(input, &edge)| In { edge, input }).collect();
             inputs.sort_by_key(|one| !edges[one.edge as usize].back);
             let regions = plan.places.of_node[number as usize].iter().map(|region| (*region, None)).collect();
             let body = factory(&wires);

@@ -5,8 +5,10 @@
 //! never an item.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::Bell;
@@ -81,8 +83,7 @@ impl Cursor {
     }
 
     fn returned(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
-        // Nothing panics while it is locked.
-        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.returned.lock()
     }
 
     /// How many positions nobody has taken yet.
@@ -236,8 +237,8 @@ mod tests {
     use fastrand::Rng;
 
     use super::{Cursor, Fed, Position};
-        use crate::machine::pipe::{AnyPipe, Pipe};
-        use crate::source::Opening;
+    use crate::machine::pipe::{AnyPipe, Pipe};
+    use crate::source::Opening;
 
     #[test]
     fn who_has_no_room_now_is_not_told_that_there_is_nothing_left() {
@@ -253,7 +254,7 @@ mod tests {
         struct Item(Arc<Cursor>);
         impl Drop for Item {
             fn drop(&mut self) {
-                assert!(self.0.returned.try_lock().is_ok());
+                assert!(self.0.returned.try_lock().is_some());
             }
         }
         let opening = Opening { workers: 2, one_by_one: false, patience: None };
@@ -270,7 +271,7 @@ mod tests {
         for seed in 0..200 {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..10_000);
-                let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None };
+            let opening = Opening { workers: 3, one_by_one: rng.bool(), patience: None };
             let cursor = Arc::new(Cursor::new(len, &opening));
             let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap());
             let mut copies: Vec<(Position, Pipe<u64>)> = (0..3).map(copy).collect();
@@ -314,7 +315,7 @@ mod tests {
         for seed in 0..100 {
             let mut rng = Rng::with_seed(seed);
             let len = rng.u64(0..50_000);
-                let opening = Opening { workers: 3, one_by_one: true, patience: None };
+            let opening = Opening { workers: 3, one_by_one: true, patience: None };
             let cursor = Arc::new(Cursor::new(len, &opening));
             let copy = |_| (Position::new(&cursor), Pipe::new(20_000, 1).unwrap(), false);
             let mut copies: Vec<(Position, Pipe<u64>, bool)> = (0..3).map(copy).collect();

@@ -165,14 +165,10 @@ fn gains_stay_within_the_memory() {
 fn regions<const N: usize, const PARENTS: usize>(stream: &mut Stream, items: Output<Bytes<N>>) -> Output<Bytes<N>> {
     let (outer, elements) =
         stream.enumerate_with("outer", items, PARENTS, |item| std::iter::repeat_n(*item, item.number() as usize % 5));
-    let seen = stream
-        .node("seen", elements)
-        .signals(0, 0)
-        .channel::<Bytes<N>>("out", 1)
-        .run(move |run, out| {
-            let parent = run.parent(outer).number();
-            out.select(run.items(), |item| (item, item.number() == parent));
-        });
+    let seen = stream.node("seen", elements).signals(0, 0).channel::<Bytes<N>>("out", 1).run(move |run, out| {
+        let parent = run.parent(outer).number();
+        out.select(run.items(), |item| (item, item.number() == parent));
+    });
     let (_, elements) =
         stream.enumerate_with("inner", seen, PARENTS, |item| std::iter::repeat_n(*item, item.number() as usize % 3));
     let some = stream.node("some", elements).map(|item| *item);

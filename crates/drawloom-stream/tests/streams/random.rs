@@ -504,7 +504,11 @@ fn turn_with_region(
     let elements = if rng.bool() {
         // Each element is a parent too.
         let (_, ones) = stream.enumerate_with(name("ones"), elements, rng.usize(1..4), |n| 0..*n);
-        stream.node(name("sum of ones"), ones).width(width).aggregate(|| 0_u64, |sum, _| *sum = sum.wrapping_add(1), |sum| sum)
+        stream.node(name("sum of ones"), ones).width(width).aggregate(
+            || 0_u64,
+            |sum, _| *sum = sum.wrapping_add(1),
+            |sum| sum,
+        )
     } else {
         elements
     };

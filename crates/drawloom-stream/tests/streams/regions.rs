@@ -126,7 +126,11 @@ fn a_node_raises_one_signal_for_each_that_it_handles_unless_it_declares_more() {
         match stream.run(&loom(1)) {
             Ok(_) => assert!(fits, "{raised} signals"),
             Err(error) => {
-                assert_eq!((error.kind(), error.node(), fits), (ErrorKind::Exceeded, Some("handles"), false), "{error}");
+                assert_eq!(
+                    (error.kind(), error.node(), fits),
+                    (ErrorKind::Exceeded, Some("handles"), false),
+                    "{error}"
+                );
             }
         }
     }
