@@ -5,8 +5,10 @@
 //! never an item.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::Bell;
@@ -81,8 +83,7 @@ impl Cursor {
     }
 
     fn returned(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
-        // Nothing panics while it is locked.
-        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.returned.lock()
     }
 
     /// How many positions nobody has taken yet.
@@ -253,7 +254,7 @@ mod tests {
         struct Item(Arc<Cursor>);
         impl Drop for Item {
             fn drop(&mut self) {
-                assert!(self.0.returned.try_lock().is_ok());
+                assert!(self.0.returned.try_lock().is_some());
             }
         }
         let opening = Opening { workers: 2, one_by_one: false, patience: None };
