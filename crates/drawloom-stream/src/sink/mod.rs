@@ -18,7 +18,7 @@ use std::io::Write;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 pub use self::buffer::{Drain, buffer};
 use crate::bell::{Around, Asking, Bell};

@@ -185,7 +185,8 @@ impl Position {
         // Nothing is locked while they are dropped: they are the user's.
         from.drop_last(count);
         let any = !returned.is_empty() || count > 0;
-        self.cursor.returned().extend([items, returned].into_iter().filter(|range| !range.is_empty()));
+        // Another copy takes the items that waited first: they would be run next here.
+        self.cursor.returned().extend([returned, items].into_iter().filter(|range| !range.is_empty()));
         any.then_some(count)
     }
 }
@@ -263,7 +264,7 @@ mod tests {
         let (range, _) = copy.next(20).unwrap();
         queue.buffer.borrow_mut().space(20).extend(range.map(|_| Item(Arc::clone(&cursor))));
         assert_eq!(copy.give_back(15, &mut queue.buffer.borrow_mut()), Some(15));
-        assert_eq!((queue.len(), cursor.returned().first().cloned()), (5, Some(5..20)));
+        assert_eq!((queue.len(), cursor.returned().last().cloned()), (5, Some(5..20)));
     }
 
     #[test]

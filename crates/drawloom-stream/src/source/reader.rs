@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::live::{BufferedFeed, Live};
 use super::{Fed, Feed, Opening, Shared, Source};
