@@ -5,9 +5,11 @@
 //! blocked tries again. A copy remembers up to which ring it has heard before it tries, so no ring between trying and sleeping
 //! is lost.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// What the copies of one run listen to.
 #[derive(Default)]
@@ -24,7 +26,7 @@ impl Bell {
         // Release: what changed is seen by those who hear the ring; Acquire in `heard`.
         self.rung.fetch_add(1, Ordering::Release);
         // Whoever has not heard it and goes to sleep holds the lock until it sleeps.
-        drop(self.sleepers.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.sleepers.lock());
         self.wake.notify_all();
     }
 
@@ -35,17 +37,17 @@ impl Bell {
 
     /// Sleeps until the bell is rung once more, or it is time.
     pub(crate) fn sleep(&self, heard: u64, until: Option<Instant>) {
-        let mut guard = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.sleepers.lock();
         while self.heard() == heard {
             let Some(until) = until else {
-                guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+                self.wake.wait(&mut guard);
                 continue;
             };
             let left = until.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
                 return;
             }
-            guard = self.wake.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+            self.wake.wait_for(&mut guard, left);
         }
     }
 }

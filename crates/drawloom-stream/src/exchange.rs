@@ -5,7 +5,9 @@
 //! its bell, and the rest of the program sleeps.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::bell::{Bell, Callers};
 
@@ -46,8 +48,7 @@ impl<T> Exchange<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // The state is whole whenever a panic could happen.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A stream puts in what there is room for, and says how much. Where that is not all, it will be called.
@@ -90,7 +91,7 @@ impl<T> Exchange<T> {
     pub(crate) fn put(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();
         while state.items.len() == self.capacity && !state.abandoned {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
         if state.abandoned {
             return Err(item);
@@ -104,7 +105,7 @@ impl<T> Exchange<T> {
     pub(crate) fn take(&self, most: usize) -> Vec<T> {
         let mut state = self.lock();
         while state.items.is_empty() && !state.ended && most > 0 {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
         let count = most.min(state.items.len());
         let items = state.items.drain(..count).collect();

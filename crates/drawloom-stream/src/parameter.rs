@@ -4,7 +4,9 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// A value of a stream that each run may set: see [`Stream::parameter`](crate::Stream::parameter).
 pub struct Parameter<T> {
@@ -25,7 +27,7 @@ impl<T> Parameter<T> {
 fn known(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     // The set is whole whenever a panic could happen.
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = NAMES.lock();
     if let Some(known) = names.get(name) {
         return known;
     }

@@ -32,6 +32,7 @@ pub(crate) struct EdgeCounts {
 
 /// What happened in a run of a stream, over all workers.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report {
     /// The nodes, in the order in which they were described.
     pub nodes: Vec<NodeReport>,
@@ -46,11 +47,13 @@ pub struct Report {
     /// The name of the stream.
     pub(crate) stream: String,
     /// The firings of each copy, as far as they were kept.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) firings: Vec<Firings>,
 }
 
 /// What a node did.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct NodeReport {
     /// Its name.
     pub name: String,
@@ -92,6 +95,7 @@ impl NodeReport {
 /// How full a queue was. An edge between nodes that run as one ([`NodeReport::fused_into`]) has space for what goes through at once,
 /// but nothing waits there.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct EdgeReport {
     /// The node that it comes from.
     pub from: String,
@@ -165,52 +169,6 @@ impl Report {
     pub(crate) fn inside(&self, edge: &EdgeReport) -> Option<&str> {
         self.node(&edge.to)?.fused_into.as_deref()
     }
-
-    /// The figures as one line of JSON. Times are in seconds, and left out unless time was measured.
-    pub fn json(&self) -> String {
-        let mut text = format!("{{\"workers\":{},\"trips\":{},\"nodes\":[", self.workers, self.trips);
-        for (number, node) in self.nodes.iter().enumerate() {
-            let comma = if number == 0 { "" } else { "," };
-            let NodeReport { width, inputs, runs, full_runs, signals, flushes, is_source, .. } = node;
-            // Writing to a string cannot fail.
-            let _ = write!(
-                text,
-                "{comma}{{\"name\":{},\"is_source\":{is_source},\"width\":{width},\"inputs\":{inputs}",
-                quoted(&node.name)
-            );
-            if !node.fuses {
-                text.push_str(",\"fuses\":false");
-            }
-            if let Some(head) = &node.fused_into {
-                let _ = write!(text, ",\"fused_into\":{}}}", quoted(head));
-                continue;
-            }
-            let _ =
-                write!(text, ",\"runs\":{runs},\"full_runs\":{full_runs},\"signals\":{signals},\"flushes\":{flushes}");
-            if self.timed {
-                let [user, pushing, overhead] = [node.user, node.pushing, node.overhead].map(|time| time.as_secs_f64());
-                let _ = write!(text, ",\"user\":{user},\"pushing\":{pushing},\"overhead\":{overhead}");
-            }
-            text.push('}');
-        }
-        text.push_str("],\"edges\":[");
-        for (number, edge) in self.edges.iter().enumerate() {
-            let comma = if number == 0 { "" } else { "," };
-            let [from, channel, to] = [&edge.from, &edge.channel, &edge.to].map(|name| quoted(name));
-            let EdgeReport { capacity, high_water, signals_high_water, .. } = edge;
-            let _ = write!(
-                text,
-                "{comma}{{\"from\":{from},\"channel\":{channel},\"to\":{to},\"capacity\":{capacity},\
-                 \"high_water\":{high_water},\"signals_high_water\":{signals_high_water}"
-            );
-            if self.timed {
-                let _ = write!(text, ",\"blocked\":{}", edge.blocked.as_secs_f64());
-            }
-            text.push('}');
-        }
-        text.push_str("]}");
-        text
-    }
 }
 
 impl EdgeReport {
@@ -218,22 +176,6 @@ impl EdgeReport {
     fn name(&self) -> String {
         format!("{}.{} -> {}", self.from, self.channel, self.to)
     }
-}
-
-/// A text between quotes, for JSON.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for sign in text.chars() {
-        match sign {
-            '"' | '\\' => quoted.extend(['\\', sign]),
-            sign if sign.is_control() => {
-                let _ = write!(quoted, "\\u{:04x}", u32::from(sign));
-            }
-            sign => quoted.push(sign),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 /// What is printed where a sign would do something instead of being seen, such as begin another line.

@@ -5,15 +5,15 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use drawloom_runtime::{Context, Future, Loom, Member};
+use parking_lot::{Mutex, MutexGuard};
 
-use crate::body::quietly;
+use drawloom_runtime::{Context, Future, Loom, Member, panic};
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::machine::time::nanoseconds;
 use crate::machine::{Machine, Outside};
@@ -76,11 +76,6 @@ pub struct Running {
     loom: Loom,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is locked here is whole whenever a panic could happen.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn engine(error: drawloom_runtime::Error) -> Error {
     Error::new(ErrorKind::Engine, format!("the engine could not run the stream: {error}"))
 }
@@ -109,7 +104,7 @@ impl Plan {
     /// Which nodes run as one, each chain from its first node to its last: see [`Stream::fuse`](crate::Stream::fuse).
     pub fn fused(&self) -> Vec<Vec<&str>> {
         let Checked { description, .. } = &*self.0;
-        let layout = Arc::clone(&lock(&self.0.layout));
+        let layout = Arc::clone(&self.0.layout.lock());
         let name = |node: usize| description.nodes[node].name.as_str();
         let behind = |head: usize| {
             let nodes = layout.heads.iter().enumerate().filter(move |(_, of)| **of == Some(head as u32));
@@ -184,7 +179,7 @@ impl Plan {
         }
         Ok(Crew {
             plan: self.clone(),
-            layout: Arc::clone(&lock(&self.0.layout)),
+            layout: Arc::clone(&self.0.layout.lock()),
             shared,
             parameters,
             outside: Outside::new(workers, settings, in_turn),
@@ -272,21 +267,16 @@ impl Crew {
 
     fn run_part(&self, member: &Member<'_>) {
         let current = Rc::new(Cell::new(0));
-        let done = catch_unwind(AssertUnwindSafe(|| self.run_copy(member, &current)));
-        let done = done.unwrap_or_else(|panic| {
-            let why = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let why = why.or_else(|| panic.downcast_ref::<String>().cloned());
-            // It is the user's, and may panic too.
-            quietly(|| drop(panic));
+        let done = panic::catch(|| self.run_copy(member, &current));
+        let done = done.unwrap_or_else(|why| {
             let name = &self.plan.0.description.nodes[current.get() as usize].name;
-            let why = why.unwrap_or_else(|| "it said no more".to_owned());
             Err(Error::new(ErrorKind::Panic, format!("node `{name}` panicked: {why}")).at_node(name))
         });
         if done.is_err() {
             self.stop();
         }
         let all = {
-            let mut all = lock(&self.done);
+            let mut all = self.done.lock();
             all.push((member.rank(), done));
             all.len() == self.workers
         };
@@ -318,7 +308,7 @@ impl Crew {
 
     /// What the copies did that are done, in the order of their ranks.
     fn done(&self) -> MutexGuard<'_, Vec<(usize, Result<Done>)>> {
-        let mut done = lock(&self.done);
+        let mut done = self.done.lock();
         done.sort_by_key(|(rank, _)| *rank);
         done
     }
@@ -375,7 +365,7 @@ impl Crew {
         for done in done.iter().filter_map(|(_, done)| done.as_ref().ok()) {
             items.iter_mut().zip(&done.edges).for_each(|(items, counts)| *items += counts.items);
         }
-        *lock(&self.plan.0.layout) = Arc::new(layout.sized(description, Some(&items)));
+        *self.plan.0.layout.lock() = Arc::new(layout.sized(description, Some(&items)));
         Ok(report)
     }
 }

@@ -5,7 +5,8 @@
 //! The run is over when all copies are dry.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use drawloom_runtime::CalledBy;
 
@@ -85,7 +86,7 @@ impl Machine<'_> {
         if outside.dry.copies < 2 {
             return Ok(false);
         }
-        let lock = || outside.dry.dry.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || outside.dry.dry.lock();
         let mut called = false;
         let mut dry = lock();
         loop {

@@ -15,8 +15,10 @@ pub(crate) mod order;
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 pub use self::buffer::{Drain, buffer};
 use crate::bell::{Around, Asking, Bell};
@@ -79,11 +81,6 @@ struct Collection<T> {
     chunks: Vec<(Arc<Bell>, u64, Vec<T>)>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is locked here is whole whenever a panic could happen.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<T> Collection<T> {
     /// How many items there are, also of runs that are under way.
     fn all(&self) -> usize {
@@ -104,13 +101,13 @@ impl<T> Collected<T> {
     /// Takes everything that was collected. With one worker, or in a stream that is ordered, that of each run is in order. Nothing of
     /// a run that is under way is among it.
     pub fn take(&self) -> Vec<T> {
-        std::mem::take(&mut lock(&self.0).items)
+        std::mem::take(&mut self.0.lock().items)
     }
 
     /// Moves everything that was collected to the front of a slice, and says how many items that were. When the slice is too
     /// short, the rest stays collected, in order.
     pub fn move_into(&self, to: &mut [T]) -> usize {
-        let mut collection = lock(&self.0);
+        let mut collection = self.0.lock();
         let count = to.len().min(collection.items.len());
         for (place, item) in to.iter_mut().zip(collection.items.drain(..count)) {
             *place = item;
@@ -120,7 +117,7 @@ impl<T> Collected<T> {
 
     /// How many items were collected, by runs that are over.
     pub fn len(&self) -> usize {
-        lock(&self.0).items.len()
+        self.0.lock().items.len()
     }
 
     /// Whether nothing was collected.
@@ -154,7 +151,7 @@ fn collection<T: Clone + Send + 'static>(capacity: usize) -> (Sink<T>, Collected
         let (chunk, items) = (chunk.clone(), Vec::new());
         Box::new(Collector { collected, capacity, chunk, run: None, of: 0, items }) as Box<dyn Take<T>>
     };
-    let settle: Settle = Arc::new(move |run| lock(&settled.0).settle(run));
+    let settle: Settle = Arc::new(move |run| settled.0.lock().settle(run));
     (Sink { open: Arc::new(open), settle: Some(settle), around: None, seamless: true }, collected)
 }
 
@@ -271,7 +268,7 @@ impl<T: std::fmt::Display, W: Write> Take<T> for Lines<W> {
         if lines.is_err() {
             self.text.truncate(whole);
         }
-        lock(&self.to).write_all(self.text.as_bytes())?;
+        self.to.lock().write_all(self.text.as_bytes())?;
         match lines {
             Ok(()) => Ok(Taken::All),
             Err(_) => Err("an item cannot be formatted: its `Display` returned an error".into()),
@@ -280,7 +277,7 @@ impl<T: std::fmt::Display, W: Write> Take<T> for Lines<W> {
 
     fn finish(&mut self) -> Result<(), Failure> {
         // Each copy does it, so whoever is the last one has nothing left behind.
-        Ok(lock(&self.to).flush()?)
+        Ok(self.to.lock().flush()?)
     }
 }
 
@@ -297,7 +294,7 @@ struct Collector<T> {
 
 impl<T> Collector<T> {
     fn hand_in(&mut self) -> Result<(), Failure> {
-        let mut collection = lock(&self.collected.0);
+        let mut collection = self.collected.0.lock();
         if self.items.len() > self.capacity.saturating_sub(collection.all()) {
             // They are not taken, and must not come back later.
             self.items.clear();

@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::bell::{Bell, Callers};
 
@@ -27,8 +29,7 @@ struct Deliveries {
 
 impl Turn {
     fn lock(&self) -> MutexGuard<'_, Deliveries> {
-        // Nothing panics while it is locked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Whether all chunks before this one are done. If not, the bell is rung when more of them are.

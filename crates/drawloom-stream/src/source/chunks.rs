@@ -5,8 +5,10 @@
 //! never an item.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::Bell;
@@ -81,8 +83,7 @@ impl Cursor {
     }
 
     fn returned(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
-        // Nothing panics while it is locked.
-        self.returned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.returned.lock()
     }
 
     /// How many positions nobody has taken yet.
@@ -184,7 +185,8 @@ impl Position {
         // Nothing is locked while they are dropped: they are the user's.
         from.drop_last(count);
         let any = !returned.is_empty() || count > 0;
-        self.cursor.returned().extend([items, returned].into_iter().filter(|range| !range.is_empty()));
+        // Another copy takes the items that waited first: they would be run next here.
+        self.cursor.returned().extend([returned, items].into_iter().filter(|range| !range.is_empty()));
         any.then_some(count)
     }
 }
@@ -253,7 +255,7 @@ mod tests {
         struct Item(Arc<Cursor>);
         impl Drop for Item {
             fn drop(&mut self) {
-                assert!(self.0.returned.try_lock().is_ok());
+                assert!(self.0.returned.try_lock().is_some());
             }
         }
         let opening = Opening { workers: 2, one_by_one: false, patience: None };
@@ -262,7 +264,7 @@ mod tests {
         let (range, _) = copy.next(20).unwrap();
         queue.buffer.borrow_mut().space(20).extend(range.map(|_| Item(Arc::clone(&cursor))));
         assert_eq!(copy.give_back(15, &mut queue.buffer.borrow_mut()), Some(15));
-        assert_eq!((queue.len(), cursor.returned().first().cloned()), (5, Some(5..20)));
+        assert_eq!((queue.len(), cursor.returned().last().cloned()), (5, Some(5..20)));
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! when an item has been under way for longer, the source flushes, and the vectors that are not full are run as they are. What
 //! others could do as well is given back before that, and is flushed by whoever takes it.
 
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::returned::Returned;
 use super::{Fed, Feed, Opening, Shared, Source};
@@ -159,7 +161,7 @@ impl<T> Feed<T> for ReceivedFeed<T> {
             return Ok(Fed::Idle);
         }
         // Nothing panics while it is locked.
-        let receiver = self.run.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let receiver = self.run.shared.lock();
         Ok(match receiver.try_recv() {
             Ok(item) => {
                 items.push(item);

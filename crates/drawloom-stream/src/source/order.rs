@@ -1,8 +1,10 @@
 //! Sources without positions, in a stream that is ordered and has several workers: what a worker takes at once is a chunk.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::{Fed, Feed};
 use crate::bell::Bell;
@@ -29,7 +31,7 @@ impl<T> Numbered<T> {
 impl<T> Feed<T> for Numbered<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure> {
         // Nobody takes items until these have their positions. A source that panics has none that anybody gets.
-        let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.0.lock();
         let before = to.len();
         let fed = self.feed.feed(most, to, bell)?;
         let count = (to.len() - before) as u64;

@@ -11,8 +11,10 @@
 //! knows why.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::returned::Returned;
 use super::{Fed, Feed, Opening, Shared, Source};
@@ -97,7 +99,7 @@ impl<I> Pulled<I> {
             (0..LOOK).for_each(|_| std::hint::spin_loop());
         }
         // Tried once more while no one can be called: whoever locks it now calls later.
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         let asking = self.try_ask();
         if asking.is_none() {
             waiting.add(bell);
@@ -106,12 +108,7 @@ impl<I> Pulled<I> {
     }
 
     fn try_ask(&self) -> Option<Asking<'_, I>> {
-        let items = match self.items.try_lock() {
-            Ok(items) => items,
-            Err(TryLockError::WouldBlock) => return None,
-            // Nothing panics while it is locked.
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        };
+        let items = self.items.try_lock()?;
         Some(Asking { items: Some(items), waiting: &self.waiting })
     }
 }
@@ -126,7 +123,7 @@ impl<I> Asking<'_, I> {
 impl<I> Drop for Asking<'_, I> {
     fn drop(&mut self) {
         drop(self.items.take());
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).call();
+        self.waiting.lock().call();
     }
 }
 

@@ -8,9 +8,11 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::live::{BufferedFeed, Live};
 use super::{Fed, Feed, Opening, Shared, Source};
@@ -58,7 +60,7 @@ where
     let items = Mutex::new(Some(items));
     let open = move |opening: &Opening| {
         // Whoever opens it is not a worker as a rule, so the thread is not bound to a processor as workers may be.
-        Arc::new(Reading::begin(lock(&items).take(), opening.patience.unwrap_or(patience))) as Arc<dyn Shared<T>>
+        Arc::new(Reading::begin(items.lock().take(), opening.patience.unwrap_or(patience))) as Arc<dyn Shared<T>>
     };
     Source { open: Arc::new(open), in_chunks: false, around: None }
 }
@@ -76,11 +78,6 @@ enum Ended {
     Panicked(Box<dyn Any + Send>),
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is locked.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<T: Send + 'static> Reading<T> {
     /// Starts the thread, if this is the first run.
     fn begin<E, I>(items: Option<I>, patience: Duration) -> Self
@@ -96,12 +93,12 @@ impl<T: Send + 'static> Reading<T> {
         };
         let (ahead, ended) = (Arc::clone(&this.ahead), Arc::clone(&this.ended));
         let read = move || {
-            *lock(&ended) = read(items, &ahead);
+            *ended.lock() = read(items, &ahead);
             ahead.end();
         };
         if let Err(error) = thread::Builder::new().name("drawloom-reader".to_owned()).spawn(read) {
             let why = format!("no thread could be started to read with: {error}");
-            *lock(&this.ended) = Some(Ended::Failed(why.into()));
+            *this.ended.lock() = Some(Ended::Failed(why.into()));
             this.ahead.end();
         }
         this
@@ -162,7 +159,7 @@ impl<T> Feed<T> for ReaderFeed<T> {
             return Ok(fed);
         }
         // One copy says why, and that stops the others.
-        let ended = lock(&self.run.ended).take();
+        let ended = self.run.ended.lock().take();
         match ended {
             None => Ok(fed),
             Some(Ended::Failed(why)) => Err(why),

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// What copies gave back, the oldest first.
 pub(super) struct Returned<T> {
@@ -19,8 +20,7 @@ impl<T> Default for Returned<T> {
 
 impl<T> Returned<T> {
     fn lock(&self) -> MutexGuard<'_, VecDeque<T>> {
-        // Nothing panics while it is locked.
-        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+        self.items.lock()
     }
 
     /// How many items there are, if there are any.
