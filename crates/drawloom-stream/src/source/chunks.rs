@@ -130,22 +130,21 @@ struct Position {
     cursor: Arc<Cursor>,
     /// What is left of the chunk.
     mine: Range<u64>,
-    /// The last items that were given are of the positions from here to before what is left.
-    given: u64,
+    /// The positions of the last items that were given, as far as they follow each other.
+    given: Range<u64>,
     /// The whole chunk, less what was given back, where chunks are taken one by one.
     chunk: Range<u64>,
 }
 
 impl Position {
     fn new(cursor: &Arc<Cursor>) -> Self {
-        Self { cursor: Arc::clone(cursor), mine: 0..0, given: 0, chunk: 0..0 }
+        Self { cursor: Arc::clone(cursor), mine: 0..0, given: 0..0, chunk: 0..0 }
     }
 
     /// Up to `most` positions of one chunk; none when there are no more.
     fn next(&mut self, most: usize) -> Option<(Range<u64>, Fed)> {
         if self.mine.is_empty() {
             self.mine = self.cursor.take(most as u64)?;
-            self.given = self.mine.start;
             if self.cursor.one_by_one {
                 self.chunk = self.mine.clone();
             }
@@ -153,6 +152,7 @@ impl Position {
         let end = self.mine.end.min(self.mine.start.saturating_add(most as u64));
         let range = self.mine.start..end;
         self.mine.start = end;
+        self.given = if self.given.end == range.start { self.given.start..end } else { range.clone() };
         let whole = self.mine.is_empty() && self.cursor.one_by_one;
         Some((range, if whole { Fed::Whole } else { Fed::More }))
     }
@@ -174,14 +174,12 @@ impl Position {
         let returned = self.mine.end..self.mine.end + rest;
         // Where chunks keep an order, what goes back must be the end of the chunk.
         let count = if self.cursor.one_by_one && !self.mine.is_empty() { 0 } else { count };
-        let count = count.min((self.mine.start - self.given) as usize);
-        let items = self.mine.start - count as u64..self.mine.start;
-        if count > 0 && self.mine.is_empty() {
-            self.mine = items.start..items.start;
-        } else if count > 0 {
-            self.given = self.mine.start;
+        let count = count.min((self.given.end - self.given.start) as usize);
+        self.given.end -= count as u64;
+        let items = self.given.end..self.given.end + count as u64;
+        for gone in [&returned, &items].into_iter().filter(|gone| !gone.is_empty()) {
+            self.chunk.end = gone.start;
         }
-        self.chunk.end = if self.mine.is_empty() { self.mine.start } else { self.mine.end };
         // Nothing is locked while they are dropped: they are the user's.
         from.drop_last(count);
         let any = !returned.is_empty() || count > 0;
