@@ -3,22 +3,18 @@
 //! The one idea: a vector of lines is a vector of numbers whose first one is aligned, which an ordinary vector of numbers
 //! is not. Kernels load whole lines, and a load that straddles two of them takes twice as long.
 
-use drawloom_runtime::portable;
+use bytemuck::{Pod, Zeroable};
+use drawloom_runtime::Element;
 
 /// Numbers in a line.
 pub(super) const WIDTH: usize = 8;
 
-portable! {
-    /// A cache line of numbers.
-    #[repr(align(64))]
-    #[derive(Debug, Default, PartialEq)]
-    pub struct Line {
-        numbers: [f64; WIDTH],
-    }
+/// A cache line of numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Element, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct Line {
+    numbers: [f64; WIDTH],
 }
-
-// The casts below rest on this: lines follow each other without a gap.
-const _: () = assert!(size_of::<Line>() == WIDTH * size_of::<f64>() && align_of::<Line>() >= align_of::<f64>());
 
 /// How many lines hold so many numbers.
 pub(super) fn lines_for(numbers: usize) -> usize {
@@ -31,9 +27,7 @@ pub(super) fn lines_for(numbers: usize) -> usize {
 /// When there are fewer.
 pub(super) fn numbers(lines: &[Line], count: usize) -> &[f64] {
     assert!(count <= lines.len() * WIDTH, "{count} numbers of {} lines", lines.len());
-    // SAFETY: a line is `WIDTH` numbers and nothing else, so the slice has at least `count` of them, aligned, initialised
-    // and borrowed as long as the result.
-    unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), count) }
+    &bytemuck::cast_slice(lines)[..count]
 }
 
 /// The first `count` numbers of some lines, to write.
@@ -42,8 +36,7 @@ pub(super) fn numbers(lines: &[Line], count: usize) -> &[f64] {
 /// When there are fewer.
 pub(super) fn numbers_mut(lines: &mut [Line], count: usize) -> &mut [f64] {
     assert!(count <= lines.len() * WIDTH, "{count} numbers of {} lines", lines.len());
-    // SAFETY: as above; the lines are borrowed for writing, and any number may be written into them.
-    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) }
+    &mut bytemuck::cast_slice_mut(lines)[..count]
 }
 
 #[cfg(test)]

@@ -26,7 +26,6 @@
 mod check;
 mod kernel;
 mod layout;
-#[allow(unsafe_code)]
 mod line;
 mod matrix;
 mod tasks;

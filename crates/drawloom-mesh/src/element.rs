@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::fmt;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 /// What the elements of a dat or of a global are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ pub enum Kind {
 
 impl Kind {
     /// The kind of a type.
-    pub fn of<T: Portable>() -> Self {
+    pub fn of<T: Element>() -> Self {
         let id = TypeId::of::<T>();
         let known = [
             (TypeId::of::<f32>(), Kind::F32),
@@ -67,7 +67,7 @@ impl fmt::Display for Kind {
 ///
 /// Integers wrap: sums are taken modulo two to the number of their bits. So a sum that has room in its type is right, whatever
 /// the order of its parts and whether or not they have room, and one that has none is the same on every backend.
-pub trait Number: Portable {
+pub trait Number: Element {
     /// Where increments start.
     const ZERO: Self;
 
@@ -81,7 +81,7 @@ pub trait Number: Portable {
 }
 
 /// Values that have an order, and a lowest and a highest one of all.
-pub trait Ordered: Portable + PartialOrd {
+pub trait Ordered: Element + PartialOrd {
     /// No value is lower.
     const LOWEST: Self;
     /// No value is higher.

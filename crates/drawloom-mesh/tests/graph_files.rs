@@ -166,6 +166,6 @@ fn values_that_need_more_alignment_than_records_have_are_refused_as_messages() {
 
     let mut mesh = Mesh::new();
     mesh.global("wide", [1_u128]).unwrap();
-    let error = Program::new(mesh).event_graph("graph", None).err().expect("refused");
+    let error = Program::new(mesh).event_graph("graph", None).expect_err("refused");
     assert!(error.to_string().contains("global `wide` is aligned to 16 bytes"), "{error}");
 }

@@ -204,12 +204,11 @@ fn increments_directly_and_through_a_map() {
 
 #[test]
 fn structs_and_truth_values_are_elements_too() {
-    drawloom_runtime::portable! {
-        #[derive(Debug, PartialEq)]
-        struct Particle {
-            position: [f32; 3],
-            species: u8,
-        }
+    #[derive(Clone, Copy, Debug, PartialEq, drawloom_runtime::Element)]
+    #[repr(C)]
+    struct Particle {
+        position: [f32; 3],
+        species: u32,
     }
     let mut mesh = Mesh::new();
     let particles = mesh.set("particles", 2000).unwrap();

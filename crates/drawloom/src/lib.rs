@@ -44,6 +44,8 @@
 //! processors and memories as hwloc sees them).
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tasks")]
+pub use drawloom_derive::Element;
 pub use drawloom_graph as graph;
 #[cfg(feature = "lang")]
 pub use drawloom_lang as lang;
@@ -56,7 +58,7 @@ pub use drawloom_onnx as onnx;
 #[cfg(feature = "tasks")]
 pub use drawloom_runtime as runtime;
 #[cfg(feature = "tasks")]
-pub use drawloom_runtime::portable;
+pub use drawloom_runtime::element::Element;
 #[cfg(feature = "streams")]
 pub use drawloom_stream as stream;
 #[cfg(feature = "tensors")]
@@ -66,6 +68,8 @@ pub use drawloom_trace as trace;
 
 /// The names most programs need: `use drawloom::prelude::*;`.
 pub mod prelude {
+    #[cfg(feature = "tasks")]
+    pub use drawloom_derive::Element;
     pub use drawloom_graph::sentence;
     pub use drawloom_graph::{
         Access, Builder, Control, Diagnostic, Explanation, Graph, IndexMap, IndexSet, Label, NodeId, NodeKind, Order,
@@ -74,9 +78,11 @@ pub mod prelude {
     #[cfg(feature = "meshes")]
     pub use drawloom_mesh::{Backend, Mesh, Program};
     #[cfg(feature = "tasks")]
+    pub use drawloom_runtime::element::Element;
+    #[cfg(feature = "tasks")]
     pub use drawloom_runtime::{
-        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Portable, Product, Region, Sum,
-        Value, Vector,
+        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Product, Region, Sum, Value,
+        Vector,
     };
     #[cfg(feature = "streams")]
     pub use drawloom_stream::Stream;

@@ -36,6 +36,13 @@ fn a_batch_in_pieces_is_written_and_memory_is_as_planned() {
     }
 }
 
+/// The checksum of a chunk of a PNG file.
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+    })
+}
+
 #[test]
 fn raw_files_images_and_random_rows_are_batches_too() {
     let (folder, model, _) = sample("2");
@@ -60,6 +67,14 @@ fn raw_files_images_and_random_rows_are_batches_too() {
     std::fs::write(folder.as_path().join("images/c.jpg"), b"not an image").unwrap();
     let wrong = drawloom(&["run", &model, "--input", &images]).exits(2).err;
     assert!(wrong.contains("c.jpg: it is neither PNG nor JPEG"), "{wrong}");
+    // A header of a PNG file that claims more points than the file can hold: 16000 x 16000 of three bytes.
+    let mut claims = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x3e\x80\0\0\x3e\x80\x08\x02\0\0\0".to_vec();
+    claims.extend(crc(&claims[12..]).to_be_bytes());
+    claims.extend(b"\0\0\0\0IDAT\x35\xaf\x06\x1e");
+    std::fs::remove_file(folder.as_path().join("images/c.jpg")).unwrap();
+    std::fs::write(folder.as_path().join("images/c.png"), claims).unwrap();
+    let wrong = drawloom(&["run", &model, "--input", &images]).exits(2).err;
+    assert!(wrong.contains("c.png: its header says 16000 x 16000 points, and its"), "{wrong}");
 }
 
 #[test]

@@ -162,11 +162,6 @@ impl Graph {
         Some(OperatorId::from_index(self.operators.len() - 1))
     }
 
-    /// The names of all operators, by id.
-    pub(crate) fn operators(&self) -> &[String] {
-        &self.operators
-    }
-
     /// The name of an operator.
     pub fn operator_name(&self, operator: OperatorId) -> &str {
         &self.operators[operator.index()]

@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::refusal::{Refusal, RefusalKind};
-use crate::graph::edge::MOST_OPERATORS;
-use crate::graph::{Body, Edge, EdgeId, Graph, Label, NodeId, NodeKind, OperatorId};
+use crate::graph::{Body, Edge, EdgeId, Graph, Label, NodeId, NodeKind};
 use crate::region::{RegionId, Regions};
 
 /// A graph that is being changed.
@@ -35,8 +33,6 @@ pub(crate) struct Edit<'g> {
     names: Option<FxHashSet<String>>,
     /// For each name that was taken, the number to try next.
     numbers: FxHashMap<String, u64>,
-    /// Operators that the base does not have; their ids follow those of the base.
-    operators: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -46,7 +42,6 @@ struct Added {
     region: Option<RegionId>,
     /// The base node in whose place this node stands, after that node and what was placed there before.
     place: u32,
-    integer_name: bool,
 }
 
 impl<'g> Edit<'g> {
@@ -64,7 +59,6 @@ impl<'g> Edit<'g> {
             costs: BTreeMap::new(),
             names: None,
             numbers: FxHashMap::default(),
-            operators: Vec::new(),
         };
         base.edges().iter().for_each(|edge| edit.connect(*edge));
         edit
@@ -100,7 +94,7 @@ impl<'g> Edit<'g> {
     }
 
     pub(crate) fn has_integer_name(&self, node: NodeId) -> bool {
-        self.added(node).map_or_else(|| self.base.has_integer_name(node), |a| a.integer_name)
+        self.added(node).is_none() && self.base.has_integer_name(node)
     }
 
     pub(crate) fn body(&self, node: NodeId) -> Option<&Body> {
@@ -154,16 +148,11 @@ impl<'g> Edit<'g> {
     pub(crate) fn add_node(&mut self, name: &str, kind: NodeKind, region: Option<RegionId>, place: NodeId) -> NodeId {
         let id = NodeId::from_index(self.gone.len());
         let name = self.fresh_name(name);
-        self.added.push(Added { name, kind, region, place: place.0, integer_name: false });
+        self.added.push(Added { name, kind, region, place: place.0 });
         self.gone.push(false);
         self.incoming.push(Vec::new());
         self.outgoing.push(Vec::new());
         id
-    }
-
-    pub(crate) fn mark_integer_name(&mut self, node: NodeId) {
-        let at = node.index() - self.base.nodes().len();
-        self.added[at].integer_name = true;
     }
 
     pub(crate) fn set_body(&mut self, node: NodeId, body: Body) {
@@ -223,43 +212,15 @@ impl<'g> Edit<'g> {
         }
     }
 
-    /// The id of an operator, entered when it is new; `None` when there are too many.
-    pub(crate) fn operator(&mut self, name: &str) -> Option<OperatorId> {
-        let all = self.base.operators().iter().chain(&self.operators);
-        let known = all.clone().position(|o| o == name);
-        let at = known.unwrap_or_else(|| all.count());
-        if at >= MOST_OPERATORS {
-            return None;
-        }
-        if known.is_none() {
-            self.operators.push(name.to_owned());
-        }
-        Some(OperatorId::from_index(at))
-    }
-
-    /// The name of an operator.
-    pub(crate) fn operator_name(&self, operator: OperatorId) -> &str {
-        let added = operator.index().checked_sub(self.base.operators().len());
-        added.map_or_else(|| self.base.operator_name(operator), |at| &self.operators[at])
-    }
-
     /// The graph as it is now.
     pub(crate) fn finish(&self) -> Graph {
         let mut order: Vec<NodeId> = self.nodes().collect();
         // Base nodes come before what was added in their place, and added nodes are numbered after base nodes.
         order.sort_by_key(|n| (self.place(*n), *n));
-        self.finish_in(&order)
-    }
-
-    /// The graph as it is now, with its nodes in the given order, which must name each of them once.
-    pub(crate) fn finish_in(&self, order: &[NodeId]) -> Graph {
         let mut graph = self.base.empty_like();
-        for operator in &self.operators {
-            graph.operator(operator);
-        }
         let mut ids = vec![NodeId(u32::MAX); self.gone.len()];
         graph.reserve(order.len(), self.edges.len());
-        for &node in order {
+        for node in order {
             let name = self.name(node);
             let id = NodeId::from_index(graph.nodes().len());
             let name = if is_default_name(&name, id) { "" } else { &name };
@@ -315,22 +276,6 @@ impl<'g> Edit<'g> {
     fn alive<'a>(&'a self, list: &'a [u32]) -> impl Iterator<Item = Edge> + 'a {
         list.iter().filter(|e| !self.gone_edges[**e as usize]).map(|e| self.edges[*e as usize])
     }
-}
-
-/// The same graph with its nodes numbered in the given order, and its edges grouped as all passes leave them: by compute
-/// node, dataflow before HappensBefore.
-///
-/// Refused unless the order names every node once. Does not look into nested graphs.
-pub fn renumber(graph: &Graph, order: &[NodeId]) -> Result<Graph, Refusal> {
-    let mut seen = vec![false; graph.nodes().len()];
-    let fits = order.iter().all(|n| n.index() < seen.len() && !std::mem::replace(&mut seen[n.index()], true));
-    if !fits || order.len() != seen.len() {
-        return Err(Refusal::new(
-            RefusalKind::WrongNode,
-            format!("an order of {} nodes names each of them once", graph.nodes().len()),
-        ));
-    }
-    Ok(Edit::new(graph).finish_in(order))
 }
 
 /// Whether a name is the one that an unnamed node has.

@@ -1,8 +1,7 @@
 //! Task fusion: two tasks become one.
 //!
-//! The fused task is a call that holds both ([`outline`](super::outline) says how its accesses follow from theirs), so it
-//! can be [inlined](super::inline) again. Calls are merged, and not nested: fusing a fused task with a third gives one call
-//! of three.
+//! The fused task is a call that holds both; `contract` says how its accesses follow from theirs. Fusing a call with a third
+//! task nests the call.
 //!
 //! Fusion is legal when contracting the two keeps the graph acyclic under the exact ordering rule. A path from one to the
 //! other through a third is a refusal with that path; everything else, such as a third task that must run between them
@@ -11,13 +10,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::{BUDGET, accept};
+use super::contract::{contract, require_convex};
 use super::edit::Edit;
-use super::inline::{Ends, inline_in};
-use super::outline::{outline_in, require_convex};
 use super::refusal::{Refusal, RefusalKind, rechecked, require_node, require_valid};
 use super::sets::Sets;
 use super::walk::positions;
-use crate::graph::{Control, Graph, Label, NodeId, NodeKind};
+use crate::graph::{Graph, Label, NodeId, NodeKind};
 
 /// How many nodes are looked at to find out whether a path leads from a task to another around their common version.
 const DETOUR: usize = 256;
@@ -30,7 +28,7 @@ const NAMES: usize = 8;
 
 /// Makes one task of two, named after both.
 ///
-/// Linear in the graph, plus two checks. Does not look into nested graphs, except to merge calls.
+/// Linear in the graph, plus two checks. Does not look into nested graphs.
 pub fn fuse(graph: &Graph, first: NodeId, second: NodeId) -> Result<Graph, Refusal> {
     for node in [first, second] {
         require_node(graph, node)?;
@@ -45,12 +43,9 @@ pub fn fuse(graph: &Graph, first: NodeId, second: NodeId) -> Result<Graph, Refus
     }
     require_valid(graph)?;
     require_convex(graph, &[first, second])?;
-    let attempt = |ends: Ends| {
-        let mut edit = Edit::new(graph);
-        contract(&mut edit, &[first, second], ends)?;
-        rechecked(edit.finish(), &format!("fusing {} and {}", graph.name(first), graph.name(second)))
-    };
-    attempt(Ends::Loose).or_else(|refusal| attempt(Ends::Closed).map_err(|_| refusal))
+    let mut edit = Edit::new(graph);
+    contract_named(&mut edit, &[first, second]);
+    rechecked(edit.finish(), &format!("fusing {} and {}", graph.name(first), graph.name(second)))
 }
 
 /// Fuses producers with consumers, until nothing more can be fused.
@@ -58,14 +53,14 @@ pub fn fuse(graph: &Graph, first: NodeId, second: NodeId) -> Result<Graph, Refus
 /// A pair is fused when the one makes a version that only the other takes, by reading it, and when that is legal. Pairs
 /// are taken in node order, all at once as far as the check allows (see `accept`), then again in the graph that results.
 /// Near-linear when most pairs are legal; the number of checks is bounded, and pairs that it leaves unanswered stay apart.
-/// Does not look into nested graphs, except to merge calls.
+/// Does not look into nested graphs.
 pub fn fuse_chains(graph: &Graph) -> Result<Graph, Refusal> {
     require_valid(graph)?;
     let mut budget = BUDGET;
     let mut current = Edit::new(graph).finish();
     loop {
         let pairs = candidates(&current);
-        let fused = accept(&pairs, &mut budget, |pairs| contract_all(&current, pairs));
+        let fused = accept(&pairs, &mut budget, |pairs| Some(contract_all(&current, pairs)));
         match fused {
             Some((_, graph)) => current = graph,
             None => return Ok(current),
@@ -73,24 +68,17 @@ pub fn fuse_chains(graph: &Graph) -> Result<Graph, Refusal> {
     }
 }
 
-/// Merges tasks into one call. The caller answers for validity.
-fn contract(edit: &mut Edit<'_>, tasks: &[NodeId], ends: Ends) -> Result<NodeId, Refusal> {
+/// Makes one call of tasks, named after them. The caller answers for validity.
+fn contract_named(edit: &mut Edit<'_>, tasks: &[NodeId]) {
     let names: Vec<String> = tasks.iter().map(|t| edit.name(*t).into_owned()).collect();
     let name = match &names[..] {
         [first, .., last] if names.len() > NAMES => format!("{first}+...+{last}"),
         all => all.join("+"),
     };
-    let mut members = Vec::new();
-    for &task in tasks {
-        match edit.body(task) {
-            Some(body) if body.control == Control::Call => members.extend(inline_in(edit, task, ends)?),
-            _ => members.push(task),
-        }
-    }
-    outline_in(edit, &members, &name)
+    contract(edit, tasks, &name);
 }
 
-fn contract_all(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Option<Graph> {
+fn contract_all(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Graph {
     let mut sets = Sets::new(graph.nodes().len());
     pairs.iter().for_each(|(a, b)| sets.unite(a.index(), b.index()));
     let members: BTreeSet<NodeId> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
@@ -102,9 +90,9 @@ fn contract_all(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Option<Graph> {
     let mut edit = Edit::new(graph);
     for mut group in groups.into_values() {
         group.sort_by_key(|n| position[n.index()]);
-        contract(&mut edit, &group, Ends::Loose).ok()?;
+        contract_named(&mut edit, &group);
     }
-    Some(edit.finish())
+    edit.finish()
 }
 
 /// Pairs of a producer and the only consumer of something it makes, without those that are surely illegal.

@@ -2,27 +2,23 @@
 //!
 //! Every pass takes a valid graph and gives a valid graph: it checks what it gets and what it gives, and refuses with a
 //! [`Refusal`] that says why. None changes what a program leaves in the regions that are observed. All are deterministic,
-//! and all leave nodes and edges in one canonical order, described at [`renumber`].
+//! and all leave edges in one order: grouped by compute node, dataflow before HappensBefore.
 //!
 //! | pass | effect | looks into nested graphs |
 //! |---|---|---|
 //! | [`eliminate_dead`] | drops tasks that no observed value depends on | yes |
-//! | [`fuse`], [`fuse_chains`] | makes one task of two, or of every producer and its only consumer | only to merge calls |
+//! | [`fuse`], [`fuse_chains`] | makes one task of two, or of every producer and its only consumer | no |
 //! | [`simplify`] | drops Opens and Closes between which nothing happens | yes |
 //! | [`reduce_orders`] | drops stated orders that follow from others | yes |
-//! | [`outline`], [`inline`] | makes a call of a set of nodes, and gives them back | no |
-//! | [`unroll`], [`unroll_by`] | makes calls of the iterations of a repeat | no |
-//! | [`reroll`] | makes a repeat of equal calls | yes |
-//! | [`renumber`] | numbers nodes in another order | no |
 //! | [`summarise`] | not a pass: the accesses of a nested graph, as if it were one call | no |
 //!
 //! Passes that look into nested graphs follow them 64 levels deep and leave the rest as it is. The other files: `edit` is a
-//! graph that is being changed, `accept` chooses the steps that keep a graph valid, `walk` has topological orders and nested
-//! graphs, `trim` drops ties to regions that a call does not declare, `coverage` answers whether some regions hold all of
-//! another, `sets` are disjoint sets.
+//! graph that is being changed, `accept` chooses the steps that keep a graph valid, `contract` makes one call of several
+//! nodes, `walk` has topological orders and nested graphs, `coverage` answers whether some regions hold all of another,
+//! `sets` are disjoint sets.
 //!
 //! ```
-//! use drawloom_graph::pass::{Liveness, eliminate_dead, fuse_chains, inline};
+//! use drawloom_graph::pass::{Liveness, eliminate_dead, fuse_chains};
 //! use drawloom_graph::{Access, Builder, Regions};
 //! let mut regions = Regions::new();
 //! let [a, b] = ["A", "B"].map(|name| regions.abstract_region(name).unwrap());
@@ -39,36 +35,26 @@
 //! let fused = fuse_chains(&useful).unwrap();
 //! let task = fused.tasks().next().unwrap();
 //! assert_eq!(fused.name(task), "load+scale+copy");
-//! assert_eq!(inline(&fused, task).unwrap().tasks().count(), 3);
 //! # Ok::<(), Box<drawloom_graph::Diagnostic>>(())
 //! ```
 
 mod accept;
+mod contract;
 mod coverage;
 mod dead;
 mod edit;
 mod fuse;
-mod inline;
-mod outline;
 mod reduce_orders;
 mod refusal;
-mod reroll;
 mod sets;
 mod simplify;
 pub mod summary;
-mod trim;
-mod unroll;
 mod walk;
 
 pub(crate) use coverage::covers as covers_whole;
 pub use dead::{Liveness, eliminate_dead};
-pub use edit::renumber;
 pub use fuse::{fuse, fuse_chains};
-pub use inline::inline;
-pub use outline::outline;
 pub use reduce_orders::{ImpliedBy, reduce_orders};
 pub use refusal::{Refusal, RefusalKind};
-pub use reroll::reroll;
 pub use simplify::simplify;
-pub use summary::{summarise, summarise_body, summarise_body_into};
-pub use unroll::{unroll, unroll_by};
+pub use summary::{summarise, summarise_body};

@@ -2,7 +2,7 @@
 //!
 //! A HappensBefore edge is needless when another path leads from its start to its end. In an acyclic graph all needless
 //! edges can go at once: the path that makes one needless can be followed without the others. Dataflow edges always stay,
-//! and so does a HappensBefore edge with a port, which says more than its ends do ([`outline`](super::outline)).
+//! and so does a HappensBefore edge with a port, which may say more than its ends do.
 //!
 //! Whether there is such a path is asked for all edges that start at one node together. Most paths are short, so a search
 //! that follows a few hundred edges, and leaves every level beyond the furthest end alone, answers most questions. The

@@ -26,14 +26,6 @@ pub enum RefusalKind {
     NotConvex,
     /// The result would violate rules. [`Refusal::report`] lists them; its node ids are those of the result.
     Breaks,
-    /// The node is not a control node of the kind the pass works on.
-    WrongControl,
-    /// A nested graph and the edges of its control node do not fit together.
-    Boundary,
-    /// A HappensBefore edge has a port already, so it cannot remember which inner node it was about.
-    StatedOrder,
-    /// The result would be too large.
-    TooLarge,
 }
 
 impl Refusal {

@@ -53,7 +53,7 @@ type Uses<'a> = BTreeMap<RegionId, Access<'a>>;
 /// reports the overlap.
 pub fn summarise(body: &Graph) -> Vec<(RegionId, Access<'_>)> {
     let mut uses = collect(body);
-    settle(&mut uses, Table::Fixed(body.regions()));
+    settle(&mut uses, body.regions());
     uses.into_iter().collect()
 }
 
@@ -61,15 +61,7 @@ pub fn summarise(body: &Graph) -> Vec<(RegionId, Access<'_>)> {
 /// may not happen, because the body may run no time at all, counted as updates.
 pub fn summarise_body(body: &Body) -> Vec<(RegionId, Access<'_>)> {
     let mut uses = collect_body(body);
-    settle(&mut uses, Table::Fixed(body.graph.regions()));
-    uses.into_iter().collect()
-}
-
-/// Like [`summarise_body`], and enters missing containers into `regions`, which must be the table of the body or one that
-/// has grown from it.
-pub fn summarise_body_into<'a>(body: &'a Body, regions: &mut Regions) -> Vec<(RegionId, Access<'a>)> {
-    let mut uses = collect_body(body);
-    settle(&mut uses, Table::Growing(regions));
+    settle(&mut uses, body.graph.regions());
     uses.into_iter().collect()
 }
 
@@ -211,41 +203,22 @@ fn is_defined(body: &Graph, incoming: &Rows, inside: &[bool], version: u32) -> b
         })
 }
 
-/// The region table while conflicts are merged: as it is, or to be grown by containers.
-enum Table<'r> {
-    Fixed(&'r Regions),
-    Growing(&'r mut Regions),
-}
-
-impl Table<'_> {
-    fn regions(&self) -> &Regions {
-        match self {
-            Table::Fixed(regions) => regions,
-            Table::Growing(regions) => regions,
-        }
-    }
-
-    fn container(&mut self, parts: &[RegionId]) -> Option<RegionId> {
-        let smallest = self.regions().common_ancestor(parts)?;
-        match self {
-            Table::Growing(regions) => Some(regions.sibling_or_insert(parts[0], smallest)),
-            Table::Fixed(regions) => {
-                // Everything above the smallest common container is a common container too.
-                regions.ancestors(smallest).into_iter().find_map(|space| regions.sibling(parts[0], space))
-            }
-        }
-    }
+/// The smallest common container that is in the table.
+fn common_container(regions: &Regions, parts: &[RegionId]) -> Option<RegionId> {
+    let smallest = regions.common_ancestor(parts)?;
+    // Everything above the smallest common container is a common container too.
+    regions.ancestors(smallest).into_iter().find_map(|space| regions.sibling(parts[0], space))
 }
 
 /// Step 3: merges what conflicts, until nothing does.
-fn settle(uses: &mut Uses<'_>, mut table: Table<'_>) {
+fn settle(uses: &mut Uses<'_>, regions: &Regions) {
     // Each round but the last replaces several accesses by one, so there are fewer rounds than accesses; containers climb
     // the region tree, so in practice there are at most as many as it is deep.
     loop {
         let mut changed = false;
-        for group in conflicts(table.regions(), uses) {
+        for group in conflicts(regions, uses) {
             let accesses: Vec<(RegionId, Access<'_>)> = group.iter().map(|r| (*r, uses[r])).collect();
-            let Some(container) = table.container(&group) else {
+            let Some(container) = common_container(regions, &group) else {
                 for (region, access) in accesses {
                     if access != Access::Read {
                         uses.insert(region, Access::Update);
@@ -258,7 +231,7 @@ fn settle(uses: &mut Uses<'_>, mut table: Table<'_>) {
                 uses.remove(region);
             }
             let mut met = accesses.iter().map(|(_, a)| *a).reduce(meet).expect("a conflict has at least two sides");
-            if met == Access::Write && !covers(table.regions(), container, &group) {
+            if met == Access::Write && !covers(regions, container, &group) {
                 met = Access::Update;
             }
             add(uses, container, met);

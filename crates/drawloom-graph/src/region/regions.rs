@@ -300,11 +300,6 @@ impl Regions {
         self.lookup.get(&(field, space)).copied()
     }
 
-    /// The region with the same field over another space, created when it does not exist yet.
-    pub(crate) fn sibling_or_insert(&mut self, region: RegionId, space: SpaceId) -> RegionId {
-        self.intern(self.regions[region.index()].0, space)
-    }
-
     /// Whether the region was declared, and not only mentioned.
     pub fn is_declared(&self, region: RegionId) -> bool {
         self.spaces[self.space_of(region).index()].declared

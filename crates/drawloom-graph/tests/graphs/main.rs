@@ -2,7 +2,6 @@
 
 mod check_examples;
 mod pass_cases;
-mod pass_outline;
 mod pass_random;
 mod pass_summary;
 mod rules;

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use drawloom_graph::pass::{
-    ImpliedBy, Liveness, RefusalKind, eliminate_dead, fuse, fuse_chains, inline, reduce_orders, reroll, simplify,
-    unroll, unroll_by,
+    ImpliedBy, Liveness, RefusalKind, eliminate_dead, fuse, fuse_chains, reduce_orders, simplify,
 };
 use drawloom_graph::{Access, Body, Builder, Control, Graph, Label, NodeId, NodeKind, Pieces, RegionId, Regions, Rule};
 
@@ -153,9 +152,7 @@ fn a_chain_becomes_one_task_whose_cost_is_the_sum() {
     let task = fused.tasks().next().unwrap();
     assert_eq!(fused.cost(task), Some(7.0));
     let nested = &fused.body(task).unwrap().graph;
-    assert_eq!((tasks(nested), nested.bodies().count()), (tasks(&graph), 0), "calls are merged, not nested");
-    let inlined = inline(&fused, task).unwrap();
-    assert_eq!((tasks(&inlined), inlined.bodies().count()), (tasks(&graph), 0));
+    assert_eq!((tasks(nested), nested.bodies().count()), (tasks(&graph), 0), "the chain is one call");
 }
 
 #[test]
@@ -320,74 +317,6 @@ fn needless_stated_orders_go_and_needed_ones_stay() {
     assert_eq!(stated(&with_rule), [order("y", "z")], "set overwrites what look reads");
 }
 
-fn repeated(times: u64) -> (Graph, NodeId) {
-    let (regions, ids) = disjoint(&["A", "B", "sum"]);
-    let mut builder = Builder::new(regions);
-    let node = builder
-        .control("loop", Control::Repeat(times), |inner| {
-            inner.call("step", &[(ids[0], Access::Update), (ids[1], Access::Read)])?;
-            inner.call("add", &[(ids[0], Access::Read), (ids[2], Access::Reduce("+"))])?;
-            Ok(())
-        })
-        .unwrap();
-    builder.call("after", &[(ids[0], Access::Update)]).unwrap();
-    (builder.finish(), node)
-}
-
-#[test]
-fn a_repeat_comes_back_after_unrolling() {
-    let (graph, node) = repeated(7);
-    let graph = reroll(&graph).unwrap();
-    let all = unroll(&graph, node).unwrap();
-    assert_eq!(tasks(&all)[..3], ["loop", "loop#2", "loop#3"]);
-    assert_eq!(all.tasks().count(), 8);
-    assert_eq!(reroll(&all).unwrap(), graph);
-    let some = unroll_by(&graph, node, 3).unwrap();
-    assert_eq!(tasks(&some), ["loop", "loop#2", "after"], "two times three iterations, and one more");
-    let (_, shorter) = some.bodies().next().unwrap();
-    assert_eq!((shorter.control.clone(), shorter.graph.tasks().count()), (Control::Repeat(2), 3));
-    assert_eq!(reroll(&some).unwrap(), graph);
-    assert_eq!(unroll_by(&graph, node, 1).unwrap(), graph);
-}
-
-#[test]
-fn a_repeat_of_nothing_disappears_and_one_of_too_much_is_refused() {
-    let (graph, node) = repeated(0);
-    assert_eq!(tasks(&unroll(&graph, node).unwrap()), ["after"]);
-    let (graph, node) = repeated(u64::MAX);
-    assert_eq!(unroll(&graph, node).unwrap_err().kind(), RefusalKind::TooLarge);
-    assert_eq!(unroll_by(&graph, node, 0).unwrap_err().kind(), RefusalKind::TooLarge);
-    let by_two = unroll_by(&graph, node, 2).unwrap();
-    assert_eq!(reroll(&by_two).unwrap(), reroll(&graph).unwrap(), "counts are exact, up to the largest");
-    let other = graph.find("after").unwrap();
-    assert_eq!(unroll(&graph, other).unwrap_err().kind(), RefusalKind::WrongControl);
-}
-
-#[test]
-fn repeats_that_only_read_or_do_nothing_come_back_too() {
-    let (regions, ids) = disjoint(&["A"]);
-    let mut builder = Builder::new(regions);
-    let reads = |inner: &mut Builder| inner.call("look", &[(ids[0], Access::Read)]).map(drop_id);
-    let looks = builder.control("looks", Control::Repeat(3), reads).unwrap();
-    let idle = builder.control("idle", Control::Repeat(4), |_| Ok(())).unwrap();
-    let graph = reroll(&builder.finish()).unwrap();
-    for node in [looks, idle] {
-        assert_eq!(reroll(&unroll(&graph, node).unwrap()).unwrap(), graph);
-    }
-}
-
-fn drop_id(_: NodeId) {}
-
-#[test]
-fn different_calls_are_not_rolled_together() {
-    let (graph, node) = repeated(2);
-    let mut unrolled = unroll(&graph, node).unwrap();
-    let second = unrolled.find("loop#2").unwrap();
-    let changed = Body::new(Control::Call, Graph::new(unrolled.shared_regions()));
-    unrolled.set_body(second, changed);
-    assert_eq!(reroll(&unrolled).unwrap().tasks().count(), 3);
-}
-
 #[test]
 fn a_graph_that_is_not_valid_is_refused_by_every_pass() {
     let (regions, ids) = disjoint(&["A"]);
@@ -401,8 +330,6 @@ fn a_graph_that_is_not_valid_is_refused_by_every_pass() {
         fuse_chains(&graph),
         simplify(&graph),
         reduce_orders(&graph, ImpliedBy::Graph),
-        unroll(&graph, task),
-        reroll(&graph),
     ];
     for refusal in refused.map(Result::unwrap_err) {
         assert_eq!(refusal.kind(), RefusalKind::Invalid);
@@ -435,10 +362,6 @@ fn long_chains_and_wide_graphs_stay_near_linear() {
     let (fused, took) = timed(|| fuse_chains(&alive).unwrap());
     assert_eq!(fused.tasks().count(), 2);
     assert!(took < LONG, "fusion took {took:?}");
-    let largest = fused.tasks().max_by_key(|t| fused.body(*t).unwrap().graph.nodes().len()).unwrap();
-    let (inlined, took) = timed(|| inline(&fused, largest).unwrap());
-    assert_eq!(inlined.tasks().count(), 40_001);
-    assert!(took < LONG, "inlining took {took:?}");
 
     let mut ordered = alive;
     let mut before = None;
@@ -482,15 +405,4 @@ fn many_rounds_of_close_and_open_stay_near_linear() {
     let (simple, took) = timed(|| simplify(&graph).unwrap());
     assert_eq!((ties(&simple), simple.tasks().count()), (2, 20_000));
     assert!(took < LONG, "simplification took {took:?}");
-}
-
-#[test]
-fn many_equal_calls_roll_up_in_near_linear_time() {
-    let (graph, node) = repeated(20_000);
-    let (unrolled, took) = timed(|| unroll(&graph, node).unwrap());
-    assert_eq!(unrolled.tasks().count(), 20_001);
-    assert!(took < LONG, "unrolling took {took:?}");
-    let (rolled, took) = timed(|| reroll(&unrolled).unwrap());
-    assert_eq!(rolled, reroll(&graph).unwrap());
-    assert!(took < LONG, "re-rolling took {took:?}");
 }

@@ -21,61 +21,33 @@ impl<'a> Id<'a> {
     /// A node's name as it is to be written. A name that was marked as an integer and is none stays a text.
     pub(crate) fn of(graph: &'a Graph, node: NodeId) -> Self {
         let name = graph.name(node);
-        if graph.has_integer_name(node) {
-            if let Some(integer) = name.parse::<i64>().ok().filter(|n| Digits::signed(*n).text() == name) {
-                return Id::Integer(integer);
-            }
-            if let Some(large) = name.parse::<u64>().ok().filter(|n| Digits::new(*n, false).text() == name) {
-                return Id::Large(large);
-            }
-        }
-        Id::Text(name)
+        let integer = graph.has_integer_name(node).then(|| match name.parse() {
+            Ok(integer) => Some(Id::Integer(integer)),
+            Err(_) => name.parse().ok().map(Id::Large),
+        });
+        integer.flatten().filter(|id| id.text() == name).unwrap_or(Id::Text(name))
     }
 
-    /// Passes the id on as a text, in which `1` and `"1"` are the same.
-    pub(super) fn with_text<R>(&self, pass: impl FnOnce(&str) -> R) -> R {
+    /// The id as a text, in which `1` and `"1"` are the same.
+    pub(super) fn text(&self) -> Cow<'_, str> {
         match self {
-            Id::Text(text) => pass(text),
-            Id::Integer(integer) => pass(Digits::signed(*integer).text()),
-            Id::Large(integer) => pass(Digits::new(*integer, false).text()),
+            Id::Text(text) => Cow::Borrowed(text),
+            Id::Integer(integer) => Cow::Owned(integer.to_string()),
+            Id::Large(integer) => Cow::Owned(integer.to_string()),
+        }
+    }
+
+    /// The id as a text that outlives it.
+    pub(super) fn into_text(self) -> Cow<'a, str> {
+        match self {
+            Id::Text(text) => text,
+            Id::Integer(integer) => Cow::Owned(integer.to_string()),
+            Id::Large(integer) => Cow::Owned(integer.to_string()),
         }
     }
 
     pub(super) fn is_integer(&self) -> bool {
         !matches!(self, Id::Text(_))
-    }
-}
-
-/// The decimal digits of an integer, without an allocation: files hold millions of them.
-struct Digits {
-    bytes: [u8; 20],
-    start: usize,
-}
-
-impl Digits {
-    fn signed(integer: i64) -> Self {
-        Self::new(integer.unsigned_abs(), integer < 0)
-    }
-
-    fn new(mut rest: u64, negative: bool) -> Self {
-        let mut digits = Self { bytes: [b'0'; 20], start: 20 };
-        loop {
-            digits.start -= 1;
-            digits.bytes[digits.start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if negative {
-            digits.start -= 1;
-            digits.bytes[digits.start] = b'-';
-        }
-        digits
-    }
-
-    fn text(&self) -> &str {
-        std::str::from_utf8(&self.bytes[self.start..]).expect("digits and a sign are ASCII")
     }
 }
 
@@ -134,7 +106,7 @@ impl<'de> Visitor<'de> for IdVisitor {
 /// A text that is borrowed from the file unless it holds escapes. (`Cow` itself would always copy.)
 pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Text<'de> {
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;
         impl<'de> Visitor<'de> for TextVisitor {

@@ -17,7 +17,6 @@
 //! | file | concept |
 //! |---|---|
 //! | `read` | bytes to a graph |
-//! | `table` | nodes by id |
 //! | `ids` | ids and names as they stand in a file |
 //! | `error` | what can be wrong with a file, and where |
 //! | `write` | a graph to text |
@@ -40,7 +39,6 @@ mod facts;
 mod groups;
 mod ids;
 mod read;
-mod table;
 mod write;
 
 pub use error::{JsonError, JsonErrorKind};

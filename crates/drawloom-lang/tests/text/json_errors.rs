@@ -128,7 +128,7 @@ fn duplicates_are_refused_where_they_stand() {
     check(
         "{\"region_graph\":{\"regions\":[\"A\",\"B\",\"A\"]},\"nodes\":[]}",
         JsonErrorKind::Duplicate,
-        "line 1, column 40: region \"A\" is listed twice",
+        "line 1, column 39: region \"A\" is listed twice",
     );
 }
 

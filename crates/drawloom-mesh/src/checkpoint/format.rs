@@ -4,6 +4,8 @@
 //! Inside are counts and texts with their lengths, all integers with the lowest byte first. Lengths are believed only as
 //! far as there are bytes.
 
+use drawloom_runtime::Element;
+
 use super::Checkpoint;
 use crate::error::{Error, ErrorKind};
 use crate::raw::{RawConstant, RawDat, RawSet, Values};
@@ -103,6 +105,12 @@ fn put_values(bytes: &mut Vec<u8>, values: &Values) {
     }
 }
 
+/// A truth value from its byte.
+fn truth(byte: u8, name: &str) -> Result<bool, Error> {
+    let message = || format!("`{name}` in the checkpoint holds a bool of {byte}, and a bool is 0 or 1");
+    <bool as Element>::is_valid(&[byte]).then_some(byte == 1).ok_or_else(|| Error::new(ErrorKind::Damaged, message()))
+}
+
 /// What was not read yet.
 struct Reader<'a> {
     rest: &'a [u8],
@@ -119,17 +127,17 @@ impl<'a> Reader<'a> {
         for _ in 0..self.count()? {
             let (name, set) = (self.text()?, self.text()?);
             let dim = usize::try_from(self.count()?).map_err(|_| odd())?;
-            checkpoint.state.dats.push(RawDat { name, set, dim, values: self.values()? });
+            checkpoint.state.dats.push(RawDat { name: name.clone(), set, dim, values: self.values(&name)? });
         }
         for _ in 0..self.count()? {
             let name = self.text()?;
-            checkpoint.state.constants.push(RawConstant { name, values: self.values()? });
+            checkpoint.state.constants.push(RawConstant { name: name.clone(), values: self.values(&name)? });
         }
         checkpoint.position = self.bytes()?.to_vec();
         Ok(checkpoint)
     }
 
-    fn values(&mut self) -> Result<Values, Error> {
+    fn values(&mut self, name: &str) -> Result<Values, Error> {
         let kind = self.text()?;
         let count = self.count()?;
         Ok(match kind.as_str() {
@@ -138,7 +146,9 @@ impl<'a> Reader<'a> {
             "i32" => Values::I32(self.numbers(count)?.iter().map(|v| i32::from_le_bytes(*v)).collect()),
             "u32" => Values::U32(self.numbers(count)?.iter().map(|v| u32::from_le_bytes(*v)).collect()),
             "i64" => Values::I64(self.numbers(count)?.iter().map(|v| i64::from_le_bytes(*v)).collect()),
-            "bool" => Values::Bool(self.numbers::<1>(count)?.iter().map(|v| v[0] != 0).collect()),
+            "bool" => Values::Bool(
+                self.numbers::<1>(count)?.iter().map(|[byte]| truth(*byte, name)).collect::<Result<_, _>>()?,
+            ),
             _ => return Err(odd()),
         })
     }
@@ -172,5 +182,28 @@ impl<'a> Reader<'a> {
         let (taken, rest) = self.rest.split_at_checked(length).ok_or_else(odd)?;
         self.rest = rest;
         Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bool_of_2_is_refused_with_the_name_of_what_holds_it() {
+        let mut checkpoint = Checkpoint::default();
+        checkpoint.state.constants.push(RawConstant { name: "on".to_owned(), values: Values::Bool(vec![false, true]) });
+        let mut bytes = encode(&checkpoint);
+        assert_eq!(decode(&bytes).unwrap().state.constants[0].values, Values::Bool(vec![false, true]));
+        // The values are followed by the length of the position, which is zero, and the checksum.
+        let at = bytes.len() - TRAILER - 8 - 1;
+        assert_eq!(bytes[at - 1..=at], [0, 1]);
+        bytes[at] = 2;
+        let checked = bytes.len() - TRAILER;
+        let sum = crc32fast::hash(&bytes[..checked]).to_le_bytes();
+        bytes[checked..].copy_from_slice(&sum);
+        let error = decode(&bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Damaged);
+        assert_eq!(error.to_string(), "`on` in the checkpoint holds a bool of 2, and a bool is 0 or 1");
     }
 }

@@ -13,6 +13,8 @@ use std::path::Path;
 use hdf5_metno::types::{FixedAscii, FixedUnicode, FloatSize, IntSize, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5_metno::{Dataset, File, H5Type};
 
+use drawloom_runtime::element::first_invalid;
+
 use super::save;
 use crate::error::{Error, ErrorKind};
 use crate::raw::{RawMesh, Values};
@@ -144,7 +146,12 @@ impl Table {
             TypeDescriptor::Unsigned(IntSize::U2 | IntSize::U4) => Values::U32(numbers(dataset)?),
             TypeDescriptor::Integer(IntSize::U8) => Values::I64(numbers(dataset)?),
             TypeDescriptor::Integer(IntSize::U1) | TypeDescriptor::Unsigned(IntSize::U1) => {
-                Values::Bool(numbers::<u8>(dataset)?.into_iter().map(|value| value != 0).collect())
+                let bytes = numbers::<u8>(dataset)?;
+                if let Some(at) = first_invalid::<bool>(&bytes) {
+                    let message = format!("value {at} of `{name}` is {}, and a bool is 0 or 1", bytes[at]);
+                    return Err(Error::new(ErrorKind::Malformed, message));
+                }
+                Values::Bool(bytes.into_iter().map(|value| value == 1).collect())
             }
             TypeDescriptor::Boolean => Values::Bool(numbers(dataset)?),
             other => {

@@ -29,11 +29,10 @@
 //!
 //! ```
 //! # use drawloom_mesh::{Backend, Mesh, Number, Program};
-//! # use drawloom_runtime::portable;
-//! portable! {
-//!     #[repr(align(16))]
-//!     struct Sum { value: f64, count: u64 }
-//! }
+//! # use drawloom_runtime::Element;
+//! #[derive(Clone, Copy, Element)]
+//! #[repr(C, align(16))]
+//! struct Sum { value: f64, count: u64 }
 //! impl Number for Sum {
 //!     const ZERO: Self = Sum { value: 0.0, count: 0 };
 //!     fn plus(self, other: Self) -> Self {
@@ -56,11 +55,10 @@
 //!
 //! ```compile_fail,E0080
 //! # use drawloom_mesh::{Backend, Mesh, Number, Program};
-//! # use drawloom_runtime::portable;
-//! portable! {
-//!     #[repr(align(64))]
-//!     struct Sum { value: f64, count: u64, rest: [u64; 6] }
-//! }
+//! # use drawloom_runtime::Element;
+//! #[derive(Clone, Copy, Element)]
+//! #[repr(C, align(64))]
+//! struct Sum { value: f64, count: u64, rest: [u64; 6] }
 //! impl Number for Sum {
 //!     const ZERO: Self = Sum { value: 0.0, count: 0, rest: [0; 6] };
 //!     fn plus(self, other: Self) -> Self {

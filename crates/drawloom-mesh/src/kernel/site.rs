@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::args::{All, Column, Contribute, Direct, Fixed, LoopArg, Read, ReadGlobal, Update, Write};
 use super::operator::Operator;
@@ -200,52 +200,52 @@ pub trait Contributable<O>: Site {
     type Arg: LoopArg;
 }
 
-impl<T: Portable, const N: usize> Readable for Dat<T, N> {
+impl<T: Element, const N: usize> Readable for Dat<T, N> {
     type Arg = Read<Direct, T, N>;
 }
-impl<T: Portable, const N: usize> Writable for Dat<T, N> {
+impl<T: Element, const N: usize> Writable for Dat<T, N> {
     type Arg = Write<Direct, T, N>;
 }
-impl<T: Portable, const N: usize> Updatable for Dat<T, N> {
+impl<T: Element, const N: usize> Updatable for Dat<T, N> {
     type Arg = Update<Direct, T, N>;
 }
-impl<O: Operator<T>, T: Portable, const N: usize> Contributable<O> for Dat<T, N> {
+impl<O: Operator<T>, T: Element, const N: usize> Contributable<O> for Dat<T, N> {
     type Arg = Contribute<O, Direct, T, N>;
 }
 
-impl<T: Portable, const N: usize, const A: usize> Readable for At<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> Readable for At<T, N, A> {
     type Arg = Read<Column<A>, T, N>;
 }
-impl<T: Portable, const N: usize, const A: usize> Writable for At<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> Writable for At<T, N, A> {
     type Arg = Write<Column<A>, T, N>;
 }
-impl<T: Portable, const N: usize, const A: usize> Updatable for At<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> Updatable for At<T, N, A> {
     type Arg = Update<Column<A>, T, N>;
 }
-impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> Contributable<O> for At<T, N, A> {
+impl<O: Operator<T>, T: Element, const N: usize, const A: usize> Contributable<O> for At<T, N, A> {
     type Arg = Contribute<O, Column<A>, T, N>;
 }
 
-impl<T: Portable, const N: usize, const A: usize> Readable for Through<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> Readable for Through<T, N, A> {
     type Arg = Read<All<A>, T, N>;
 }
-impl<T: Portable, const N: usize, const A: usize> Writable for Through<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> Writable for Through<T, N, A> {
     type Arg = Write<All<A>, T, N>;
 }
-impl<T: Portable, const N: usize, const A: usize> Updatable for Through<T, N, A> {
+impl<T: Element, const N: usize, const A: usize> Updatable for Through<T, N, A> {
     type Arg = Update<All<A>, T, N>;
 }
-impl<O: Operator<T>, T: Portable, const N: usize, const A: usize> Contributable<O> for Through<T, N, A> {
+impl<O: Operator<T>, T: Element, const N: usize, const A: usize> Contributable<O> for Through<T, N, A> {
     type Arg = Contribute<O, All<A>, T, N>;
 }
 
-impl<T: Portable, const N: usize> Readable for Global<T, N> {
+impl<T: Element, const N: usize> Readable for Global<T, N> {
     type Arg = ReadGlobal<T, N>;
 }
-impl<O: Operator<T>, T: Portable, const N: usize> Contributable<O> for Global<T, N> {
+impl<O: Operator<T>, T: Element, const N: usize> Contributable<O> for Global<T, N> {
     type Arg = Contribute<O, Fixed, T, N>;
 }
 
-impl<T: Portable, const N: usize> Readable for Constant<T, N> {
+impl<T: Element, const N: usize> Readable for Constant<T, N> {
     type Arg = ReadGlobal<T, N>;
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::handles::{Constant, Dat, Global, Map, Set};
 use super::store::{Layout, Store, Typed};
@@ -218,7 +218,7 @@ impl Mesh {
     ///
     /// # Errors
     /// When there is not one array of values for each element.
-    pub fn dat<T: Portable, const N: usize>(
+    pub fn dat<T: Element, const N: usize>(
         &mut self,
         name: &str,
         set: Set,
@@ -232,7 +232,7 @@ impl Mesh {
     ///
     /// # Errors
     /// When the name is in use, or the set is another mesh's.
-    pub fn dat_of<T: Portable, const N: usize>(
+    pub fn dat_of<T: Element, const N: usize>(
         &mut self,
         name: &str,
         set: Set,
@@ -272,7 +272,7 @@ impl Mesh {
     ///
     /// # Errors
     /// When the name is in use.
-    pub fn global<T: Portable, const N: usize>(&mut self, name: &str, value: [T; N]) -> Result<Global<T, N>, Error> {
+    pub fn global<T: Element, const N: usize>(&mut self, name: &str, value: [T; N]) -> Result<Global<T, N>, Error> {
         let number = self.add_global(name, false, Box::new(Typed(vec![value])))?;
         Ok(Global::new(self.number, number))
     }
@@ -281,11 +281,7 @@ impl Mesh {
     ///
     /// # Errors
     /// When the name is in use.
-    pub fn constant<T: Portable, const N: usize>(
-        &mut self,
-        name: &str,
-        value: [T; N],
-    ) -> Result<Constant<T, N>, Error> {
+    pub fn constant<T: Element, const N: usize>(&mut self, name: &str, value: [T; N]) -> Result<Constant<T, N>, Error> {
         let number = self.add_global(name, true, Box::new(Typed(vec![value])))?;
         Ok(Constant::new(self.number, number))
     }
@@ -323,7 +319,7 @@ impl Mesh {
     ///
     /// # Errors
     /// When there is none, or it has another type or number of components.
-    pub fn find_dat<T: Portable, const N: usize>(&self, name: &str) -> Result<Dat<T, N>, Error> {
+    pub fn find_dat<T: Element, const N: usize>(&self, name: &str) -> Result<Dat<T, N>, Error> {
         let number = find("dat", name, self.dats.iter().map(|dat| &dat.name))?;
         agrees::<T, N>("dat", name, &*self.dats[number as usize].values)?;
         Ok(Dat::new(self.number, number))
@@ -333,7 +329,7 @@ impl Mesh {
     ///
     /// # Errors
     /// When there is none, or it has another type or number of components.
-    pub fn find_constant<T: Portable, const N: usize>(&self, name: &str) -> Result<Constant<T, N>, Error> {
+    pub fn find_constant<T: Element, const N: usize>(&self, name: &str) -> Result<Constant<T, N>, Error> {
         let number = find("constant", name, self.globals.iter().map(|global| &global.name))?;
         agrees::<T, N>("constant", name, &*self.globals[number as usize].values)?;
         Ok(Constant::new(self.number, number))
@@ -378,7 +374,7 @@ fn find<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a String> + Cl
 }
 
 /// Refuses values of another type or number of components.
-fn agrees<T: Portable, const N: usize>(what: &str, name: &str, values: &dyn Store) -> Result<(), Error> {
+fn agrees<T: Element, const N: usize>(what: &str, name: &str, values: &dyn Store) -> Result<(), Error> {
     if values.as_any().is::<Typed<T, N>>() {
         return Ok(());
     }
@@ -397,7 +393,7 @@ fn too_wide(what: &str, name: &str, dim: usize) -> String {
 
 /// Plain values as typed ones. The number of components becomes part of the type.
 fn stored(values: &Values, dim: usize) -> Option<Box<dyn Store>> {
-    fn of<T: Portable>(values: &[T], dim: usize) -> Option<Box<dyn Store>> {
+    fn of<T: Element>(values: &[T], dim: usize) -> Option<Box<dyn Store>> {
         macro_rules! widths {
             ($($n:literal)*) => {
                 match dim {

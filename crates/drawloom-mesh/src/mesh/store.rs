@@ -2,7 +2,8 @@
 
 use std::any::{Any, TypeId};
 
-use drawloom_runtime::{Erased, Loom, Portable, Region, Vector};
+use drawloom_runtime::element::bytes_of;
+use drawloom_runtime::{Element, Erased, Loom, Region, Vector};
 
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind};
@@ -28,7 +29,7 @@ pub(crate) trait Store: Any + Send + Sync {
     /// The alignment of an element.
     #[cfg(feature = "messages")]
     fn align(&self) -> usize;
-    /// The bytes of an element. For a struct, those between its members too, whatever they are.
+    /// The bytes of an element.
     fn element(&self, number: usize) -> &[u8];
     fn as_any(&self) -> &dyn Any;
     fn duplicate(&self) -> Box<dyn Store>;
@@ -70,7 +71,7 @@ pub(crate) trait Pieces: Send + Sync {
 /// Values of a type, element after element.
 pub(crate) struct Typed<T, const N: usize>(pub(crate) Vec<[T; N]>);
 
-impl<T: Portable, const N: usize> Typed<T, N> {
+impl<T: Element, const N: usize> Typed<T, N> {
     fn by_component(&self) -> Vec<T> {
         (0..N).flat_map(|c| self.0.iter().map(move |element| element[c])).collect()
     }
@@ -80,7 +81,7 @@ impl<T: Portable, const N: usize> Typed<T, N> {
     }
 }
 
-impl<T: Portable, const N: usize> Store for Typed<T, N> {
+impl<T: Element, const N: usize> Store for Typed<T, N> {
     fn kind(&self) -> Kind {
         Kind::of::<T>()
     }
@@ -102,10 +103,8 @@ impl<T: Portable, const N: usize> Store for Typed<T, N> {
         align_of::<[T; N]>()
     }
 
-    #[allow(unsafe_code)]
     fn element(&self, number: usize) -> &[u8] {
-        // SAFETY: the bytes of a value of plain bytes, which live as long as it.
-        unsafe { std::slice::from_raw_parts((&raw const self.0[number]).cast(), size_of::<[T; N]>()) }
+        bytes_of(std::slice::from_ref(&self.0[number]))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -193,7 +192,7 @@ impl<T: Portable, const N: usize> Store for Typed<T, N> {
     }
 }
 
-impl<T: Portable, const N: usize> Memory for Typed<T, N> {
+impl<T: Element, const N: usize> Memory for Typed<T, N> {
     fn base(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
@@ -213,7 +212,7 @@ struct Components<T, const N: usize> {
     len: usize,
 }
 
-impl<T: Portable, const N: usize> Memory for Components<T, N> {
+impl<T: Element, const N: usize> Memory for Components<T, N> {
     fn base(&mut self) -> *mut u8 {
         self.values.as_mut_ptr().cast()
     }
@@ -228,7 +227,7 @@ impl<T: Portable, const N: usize> Memory for Components<T, N> {
 }
 
 /// A vector of a runtime, and what it is cut into.
-struct InRegion<V: Portable, S> {
+struct InRegion<V: Element, S> {
     whole: Vector<V>,
     blocks: Vec<Vec<Erased>>,
     len: usize,
@@ -236,7 +235,7 @@ struct InRegion<V: Portable, S> {
     fetch: fn(Vec<V>, usize) -> S,
 }
 
-impl<V: Portable, S: Store> Pieces for InRegion<V, S> {
+impl<V: Element, S: Store> Pieces for InRegion<V, S> {
     fn block(&self, number: usize) -> &[Erased] {
         &self.blocks[number]
     }

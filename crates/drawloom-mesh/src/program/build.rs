@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::each::Each;
 use super::scalar::Scalar;
@@ -18,7 +18,7 @@ use crate::mesh::store::Typed;
 use crate::mesh::{Global, Mesh, Set};
 
 /// Types that can decide whether a program goes on.
-pub trait Truth: Portable {
+pub trait Truth: Element {
     /// Whether the value counts as true.
     fn is_true(self) -> bool;
 }
@@ -210,7 +210,7 @@ impl Program {
 
     /// Ends the program with an error when a global is infinite or not a number. The error says in which run of each
     /// enclosing repetition that was, and where the first such number is among the dats.
-    pub fn require_finite<T: Portable, const N: usize>(&mut self, global: Global<T, N>) {
+    pub fn require_finite<T: Element, const N: usize>(&mut self, global: Global<T, N>) {
         if let Err(error) = self.mesh.own("global", global.mesh) {
             self.refuse(error);
         }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::build::Program;
 use crate::element::Ordered;
@@ -154,7 +154,7 @@ impl<'p, A> Each<'p, A> {
     }
 
     /// As [`Each::min`], and what comes with the lowest value is kept too.
-    pub fn min_with<T: Ordered, P: Portable>(self, value: Global<T, 1>, with: Global<P, 1>) -> Each<'p, A::List>
+    pub fn min_with<T: Ordered, P: Element>(self, value: Global<T, 1>, with: Global<P, 1>) -> Each<'p, A::List>
     where
         A: Append<ContributeWith<Lowering, T, P>>,
     {
@@ -162,7 +162,7 @@ impl<'p, A> Each<'p, A> {
     }
 
     /// As [`Each::max`], and what comes with the highest value is kept too.
-    pub fn max_with<T: Ordered, P: Portable>(self, value: Global<T, 1>, with: Global<P, 1>) -> Each<'p, A::List>
+    pub fn max_with<T: Ordered, P: Element>(self, value: Global<T, 1>, with: Global<P, 1>) -> Each<'p, A::List>
     where
         A: Append<ContributeWith<Raising, T, P>>,
     {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::build::Program;
 use super::each::Append;
@@ -57,7 +57,7 @@ impl<'p, A> Scalar<'p, A> {
     }
 
     /// The code reads a global.
-    pub fn read<T: Portable, const N: usize>(self, global: Global<T, N>) -> Scalar<'p, A::List>
+    pub fn read<T: Element, const N: usize>(self, global: Global<T, N>) -> Scalar<'p, A::List>
     where
         A: Append<ReadGlobal<T, N>>,
     {
@@ -65,7 +65,7 @@ impl<'p, A> Scalar<'p, A> {
     }
 
     /// The code reads a constant.
-    pub fn constant<T: Portable, const N: usize>(self, constant: Constant<T, N>) -> Scalar<'p, A::List>
+    pub fn constant<T: Element, const N: usize>(self, constant: Constant<T, N>) -> Scalar<'p, A::List>
     where
         A: Append<ReadGlobal<T, N>>,
     {
@@ -73,7 +73,7 @@ impl<'p, A> Scalar<'p, A> {
     }
 
     /// The code reads and writes a global.
-    pub fn update<T: Portable, const N: usize>(self, global: Global<T, N>) -> Scalar<'p, A::List>
+    pub fn update<T: Element, const N: usize>(self, global: Global<T, N>) -> Scalar<'p, A::List>
     where
         A: Append<Update<Fixed, T, N>>,
     {

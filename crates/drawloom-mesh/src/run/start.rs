@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::serial::Serial;
 use super::stats::LoopStats;
@@ -155,7 +155,7 @@ impl Run {
     ///
     /// # Errors
     /// When the dat is another mesh's, or a loop that should have changed it failed.
-    pub fn dat<T: Portable, const N: usize>(&self, dat: Dat<T, N>) -> Result<Vec<[T; N]>, Error> {
+    pub fn dat<T: Element, const N: usize>(&self, dat: Dat<T, N>) -> Result<Vec<[T; N]>, Error> {
         self.mesh.own("dat", dat.mesh)?;
         let values = self.machine.dat(dat.number)?;
         Ok(values.as_any().downcast_ref::<Typed<T, N>>().expect("a handle has the type of its values").0.clone())
@@ -165,7 +165,7 @@ impl Run {
     ///
     /// # Errors
     /// When the global is another mesh's, or a loop that should have changed it failed.
-    pub fn global<T: Portable, const N: usize>(&self, global: Global<T, N>) -> Result<[T; N], Error> {
+    pub fn global<T: Element, const N: usize>(&self, global: Global<T, N>) -> Result<[T; N], Error> {
         self.mesh.own("global", global.mesh)?;
         let values = self.machine.global(global.number)?;
         Ok(values.as_any().downcast_ref::<Typed<T, N>>().expect("a handle has the type of its values").0[0])

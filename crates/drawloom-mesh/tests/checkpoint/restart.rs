@@ -276,11 +276,11 @@ fn what_cannot_be_saved_is_refused_before_the_program_runs() {
     let mut run = built.program.start(Backend::Serial).unwrap();
     assert_eq!(run.checkpoint(Checkpoints::to("x").every(0)).unwrap_err().kind(), ErrorKind::Argument);
 
-    drawloom_runtime::portable! {
-        struct Pair {
-            one: u8,
-            other: u32,
-        }
+    #[derive(Clone, Copy, drawloom_runtime::Element)]
+    #[repr(C)]
+    struct Pair {
+        one: u32,
+        other: u32,
     }
     let mut mesh = Mesh::new();
     let set = mesh.set("set", 3).unwrap();

@@ -1,7 +1,9 @@
 //! The attributes of a node, and what else an operator knows when it is made.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::operators::body::Body;
 use crate::registry::RowRule;
@@ -82,7 +84,7 @@ impl Spec {
     }
 
     fn asked(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.asked.lock()
     }
 
     fn get(&self, name: &'static str) -> Option<&Attribute> {

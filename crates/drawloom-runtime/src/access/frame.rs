@@ -5,7 +5,7 @@ use std::alloc::Layout;
 use super::arg::Arg;
 use super::parameter::Parameter;
 use super::reduction::{Accumulator, Reduction};
-use crate::data::element::Portable;
+use crate::data::element::Element;
 use crate::data::piece::Piece;
 use crate::sync::Arc;
 use crate::team::member::Part;
@@ -13,7 +13,7 @@ use crate::team::member::Part;
 /// Memory for scratch arguments, which a worker uses again and again.
 #[derive(Default)]
 pub struct Scratchpad {
-    /// Words of 64 bytes, so that every element type is aligned.
+    /// Words of 64 bytes, to which nearly every element type is aligned. For others some are skipped.
     blocks: Vec<Block>,
     used: usize,
 }
@@ -26,7 +26,7 @@ impl Scratchpad {
     /// Makes room for the scratch arguments of one task. Allocates only when a task needs more than any task before it.
     pub(crate) fn reserve(&mut self, layouts: &[Layout]) {
         self.used = 0;
-        let blocks = layouts.iter().map(|l| l.size().div_ceil(64)).fold(0, usize::saturating_add);
+        let blocks = layouts.iter().map(blocks_for).fold(0, usize::saturating_add);
         // Without the memory, the body that asks for its buffer fails.
         if self.blocks.len() < blocks && self.blocks.try_reserve(blocks - self.blocks.len()).is_ok() {
             self.blocks.resize(blocks, Block([std::mem::MaybeUninit::uninit(); 64]));
@@ -35,16 +35,22 @@ impl Scratchpad {
 
     /// The next scratch buffer. It is disjoint from all others since `reserve`.
     fn take(&mut self, layout: Layout) -> *mut u8 {
-        assert!(layout.align() <= 64, "scratch elements are aligned to at most 64 bytes");
-        let start = self.used;
-        self.used += layout.size().div_ceil(64);
-        let Some(buffer) = self.blocks.get_mut(start..self.used) else {
+        let skipped = self.blocks.as_ptr().wrapping_add(self.used).align_offset(layout.align());
+        let start = self.used.saturating_add(skipped);
+        self.used = self.used.saturating_add(blocks_for(&layout));
+        let end = start.saturating_add(layout.size().div_ceil(64));
+        let Some(buffer) = self.blocks.get_mut(start..end) else {
             // As a panic of the body, which is what runs now, but without the words of one.
             let said = format!("there is no memory for its scratch buffer of {} bytes", layout.size());
             std::panic::resume_unwind(Box::new(said));
         };
         buffer.as_mut_ptr().cast()
     }
+}
+
+/// How many blocks a buffer takes, with those that are skipped so that it is aligned.
+fn blocks_for(layout: &Layout) -> usize {
+    layout.size().div_ceil(64).saturating_add((layout.align() / 64).saturating_sub(1))
 }
 
 /// A contribution that a running task fills.
@@ -138,7 +144,7 @@ impl<'v> Frame<'v> {
     }
 
     /// The next value.
-    pub(crate) fn value<T: Portable>(&mut self) -> T {
+    pub(crate) fn value<T: Element>(&mut self) -> T {
         self.parameter().as_value().expect("a value was declared here, of this type")
     }
 

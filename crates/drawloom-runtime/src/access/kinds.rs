@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::frame::{Frame, Places};
-use crate::data::element::Portable;
+use crate::data::element::Element;
 use crate::data::region::Region;
 
 /// What a task does with one of its arguments; decides what its body receives.
@@ -87,13 +87,13 @@ impl<R: Region> Access for Lend<R> {
     }
 }
 
-impl<T: Portable> Access for Scratch<T> {
+impl<T: Element> Access for Scratch<T> {
     type View<'v> = &'v mut [T];
     unsafe fn view<'v>(frame: &mut Frame<'v>) -> &'v mut [T] {
         let (address, layout) = frame.scratch();
         let len = layout.size() / size_of::<T>().max(1);
         // SAFETY: the buffer has room for `len` elements, aligned for them, and belongs to this run of the task. A value
-        // of zero bytes is valid for portable types.
+        // of zero bytes is valid for elements.
         unsafe {
             std::ptr::write_bytes(address, 0, layout.size());
             std::slice::from_raw_parts_mut(address.cast(), len)
@@ -101,7 +101,7 @@ impl<T: Portable> Access for Scratch<T> {
     }
 }
 
-impl<T: Portable> Access for ByValue<T> {
+impl<T: Element> Access for ByValue<T> {
     type View<'v> = T;
     unsafe fn view<'v>(frame: &mut Frame<'v>) -> T {
         frame.value()

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 
-use crate::data::element::Portable;
+use crate::data::element::Element;
 use crate::sync::Arc;
 
 /// What one parameter of a body needs beyond the task's arguments.
@@ -18,12 +18,12 @@ pub(crate) enum Parameter {
 }
 
 impl Parameter {
-    pub(crate) fn value<T: Portable>(value: T) -> Self {
+    pub(crate) fn value<T: Element>(value: T) -> Self {
         Self::Value(Arc::new(value))
     }
 
     /// The value, if it is one of this type.
-    pub(crate) fn as_value<T: Portable>(&self) -> Option<T> {
+    pub(crate) fn as_value<T: Element>(&self) -> Option<T> {
         match self {
             Parameter::Count(_) => None,
             Parameter::Value(value) => value.downcast_ref().copied(),
@@ -32,7 +32,7 @@ impl Parameter {
 }
 
 /// The value with a number, counted from zero, if it is of this type.
-pub(crate) fn value_at<T: Portable>(parameters: &[Parameter], number: usize) -> Option<T> {
+pub(crate) fn value_at<T: Element>(parameters: &[Parameter], number: usize) -> Option<T> {
     let mut values = parameters.iter().filter(|parameter| matches!(parameter, Parameter::Value(_)));
     values.nth(number)?.as_value()
 }

@@ -168,7 +168,7 @@ impl Core {
     pub(crate) fn make_turn(self: &Arc<Self>, name: &str) -> Value<u8> {
         use crate::data::piece::Shape;
         use crate::data::tree::{Buffer, ElementType};
-        let element = ElementType::of::<u8>(false);
+        let element = ElementType::host::<u8>();
         let shape = Shape::Line { first: 0, len: 1 };
         let root = self.make_tree(format!("turn of {name}"), element, Buffer::new(vec![0_u8]), shape, true);
         // SAFETY: the region has one element, of this type.

@@ -16,6 +16,7 @@ use crate::order::scope::ScopeId;
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Arc, Mutex, lock};
 
+use super::element::{self, Element};
 use super::matrix::indices_of;
 use super::piece::{Piece, RunIndex, Shape};
 
@@ -75,18 +76,40 @@ unsafe fn release<T>(base: *mut u8, len: usize, capacity: usize) {
     }
 }
 
+/// Finds the first element among some bytes that is no value of its type.
+pub(crate) type FindInvalid = fn(&[u8]) -> Option<usize>;
+
 /// What the elements of a region are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ElementType {
-    pub(crate) id: TypeId,
+    id: TypeId,
+    /// What it is called in messages.
+    pub(crate) name: &'static str,
     pub(crate) size: usize,
+    pub(crate) align: usize,
     /// Whether elements may be copied byte by byte, also to other memories.
     pub(crate) portable: bool,
+    /// The number of the first element among some bytes that is no value. None where all bytes are values.
+    pub(crate) first_invalid: Option<FindInvalid>,
 }
 
 impl ElementType {
-    pub(crate) fn of<T: 'static>(portable: bool) -> Self {
-        Self { id: TypeId::of::<T>(), size: size_of::<T>(), portable }
+    /// A type whose elements stay in this process.
+    pub(crate) fn host<T: 'static>() -> Self {
+        let (name, size, align) = (std::any::type_name::<T>(), size_of::<T>(), align_of::<T>());
+        Self { id: TypeId::of::<T>(), name, size, align, portable: false, first_invalid: None }
+    }
+
+    /// A type whose elements may move.
+    pub(crate) fn portable<T: Element>() -> Self {
+        let first_invalid: fn(&[u8]) -> Option<usize> = element::first_invalid::<T>;
+        let first_invalid = (!T::ALL_BYTES_VALID).then_some(first_invalid);
+        Self { portable: true, first_invalid, ..Self::host::<T>() }
+    }
+
+    /// Whether values of this type may take the place of values of the other one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.id == other.id && self.portable == other.portable
     }
 }
 

@@ -5,7 +5,8 @@ use std::any::Any;
 
 use crate::access::parameter::{Parameter, value_at};
 use crate::access::{Arg, Frame, Mode, Scratchpad};
-use crate::data::element::Portable;
+use crate::data::element::Element;
+use crate::memory::validity::{clear_invalid, complaint, first_invalid};
 use crate::memory::{Address, Memory};
 use crate::panic;
 use crate::sync::Arc;
@@ -71,7 +72,7 @@ impl<'a> Launch<'a> {
 
     /// The value with a number that the task was given, counted from zero, if there is one of this type: see
     /// [`Task::value`](crate::Task::value).
-    pub fn value<T: Portable>(&self, number: usize) -> Option<T> {
+    pub fn value<T: Element>(&self, number: usize) -> Option<T> {
         value_at(self.parameters, number)
     }
 
@@ -101,7 +102,10 @@ impl<'a> Launch<'a> {
                 continue;
             }
             match self.memory.host_pointer(address) {
-                Some(base) => bases.push(base),
+                Some(base) => {
+                    self.check(*arg, base)?;
+                    bases.push(base);
+                }
                 None => return Err(format!("memory `{}` cannot be addressed from here", self.memory.name()).into()),
             }
         }
@@ -115,6 +119,19 @@ impl<'a> Launch<'a> {
         match panic::catch(|| unsafe { (table.call)(payload, &mut frame) }) {
             Ok(result) => result,
             Err(message) => Err(format!("panicked: {message}").into()),
+        }
+    }
+    /// Fails when elements that the body would see are no values of their type.
+    fn check(&self, arg: Arg, base: *mut u8) -> Result<(), BodyError> {
+        let (piece, mode) = (arg.piece(), arg.mode());
+        let (element, indices) = (&piece.tree().element, &piece.indices);
+        // SAFETY: the region starts there, and the task was granted its argument; it alone, if it changes elements.
+        let invalid = unsafe {
+            if mode.mutates() { clear_invalid(element, base, indices) } else { first_invalid(element, base, indices) }
+        };
+        match invalid.filter(|_| mode.reads()) {
+            Some(invalid) => Err(complaint(piece, &invalid, self.memory.name()).into()),
+            None => Ok(()),
         }
     }
 }

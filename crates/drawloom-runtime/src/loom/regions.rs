@@ -1,11 +1,9 @@
 //! Making regions.
 
-use std::alloc::Layout;
-
 use super::Loom;
 use crate::data::array::{Array, array_shape};
 use crate::data::csr::{Csr, Pattern, csr_shape};
-use crate::data::element::Portable;
+use crate::data::element::{self, Element};
 use crate::data::matrix::{Matrix, matrix_shape};
 use crate::data::piece::Shape;
 use crate::data::region::{Handle, Region};
@@ -20,59 +18,58 @@ impl Loom {
         name: impl Into<String>,
         data: Vec<T>,
         shape: Shape,
-        portable: bool,
+        element: ElementType,
         initialised: bool,
     ) -> R {
-        let element = ElementType::of::<T>(portable);
         let root = self.core().make_tree(name.into(), element, Buffer::new(data), shape, initialised);
         // SAFETY: callers, all of them below, ask for the kind that goes with the shape and the elements they give.
         unsafe { R::from_handle(Handle::whole(root)) }
     }
 
     /// Stores a vector of plain elements.
-    pub fn vector<T: Portable>(&self, name: impl Into<String>, data: Vec<T>) -> Vector<T> {
+    pub fn vector<T: Element>(&self, name: impl Into<String>, data: Vec<T>) -> Vector<T> {
         let shape = Shape::Line { first: 0, len: data.len() };
-        self.region(name, data, shape, true, true)
+        self.region(name, data, shape, ElementType::portable::<T>(), true)
     }
 
     /// A vector of plain elements without contents. Reading an element before it is written is an error.
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn vector_without_contents<T: Portable>(&self, name: impl Into<String>, len: usize) -> Result<Vector<T>> {
+    pub fn vector_without_contents<T: Element>(&self, name: impl Into<String>, len: usize) -> Result<Vector<T>> {
         let name = name.into();
         let room = zeros::<T>(&name, Some(len))?;
-        Ok(self.region(name, room, Shape::Line { first: 0, len }, true, false))
+        Ok(self.region(name, room, Shape::Line { first: 0, len }, ElementType::portable::<T>(), false))
     }
 
     /// Stores a vector of elements of any type, which only workers of this process can use.
     pub fn host_vector<T: Send + Sync + 'static>(&self, name: impl Into<String>, data: Vec<T>) -> Vector<T> {
         let shape = Shape::Line { first: 0, len: data.len() };
-        self.region(name, data, shape, false, true)
+        self.region(name, data, shape, ElementType::host::<T>(), true)
     }
 
     /// Stores one plain value.
-    pub fn value<T: Portable>(&self, name: impl Into<String>, value: T) -> Value<T> {
-        self.region(name, vec![value], Shape::Line { first: 0, len: 1 }, true, true)
+    pub fn value<T: Element>(&self, name: impl Into<String>, value: T) -> Value<T> {
+        self.region(name, vec![value], Shape::Line { first: 0, len: 1 }, ElementType::portable::<T>(), true)
     }
 
     /// One plain value without contents. Reading it before it is written is an error.
-    pub fn value_without_contents<T: Portable>(&self, name: impl Into<String>) -> Value<T> {
+    pub fn value_without_contents<T: Element>(&self, name: impl Into<String>) -> Value<T> {
         // SAFETY: a value of zero bytes is valid for portable types.
         let room = vec![unsafe { std::mem::zeroed::<T>() }];
-        self.region(name, room, Shape::Line { first: 0, len: 1 }, true, false)
+        self.region(name, room, Shape::Line { first: 0, len: 1 }, ElementType::portable::<T>(), false)
     }
 
     /// Stores one value of any type, which only workers of this process can use.
     pub fn host_value<T: Send + Sync + 'static>(&self, name: impl Into<String>, value: T) -> Value<T> {
-        self.region(name, vec![value], Shape::Line { first: 0, len: 1 }, false, true)
+        self.region(name, vec![value], Shape::Line { first: 0, len: 1 }, ElementType::host::<T>(), true)
     }
 
     /// Stores a matrix by columns, without gaps between them.
     ///
     /// # Errors
     /// When the data does not fit.
-    pub fn matrix<T: Portable>(
+    pub fn matrix<T: Element>(
         &self,
         name: impl Into<String>,
         rows: usize,
@@ -86,7 +83,7 @@ impl Loom {
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn matrix_without_contents<T: Portable>(
+    pub fn matrix_without_contents<T: Element>(
         &self,
         name: impl Into<String>,
         rows: usize,
@@ -95,14 +92,14 @@ impl Loom {
         let name = name.into();
         let room = zeros::<T>(&name, rows.checked_mul(columns))?;
         let shape = matrix_shape(&name, rows, columns, rows, room.len())?;
-        Ok(self.region(name, room, shape, true, false))
+        Ok(self.region(name, room, shape, ElementType::portable::<T>(), false))
     }
 
     /// Stores a matrix by columns, each of which takes `leading` elements, of which the first `rows` are used.
     ///
     /// # Errors
     /// When the data does not fit.
-    pub fn matrix_with_leading<T: Portable>(
+    pub fn matrix_with_leading<T: Element>(
         &self,
         name: impl Into<String>,
         rows: usize,
@@ -112,7 +109,7 @@ impl Loom {
     ) -> Result<Matrix<T>> {
         let name = name.into();
         let shape = matrix_shape(&name, rows, columns, leading, data.len())?;
-        Ok(self.region(name, data, shape, true, true))
+        Ok(self.region(name, data, shape, ElementType::portable::<T>(), true))
     }
 
     /// Stores a matrix of elements of any type, by columns without gaps between them. Only workers of this process can use it.
@@ -128,14 +125,14 @@ impl Loom {
     ) -> Result<Matrix<T>> {
         let name = name.into();
         let shape = matrix_shape(&name, rows, columns, rows, data.len())?;
-        Ok(self.region(name, data, shape, false, true))
+        Ok(self.region(name, data, shape, ElementType::host::<T>(), true))
     }
 
     /// Stores an array of any number of dimensions, the last one fastest.
     ///
     /// # Errors
     /// When the data does not fit.
-    pub fn array<T: Portable, const N: usize>(
+    pub fn array<T: Element, const N: usize>(
         &self,
         name: impl Into<String>,
         extents: [usize; N],
@@ -143,14 +140,14 @@ impl Loom {
     ) -> Result<Array<T, N>> {
         let name = name.into();
         let shape = array_shape(&name, extents, data.len())?;
-        Ok(self.region(name, data, shape, true, true))
+        Ok(self.region(name, data, shape, ElementType::portable::<T>(), true))
     }
 
     /// An array without contents, the last dimension fastest. Reading an element before it is written is an error.
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn array_without_contents<T: Portable, const N: usize>(
+    pub fn array_without_contents<T: Element, const N: usize>(
         &self,
         name: impl Into<String>,
         extents: [usize; N],
@@ -158,7 +155,7 @@ impl Loom {
         let name = name.into();
         let room = zeros::<T>(&name, extents.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent)))?;
         let shape = array_shape(&name, extents, room.len())?;
-        Ok(self.region(name, room, shape, true, false))
+        Ok(self.region(name, room, shape, ElementType::portable::<T>(), false))
     }
 
     /// Stores an array of elements of any type, the last dimension fastest. Only workers of this process can use it.
@@ -173,17 +170,17 @@ impl Loom {
     ) -> Result<Array<T, N>> {
         let name = name.into();
         let shape = array_shape(&name, extents, data.len())?;
-        Ok(self.region(name, data, shape, false, true))
+        Ok(self.region(name, data, shape, ElementType::host::<T>(), true))
     }
 
     /// Stores a sparse matrix: a pattern, and a value for each element of it.
     ///
     /// # Errors
     /// When the number of values is not that of the pattern.
-    pub fn csr<T: Portable>(&self, name: impl Into<String>, pattern: Pattern, values: Vec<T>) -> Result<Csr<T>> {
+    pub fn csr<T: Element>(&self, name: impl Into<String>, pattern: Pattern, values: Vec<T>) -> Result<Csr<T>> {
         let name = name.into();
         let shape = csr_shape(&name, pattern, values.len())?;
-        Ok(self.region(name, values, shape, true, true))
+        Ok(self.region(name, values, shape, ElementType::portable::<T>(), true))
     }
 
     /// Stores a sparse matrix with values of any type. Only workers of this process can use it.
@@ -198,37 +195,24 @@ impl Loom {
     ) -> Result<Csr<T>> {
         let name = name.into();
         let shape = csr_shape(&name, pattern, values.len())?;
-        Ok(self.region(name, values, shape, false, true))
+        Ok(self.region(name, values, shape, ElementType::host::<T>(), true))
     }
 
     /// A sparse matrix of which only the pattern is known. Reading a value before it is written is an error.
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn csr_without_contents<T: Portable>(&self, name: impl Into<String>, pattern: Pattern) -> Result<Csr<T>> {
+    pub fn csr_without_contents<T: Element>(&self, name: impl Into<String>, pattern: Pattern) -> Result<Csr<T>> {
         let name = name.into();
         let room = zeros::<T>(&name, Some(pattern.len()))?;
         let shape = csr_shape(&name, pattern, room.len())?;
-        Ok(self.region(name, room, shape, true, false))
+        Ok(self.region(name, room, shape, ElementType::portable::<T>(), false))
     }
 }
 
 /// Elements that are all zero, as many as a number that fits. The system gives such memory out untouched.
-fn zeros<T: Portable>(name: &str, len: Option<usize>) -> Result<Vec<T>> {
+fn zeros<T: Element>(name: &str, len: Option<usize>) -> Result<Vec<T>> {
     let refuse = |what: String| Error::new(ErrorKind::Shape, format!("region `{name}`: there is no memory for {what}"));
     let len = len.ok_or_else(|| refuse(format!("more than {} elements", usize::MAX)))?;
-    let elements = || refuse(format!("{len} elements of {} bytes", size_of::<T>()));
-    let layout = Layout::array::<T>(len).map_err(|_| elements())?;
-    if layout.size() == 0 {
-        // SAFETY: a value of zero bytes is valid for portable types.
-        return Ok(vec![unsafe { std::mem::zeroed() }; len]);
-    }
-    // SAFETY: the layout is not empty.
-    let room = unsafe { std::alloc::alloc_zeroed(layout) };
-    if room.is_null() {
-        return Err(elements());
-    }
-    // SAFETY: the global allocator gave the room, with the layout of an array of `len` elements, whose zero bytes are valid
-    // values of a portable type.
-    Ok(unsafe { Vec::from_raw_parts(room.cast(), len, len) })
+    element::zeros(len).ok_or_else(|| refuse(format!("{len} elements of {} bytes", size_of::<T>())))
 }

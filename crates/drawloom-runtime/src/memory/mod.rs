@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`node`] | a memory: allocate, free, copy |
 //! | [`replicate`] | the copies of one region, and which elements are proper where |
+//! | [`validity`] | whether bytes that come from another memory are values |
 //! | [`acquisition`] | the arguments of one task, on their way to a memory |
 
 #![allow(unsafe_code)]
@@ -16,5 +17,6 @@
 pub(crate) mod acquisition;
 pub mod node;
 pub(crate) mod replicate;
+pub(crate) mod validity;
 
 pub use node::{Address, CopyToken, Direction, Memory, MemoryId};

@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use drawloom_graph::IndexSet;
 
 use super::node::{Address, CopyToken, Direction, Memory, MemoryId};
+use super::validity::{clear_invalid, complaint};
 use crate::access::Arg;
 use crate::data::piece::Piece;
 use crate::error::{Error, Result};
@@ -126,7 +127,8 @@ impl State {
         }
         let tree = piece.tree();
         let bytes = (tree.len as usize * tree.element.size).max(1);
-        let layout = Layout::from_size_align(bytes, 64).expect("the region itself has this size");
+        let layout =
+            Layout::from_size_align(bytes, tree.element.align.max(64)).expect("the region itself has this size");
         let said = match panic::catch(|| memory.allocate(layout)) {
             Ok(Ok(address)) => Ok(address),
             Ok(Err(error)) => Err(error.message().to_owned()),
@@ -232,6 +234,7 @@ impl State {
             if !moving.copies.is_empty() {
                 return false;
             }
+            self.check(moving, piece);
             if moving.ticket.get().is_some() {
                 return true;
             }
@@ -244,6 +247,19 @@ impl State {
             self.host = self.host.union(&then);
             self.start(piece, &then, Direction::FromHost, moving, log);
         }
+    }
+
+    /// Fails a move that brought bytes to this process that are no values of their type.
+    fn check(&self, moving: &Move, piece: &Piece) {
+        let tree = piece.tree();
+        let brought = if moving.node == MemoryId::HOST { &moving.elements } else { &moving.then };
+        // SAFETY: the elements lie in the region. Until the move is over nobody else is granted them, and its copies are done.
+        let invalid = unsafe { clear_invalid(&tree.element, tree.base(), brought) };
+        let Some(invalid) = invalid else { return };
+        let at = IndexSet::range(invalid.0, invalid.0 + 1);
+        let from = self.others.iter().find(|replicate| replicate.proper.first_common(&at).is_some());
+        let name = from.and_then(|from| panic::catch(|| from.memory.name().to_owned()).ok()).unwrap_or_default();
+        let _ = moving.ticket.set(Error::device(complaint(piece, &invalid, &name)));
     }
 
     fn arrived(&mut self, moving: &Move) {

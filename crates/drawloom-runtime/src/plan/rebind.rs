@@ -84,7 +84,7 @@ impl Plan {
             Some((ErrorKind::Plan, "only whole regions can be exchanged"))
         } else if !self.uses(from) {
             Some((ErrorKind::Plan, "the plan does not use it"))
-        } else if from.tree().element != to.tree().element || from.tree().root.shape != to.tree().root.shape {
+        } else if !from.tree().element.is(&to.tree().element) || from.tree().root.shape != to.tree().root.shape {
             Some((ErrorKind::Shape, "their elements or shapes differ"))
         } else {
             None

@@ -20,7 +20,7 @@ use crate::access::{
 use crate::context::Context;
 use crate::core::Core;
 use crate::data::region::{Handle, Region};
-use crate::data::{csr::Csr, element::Portable, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
+use crate::data::{csr::Csr, element::Element, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::error::ErrorKind;
 use crate::sync::Arc;
 use crate::team::Bounds;
@@ -194,13 +194,12 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     }
 
     /// The body has a buffer of `len` elements of its own, all zero at first.
-    pub fn scratch<T: Portable>(mut self, len: usize) -> Task<'a, A::List, S>
+    pub fn scratch<T: Element>(mut self, len: usize) -> Task<'a, A::List, S>
     where
         A: Append<Scratch<T>>,
     {
         let layout = match Layout::array::<T>(len) {
-            Ok(layout) if layout.align() <= 64 => Ok(layout),
-            Ok(layout) => Err(format!("elements that are aligned to {} bytes; 64 are the most", layout.align())),
+            Ok(layout) => Ok(layout),
             Err(_) => Err(format!("{len} elements of {} bytes: no memory has so many", size_of::<T>())),
         };
         let layout = layout.unwrap_or_else(|what| {
@@ -213,7 +212,7 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
 
     /// The body has a copy of a value. It could capture it as well; but what a device runs in the place of the body has only
     /// what was declared: see [`Launch::value`](crate::device::Launch::value).
-    pub fn value<T: Portable>(mut self, value: T) -> Task<'a, A::List, S>
+    pub fn value<T: Element>(mut self, value: T) -> Task<'a, A::List, S>
     where
         A: Append<ByValue<T>>,
     {

@@ -18,7 +18,7 @@ use crate::access::frame::{Frame, Place};
 use crate::access::{Access, ByValue, Commute, Lend, Read, ReadAll, Scratch, Update, UpdateAll, Write};
 use crate::data::array::Array;
 use crate::data::csr::Csr;
-use crate::data::element::Portable;
+use crate::data::element::Element;
 use crate::data::matrix::Matrix;
 use crate::data::region::Region;
 use crate::data::vector::Vector;
@@ -169,7 +169,7 @@ macro_rules! shared {
         }
     )* };
 }
-shared! { Read<R: Region> ReadAll<R: Region> Lend<R: Region> Scratch<T: Portable> ByValue<T: Portable> }
+shared! { Read<R: Region> ReadAll<R: Region> Lend<R: Region> Scratch<T: Element> ByValue<T: Element> }
 
 macro_rules! exclusive {
     ($($access:ident)*) => { $(

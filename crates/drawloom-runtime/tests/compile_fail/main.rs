@@ -11,7 +11,7 @@
 //! | `data` | what is stored |
 //! | `guards` | access from outside of tasks |
 
-#![allow(unused)]
+#![allow(unused, clippy::ptr_arg)]
 
 mod corrected {
     mod bodies;

@@ -370,13 +370,13 @@ fn recorded_tasks_have_implementations_for_devices_in_every_run() {
     }
 }
 
-drawloom_runtime::portable! {
-    /// A value with a gap in it.
-    #[derive(Debug, PartialEq)]
-    struct Scale {
-        by: f64,
-        times: u8,
-    }
+/// A value of several fields.
+#[derive(Clone, Copy, Debug, PartialEq, drawloom_runtime::Element)]
+#[repr(C)]
+struct Scale {
+    by: f64,
+    times: u8,
+    reserved: [u8; 7],
 }
 
 /// What an accelerator runs in the place of the body: it finds what the task was given.
@@ -401,7 +401,7 @@ fn scales() -> Kernel {
 fn a_task_is_given_values_whoever_runs_it() {
     for (loom, heaps) in [(Loom::serial(), Vec::new()), with_accelerators(0), with_accelerators(2)] {
         let x = loom.vector("x", vec![1.0_f64; 8]);
-        let scale = Scale { by: 0.5, times: 3 };
+        let scale = Scale { by: 0.5, times: 3, reserved: [0; 7] };
         for on_device in [false, true] {
             x.overwrite().unwrap().fill(1.0);
             for block in x.blocks(4).unwrap() {

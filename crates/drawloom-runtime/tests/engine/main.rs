@@ -22,4 +22,5 @@ mod runtimes;
 mod stall;
 mod teams;
 mod unwritten;
+mod validity;
 mod views;

@@ -139,7 +139,7 @@ mod tests {
                 assert_eq!(*end as usize, counted);
             }
         }
-        assert!(count_up_all::<u32, _>([0_u64..3].into_iter(), (0, 9), &mut Vec::new(), &mut [0]).is_none());
+        assert!(count_up_all::<u32, _>(std::iter::once(0_u64..3), (0, 9), &mut Vec::new(), &mut [0]).is_none());
     }
 
     /// What a range becomes in steps of some room each.

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::files::{npy, regular};
@@ -113,7 +114,7 @@ impl ArrayFile {
     fn fill<T: LittleEndian>(&self, offset: u64, into: &mut [T]) -> Result<(), Fault> {
         let cannot = |error: std::io::Error| Fault::of(ErrorKind::Input, format!("{}: {error}", self.path.display()));
         // Between the move and the last byte, nobody else may move in the file.
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         file.seek(SeekFrom::Start(offset)).map_err(cannot)?;
         let mut buffer = [0; CHUNK];
         for part in into.chunks_mut(CHUNK / size_of::<T>()) {

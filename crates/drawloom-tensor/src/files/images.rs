@@ -194,6 +194,7 @@ fn memory_of(path: &Path, front: &Front) -> Option<usize> {
     file.take(HEADER).read_to_end(&mut header).ok()?;
     let size = size_of_image(&header).or_else(|| size_of_image(&fs::read(path).ok()?));
     let (width, height) = size?;
+    check_size(width, height, length).ok()?;
     let points = width.checked_mul(height)?;
     let decoding = length.checked_add(points.checked_mul(DECODED)?)?;
     let rows = front.width.checked_mul(height.checked_add(front.height)?)?.checked_mul(VALUES)?;
@@ -219,8 +220,23 @@ struct Image {
     points: Vec<u8>,
 }
 
-/// Larger images than this are not decoded: the header of a small file may claim anything.
+/// Larger images than this are not decoded.
 const MOST_POINTS: usize = 1 << 28;
+
+/// How many points a byte of a file can hold at most: deflate makes 1032 bytes of one, and a byte has 8 points of one bit.
+const POINTS_PER_BYTE: usize = 1032 * 8;
+
+/// Refuses a size that the bytes of a file cannot hold, before there is memory for it: a damaged header may claim anything.
+fn check_size(width: usize, height: usize, length: usize) -> Result<(), String> {
+    let points = width.saturating_mul(height);
+    if points > MOST_POINTS {
+        return Err(format!("{width} x {height} points are too many"));
+    }
+    if points > length.saturating_mul(POINTS_PER_BYTE) {
+        return Err(format!("its header says {width} x {height} points, and its {length} bytes cannot hold as many"));
+    }
+    Ok(())
+}
 
 fn decode(path: &Path) -> Result<Image, String> {
     let bytes = fs::read(path).map_err(|error| format!("it cannot be read: {error}"))?;
@@ -232,9 +248,7 @@ fn decode_png(bytes: &[u8]) -> Result<Image, String> {
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
     let (width, height) = (reader.info().width as usize, reader.info().height as usize);
-    if width.saturating_mul(height) > MOST_POINTS {
-        return Err(format!("{width} x {height} points are too many"));
-    }
+    check_size(width, height, bytes.len())?;
     let size = reader.output_buffer_size().ok_or("it is too large")?;
     let mut buffer = vec![0; size];
     let info = reader.next_frame(&mut buffer).map_err(|error| error.to_string())?;
@@ -259,9 +273,7 @@ fn decode_jpeg(bytes: &[u8]) -> Result<Image, String> {
     let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     decoder.decode_headers().map_err(|error| format!("it is neither PNG nor JPEG, or damaged: {error:?}"))?;
     let (width, height) = decoder.dimensions().ok_or("it has no size")?;
-    if width.saturating_mul(height) > MOST_POINTS {
-        return Err(format!("{width} x {height} points are too many"));
-    }
+    check_size(width, height, bytes.len())?;
     let points = decoder.decode().map_err(|error| format!("{error:?}"))?;
     if points.len() != width * height * 3 {
         return Err("it does not have three colours".to_owned());

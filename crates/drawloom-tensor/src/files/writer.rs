@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::files::array::LittleEndian;
@@ -84,7 +85,7 @@ impl RowFile {
     }
 
     fn state(&self) -> MutexGuard<'_, Option<State>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn cannot(&self, error: &std::io::Error) -> Fault {

@@ -29,7 +29,7 @@ impl PiecePlan {
     /// rounding where states are handed on, which may change the shapes of products. Says how many rows were compared. All of
     /// it takes no more memory than the plan may.
     pub fn check(&self) -> Result<u64, Error> {
-        let mut rows = self.rows.min(SAMPLE);
+        let mut rows = self.planned.rows.min(SAMPLE);
         while rows >= 2 {
             match self.check_rows(rows) {
                 Ok(()) => break,
@@ -78,7 +78,7 @@ impl PiecePlan {
             if self.memory.is_some() {
                 pieces = pieces.memory(left);
             }
-            for (state, next) in &self.carries {
+            for (state, next) in &self.planned.carries {
                 pieces = pieces.carry(self.graph.tensor_name(*state), self.graph.tensor_name(*next));
             }
             let plan = Self::new(&self.graph, &self.graph.placements, samples.clone(), &pieces, &[])?;
@@ -86,7 +86,7 @@ impl PiecePlan {
             for (((name, apart), whole), placement) in
                 apart.outputs().zip(together.outputs()).zip(&self.graph.placements)
             {
-                compare(name, whole, apart, *placement, size, !self.carries.is_empty())?;
+                compare(name, whole, apart, *placement, size, !self.planned.carries.is_empty())?;
             }
         }
         Ok(())
@@ -99,7 +99,8 @@ impl PiecePlan {
         settings: &Settings,
     ) -> Result<Outcome, Error> {
         let views = self.inputs.iter().filter_map(|given| {
-            let fixed = || self.given.iter().find(|(id, _)| *id == given.tensor).map(|(_, tensor)| tensor.view());
+            let fixed =
+                || self.planned.given.iter().find(|(id, _)| *id == given.tensor).map(|(_, tensor)| tensor.view());
             let view = if given.axis.is_some() { rows.next() } else { fixed() };
             Some((self.graph.tensor_name(given.tensor), view?))
         });
@@ -120,8 +121,8 @@ impl PiecePlan {
         let counting = Settings::inside(&Room::counting(0), 0);
         let together = self.run_together(samples.iter().map(Tensor::view), &counting).ok()?;
         // Pieces of one row take no more than those of the plan.
-        let results = self.results.iter().map(|result| result.bytes_if_kept(rows)).sum::<usize>();
-        let apart = results + self.kept_bytes + self.layout.total();
+        let results = self.planned.results.iter().map(|result| result.bytes_if_kept(rows)).sum::<usize>();
+        let apart = results + self.kept_bytes + self.planned.layout.total();
         let most = together.peak_bytes().max(bytes(together.outputs()) + apart).max(reading(&self.inputs));
         Some(bytes(&samples) + most)
     }

@@ -9,7 +9,7 @@ mod choose;
 mod layout;
 mod learn;
 pub(crate) mod pack;
-mod results;
+pub(crate) mod results;
 mod settings;
 pub(crate) mod sizes;
 mod trial;
@@ -36,21 +36,27 @@ pub struct PiecePlan {
     /// The graph without a loop, and its inputs.
     graph: Graph,
     inputs: Vec<Given>,
-    pub(crate) program: Arc<Program>,
-    /// The inputs that have no rows.
-    pub(crate) given: Arc<[(TensorId, Tensor)]>,
-    pub(crate) results: Vec<ResultPort>,
-    pub(crate) layout: Layout,
-    pub(crate) cut: Cut,
-    pub(crate) rows: u64,
+    /// What its tasks need.
+    pub(crate) planned: Arc<Planned>,
     pub(crate) in_flight: usize,
-    /// States that are handed on from piece to piece, and what they are afterwards.
-    pub(crate) carries: Vec<(TensorId, TensorId)>,
     /// The results that are the same for all rows, from a run with one: what they are when there are no rows.
     pub(crate) fixed: Vec<Option<Tensor>>,
     result_bytes: usize,
     kept_bytes: usize,
     memory: Option<usize>,
+}
+
+/// The parts of a plan that tasks need.
+pub(crate) struct Planned {
+    pub(crate) program: Program,
+    /// The inputs that have no rows.
+    pub(crate) given: Vec<(TensorId, Tensor)>,
+    pub(crate) results: Vec<ResultPort>,
+    pub(crate) layout: Layout,
+    pub(crate) cut: Cut,
+    pub(crate) rows: u64,
+    /// States that are handed on from piece to piece, and what they are afterwards.
+    pub(crate) carries: Vec<(TensorId, TensorId)>,
 }
 
 /// What is known about the inputs and outputs of a model before it is tried.
@@ -179,7 +185,7 @@ impl PiecePlan {
         let inputs = given;
         let given = (inputs.iter().filter(|given| given.axis.is_none()))
             .map(|given| Ok((given.tensor, whole(given.rows.as_ref())?)))
-            .collect::<Result<Arc<[_]>, Fault>>()?;
+            .collect::<Result<Vec<_>, Fault>>()?;
         let with_slices = |slicing: Slicing| {
             let mut graph = graph.clone();
             let batches = inputs.iter().filter_map(|given| Some((given.tensor, given.axis?, Arc::clone(&given.rows))));
@@ -243,18 +249,12 @@ impl PiecePlan {
         }
         let cut = choice.slicing.cut(rows)?;
         let layout = layout(&draft, (&sizes, reading), &results, piece_rows(cut.most()));
-        let program = Arc::new(with_slices(choice.slicing)?);
+        let program = with_slices(choice.slicing)?;
         Ok(Self {
             graph,
             inputs,
-            program,
-            given,
-            results,
-            layout,
-            cut,
-            rows,
+            planned: Arc::new(Planned { program, given, results, layout, cut, rows, carries }),
             in_flight: choice.in_flight,
-            carries,
             fixed,
             result_bytes,
             kept_bytes,
@@ -264,12 +264,12 @@ impl PiecePlan {
 
     /// How many rows there are.
     pub fn rows(&self) -> u64 {
-        self.rows
+        self.planned.rows
     }
 
     /// The pieces.
     pub fn cut(&self) -> Cut {
-        self.cut
+        self.planned.cut
     }
 
     /// How many pieces are in flight at once.
@@ -279,7 +279,7 @@ impl PiecePlan {
 
     /// How many bytes one piece in flight takes.
     pub fn bytes_in_flight(&self) -> usize {
-        self.layout.total()
+        self.planned.layout.total()
     }
 
     /// How many bytes all results take.
@@ -290,13 +290,13 @@ impl PiecePlan {
     /// The most bytes that the run will use: its pieces in flight, what is the same for all of them, and its results.
     /// Inputs and constants of the model are not counted.
     pub fn predicted_peak_bytes(&self) -> usize {
-        let in_flight = self.in_flight.saturating_mul(self.layout.total());
+        let in_flight = self.in_flight.saturating_mul(self.planned.layout.total());
         self.result_bytes.saturating_add(self.kept_bytes).saturating_add(in_flight)
     }
 
     /// The program that is run for each piece.
     pub fn program(&self) -> &Program {
-        &self.program
+        &self.planned.program
     }
 }
 
@@ -305,15 +305,15 @@ impl fmt::Display for PiecePlan {
         write!(
             f,
             "{} rows in {} pieces of up to {}, {} in flight: {} bytes at most = {} of results + {} of constant parts + {} x {}",
-            self.rows,
-            self.cut.pieces(),
-            self.cut.most(),
+            self.planned.rows,
+            self.planned.cut.pieces(),
+            self.planned.cut.most(),
             self.in_flight,
             self.predicted_peak_bytes(),
             self.result_bytes,
             self.kept_bytes,
             self.in_flight,
-            self.layout.total()
+            self.planned.layout.total()
         )?;
         match self.memory {
             Some(memory) => write!(f, ", of {memory} allowed"),

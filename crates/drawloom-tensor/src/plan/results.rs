@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::pack::rounded;
 use super::sizes::{Growth, Sizes};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, Placement, Source, TensorId};
 use crate::program::Program;
+use crate::run::pieces::count;
 use crate::slice::RowSink;
+use crate::tensor::View;
 
 /// An output of a run in pieces.
 pub(crate) struct ResultPort {
@@ -21,6 +23,29 @@ pub(crate) struct ResultPort {
 }
 
 impl ResultPort {
+    /// How many bytes a row takes, if it has rows.
+    pub(crate) fn row_bytes(&self) -> usize {
+        if matches!(self.placement, Placement::Rows { .. }) { self.growth.bytes(1) } else { 0 }
+    }
+
+    /// Refuses what does not have the type and shape that so many rows should have.
+    pub(crate) fn check(&self, program: &Program, view: View<'_>, rows: u64) -> Result<(), Fault> {
+        if !matches!(self.placement, Placement::Rows { .. }) {
+            return Ok(());
+        }
+        let (element, shape) = (self.growth.element, self.growth.shape(count(rows)));
+        if view.element() == element && view.shape() == shape {
+            return Ok(());
+        }
+        let name = program.graph.tensor_name(self.tensor);
+        let message = format!(
+            "output `{name}` is {} {:?} for {rows} rows, and {element} {shape:?} was planned",
+            view.element(),
+            view.shape()
+        );
+        Err(Fault::of(ErrorKind::Output, message))
+    }
+
     /// How many bytes it takes at most: rows that are not along the first axis are put in their places at the end.
     pub(super) fn bytes(&self, rows: usize) -> usize {
         if self.sink.is_some() { 0 } else { self.bytes_if_kept(rows) }

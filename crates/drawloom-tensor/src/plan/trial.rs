@@ -11,7 +11,7 @@ use crate::plan::sizes::Record;
 use crate::program::Program;
 use crate::run::call::{Scratch, run_alone};
 use crate::run::loops::Counts;
-use crate::run::pieces::node_error;
+use crate::run::pieces::{node_error, shared};
 use crate::run::room::Room;
 use crate::tensor::element::ElementType;
 use crate::tensor::{Tensor, View};
@@ -169,8 +169,6 @@ impl Trial<'_> {
     }
 
     fn view<'v>(&'v self, values: &'v [Option<Tensor>], tensor: TensorId) -> Option<View<'v>> {
-        let given = || self.given.iter().find(|(id, _)| *id == tensor).map(|(_, value)| value);
-        let value = values[tensor.index()].as_ref().or_else(given);
-        value.or_else(|| self.program.graph.constant_value(tensor)).map(Tensor::view)
+        shared(self.program, self.given, values, tensor)
     }
 }

@@ -10,7 +10,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::{ErrorKind, Fault};
 use crate::tensor::element::Element;
@@ -54,8 +56,7 @@ impl Arena {
     }
 
     fn lent(&self) -> MutexGuard<'_, Lent> {
-        // A panic between two changes of the list cannot happen.
-        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lent.lock()
     }
 
     fn take(&self, begin: usize, end: usize) -> Result<(), Fault> {

@@ -1,6 +1,7 @@
 //! Covers are exact: they hold what `may_alias` says, pair by pair, on random worlds.
 
 use super::{Covers, Part};
+use crate::region::regions::ABSTRACT;
 use crate::region::{IndexMap, IndexSet, Pieces, RegionId, Regions};
 
 /// The regions in a group, by walking the parents of every region in use.
@@ -88,7 +89,7 @@ fn covers_of_stated_worlds_are_exact() {
                 let cut = Pieces::declared(random.u32(1..4), random.bool(), false);
                 let partition = regions.partition("p", regions.space_of(id), cut).unwrap();
                 for colour in 0..regions.piece_count(partition) {
-                    ids.push(regions.sibling_or_insert(id, regions.piece(partition, colour)));
+                    ids.push(regions.region(ABSTRACT, regions.piece(partition, colour)).unwrap());
                 }
             }
         }

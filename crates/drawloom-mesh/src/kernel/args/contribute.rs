@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::{Folding, LoopArg, Path, Update, load, store};
 use crate::kernel::lanes::{Columns, GROUP, rows_of_each};
@@ -17,7 +17,7 @@ use crate::run::Slot;
 /// # Safety
 /// The element exists, and is the calling thread's to change.
 #[inline(always)]
-unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Portable, const N: usize>(
+unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Element, const N: usize>(
     place: &Place,
     index: usize,
     value: [T; N],
@@ -30,7 +30,7 @@ unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Portable, const N: us
 }
 
 /// How contributions of `N` numbers are folded.
-fn folding_of<O: Operator<T>, T: Portable, const N: usize>() -> Folding {
+fn folding_of<O: Operator<T>, T: Element, const N: usize>() -> Folding {
     const {
         assert!(
             align_of::<T>() <= align_of::<Slot>(),
@@ -41,7 +41,7 @@ fn folding_of<O: Operator<T>, T: Portable, const N: usize>() -> Folding {
         // SAFETY: the caller gives room for one contribution.
         unsafe { at.cast::<[T; N]>().write(const { [O::IDENTITY; N] }) };
     }
-    unsafe fn fold<O: Operator<T>, T: Portable, const N: usize>(into: *mut u8, from: *const u8) {
+    unsafe fn fold<O: Operator<T>, T: Element, const N: usize>(into: *mut u8, from: *const u8) {
         // SAFETY: the caller gives two contributions.
         unsafe {
             let (into, from) = (into.cast::<[T; N]>(), *from.cast::<[T; N]>());
@@ -50,7 +50,7 @@ fn folding_of<O: Operator<T>, T: Portable, const N: usize>() -> Folding {
         }
     }
     /// To the element of a dat, or to a global, which is as a dat of one element.
-    unsafe fn apply<O: Operator<T>, T: Portable, const N: usize>(
+    unsafe fn apply<O: Operator<T>, T: Element, const N: usize>(
         place: &Place,
         index: usize,
         _: *mut u8,
@@ -74,7 +74,7 @@ pub struct Contribute<O, P, T, const N: usize>(PhantomData<(O, P, T)>);
 
 impl<O, P, T, const N: usize> Sealed for Contribute<O, P, T, N> {}
 
-impl<O: Operator<T>, P: Path, T: Portable, const N: usize> LoopArg for Contribute<O, P, T, N> {
+impl<O: Operator<T>, P: Path, T: Element, const N: usize> LoopArg for Contribute<O, P, T, N> {
     type View<'v> = &'v mut P::Each<[O::Cell; N]>;
     type Local = MaybeUninit<P::Each<[T; N]>>;
 

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::{LoopArg, Path, at, load, store};
 use crate::kernel::accumulate::Out;
@@ -16,7 +16,7 @@ pub struct Read<P, T, const N: usize>(PhantomData<(P, T)>);
 
 impl<P, T, const N: usize> Sealed for Read<P, T, N> {}
 
-impl<P: Path, T: Portable, const N: usize> LoopArg for Read<P, T, N> {
+impl<P: Path, T: Element, const N: usize> LoopArg for Read<P, T, N> {
     type View<'v> = P::Each<&'v [T; N]>;
     type Local = P::Each<MaybeUninit<[T; N]>>;
 
@@ -74,7 +74,7 @@ impl<P: Path, T: Portable, const N: usize> LoopArg for Read<P, T, N> {
 /// # Safety
 /// As [`LoopArg::gather`].
 #[inline(always)]
-unsafe fn gather<P: Path, T: Portable, const N: usize>(
+unsafe fn gather<P: Path, T: Element, const N: usize>(
     place: &Place,
     iteration: usize,
     lanes: &mut P::Each<Columns<T, N>>,
@@ -90,7 +90,7 @@ pub struct Write<P, T, const N: usize>(PhantomData<(P, T)>);
 
 impl<P, T, const N: usize> Sealed for Write<P, T, N> {}
 
-impl<P: Path, T: Portable, const N: usize> LoopArg for Write<P, T, N> {
+impl<P: Path, T: Element, const N: usize> LoopArg for Write<P, T, N> {
     type View<'v> = &'v mut P::Each<Out<T, N>>;
     type Local = P::Each<Out<T, N>>;
 
@@ -155,7 +155,7 @@ pub struct Update<P, T, const N: usize>(PhantomData<(P, T)>);
 
 impl<P, T, const N: usize> Sealed for Update<P, T, N> {}
 
-impl<P: Path, T: Portable, const N: usize> LoopArg for Update<P, T, N> {
+impl<P: Path, T: Element, const N: usize> LoopArg for Update<P, T, N> {
     type View<'v> = &'v mut P::Each<[T; N]>;
     type Local = MaybeUninit<P::Each<[T; N]>>;
 

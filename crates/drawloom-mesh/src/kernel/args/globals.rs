@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::{Folding, LoopArg, nothing_in_lanes};
 use crate::element::Ordered;
@@ -19,7 +19,7 @@ pub struct ReadGlobal<T, const N: usize>(PhantomData<T>);
 
 impl<T, const N: usize> Sealed for ReadGlobal<T, N> {}
 
-impl<T: Portable, const N: usize> LoopArg for ReadGlobal<T, N> {
+impl<T: Element, const N: usize> LoopArg for ReadGlobal<T, N> {
     type View<'v> = &'v [T; N];
     type Local = MaybeUninit<[T; N]>;
 
@@ -74,7 +74,7 @@ impl<O, T, P> Sealed for ContributeWith<O, T, P> {}
 
 macro_rules! contribute_with {
     ($operator:ident $cell:ident $compare:tt $identity:ident) => {
-        impl<T: Ordered, P: Portable> LoopArg for ContributeWith<$operator, T, P> {
+        impl<T: Ordered, P: Element> LoopArg for ContributeWith<$operator, T, P> {
             type View<'v> = &'v mut $cell<T, P>;
             type Local = Option<$cell<T, P>>;
             const IN_LANES: bool = false;
@@ -113,7 +113,7 @@ macro_rules! contribute_with {
                         "kernels cannot contribute a value or a payload that is aligned to more than 16 bytes"
                     );
                 }
-                unsafe fn identity<T: Ordered, P: Portable>(at: *mut u8) {
+                unsafe fn identity<T: Ordered, P: Element>(at: *mut u8) {
                     let at = at.cast::<$cell<T, P>>();
                     // SAFETY: the caller gives room for one contribution. A portable value may be all zeros.
                     unsafe {
@@ -122,7 +122,7 @@ macro_rules! contribute_with {
                         (&raw mut (*at).element).write(u32::MAX);
                     }
                 }
-                unsafe fn fold<T: Ordered, P: Portable>(into: *mut u8, from: *const u8) {
+                unsafe fn fold<T: Ordered, P: Element>(into: *mut u8, from: *const u8) {
                     // SAFETY: the caller gives two contributions.
                     unsafe {
                         let (from, into) = (&*from.cast::<$cell<T, P>>(), &mut *into.cast::<$cell<T, P>>());
@@ -132,7 +132,7 @@ macro_rules! contribute_with {
                         }
                     }
                 }
-                unsafe fn apply<T: Ordered, P: Portable>(place: &Place, _: usize, payload: *mut u8, from: *const u8) {
+                unsafe fn apply<T: Ordered, P: Element>(place: &Place, _: usize, payload: *mut u8, from: *const u8) {
                     // SAFETY: the caller gives a contribution, and the addresses of a global and of its payload; and where
                     // contributions come in any order, that of the element whose contribution the global has.
                     unsafe {

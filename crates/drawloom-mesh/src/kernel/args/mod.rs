@@ -25,7 +25,7 @@ pub(crate) use globals::{ContributeWith, ReadGlobal};
 pub(crate) use others::{Index, Optional, Size};
 pub(crate) use path::{All, Column, Direct, Fixed, Path};
 
-use drawloom_runtime::Portable;
+use drawloom_runtime::Element;
 
 use super::lanes::GROUP;
 use super::place::Place;
@@ -164,7 +164,7 @@ pub(super) unsafe fn at<T, const N: usize>(place: &Place, index: usize) -> *mut 
 }
 
 #[inline(always)]
-pub(super) unsafe fn load<const PLAIN: bool, T: Portable, const N: usize>(place: &Place, index: usize) -> [T; N] {
+pub(super) unsafe fn load<const PLAIN: bool, T: Element, const N: usize>(place: &Place, index: usize) -> [T; N] {
     if PLAIN || place.distance == 0 {
         // SAFETY: the caller vouches for the element.
         return unsafe { *at(place, index) };
@@ -175,7 +175,7 @@ pub(super) unsafe fn load<const PLAIN: bool, T: Portable, const N: usize>(place:
 }
 
 #[inline(always)]
-pub(super) unsafe fn store<const PLAIN: bool, T: Portable, const N: usize>(place: &Place, index: usize, value: [T; N]) {
+pub(super) unsafe fn store<const PLAIN: bool, T: Element, const N: usize>(place: &Place, index: usize, value: [T; N]) {
     if PLAIN || place.distance == 0 {
         // SAFETY: the caller vouches for the element.
         unsafe { *at(place, index) = value };

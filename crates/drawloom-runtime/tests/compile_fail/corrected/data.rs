@@ -11,26 +11,77 @@ fn text_as_plain_bytes() {
 #[test]
 fn a_struct_of_unknown_contents() {
     let loom = Loom::serial();
-    drawloom_runtime::portable! {
-        struct Point { x: f64, y: f64 }
+    #[derive(Clone, Copy, Element)]
+    #[repr(C)]
+    struct Point {
+        x: f64,
+        y: f64,
     }
     loom.vector("v", vec![Point { x: 0.0, y: 0.0 }]);
 }
 
 #[test]
-fn a_portable_struct_with_text() {
+fn a_struct_of_elements_with_text() {
     let loom = Loom::serial();
-    drawloom_runtime::portable! {
-        struct Named { name: [u8; 16], number: u64 }
+    #[derive(Clone, Copy, Element)]
+    #[repr(C)]
+    struct Named {
+        name: [u8; 16],
+        number: u64,
     }
+    loom.value("v", Named { name: [0; 16], number: 1 });
 }
 
 #[test]
-fn portable_without_unsafe() {
+fn a_struct_of_elements_with_a_character() {
     let loom = Loom::serial();
-    drawloom_runtime::portable! {
-        struct Word { word: u64 }
+    #[derive(Clone, Copy, Element)]
+    #[repr(C)]
+    struct Letter {
+        letter: u32,
+        count: u32,
     }
+    loom.value("v", Letter { letter: 'a'.into(), count: 1 });
+}
+
+#[test]
+fn a_struct_of_elements_with_padding() {
+    let loom = Loom::serial();
+    #[derive(Clone, Copy, Element)]
+    #[repr(C)]
+    struct Padded {
+        number: u64,
+        small: u8,
+        reserved: [u8; 7],
+    }
+    loom.value("v", Padded { number: 1, small: 1, reserved: [0; 7] });
+}
+
+#[test]
+fn a_struct_of_elements_without_layout() {
+    let loom = Loom::serial();
+    #[derive(Clone, Copy, Element)]
+    #[repr(C)]
+    struct Pair {
+        one: u32,
+        other: u32,
+    }
+    loom.value("v", Pair { one: 1, other: 1 });
+}
+
+#[test]
+fn characters_as_elements() {
+    let loom = Loom::serial();
+    loom.vector("v", vec![u32::from('a')]);
+}
+
+#[test]
+fn element_without_unsafe() {
+    let loom = Loom::serial();
+    #[derive(Clone, Copy, Element)]
+    #[repr(transparent)]
+    struct Word(u64);
+    loom.value("v", Word(1));
 }
 
 #[test]

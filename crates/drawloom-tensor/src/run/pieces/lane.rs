@@ -1,14 +1,14 @@
 //! One piece in flight: an arena, and the tensors that are there now.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Gathered, ResultPlace, Work, count, node_error};
+use super::{Gathered, Work, count, node_error};
 use crate::error::{ErrorKind, Fault};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
+use crate::plan::results::ResultPort;
 use crate::run::call::{Call, Place, Scratch};
 use crate::run::loops::{Counts, LoopStack, LoopTurn};
 use crate::run::place::rows_first;
@@ -54,8 +54,8 @@ impl Lane {
         let id = work.plan.program.order()[place];
         let begin = Instant::now();
         // A kernel is the user's: what it leaves half done in this lane is thrown away with the piece.
-        let done = catch_unwind(AssertUnwindSafe(|| self.execute(work, id, first, rows, number)));
-        let done = done.unwrap_or_else(|panic| Err(Fault::new(format!("it panicked: {}", text(panic.as_ref())))));
+        let done = drawloom_runtime::panic::catch(|| self.execute(work, id, first, rows, number));
+        let done = done.unwrap_or_else(|text| Err(Fault::new(format!("it panicked: {text}"))));
         self.times[id.index()] += begin.elapsed();
         match done {
             Ok(()) => {
@@ -95,12 +95,12 @@ impl Lane {
             return self.gather(work, first, rows, number);
         }
         let places: Vec<Place> = node.outputs.iter().map(|output| self.place(work, *output, first, rows)).collect();
-        let (offset, bytes) = plan.scratch[id.index()];
+        let (offset, bytes) = plan.layout.scratch[id.index()];
         let mut stack = LoopStack::at(piece_counts(work, number, first, rows));
         let mut none: Box<dyn Any + Send> = Box::new(());
         let mut turn = LoopTurn::new(&mut stack, none.as_mut(), id);
         // A graph inside of a node computes elsewhere, with as much as the node was seen to take.
-        let heap = plan.heap[id.index()];
+        let heap = plan.layout.heap[id.index()];
         let room = heap + places.iter().map(|place| place.bytes).sum::<usize>();
         self.scratch.ready(Room::new(room), Some(Place { arena: Arc::clone(&self.arena), offset, bytes }));
         let call = Call { node, places: &places, scratch: &mut self.scratch };
@@ -121,13 +121,13 @@ impl Lane {
 
     /// Where a tensor of this piece belongs.
     fn place(&self, work: &Work, tensor: TensorId, first: u64, rows: u64) -> Place {
-        let in_place = |result: &&ResultPlace| result.in_place && result.tensor == tensor;
+        let in_place = |result: &&ResultPort| result.in_place && result.tensor == tensor;
         let result = work.plan.results.iter().zip(&work.gathered).find(|(result, _)| in_place(result));
         if let Some((result, Gathered::Rows(arena))) = result {
-            let (offset, bytes) = (count(first) * result.row_bytes, count(rows) * result.row_bytes);
+            let (offset, bytes) = (count(first) * result.row_bytes(), count(rows) * result.row_bytes());
             return Place { arena: Arc::clone(arena), offset, bytes };
         }
-        let (offset, bytes) = work.plan.tensors[tensor.index()].unwrap_or((0, 0));
+        let (offset, bytes) = work.plan.layout.tensors[tensor.index()].unwrap_or((0, 0));
         Place { arena: Arc::clone(&self.arena), offset, bytes }
     }
 
@@ -141,13 +141,13 @@ impl Lane {
             match (gathered, result.placement) {
                 (Gathered::Rows(arena), Placement::Rows { axis }) if !result.in_place => {
                     let shape = rows_first(view.shape(), axis);
-                    let offset = count(first) * result.row_bytes;
+                    let offset = count(first) * result.row_bytes();
                     let mut tensor = Tensor::in_arena(view.element(), &shape, arena, offset)?;
                     crate::run::place::copy_rows_first(&mut tensor, view, axis)?;
                 }
                 (Gathered::Given(sink), _) => sink.write(count(first), view)?,
                 (Gathered::Fixed(value), _) if number + 1 == work.plan.cut.pieces() => {
-                    *value.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.to_tensor());
+                    *value.lock() = Some(view.to_tensor());
                 }
                 _ => {}
             }
@@ -163,9 +163,4 @@ impl Lane {
 /// Where the loop over pieces is.
 fn piece_counts(work: &Work, number: u64, first: u64, rows: u64) -> Counts {
     Counts { iteration: number, previous: first, current: rows, total: work.plan.rows, previous_outer: 0 }
-}
-
-fn text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no text")
 }

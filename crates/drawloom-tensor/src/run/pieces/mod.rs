@@ -7,17 +7,18 @@
 mod lane;
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use drawloom_runtime::{Loom, Region, Value};
 
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
-use crate::plan::PiecePlan;
-use crate::plan::sizes::Growth;
+use crate::plan::{PiecePlan, Planned};
 use crate::program::Program;
 use crate::run::call::{Scratch, run_alone};
 use crate::run::place::{rows_first, turned_back};
@@ -83,56 +84,13 @@ enum Gathered {
 
 /// What all lanes share.
 struct Work {
-    plan: PlanParts,
+    plan: Arc<Planned>,
     /// Results of nodes that run once, because they are the same for all rows.
     kept: Vec<Option<Tensor>>,
     gathered: Vec<Gathered>,
     next: AtomicU64,
     stop: AtomicBool,
     state: Mutex<State>,
-}
-
-/// The parts of a plan that tasks need.
-struct PlanParts {
-    program: Arc<Program>,
-    given: Arc<[(TensorId, Tensor)]>,
-    results: Vec<ResultPlace>,
-    cut: crate::slice::Cut,
-    rows: u64,
-    tensors: Vec<Option<(usize, usize)>>,
-    scratch: Vec<(usize, usize)>,
-    heap: Vec<usize>,
-    carries: Vec<(TensorId, TensorId)>,
-}
-
-/// Where an output goes.
-#[derive(Clone)]
-struct ResultPlace {
-    tensor: TensorId,
-    placement: Placement,
-    in_place: bool,
-    row_bytes: usize,
-    growth: Growth,
-}
-
-impl ResultPlace {
-    /// Refuses what does not have the type and shape that so many rows should have.
-    fn check(&self, program: &Program, view: View<'_>, rows: u64) -> Result<(), Fault> {
-        if !matches!(self.placement, Placement::Rows { .. }) {
-            return Ok(());
-        }
-        let (element, shape) = (self.growth.element, self.growth.shape(count(rows)));
-        if view.element() == element && view.shape() == shape {
-            return Ok(());
-        }
-        let name = program.graph.tensor_name(self.tensor);
-        let message = format!(
-            "output `{name}` is {} {:?} for {rows} rows, and {element} {shape:?} was planned",
-            view.element(),
-            view.shape()
-        );
-        Err(Fault::of(ErrorKind::Output, message))
-    }
 }
 
 #[derive(Default)]
@@ -170,71 +128,73 @@ impl PiecePlan {
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<BatchOutcome, Error> {
         let (kept, kept_bytes) = self.run_once()?;
-        let carried = self.carries.iter().map(|(_, next)| {
-            let result = self.results.iter().find(|result| result.tensor == *next);
+        let carried = self.planned.carries.iter().map(|(_, next)| {
+            let result = self.planned.results.iter().find(|result| result.tensor == *next);
             2 * result.map_or(0, |result| result.growth.bytes(1))
         });
         let kept_bytes = kept_bytes + carried.sum::<usize>();
-        let gathered = (self.results.iter())
+        let gathered = (self.planned.results.iter())
             .map(|result| match (&result.sink, result.placement) {
                 (Some(sink), _) => {
-                    sink.begin(result.growth.element, &result.growth.shape(count(self.rows)))?;
+                    sink.begin(result.growth.element, &result.growth.shape(count(self.planned.rows)))?;
                     Ok(Gathered::Given(Arc::clone(sink)))
                 }
-                (None, Placement::Rows { .. }) => Arena::new(result.growth.bytes(count(self.rows))).map(Gathered::Rows),
+                (None, Placement::Rows { .. }) => {
+                    Arena::new(result.growth.bytes(count(self.planned.rows))).map(Gathered::Rows)
+                }
                 (None, Placement::Fixed | Placement::Reduced(_)) => Ok(Gathered::Fixed(Mutex::default())),
             })
             .collect::<Result<Vec<_>, _>>()?;
         let work = Arc::new(Work {
-            plan: self.parts(),
+            plan: Arc::clone(&self.planned),
             kept,
             gathered,
             next: AtomicU64::new(0),
             stop: AtomicBool::new(false),
-            state: Mutex::new(State { finished: vec![false; count(self.cut.pieces())], ..State::default() }),
+            state: Mutex::new(State { finished: vec![false; count(self.planned.cut.pieces())], ..State::default() }),
         });
         let lanes = (0..self.in_flight)
             .map(|number| {
                 let lane = Lane {
-                    arena: Arena::new(self.layout.bytes)?,
-                    values: vec![None; self.program.graph.tensors.len()],
+                    arena: Arena::new(self.planned.layout.bytes)?,
+                    values: vec![None; self.planned.program.graph.tensors.len()],
                     carried: Vec::new(),
                     scratch: Scratch::default(),
                     heap: Arc::default(),
                     piece: None,
-                    times: vec![Duration::ZERO; self.program.graph.nodes.len()],
+                    times: vec![Duration::ZERO; self.planned.program.graph.nodes.len()],
                 };
                 Ok(loom.host_value(format!("lane {number}"), Mutex::new(lane)))
             })
             .collect::<Result<Vec<_>, Fault>>()?;
         let taken = lanes.iter().map(|lane| {
             let lane = lane.read()?;
-            let lane = locked(&lane);
+            let lane = lane.lock();
             Ok((Arc::clone(&lane.arena), Arc::clone(&lane.heap)))
         });
         let taken = taken.collect::<Result<Vec<_>, _>>().map_err(engine)?;
         let in_lanes = || taken.iter().map(|(arena, heap)| arena.high() + heap.load(Ordering::Relaxed)).sum::<usize>();
         let peak = || kept_bytes + in_lanes() + work.gathered_bytes();
-        if self.rows > 0 {
+        if self.planned.rows > 0 {
             self.drive(loom, &work, &lanes, &mut |rows| {
-                progress(Progress { rows, total: self.rows, peak_bytes: peak() })
+                progress(Progress { rows, total: self.planned.rows, peak_bytes: peak() })
             })?;
         }
-        let mut times = vec![Duration::ZERO; self.program.graph.nodes.len()];
+        let mut times = vec![Duration::ZERO; self.planned.program.graph.nodes.len()];
         for lane in &lanes {
             let mut lane = lane.write().map_err(engine)?;
-            let lane = lane.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let lane = lane.get_mut();
             times.iter_mut().zip(&lane.times).for_each(|(sum, time)| *sum += *time);
             // Loans into the results end here.
             lane.values.clear();
         }
         let peak = peak();
-        let kept = self.results.iter().filter(|result| result.sink.is_none());
-        let names = kept.map(|result| self.program.graph.tensor_name(result.tensor).to_owned());
+        let kept = self.planned.results.iter().filter(|result| result.sink.is_none());
+        let names = kept.map(|result| self.planned.program.graph.tensor_name(result.tensor).to_owned());
         Ok(BatchOutcome {
             names: names.collect(),
             tensors: self.take_results(&work)?,
-            times: self.program.order().iter().map(|node| (*node, times[node.index()])).collect(),
+            times: self.planned.program.order().iter().map(|node| (*node, times[node.index()])).collect(),
             peak: peak + self.turned_bytes(),
         })
     }
@@ -248,7 +208,7 @@ impl PiecePlan {
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let (sender, receiver): (Sender<usize>, Receiver<usize>) = channel();
-        let pieces = self.cut.pieces();
+        let pieces = self.planned.cut.pieces();
         let (mut submitted, mut over) = (0u64, 0u64);
         let submit = |lane: usize, submitted: &mut u64| {
             if *submitted < pieces && !work.stop.load(Ordering::Relaxed) {
@@ -273,19 +233,19 @@ impl PiecePlan {
         let finished = self.finished_ranges(work);
         let error = work.state().error.take();
         if let Some((_, error)) = error {
-            return Err(error.with_finished(finished, self.rows));
+            return Err(error.with_finished(finished, self.planned.rows));
         }
         if work.state().finished.iter().all(|finished| *finished) {
             return Ok(());
         }
         // Tasks that did not run were cancelled: by the user, or with the whole runtime.
         let what = if cancelled { "the run was cancelled" } else { "the runtime was cancelled or shut down" };
-        Err(Error::new(ErrorKind::Cancelled, what).with_finished(finished, self.rows))
+        Err(Error::new(ErrorKind::Cancelled, what).with_finished(finished, self.planned.rows))
     }
 
     /// Runs the nodes that are the same for all rows, and says how many bytes their results take.
     fn run_once(&self) -> Result<(Vec<Option<Tensor>>, usize), Error> {
-        let program = &self.program;
+        let program = &self.planned.program;
         let mut values: Vec<Option<Tensor>> = vec![None; program.graph.tensors.len()];
         let mut scratch = Scratch::default();
         let (mut bytes, mut most) = (0, 0);
@@ -295,8 +255,9 @@ impl PiecePlan {
                 continue;
             }
             scratch.ready(Room::new(usize::MAX / 2), None);
-            let results = run_alone(node, *id, &mut scratch, &|tensor| shared(program, &self.given, &values, tensor))
-                .map_err(|fault| node_error(program, *id, &fault))?;
+            let results =
+                run_alone(node, *id, &mut scratch, &|tensor| shared(program, &self.planned.given, &values, tensor))
+                    .map_err(|fault| node_error(program, *id, &fault))?;
             most = most.max(scratch.need().total());
             for (output, result) in node.outputs.iter().zip(results) {
                 bytes += result.bytes();
@@ -309,42 +270,21 @@ impl PiecePlan {
         Ok((values, bytes + most))
     }
 
-    fn parts(&self) -> PlanParts {
-        let places = self.results.iter().map(|result| ResultPlace {
-            tensor: result.tensor,
-            placement: result.placement,
-            in_place: result.in_place,
-            row_bytes: if matches!(result.placement, Placement::Rows { .. }) { result.growth.bytes(1) } else { 0 },
-            growth: result.growth.clone(),
-        });
-        PlanParts {
-            program: Arc::clone(&self.program),
-            given: Arc::clone(&self.given),
-            results: places.collect(),
-            cut: self.cut,
-            rows: self.rows,
-            tensors: self.layout.tensors.clone(),
-            scratch: self.layout.scratch.clone(),
-            heap: self.layout.heap.clone(),
-            carries: self.carries.clone(),
-        }
-    }
-
     fn take_results(&self, work: &Work) -> Result<Vec<Tensor>, Error> {
         let mut tensors = Vec::new();
-        for (index, (result, gathered)) in self.results.iter().zip(&work.gathered).enumerate() {
+        for (index, (result, gathered)) in self.planned.results.iter().zip(&work.gathered).enumerate() {
             if result.sink.is_some() {
                 continue;
             }
             let tensor = match (gathered, result.placement) {
                 (Gathered::Rows(arena), Placement::Rows { axis }) => {
-                    let shape = result.growth.shape(count(self.rows));
+                    let shape = result.growth.shape(count(self.planned.rows));
                     let kept = Tensor::in_arena(result.growth.element, &rows_first(&shape, axis), arena, 0)?;
                     if axis == 0 { kept } else { turned_back(&kept, axis)? }
                 }
-                (Gathered::Fixed(value), _) if self.rows > 0 => {
-                    let value = value.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    let name = self.program.graph.tensor_name(result.tensor);
+                (Gathered::Fixed(value), _) if self.planned.rows > 0 => {
+                    let value = value.lock().take();
+                    let name = self.planned.program.graph.tensor_name(result.tensor);
                     value.ok_or_else(|| Error::new(ErrorKind::Output, format!("output `{name}` was not computed")))?
                 }
                 _ => self
@@ -360,15 +300,16 @@ impl PiecePlan {
     }
 
     fn turned_bytes(&self) -> usize {
-        let turned = self.results.iter().filter(|result| matches!(result.placement, Placement::Rows { axis: 1.. }));
-        turned.map(|result| result.growth.bytes(count(self.rows))).sum()
+        let turned =
+            self.planned.results.iter().filter(|result| matches!(result.placement, Placement::Rows { axis: 1.. }));
+        turned.map(|result| result.growth.bytes(count(self.planned.rows))).sum()
     }
 
     fn finished_ranges(&self, work: &Work) -> Vec<Range<u64>> {
         let state = work.state();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for number in (0..).zip(&state.finished).filter(|(_, finished)| **finished).map(|(number, _)| number) {
-            let Some((first, rows)) = self.cut.piece(number) else { continue };
+            let Some((first, rows)) = self.planned.cut.piece(number) else { continue };
             match ranges.last_mut() {
                 Some(range) if range.end == first => range.end += rows,
                 _ => ranges.push(first..first + rows),
@@ -390,7 +331,7 @@ fn submit_chain(loom: &Loom, work: &Arc<Work>, lane: &Value<Mutex<Lane>>, notice
         let work = Arc::clone(work);
         let name = program.graph.nodes[program.order()[place].index()].name.clone();
         loom.task(name).update(lane).run(move |lane: &mut Mutex<Lane>| {
-            let lane = lane.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let lane = lane.get_mut();
             if first {
                 lane.begin(&work);
             }
@@ -411,23 +352,21 @@ impl Work {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn gathered_bytes(&self) -> usize {
         let bytes = |gathered: &Gathered| match gathered {
             Gathered::Rows(arena) => arena.high(),
             Gathered::Given(_) => 0,
-            Gathered::Fixed(value) => {
-                value.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, Tensor::bytes)
-            }
+            Gathered::Fixed(value) => value.lock().as_ref().map_or(0, Tensor::bytes),
         };
         self.gathered.iter().map(bytes).sum()
     }
 }
 
 /// What is the same for all pieces: computed once, given, or a constant.
-fn shared<'v>(
+pub(crate) fn shared<'v>(
     program: &'v Program,
     given: &'v [(TensorId, Tensor)],
     kept: &'v [Option<Tensor>],
@@ -447,11 +386,7 @@ fn engine(error: drawloom_runtime::Error) -> Error {
     Error::new(ErrorKind::Cancelled, format!("the engine: {error}"))
 }
 
-fn locked(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
-    lane.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Numbers of rows fit, because there are tensors with so many.
-fn count(number: u64) -> usize {
+pub(crate) fn count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Saying that a type is portable is a promise, and visibly `unsafe`.
+//! Saying that a type is an element is a promise, and visibly `unsafe`.
 #![allow(unused)]
 
 use drawloom_runtime::*;
@@ -7,5 +7,5 @@ fn main() {
     let loom = Loom::serial();
     #[derive(Clone, Copy)]
     struct Word(u64);
-    impl drawloom_runtime::Portable for Word {}
+    impl drawloom_runtime::element::Element for Word {}
 }

@@ -1,4 +1,4 @@
-//! Outlining: a set of nodes becomes one task that holds them.
+//! Contraction: a set of nodes becomes one task, a call that holds them.
 //!
 //! The chosen Tasks, Opens and Closes move into the body of a call, with every version they touch. A version that is made
 //! and used up inside, and that is only opened from another or replaced by a newer one made inside, is hidden there. All
@@ -11,59 +11,17 @@
 //! The set must be convex: no path leaves it and comes back, or the call would have to run before itself. Whether the
 //! orders of the exact rule allow it is left to the check, and so is everything else about the contracted graph.
 //!
-//! HappensBefore edges between a node inside and one outside go to the call, and remember the inner node in their port
-//! ([`order_port`]), so that [`inline`](super::inline) can give them back. Together they are the identity: `inline` after
-//! `outline` gives [`renumber`](super::renumber) of the original with the outlined nodes moved, in their order, to the
-//! place of the first.
+//! HappensBefore edges between a node inside and one outside go to the call.
 //!
-//! Linear in the graph, plus two checks. Works on one level: the nodes are those of the graph itself, and their own nested
+//! Linear in the graph. Works on one level: the nodes are those of the graph itself, and their own nested
 //! graphs move with them untouched.
 
 use rustc_hash::FxHashSet;
 
 use super::edit::{Edit, between, sort_edges};
-use super::refusal::{Refusal, RefusalKind, rechecked, require_node, require_valid};
+use super::refusal::{Refusal, RefusalKind};
 use super::walk::is_superseded;
 use crate::graph::{Body, Control, Edge, Graph, Label, NodeId, NodeKind};
-
-/// Makes one task, a call of the given name, out of compute nodes.
-pub fn outline(graph: &Graph, nodes: &[NodeId], name: &str) -> Result<Graph, Refusal> {
-    for &node in nodes {
-        require_node(graph, node)?;
-        if !graph.kind(node).is_compute() {
-            return Err(Refusal::new(
-                RefusalKind::WrongNode,
-                format!("{} is a version of a region; tasks, opens and closes can be outlined", graph.name(node)),
-            ));
-        }
-    }
-    if nodes.is_empty() {
-        return Err(Refusal::new(RefusalKind::WrongNode, format!("no nodes to outline into {name}")));
-    }
-    require_valid(graph)?;
-    require_convex(graph, nodes)?;
-    let mut edit = Edit::new(graph);
-    outline_in(&mut edit, nodes, name)?;
-    rechecked(edit.finish(), &format!("outlining {name}"))
-}
-
-/// The port of a HappensBefore edge that is about nodes inside the control nodes at its ends: the number of the node inside
-/// the body at the start plus one, in the upper 16 bits, and of that at the end in the lower ones; zero for the whole.
-///
-/// `None` when a number does not fit.
-pub(crate) fn order_port(from: Option<usize>, to: Option<usize>) -> Option<u32> {
-    let half = |index: Option<usize>| match index {
-        None => Some(0),
-        Some(index) => u32::try_from(index + 1).ok().filter(|i| *i < 0xffff),
-    };
-    Some(half(from)? << 16 | half(to)?)
-}
-
-/// What [`order_port`] packed: the inner nodes at the start and at the end.
-pub(crate) fn order_ends(port: Option<u32>) -> (Option<usize>, Option<usize>) {
-    let port = port.unwrap_or(0);
-    ((port >> 16).checked_sub(1).map(|i| i as usize), (port & 0xffff).checked_sub(1).map(|i| i as usize))
-}
 
 /// Refuses a set of compute nodes that a path leaves and re-enters, with that path.
 pub(crate) fn require_convex(graph: &Graph, nodes: &[NodeId]) -> Result<(), Refusal> {
@@ -106,8 +64,8 @@ pub(crate) fn require_convex(graph: &Graph, nodes: &[NodeId]) -> Result<(), Refu
     Ok(())
 }
 
-/// Moves compute nodes into the body of a new task and returns it. The caller answers for validity.
-pub(crate) fn outline_in(edit: &mut Edit<'_>, nodes: &[NodeId], name: &str) -> Result<NodeId, Refusal> {
+/// Moves compute nodes into the body of a new task. The caller answers for validity.
+pub(crate) fn contract(edit: &mut Edit<'_>, nodes: &[NodeId], name: &str) {
     let inside: FxHashSet<NodeId> = nodes.iter().copied().collect();
     let mut members: Vec<NodeId> = inside.iter().copied().collect();
     let touched: FxHashSet<NodeId> =
@@ -116,7 +74,7 @@ pub(crate) fn outline_in(edit: &mut Edit<'_>, nodes: &[NodeId], name: &str) -> R
     members.sort_by_key(|n| (edit.place(*n), *n));
     let boundary = Boundary::new(edit, &inside, &members);
     let body = body_of(edit, &inside, &members);
-    let stated = crossing_orders(edit, &inside, &members)?;
+    let stated = crossing_orders(edit, &inside);
     let place = members.iter().filter(|n| inside.contains(n)).map(|n| edit.place(*n)).min().unwrap_or(NodeId(0));
     let cost = members.iter().filter(|n| edit.kind(**n) == NodeKind::Task).map(|n| edit.cost(*n).unwrap_or(1.0)).sum();
 
@@ -133,7 +91,6 @@ pub(crate) fn outline_in(edit: &mut Edit<'_>, nodes: &[NodeId], name: &str) -> R
     for (edge, from_inside) in stated {
         edit.connect(if from_inside { between(edge, call, edge.to) } else { between(edge, edge.from, call) });
     }
-    Ok(call)
 }
 
 /// The versions at the edge of a set of compute nodes.
@@ -212,7 +169,7 @@ fn folds_into_outside(edit: &Edit<'_>, reduce: Edge, made_inside: &impl Fn(NodeI
 }
 
 /// The nested graph: the members, in their order, and every edge of a compute node inside.
-pub(crate) fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[NodeId]) -> Graph {
+fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[NodeId]) -> Graph {
     let mut body = edit.base().empty_like();
     let mut ids = rustc_hash::FxHashMap::default();
     for &node in members {
@@ -232,11 +189,7 @@ pub(crate) fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[No
     for &node in members.iter().filter(|n| inside.contains(n)) {
         // An order between two nodes inside belongs to the later one, so that it is taken once.
         let belongs = |e: &Edge| e.label.is_dataflow() || e.to == node && inside.contains(&e.from);
-        edges.extend(edit.edges_at(node).filter(belongs).map(|e| {
-            let operator = e.operator().map(|op| body.operator(edit.operator_name(op)));
-            let edge = between(e, ids[&e.from], ids[&e.to]);
-            operator.map_or(edge, |op| edge.with_operator(op))
-        }));
+        edges.extend(edit.edges_at(node).filter(belongs).map(|e| between(e, ids[&e.from], ids[&e.to])));
     }
     sort_edges(&body, &mut edges);
     for edge in edges {
@@ -245,37 +198,11 @@ pub(crate) fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[No
     body
 }
 
-/// The HappensBefore edges between the set and the rest, with ports that name the inner nodes, and whether they start
-/// inside.
-fn crossing_orders(
-    edit: &Edit<'_>,
-    inside: &FxHashSet<NodeId>,
-    members: &[NodeId],
-) -> Result<Vec<(Edge, bool)>, Refusal> {
-    let mut crossing = Vec::new();
-    for (index, &node) in members.iter().enumerate().filter(|(_, n)| inside.contains(n)) {
-        let stated = edit.edges_in(node).map(|e| (e, e.from)).chain(edit.edges_out(node).map(|e| (e, e.to)));
-        for (edge, _) in stated.filter(|(e, o)| e.label == Label::HappensBefore && !inside.contains(o)) {
-            let (from, to) = order_ends(edge.port());
-            let starts = edge.from == node;
-            let port = match (starts, from, to) {
-                (true, None, to) => order_port(Some(index), to),
-                (false, from, None) => order_port(from, Some(index)),
-                _ => None,
-            };
-            let Some(port) = port else {
-                return Err(Refusal::new(
-                    RefusalKind::StatedOrder,
-                    format!(
-                        "the order {} before {} cannot remember {} inside a call",
-                        edit.name(edge.from),
-                        edit.name(edge.to),
-                        edit.name(node)
-                    ),
-                ));
-            };
-            crossing.push((edge.at_port(port), starts));
-        }
-    }
-    Ok(crossing)
+/// The HappensBefore edges between the set and the rest, each once for its two ends, and whether they start inside.
+fn crossing_orders(edit: &Edit<'_>, inside: &FxHashSet<NodeId>) -> Vec<(Edge, bool)> {
+    let crosses = |e: &Edge| e.label == Label::HappensBefore && inside.contains(&e.from) != inside.contains(&e.to);
+    let mut seen = FxHashSet::default();
+    let mut crossing: Vec<(Edge, bool)> = edit.edges().filter(crosses).map(|e| (e, inside.contains(&e.from))).collect();
+    crossing.retain(|(e, starts)| seen.insert((*starts, if *starts { e.to } else { e.from })));
+    crossing
 }
