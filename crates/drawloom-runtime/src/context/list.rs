@@ -20,11 +20,12 @@ use super::ContextState;
 use crate::core::Core;
 use crate::policy::{Policy, Ready, WorkerId};
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::grow::Grow;
 use crate::sync::{Arc, Mutex, lock};
 
 /// All contexts of a runtime.
 pub(crate) struct Contexts {
-    all: boxcar::Vec<ContextState>,
+    all: Grow<ContextState>,
     /// How many contexts besides the main one have not retired.
     others: AtomicUsize,
     /// Which ones, in ascending order. Shared with those who go through them.
@@ -35,13 +36,13 @@ pub(crate) struct Contexts {
 
 impl Contexts {
     pub(crate) fn new() -> Self {
-        Self { all: boxcar::Vec::new(), others: AtomicUsize::new(0), active: Mutex::default(), left: Mutex::default() }
+        Self { all: Grow::new(), others: AtomicUsize::new(0), active: Mutex::default(), left: Mutex::default() }
     }
 
     /// Adds a context. The first one is the main one.
     pub(crate) fn push(&self, state: ContextState) -> u32 {
         let mut active = lock(&self.active);
-        let index = self.all.push(state) as u32;
+        let index = self.all.push(|_| state) as u32;
         if index > 0 {
             Arc::make_mut(&mut active).push(index);
             self.others.store(active.len(), Ordering::SeqCst);

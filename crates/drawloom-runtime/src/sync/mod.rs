@@ -7,11 +7,13 @@
 //! | file | concept |
 //! |---|---|
 //! | [`alone`] | locks under which no other lock may be taken |
+//! | [`grow`] | a list that grows, whose elements never move |
 //! | [`stack`] | room on the stack for tasks that run inside of others |
 //! | [`time`] | waiting for at most some time, which the checkers take for waiting without end |
 //! | `locals` | variables of which each thread has its own, under shuttle |
 
 pub(crate) mod alone;
+pub(crate) mod grow;
 #[cfg(all(feature = "shuttle", not(loom)))]
 pub(crate) mod locals;
 pub(crate) mod stack;
