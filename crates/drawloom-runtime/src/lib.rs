@@ -32,7 +32,7 @@
 //! | `worker` | who runs tasks, drivers, sleeping and waking; the protocol is in its README |
 //! | [`context`], [`policy`], [`team`] | who may run what, what runs next, several workers on one task |
 //! | [`device`], [`memory`] | workers with a memory of their own, and what is copied where |
-//! | [`panic`] | panics of user code, as text |
+//! | [`mod@panic`] | panics of user code, as text |
 //! | `failure`, `stall`, `wait`, `commute` | failures that come back once, reports of stalls, waiting, exclusion without order |
 //! | `trace`, `stats` | what a runtime says about itself |
 //! | [`topology`] | the processors of the machine |
