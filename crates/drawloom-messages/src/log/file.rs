@@ -3,7 +3,7 @@
 //! The first line says what the log is of, the last how the run ended, so a log that was cut off is noticed:
 //!
 //! ```json
-//! {"drawloom_messages_log":1,"graph_type":"drawloom_ring","instance":"ring_2_1","devices":2,"edges":2,"states":false}
+//! {"drawloom_event_log":1,"graph_type":"drawloom_ring","instance":"ring_2_1","devices":2,"edges":2,"states":false}
 //! {"n":0,"event":"init","device":"node_0"}
 //! {"n":2,"event":"send","device":"node_0","pin":"out","hash":"fb4c8fb1e4a7a3d6","bytes":"01000000"}
 //! {"n":3,"event":"receive","device":"node_1","pin":"in","edge":0,"message":2,"hash":"fb4c8fb1e4a7a3d6"}
@@ -47,7 +47,7 @@ impl Log {
         let quote = |text: &str| Value::from(text).to_string();
         writeln!(
             to,
-            r#"{{"drawloom_messages_log":{VERSION},"graph_type":{},"instance":{},"devices":{},"edges":{},"states":{}}}"#,
+            r#"{{"drawloom_event_log":{VERSION},"graph_type":{},"instance":{},"devices":{},"edges":{},"states":{}}}"#,
             quote(instance.graph_type().id()),
             quote(instance.id()),
             instance.devices(),
@@ -162,7 +162,7 @@ impl LogReader<'_> {
     }
 
     fn header(&self, value: &Map<String, Value>) -> Result<Log> {
-        match value.get("drawloom_messages_log").and_then(Value::as_u64) {
+        match value.get("drawloom_event_log").and_then(Value::as_u64) {
             Some(VERSION) => {}
             Some(version) => return Err(self.wrong(format!("version {version} of the log format is not known"))),
             None => return Err(self.wrong("this is no event log")),
