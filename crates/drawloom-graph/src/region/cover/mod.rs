@@ -14,6 +14,7 @@
 
 mod forest;
 #[cfg(test)]
+#[path = "../../../tests/unit/covers.rs"]
 mod tests;
 mod walk;
 
