@@ -23,6 +23,7 @@ pub mod drawing;
 pub mod json;
 pub mod load;
 pub mod loom;
+mod names;
 pub mod render;
 pub mod report;
 pub mod svg;

@@ -1,6 +1,6 @@
 //! The words of a text with the place reached in them.
 
-use super::super::error::{Code, SyntaxError};
+use super::super::error::{Code, SyntaxError, nearest};
 use super::super::span::{Span, Spanned};
 use super::super::syntax::{Name, Trivia};
 use super::super::token::{Token, Words};
@@ -153,6 +153,21 @@ impl<'s> Cursor<'s> {
             span,
             format!("expected {what}"),
         ))
+    }
+
+    /// Fails at a word that is none of those that can stand here, and suggests the one that it is most like.
+    pub(super) fn fail_word<'a, T>(
+        &mut self,
+        message: String,
+        label: &str,
+        words: impl IntoIterator<Item = &'a str>,
+    ) -> Parsed<T> {
+        let (word, span) = (self.text(), self.span());
+        let error = SyntaxError::new(Code::Syntax, message, span, label);
+        match nearest(word, words) {
+            Some(near) => self.fail(error.suggest(format!("did you mean `{near}`?"), span, near)),
+            None => self.fail(error),
+        }
     }
 
     /// Goes one level down for as long as `inner` runs.
