@@ -26,6 +26,7 @@ pub mod loom;
 mod names;
 pub mod render;
 pub mod report;
+mod scope;
 pub mod svg;
 
 pub use drawing::{Drawing, TooLarge};

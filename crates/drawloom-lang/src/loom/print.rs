@@ -8,8 +8,7 @@ use std::fmt::{self, Display, Write};
 
 use super::syntax::{
     AccessWord, Argument, Block, COMBINATIONS, Call, Control, Cost, Cut, Entry, Expression, File, Item, KINDS, LABELS,
-    Literal, Name, NodeName, Operator, PartitionPath, Path, RawLabel, RawStatement, Statement, THROUGH, Term, Trivia,
-    When, word,
+    Literal, Name, NodeName, PartitionPath, Path, RawLabel, RawStatement, Statement, THROUGH, Term, Trivia, When, word,
 };
 use super::token::{is_plain_name, is_plain_operator};
 
@@ -381,14 +380,6 @@ impl Display for Expression {
     }
 }
 
-/// How tightly an operator binds.
-fn strength(operator: Operator) -> u8 {
-    match operator {
-        Operator::Add | Operator::Subtract => 1,
-        Operator::Multiply | Operator::Divide | Operator::Remainder => 2,
-    }
-}
-
 /// Prints a term, in parentheses when it binds less tightly than its place needs.
 fn term(f: &mut fmt::Formatter<'_>, value: &Term, needed: u8) -> fmt::Result {
     match value {
@@ -399,7 +390,7 @@ fn term(f: &mut fmt::Formatter<'_>, value: &Term, needed: u8) -> fmt::Result {
             term(f, &inner.value, 3)
         }
         Term::Binary(operator, left, right) => {
-            let own = strength(*operator);
+            let own = operator.strength();
             if own < needed {
                 f.write_char('(')?;
             }

@@ -426,6 +426,14 @@ pub(crate) fn word<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'st
 }
 
 impl Operator {
+    /// How tightly it binds.
+    pub(crate) fn strength(self) -> u8 {
+        match self {
+            Operator::Add | Operator::Subtract => 1,
+            Operator::Multiply | Operator::Divide | Operator::Remainder => 2,
+        }
+    }
+
     /// The symbol.
     pub fn symbol(self) -> &'static str {
         match self {
