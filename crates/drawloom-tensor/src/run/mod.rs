@@ -8,7 +8,7 @@ mod place;
 pub(crate) mod room;
 pub(crate) mod scratch;
 
-use crate::error::{Error, ErrorKind, Fault};
+use crate::error::{Error, Fault};
 use crate::graph::{NodeId, Operator, Placement};
 use crate::program::Program;
 use crate::tensor::{Tensor, View};
@@ -121,7 +121,9 @@ impl Outcome {
 impl Program {
     /// Runs the program with an input of every name.
     pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
-        let given = self.given(inputs)?;
+        let mut given: Vec<Option<View<'_>>> = vec![None; self.graph.tensors.len()];
+        let tensors = self.graph.find_inputs(inputs.iter().map(|(name, _)| *name))?;
+        tensors.into_iter().zip(inputs).for_each(|(tensor, (_, view))| given[tensor.index()] = Some(*view));
         let room = if settings.counts { Room::counting(settings.memory) } else { Room::new(settings.memory) };
         let run = WholeRun {
             source: Source { program: self, tensors: &given },
@@ -130,30 +132,8 @@ impl Program {
             gathered: self.graph.placements.iter().map(|placement| Gathered::new(*placement)).collect(),
             placed: Vec::new(),
             runs: vec![0; self.graph.nodes.len()],
-            again: None,
         };
         run.finish()
-    }
-
-    fn given<'a>(&self, inputs: &[(&str, View<'a>)]) -> Result<Vec<Option<View<'a>>>, Error> {
-        let mut given: Vec<Option<View<'_>>> = vec![None; self.graph.tensors.len()];
-        for (name, view) in inputs {
-            let id = self.graph.find_tensor(name).filter(|id| self.graph.inputs.contains(id));
-            let Some(id) = id else {
-                return Err(Error::new(ErrorKind::Input, format!("graph `{}` has no input `{name}`", self.graph.name)));
-            };
-            if given[id.index()].replace(*view).is_some() {
-                return Err(Error::new(ErrorKind::Input, format!("input `{name}` is given twice")));
-            }
-        }
-        for id in &self.graph.inputs {
-            if given[id.index()].is_none() {
-                let message =
-                    format!("input `{}` of graph `{}` is missing", self.graph.tensor_name(*id), self.graph.name);
-                return Err(Error::new(ErrorKind::Input, message));
-            }
-        }
-        Ok(given)
     }
 }
 
@@ -165,8 +145,6 @@ struct WholeRun<'a> {
     gathered: Vec<Gathered>,
     placed: Vec<Placed>,
     runs: Vec<u64>,
-    /// The loop-control node that is run again, until it is.
-    again: Option<NodeId>,
 }
 
 impl WholeRun<'_> {
@@ -186,7 +164,6 @@ impl WholeRun<'_> {
             match stack.end_of_list(&program.graph, states, self.settings.empty_iterations) {
                 Ok(None) => break,
                 Ok(Some(node)) => {
-                    self.again = Some(node);
                     place = program.place(node);
                 }
                 Err((node, fault)) => return Err(self.error(node, &fault)),
@@ -208,30 +185,7 @@ impl WholeRun<'_> {
         if matches!(self.source.program.graph.nodes[id.index()].operator, Operator::Output) {
             return self.gather(id);
         }
-        // It begins, unless its end has just said that it goes on.
-        let first = self.again.take() != Some(id);
-        self.executor.run(self.source, id)?;
-        self.carry(id, first)
-    }
-
-    /// Hands on what the iterations of a loop carry.
-    fn carry(&mut self, id: NodeId, first: bool) -> Result<(), Fault> {
-        let graph = &self.source.program.graph;
-        // All of them are taken before any of them changes: one may be the next value of another.
-        let mut values = Vec::new();
-        for carry in &graph.nodes[id.index()].carries {
-            let from = if first { carry.initial } else { carry.next };
-            if from == carry.state {
-                continue;
-            }
-            let missing = || Fault::new(format!("`{}` was not computed", graph.tensor_name(from)));
-            let view = self.executor.view(self.source, from).ok_or_else(missing)?;
-            values.push((carry.state, self.executor.memory.copy(view, || "what it carries".to_owned())?));
-        }
-        for (state, value) in values {
-            self.executor.set(state, value);
-        }
-        Ok(())
+        self.executor.run(self.source, id)
     }
 
     /// Puts the rows of this iteration where they belong.

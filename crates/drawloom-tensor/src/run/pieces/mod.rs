@@ -142,7 +142,7 @@ impl PiecePlan {
                 (None, Placement::Rows { .. }) => {
                     Arena::new(result.growth.bytes(count(self.planned.rows))).map(Gathered::Rows)
                 }
-                (None, Placement::Fixed | Placement::Reduced(_)) => Ok(Gathered::Fixed(Mutex::default())),
+                (None, Placement::Fixed) => Ok(Gathered::Fixed(Mutex::default())),
             })
             .collect::<Result<Vec<_>, _>>()?;
         let work = Arc::new(Work {
