@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::batch::MOST_VALUES;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, Placement, TensorId};
-use crate::model::Model;
+use crate::model::{Model, Port};
 use crate::program::{Program, is_loop};
 use crate::slice::{Cut, Rows, Slicing};
 use crate::tensor::Tensor;
@@ -105,7 +105,9 @@ impl Model {
     pub fn plan(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
         let BatchPorts { axes, placements, known } = self.batch_ports(inputs, pieces)?;
         self.check_inputs(inputs.iter().map(|(name, rows)| (*name, rows.element(), rows.shape())))?;
-        if let Some(port) = self.inputs().iter().find(|port| inputs.iter().all(|(name, _)| *name != port.name)) {
+        let is_given = |port: &&Port| inputs.iter().any(|(name, _)| *name == port.name);
+        let missing = self.inputs().iter().find(|port| !is_given(port));
+        if let Some(port) = missing.filter(|_| inputs.len() == self.inputs().iter().filter(is_given).count()) {
             return Err(Error::new(ErrorKind::Input, format!("input `{}` is missing", port.name)));
         }
         let axis = |name: &str| self.inputs().iter().position(|port| port.name == name).and_then(|port| axes[port]);
