@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::field::{Field, Plain};
 use super::json;
-use super::types::{Member, Tuple, Type};
+use super::types::{Member, Scalar, Tuple, Type};
 use crate::error::{Error, ErrorKind, Result, check_name};
 
 /// A record is at most so large, so that a slip in a declaration cannot ask for all memory.
@@ -23,6 +23,8 @@ pub struct Layout(Arc<Body>);
 struct Body {
     tuple: Tuple,
     size: usize,
+    /// Whether there are truth values among the members.
+    has_truths: bool,
     /// The record of all defaults, as words.
     default: Vec<u64>,
 }
@@ -37,12 +39,13 @@ impl Layout {
         let (size, _) = measure_tuple(&tuple, 0)?;
         let mut default = vec![0; size.div_ceil(8)];
         json::fill_defaults(&tuple, &mut bytemuck::cast_slice_mut(&mut default)[..size])?;
-        Ok(Self(Arc::new(Body { tuple, size, default })))
+        let has_truths = tuple.members().iter().any(|member| has_truths(&member.ty));
+        Ok(Self(Arc::new(Body { tuple, size, has_truths, default })))
     }
 
     /// The layout without members.
     pub fn empty() -> Self {
-        Self(Arc::new(Body { tuple: Tuple::new(), size: 0, default: Vec::new() }))
+        Self(Arc::new(Body { tuple: Tuple::new(), size: 0, has_truths: false, default: Vec::new() }))
     }
 
     /// The members.
@@ -63,6 +66,30 @@ impl Layout {
     /// The record of all defaults.
     pub fn default_bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.0.default)[..self.0.size]
+    }
+
+    /// Whether there are truth values among the members, so that some bytes are no record.
+    pub(crate) fn has_truths(&self) -> bool {
+        self.0.has_truths
+    }
+
+    /// Refuses bytes that are no record: too many, too few, or a truth value that is neither 0 nor 1.
+    ///
+    /// # Errors
+    /// When they are none, with the path of the member.
+    pub(crate) fn check(&self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() != self.size() {
+            let message = format!("a record of {} bytes was given {} bytes", self.size(), bytes.len());
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        let wrong = if self.has_truths() { wrong_truth_of_tuple(self.tuple(), bytes) } else { None };
+        match wrong {
+            None => Ok(()),
+            Some((path, byte)) => {
+                let message = format!("member {:?} holds a bool of {byte}, and a bool is 0 or 1", &path[1..]);
+                Err(Error::new(ErrorKind::Value, message))
+            }
+        }
     }
 
     /// A member, found once by its name and reached by number from then on. A path such as `points[3].x` names a member
@@ -164,6 +191,37 @@ pub(crate) fn placed(tuple: &Tuple) -> impl Iterator<Item = (usize, &Member)> {
         end = offset + size;
         (offset, member)
     })
+}
+
+fn has_truths(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(scalar) => *scalar == Scalar::Bool,
+        Type::Array(element, _) => has_truths(element),
+        Type::Tuple(tuple) => tuple.members().iter().any(|member| has_truths(&member.ty)),
+    }
+}
+
+/// The first truth value in the bytes of a tuple that is neither 0 nor 1: the way to it, and its byte.
+fn wrong_truth_of_tuple(tuple: &Tuple, bytes: &[u8]) -> Option<(String, u8)> {
+    placed(tuple).find_map(|(offset, member)| {
+        let (path, byte) = wrong_truth(&member.ty, &bytes[offset..])?;
+        Some((format!(".{}{path}", member.name), byte))
+    })
+}
+
+fn wrong_truth(ty: &Type, bytes: &[u8]) -> Option<(String, u8)> {
+    match ty {
+        Type::Scalar(Scalar::Bool) => (bytes[0] > 1).then(|| (String::new(), bytes[0])),
+        Type::Array(element, length) if has_truths(element) => {
+            let size = measure(element, 0).map_or(0, |(size, _)| size);
+            (0..*length).find_map(|number| {
+                let (path, byte) = wrong_truth(element, &bytes[number * size..])?;
+                Some((format!("[{number}]{path}"), byte))
+            })
+        }
+        Type::Tuple(tuple) => wrong_truth_of_tuple(tuple, bytes),
+        Type::Scalar(_) | Type::Array(..) => None,
+    }
 }
 
 fn end_aligned(end: usize, align: usize) -> usize {

@@ -8,7 +8,6 @@ use super::id::{DeviceId, DeviceTypeId, InputId, OutputId};
 use super::instance::{Changing, Fixed, Instance, Names};
 use super::kind::GraphType;
 use super::topology::{Edge, Row, Topology};
-use crate::data::record::check_size;
 use crate::data::rows::Rows;
 use crate::data::types::{Tuple, Type};
 use crate::data::{Layout, Record};
@@ -98,7 +97,7 @@ impl InstanceBuilder {
     /// # Errors
     /// When the bytes are not those of a record of these properties.
     pub fn properties(&mut self, bytes: &[u8]) -> Result<()> {
-        check_size(self.graph_type.properties(), bytes)
+        (self.graph_type.properties().check(bytes))
             .map_err(|e| e.within("the properties of the graph").of_type(self.graph_type.id()))?;
         self.properties = Some(bytes.to_vec());
         Ok(())
@@ -361,7 +360,7 @@ impl Order<'_> {
 /// The bytes of a record that may have been given.
 fn given<'a>(bytes: Option<&'a [u8]>, layout: &'a Layout, optional: bool) -> Result<&'a [u8]> {
     match bytes {
-        Some(bytes) => check_size(layout, bytes).map(|()| bytes),
+        Some(bytes) => layout.check(bytes).map(|()| bytes),
         None => match (!optional).then(|| without_default(layout.tuple())).flatten() {
             Some(name) => Err(Error::new(ErrorKind::Value, format!("{name:?} is missing, and has no default"))),
             None => Ok(layout.default_bytes()),
