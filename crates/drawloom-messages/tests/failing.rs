@@ -4,10 +4,11 @@ mod support;
 
 use std::sync::Arc;
 
+use drawloom_apps::messages;
 use drawloom_messages::data::{Field, Layout, Record, Scalar, Tuple, Type};
 use drawloom_messages::{
     Device, DeviceType, DeviceView, EdgeValues, EdgeView, ErrorKind, Executor, GraphType, Handlers, InputId, InputPin,
-    Instance, InstanceBuilder, Log, Machine, OutputId, OutputPin, Pins, Sent, Settings, samples,
+    Instance, InstanceBuilder, Log, Machine, OutputId, OutputPin, Pins, Sent, Settings,
 };
 use support::executors;
 
@@ -188,7 +189,7 @@ fn a_run_that_would_never_end_stops_at_its_limit() {
 
 #[test]
 fn settings_that_cannot_be_used_are_refused() {
-    let instance = samples::ring::instance(3, 1).unwrap();
+    let instance = messages::ring::instance(3, 1).unwrap();
     let refuse = |settings: Settings| Machine::new(&instance).run(&settings).unwrap_err().to_string();
     for probability in [1.0, -0.1, f64::NAN, f64::INFINITY] {
         let message = refuse(Settings::new(Executor::Delay { probability, seed: 0 }));
@@ -353,30 +354,6 @@ fn devices_that_still_wait_when_all_is_quiet_are_named() {
         assert!(error.to_string().starts_with(expected), "{executor:?}: {error}");
         // All that happened is there.
         assert_eq!(machine.failed_log().map(|log| log.counts().sends), Some(4), "{executor:?}");
-    }
-}
-
-/// Says a number of things at the beginning.
-struct Talker;
-
-impl Handlers for Talker {
-    fn init(&self, device: &mut Device<'_>) {
-        (0..75).for_each(|number: u32| device.log(1, || number.to_string()));
-    }
-}
-
-#[test]
-fn no_more_lines_are_kept_than_asked_for_and_the_others_are_counted() {
-    let graph_type = GraphType::builder("talk").device(DeviceType::builder("talker").handlers(Talker)).build().unwrap();
-    let mut builder = InstanceBuilder::new(&graph_type, "talk");
-    let kind = graph_type.device("talker").unwrap();
-    for number in 0..4 {
-        builder.device(&format!("talker_{number}"), kind).unwrap();
-    }
-    let instance = builder.build().unwrap();
-    for executor in executors() {
-        let report = Machine::new(&instance).run(&Settings::new(executor).lines(1, 100)).unwrap();
-        assert_eq!((report.lines.len(), report.dropped_lines), (100, 200), "{executor:?}");
     }
 }
 

@@ -8,30 +8,15 @@ use super::id::{DeviceId, DeviceTypeId, InputId, OutputId};
 use super::instance::{Changing, Fixed, Instance, Names};
 use super::kind::GraphType;
 use super::topology::{Edge, Row, Topology};
+use crate::data::Layout;
 use crate::data::rows::Rows;
 use crate::data::types::{Tuple, Type};
-use crate::data::{Layout, Record};
 use crate::error::{Error, ErrorKind, Result};
 
 /// There are fewer devices, pins of devices and edges than this, so that a number of 32 bits names each.
 const MOST: usize = u32::MAX as usize;
 
-/// An instance that is being built.
-///
-/// ```
-/// use drawloom_messages::{InstanceBuilder, samples};
-///
-/// let ring = samples::ring::graph_type();
-/// let (node, out, next) = (ring.device("node").unwrap(), "out", "in");
-/// let mut builder = InstanceBuilder::new(&ring, "two");
-/// let a = builder.device("a", node)?;
-/// let b = builder.device("b", node)?;
-/// builder.connect(a, out, b, next)?;
-/// builder.connect(b, out, a, next)?;
-/// let instance = builder.build()?;
-/// assert_eq!((instance.devices(), instance.edges()), (2, 2));
-/// # Ok::<(), drawloom_messages::Error>(())
-/// ```
+/// An instance that is being built. See the [crate](crate) for an example.
 pub struct InstanceBuilder {
     graph_type: Arc<GraphType>,
     id: String,
@@ -380,12 +365,4 @@ fn without_default(tuple: &Tuple) -> Option<&str> {
 
 fn wrong(message: String) -> Error {
     Error::new(ErrorKind::Instance, message)
-}
-
-impl Instance {
-    /// A record of a device's properties.
-    pub fn properties_of(&self, device: DeviceId) -> Record {
-        let layout = self.type_of(device).properties();
-        Record::from_bytes(layout, self.device_properties(device)).expect("the rows of a type have its size")
-    }
 }

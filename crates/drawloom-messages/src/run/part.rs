@@ -156,7 +156,7 @@ impl Part {
             graph: instance.properties.clone(),
             instance: Arc::clone(instance),
             kinds,
-            context: Context { level: settings.level, most_lines: settings.most_lines, ..Context::default() },
+            context: Context::default(),
             counts: Counts::default(),
             promised: 0,
             waiting: Vec::with_capacity(devices),
