@@ -134,17 +134,6 @@ impl Stalls {
         let inside = core.waits_inside();
         let is_inside = inside.is_some();
         let _note = self.enter(inside, probe);
-        self.watch(core, on, is_inside, done, &mut sleep)
-    }
-
-    fn watch(
-        &self,
-        core: &Core,
-        on: On,
-        is_inside: bool,
-        done: impl Fn() -> bool,
-        sleep: &mut impl FnMut(Duration),
-    ) -> Result<()> {
         let mut since: Option<(u64, Instant)> = None;
         let mut asked_again = None;
         let mut nap = GLANCE;

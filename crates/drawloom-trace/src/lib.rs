@@ -5,7 +5,7 @@
 //! use drawloom_trace::{AccessMode, AccessRecord, Event, EventKind, RegionRecord, TaskRecord, Trace, verify};
 //!
 //! let mut trace = Trace::default();
-//! trace.regions.push(RegionRecord { name: "u".into(), len: 100, unordered: false });
+//! trace.regions.push(RegionRecord { name: "u".into(), len: 100 });
 //! for (number, name, mode) in [(0, "fill", AccessMode::Write), (1, "sum", AccessMode::Read)] {
 //!     let accesses = vec![AccessRecord { region: 0, mode, runs: vec![(0, 100)] }];
 //!     trace.tasks.push(TaskRecord { accesses, ..TaskRecord::new(number, name) });

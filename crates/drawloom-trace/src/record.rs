@@ -67,9 +67,6 @@ pub struct RegionRecord {
     pub name: Text,
     /// How many elements it has.
     pub len: u64,
-    /// The user took it out of the inference of orders, so accesses to it require none.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_false"))]
-    pub unordered: bool,
 }
 
 /// A task as it was submitted.
@@ -151,8 +148,6 @@ pub enum AccessMode {
     Reduce(Text),
     /// Reads and writes, in any order with other such tasks but never at the same time.
     Commute,
-    /// Uses as private space; nothing passes from task to task.
-    Scratch,
 }
 
 impl AccessMode {
@@ -164,7 +159,6 @@ impl AccessMode {
             Self::Update => "updates".to_owned(),
             Self::Reduce(operator) => format!("reduces ({operator})"),
             Self::Commute => "commutes".to_owned(),
-            Self::Scratch => "uses as scratch space".to_owned(),
         }
     }
 }

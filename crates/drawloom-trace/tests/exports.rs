@@ -59,7 +59,7 @@ fn sample() -> Trace {
         workers: ["cpu 0", "cpu \"1\""]
             .map(|name| WorkerRecord { name: name.into(), kind: "cpu".into(), cpu: Some(3), memory_node: 0 })
             .to_vec(),
-        regions: vec![RegionRecord { name: "u\"v".into(), len: 100, unordered: false }],
+        regions: vec![RegionRecord { name: "u\"v".into(), len: 100 }],
         tasks,
         events,
         dropped: 0,

@@ -20,7 +20,7 @@ fn numbers_and_kinds_correspond() {
 
 fn trace(change: impl FnOnce(&mut Trace)) -> Trace {
     let mut trace = Trace {
-        regions: vec![RegionRecord { name: "u".into(), len: 10, unordered: false }],
+        regions: vec![RegionRecord { name: "u".into(), len: 10 }],
         tasks: vec![TaskRecord::new(3, "a"), TaskRecord { parent: Some(3), ..TaskRecord::new(7, "b") }],
         ..Trace::default()
     };

@@ -17,18 +17,17 @@ struct Slot {
 }
 
 fn regions() -> Vec<RegionRecord> {
-    ["u", "v"].map(|name| RegionRecord { name: name.into(), len: LEN, unordered: false }).to_vec()
+    ["u", "v"].map(|name| RegionRecord { name: name.into(), len: LEN }).to_vec()
 }
 
 fn random_mode(random: &mut fastrand::Rng) -> AccessMode {
-    match random.u8(0..11) {
+    match random.u8(0..10) {
         0..4 => AccessMode::Read,
         4 => AccessMode::Write,
         5 => AccessMode::Update,
         6 => AccessMode::Reduce("sum".into()),
         7 => AccessMode::Reduce("max".into()),
-        8 | 9 => AccessMode::Commute,
-        _ => AccessMode::Scratch,
+        _ => AccessMode::Commute,
     }
 }
 
@@ -145,7 +144,7 @@ impl<'a> Twin<'a> {
                 .iter()
                 .filter(|(region, index, class)| {
                     let has = |class: &str| declared[parent].contains(&(*region, *index, class.to_owned()));
-                    class != "Scratch" && !has("Write") && !has("Commute") && !has("Scratch") && !has(class)
+                    !has("Write") && !has("Commute") && !has(class)
                 })
                 .cloned()
                 .collect();
@@ -268,7 +267,7 @@ fn place(tasks: &[TaskRecord], number: Option<u64>) -> Option<usize> {
 /// Whether an earlier access of the first kind and a later one of the second must happen in order. A contribution to a
 /// reduction is private, so it waits for nothing.
 fn conflict(one: &str, two: &str) -> bool {
-    !two.starts_with("Reduce") && one != "Scratch" && two != "Scratch" && (one != two || one == "Write")
+    !two.starts_with("Reduce") && (one != two || one == "Write")
 }
 
 fn reported(trace: &Trace, report: &Report, rule: Rule) -> BTreeMap<(usize, u32), BTreeSet<(usize, u64)>> {
@@ -482,17 +481,6 @@ fn a_task_that_never_ended_is_found_unless_events_were_lost() {
     assert_eq!(rules(&trace), []);
     let report = verify(&trace).unwrap();
     assert_eq!((report.verified, report.unverified), (1, 1));
-}
-
-#[test]
-fn a_region_without_inference_requires_no_order() {
-    let accesses = vec![AccessRecord { region: 0, mode: AccessMode::Update, runs: vec![(0, 1)] }];
-    let tasks = [0, 1].map(|number| TaskRecord { accesses: accesses.clone(), ..TaskRecord::new(number, "t") });
-    let slots = [(0, 0, 10), (1, 2, 10)].map(|(worker, start, end)| Some(Slot { worker, start, end }));
-    let mut trace = trace(tasks.to_vec(), &slots);
-    assert_eq!(verify(&trace).unwrap().violations.len(), 1);
-    trace.regions[0].unordered = true;
-    assert!(verify(&trace).unwrap().is_clean());
 }
 
 /// The shape that makes a map of disjoint pieces quadratic: whole accesses between accesses to every single block.

@@ -36,13 +36,10 @@ pub(crate) enum Told {
 }
 
 impl Changes {
-    #[cfg(all(test, feature = "shuttle"))]
-    fn note(&self, told: Told) {
-        lock(&self.told).push(told);
+    fn note(&self, _told: Told) {
+        #[cfg(all(test, feature = "shuttle"))]
+        lock(&self.told).push(_told);
     }
-
-    #[cfg(not(all(test, feature = "shuttle")))]
-    fn note(&self, _: Told) {}
 
     /// What was told to whom since the last time.
     #[cfg(all(test, feature = "shuttle"))]

@@ -138,7 +138,7 @@ impl Core {
             scope.id
         });
         let tree = Tree::new(number, name, element, buffer, shape, initialised, owner);
-        Arc::new(Root { core: Arc::clone(self), tree: NonNull::from(Box::leak(tree)) })
+        Arc::new(Root { core: Arc::clone(self), tree })
     }
 
     /// Frees a region once every task on it is complete.

@@ -151,13 +151,30 @@ pub(crate) struct Partition {
     pub(crate) index: RunIndex<u32>,
 }
 
+/// A partition that is pointed to from elsewhere as long as it is owned here, which nobody may do with what a `Box` owns.
+pub(crate) struct Pinned(NonNull<Partition>);
+
+impl std::ops::Deref for Pinned {
+    type Target = Partition;
+
+    fn deref(&self) -> &Partition {
+        // SAFETY: made by `Tree::adopt`, and owned by this.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: made from a box by `Tree::adopt`. Whoever points to the partition keeps its tree, which is gone.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
 /// The part of a tree that grows when partitions are made.
 pub(crate) struct Partitions {
     /// Names, index sets, disjointness and coverage: the region tree of the graph crate.
     pub(crate) regions: Regions,
-    // Boxed, because pieces are pointed to.
-    #[allow(clippy::vec_box)]
-    pub(crate) list: Vec<Box<Partition>>,
+    pub(crate) list: Vec<Pinned>,
     listed: u32,
 }
 
@@ -203,7 +220,7 @@ impl Tree {
         shape: Shape,
         initialised: bool,
         owner: ScopeId,
-    ) -> Box<Self> {
+    ) -> NonNull<Self> {
         let len = buffer.len as u64;
         let mut regions = Regions::new();
         let space = regions.space(name.clone(), len).expect("the first space of a table has no rival");
@@ -216,7 +233,8 @@ impl Tree {
             _ => IndexSet::range(0, len),
         });
         let missing = if initialised { IndexSet::empty() } else { IndexSet::range(0, len) };
-        let mut tree = Box::new(Self {
+        // Not in a box, as its pieces point to it.
+        let mut tree = NonNull::from(Box::leak(Box::new(Self {
             number,
             name,
             element,
@@ -231,9 +249,9 @@ impl Tree {
             missing: Mutex::new(missing),
             has_spoiled: AtomicBool::new(false),
             spoiled: Mutex::new(Vec::new()),
-        });
-        let pointer = NonNull::from(&*tree);
-        tree.root.adopt(pointer);
+        })));
+        // SAFETY: just made, and nobody else has it.
+        unsafe { tree.as_mut() }.root.adopt(tree);
         tree
     }
 
@@ -293,7 +311,7 @@ impl Tree {
             )));
         }
         let partition = self.adopt(name, of, cut, id, regions, coverage.disjoint, shapes);
-        let pointer = NonNull::from(&*partition);
+        let pointer = partition.0;
         list.push(partition);
         // Release: pairs with `Piece::aliases`, which must find the new pieces once it sees the new number.
         self.generation.fetch_add(1, Ordering::Release);
@@ -310,7 +328,7 @@ impl Tree {
         regions: &Regions,
         disjoint: bool,
         shapes: impl Fn(usize, &IndexSet) -> Shape,
-    ) -> Box<Partition> {
+    ) -> Pinned {
         let pieces: Box<[Piece]> = (0..regions.piece_count(id))
             .map(|colour| {
                 let space = regions.piece(id, colour);
@@ -320,13 +338,13 @@ impl Tree {
             })
             .collect();
         let index = run_index(pieces.iter().map(|p| &*p.indices));
-        let mut partition = Box::new(Partition { name, of, cut, pieces, disjoint, index });
-        let pointer = NonNull::from(&*partition);
-        for piece in &mut partition.pieces {
+        let mut partition = NonNull::from(Box::leak(Box::new(Partition { name, of, cut, pieces, disjoint, index })));
+        // SAFETY: just made, and nobody else has it.
+        for piece in unsafe { &mut partition.as_mut().pieces } {
             piece.adopt(NonNull::from(self));
-            piece.partition = pointer.as_ptr();
+            piece.partition = partition.as_ptr();
         }
-        partition
+        Pinned(partition)
     }
 
     /// What a piece is called in messages: `u`, or `u.blocks4[1]`.
@@ -365,8 +383,8 @@ impl Tree {
     }
 }
 
-fn find(list: &[Box<Partition>], of: &Piece, cut: &Cut) -> Option<NonNull<Partition>> {
-    list.iter().find(|p| std::ptr::eq(p.of, of) && p.cut == *cut).map(|found| NonNull::from(&**found))
+fn find(list: &[Pinned], of: &Piece, cut: &Cut) -> Option<NonNull<Partition>> {
+    list.iter().find(|p| std::ptr::eq(p.of, of) && p.cut == *cut).map(|found| found.0)
 }
 
 fn mend(spoiled: &mut Vec<(IndexSet, Error)>, indices: &IndexSet) {

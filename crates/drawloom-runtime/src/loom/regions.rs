@@ -54,8 +54,7 @@ impl Loom {
 
     /// One plain value without contents. Reading it before it is written is an error.
     pub fn value_without_contents<T: Element>(&self, name: impl Into<String>) -> Value<T> {
-        // SAFETY: a value of zero bytes is valid for portable types.
-        let room = vec![unsafe { std::mem::zeroed::<T>() }];
+        let room = element::zeros::<T>(1).expect("there is memory for one value");
         self.region(name, room, Shape::Line { first: 0, len: 1 }, ElementType::portable::<T>(), false)
     }
 

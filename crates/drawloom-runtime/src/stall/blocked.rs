@@ -3,6 +3,8 @@
 //! A thread that waits leaves a note about it here, with a question that tells whether it would go on if it looked now. So
 //! whoever suspects a stall can ask on behalf of all who wait: one of them may have been woken a moment ago and not know yet.
 
+use rustc_hash::FxHashSet;
+
 use super::picture::Motion;
 use super::{Stalls, State};
 use crate::policy::WorkerId;
@@ -70,12 +72,9 @@ impl State {
         let workers = self.inside().filter_map(|wait| wait.worker).collect();
         let is_told = self.inside().any(|wait| wait.by.is_none());
         // A body that sleeps by its own means may come to a barrier meanwhile.
-        let is_first = |at: usize| {
-            let thread = self.blocked[at].thread;
-            !self.blocked[..at].iter().any(|other| other.inside.is_some() && other.thread == thread)
-        };
-        let inside = (0..self.blocked.len()).filter(|at| self.blocked[*at].inside.is_some());
-        Waiting { count: inside.filter(|at| is_first(*at)).count(), workers, is_told }
+        let inside = self.blocked.iter().filter(|b| b.inside.is_some());
+        let threads: FxHashSet<thread::ThreadId> = inside.map(|b| b.thread).collect();
+        Waiting { count: threads.len(), workers, is_told }
     }
 
     fn inside(&self) -> impl Iterator<Item = &Inside> {

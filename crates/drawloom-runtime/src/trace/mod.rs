@@ -168,13 +168,8 @@ impl Tracer {
     #[inline]
     pub(crate) fn ready(&self, task: TaskId) {
         if let Some(recording) = self.recording() {
-            self.record_ready(recording, task);
+            writer::with(self, recording, None, |writer| writer.ready(self, task.bits()));
         }
-    }
-
-    #[cold]
-    fn record_ready(&self, recording: u32, task: TaskId) {
-        writer::with(self, recording, None, |writer| writer.ready(self, task.bits()));
     }
 
     /// A task starts. True when it is time to look at the queues.
@@ -235,7 +230,10 @@ impl Tracer {
     /// A task that this thread has just submitted starts after others.
     pub(crate) fn comes_after(&self, task: TaskId, after: &[TaskId]) {
         if let Some(recording) = self.recording() {
-            writer::with(self, recording, None, |writer| writer.comes_after(self, task, after));
+            for other in after {
+                let record = Record::After { task: task.bits(), other: other.bits() };
+                writer::with(self, recording, None, |writer| writer.push(self, record));
+            }
         }
     }
 }

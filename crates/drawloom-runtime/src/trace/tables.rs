@@ -110,7 +110,7 @@ impl Tables {
         let next = self.regions.len() as u32;
         let region = *self.region_numbers.entry(tree.number).or_insert(next);
         if region == next {
-            self.regions.push(RegionRecord { name: tree.name.clone().into(), len: tree.len, unordered: false });
+            self.regions.push(RegionRecord { name: tree.name.clone().into(), len: tree.len });
         }
         let number = self.pieces.len() as u32;
         self.pieces.push(PieceRecord { region, indices: Arc::clone(&piece.indices) });

@@ -14,7 +14,6 @@ use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, lock, thread_local};
-use crate::task::record::TaskId;
 
 /// How many records a chunk has: 64 KiB.
 const CHUNK: usize = 2048;
@@ -162,7 +161,7 @@ impl Writer {
     }
 
     /// A task became ready by what was recorded last, at the same time.
-    #[inline]
+    #[cold]
     pub(super) fn ready(&mut self, tracer: &Tracer, task: u64) {
         let time = if self.last == 0 { self.now() } else { self.last };
         self.push(tracer, Record::Task { time, task, kind: EventKind::Ready });
@@ -221,11 +220,5 @@ impl Writer {
         records.extend(task.ends_with.iter().map(|other| Record::EndsWith { task: id, other: other.bits() }));
         self.begins = false;
         self.stream.push(&tracer.room, &records);
-    }
-
-    pub(super) fn comes_after(&mut self, tracer: &Tracer, task: TaskId, after: &[TaskId]) {
-        for other in after {
-            self.push(tracer, Record::After { task: task.bits(), other: other.bits() });
-        }
     }
 }

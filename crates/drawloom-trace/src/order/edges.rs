@@ -128,7 +128,7 @@ mod tests {
             });
             TaskRecord { accesses: accesses.collect(), ..TaskRecord::new(number, "t") }
         });
-        let regions = ["u", "v"].map(|name| RegionRecord { name: name.into(), len: 10, unordered: false });
+        let regions = ["u", "v"].map(|name| RegionRecord { name: name.into(), len: 10 });
         Trace { tasks: tasks.collect(), regions: regions.to_vec(), ..Trace::default() }
     }
 

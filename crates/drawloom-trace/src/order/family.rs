@@ -24,7 +24,7 @@ pub(crate) struct Family {
     pub(crate) parents: Vec<Option<u32>>,
     /// The tasks of each scope in submission order: of task `i` at `i`, of the application last.
     pub(crate) scopes: Vec<Vec<u32>>,
-    /// What each task touches together with its children, without scratch space and without unordered regions.
+    /// What each task touches together with its children.
     pub(crate) touches: Vec<Vec<Touch>>,
     /// The place of each task in a walk that visits parents before children, and the end of its descendants there.
     walk: Vec<(u32, u32)>,
@@ -88,19 +88,14 @@ fn touches(trace: &Trace, scopes: &[Vec<u32>]) -> Vec<Vec<Touch>> {
                 AccessMode::Write | AccessMode::Update => Class::Write,
                 AccessMode::Commute => Class::Commute,
                 AccessMode::Reduce(operator) => Class::Reduce(*operators.entry(operator).or_insert(next)),
-                AccessMode::Scratch => continue,
             };
-            if !trace.regions[access.region as usize].unordered {
-                own.push(Touch { region: access.region, class, runs: access.runs.clone() });
-            }
+            own.push(Touch { region: access.region, class, runs: access.runs.clone() });
         }
         touches.push(unite(own));
     }
     // Later tasks first, so that what grandchildren touch has reached the children.
     for parent in (0..trace.tasks.len()).rev().filter(|&parent| !scopes[parent].is_empty()) {
-        let scratch = trace.tasks[parent].accesses.iter().filter(|access| access.mode == AccessMode::Scratch);
-        let scratch = scratch.map(|access| (access.region, access.runs.as_slice()));
-        let granted = Granted::new(&touches[parent], scratch);
+        let granted = Granted::new(&touches[parent]);
         let mut beyond: Vec<Touch> = Vec::new();
         for &child in &scopes[parent] {
             beyond.extend(touches[child as usize].iter().filter_map(|touch| granted.beyond(touch)));
@@ -143,19 +138,16 @@ fn unite_runs(runs: &mut Vec<(u64, u64)>) {
 
 /// What a parent declared, by what its children may do there.
 struct Granted {
-    /// By region: where the parent has exclusive access, private space included, which grants everything.
+    /// By region: where the parent has exclusive access, which grants everything.
     exclusive: HashMap<u32, Vec<(u64, u64)>>,
     /// By region and class, for reads and reductions: where the parent has such access, or exclusive access.
     common: HashMap<(u32, Class), Vec<(u64, u64)>>,
 }
 
 impl Granted {
-    fn new<'a>(touches: &'a [Touch], scratch: impl Iterator<Item = (u32, &'a [(u64, u64)])>) -> Self {
+    fn new(touches: &[Touch]) -> Self {
         let mut exclusive: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
         let mut common: HashMap<(u32, Class), Vec<(u64, u64)>> = HashMap::new();
-        for (region, runs) in scratch {
-            exclusive.entry(region).or_default().extend(runs);
-        }
         for Touch { region, class, runs } in touches {
             match class {
                 Class::Write | Class::Commute | Class::Fold => exclusive.entry(*region).or_default().extend(runs),
@@ -205,7 +197,7 @@ mod tests {
     }
 
     fn family(tasks: Vec<TaskRecord>) -> Family {
-        let regions = vec![RegionRecord { name: "u".into(), len: 100, unordered: false }];
+        let regions = vec![RegionRecord { name: "u".into(), len: 100 }];
         let trace = Trace { regions, tasks, ..Trace::default() };
         trace.check().unwrap();
         Family::new(&trace)
@@ -230,11 +222,11 @@ mod tests {
 
     #[test]
     fn what_children_touch_beyond_their_parent_is_added_to_it() {
-        use AccessMode::{Commute, Read, Scratch, Update, Write};
+        use AccessMode::{Commute, Read, Update, Write};
         let family = family(vec![
-            task(0, None, &[(Read, &[(0, 10)]), (Update, &[(10, 20)]), (Scratch, &[(50, 60)])]),
+            task(0, None, &[(Read, &[(0, 10)]), (Update, &[(10, 20)])]),
             task(1, Some(0), &[(Read, &[(5, 15)])]),
-            task(2, Some(0), &[(Write, &[(12, 13)]), (Write, &[(51, 52)])]),
+            task(2, Some(0), &[(Write, &[(12, 13)])]),
             task(3, Some(1), &[(Commute, &[(5, 6)])]),
         ]);
         let touch = |class, runs: &[(u64, u64)]| Touch { region: 0, class, runs: runs.to_vec() };

@@ -9,7 +9,7 @@
 //! | [`edges`] | the orders as edges, few enough to be drawn |
 //!
 //! Two accesses conflict when they have an index of one region in common and not both read it, nor both reduce it with one
-//! operator, nor both commute on it. Scratch space never conflicts. Conflicting tasks of one scope, which is what the
+//! operator, nor both commute on it. Conflicting tasks of one scope, which is what the
 //! application or one task submitted, run in the order of their numbers.
 
 pub(crate) mod edges;

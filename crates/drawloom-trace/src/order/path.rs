@@ -85,8 +85,7 @@ mod tests {
 
     /// Tasks of these lengths, each with one access to its index or to all, run one after the other.
     fn path(tasks: &[(u64, AccessMode, Option<u64>)], change: impl FnOnce(&mut Trace)) -> CriticalPath {
-        let mut trace =
-            Trace { regions: vec![RegionRecord { name: "u".into(), len: 9, unordered: false }], ..Trace::default() };
+        let mut trace = Trace { regions: vec![RegionRecord { name: "u".into(), len: 9 }], ..Trace::default() };
         let mut time = 0;
         for (number, (length, mode, index)) in (0..).zip(tasks) {
             let runs = vec![index.map_or((0, 9), |index| (index, index + 1))];
