@@ -2,20 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
+use super::flow::Flow;
 use super::{Findings, Options};
 use crate::build::Access;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::graph::adjacency::{Lists, edges_by};
-use crate::graph::{Body, EdgeId, Graph, Label, NodeId};
+use crate::graph::{Body, Graph, Label, NodeId};
 use crate::pass::summary::summarise_body;
 use crate::region::RegionId;
 
-pub(crate) fn check(graph: &Graph, options: &Options<'_>, findings: &mut Findings) {
-    if graph.bodies().next().is_none() {
-        return;
-    }
-    let n = graph.nodes().len();
-    let edges = [edges_by(n, graph.edges(), |_| true, |e| e.from.0), edges_by(n, graph.edges(), |_| true, |e| e.to.0)];
+pub(crate) fn check(graph: &Graph, flow: &Flow, options: &Options<'_>, findings: &mut Findings) {
     for (node, body) in graph.bodies() {
         let mut valid = true;
         for inner in body.graphs() {
@@ -32,19 +27,16 @@ pub(crate) fn check(graph: &Graph, options: &Options<'_>, findings: &mut Finding
             }
         }
         if valid {
-            check_declared(graph, &edges, node, body, findings);
+            check_declared(graph, flow, node, body, findings);
         }
     }
 }
 
 /// B1: every access of the body is covered by an access of the control node.
-fn check_declared(graph: &Graph, edges: &[Lists<EdgeId>; 2], node: NodeId, body: &Body, findings: &mut Findings) {
-    let at = |end: usize| edges[end].get(node.index() as u32).iter().map(|e| graph.edge(*e));
-    let declared: FxHashSet<(RegionId, Label)> = at(0)
-        .map(|e| (e.to, e.label))
-        .chain(at(1).map(|e| (e.from, e.label)))
-        .filter_map(|(data, label)| Some((graph.region(data)?, label)))
-        .collect();
+fn check_declared(graph: &Graph, flow: &Flow, node: NodeId, body: &Body, findings: &mut Findings) {
+    let edges = flow.out.of(node.0).chain(flow.into.of(node.0));
+    let declared: FxHashSet<(RegionId, Label)> =
+        edges.filter_map(|(data, label)| Some((graph.region(NodeId(data))?, label))).collect();
     let regions = graph.regions();
     // Mostly the region itself is declared; looking for a container among all is for the rest.
     let has = |region: RegionId, labels: &[Label]| {

@@ -101,7 +101,7 @@ pub(crate) fn run<'g>(
     let covers = Covers::new(graph.regions(), in_use);
     structure::check(&Local { graph, flow: &flow, topology: &topology, covers: &covers }, findings);
     check_history(graph, &flow, &topology, &covers, options, findings);
-    bodies::check(graph, options, findings);
+    bodies::check(graph, &flow, options, findings);
     if !findings.no_violations() {
         return;
     }

@@ -1,18 +1,17 @@
 //! RF2 once it is known to fail: every unordered pair, with its witness.
 //!
 //! The fast check stops asking about what lies behind a version, so after a failure it may miss further pairs. Graphs of up
-//! to a few thousand nodes are therefore compared pair by pair here, over the full reachability relation; larger graphs
-//! keep the pairs the fast check found.
+//! to a few thousand nodes are therefore compared pair by pair here; larger graphs keep the pairs the fast check found.
 
 use super::Findings;
 use super::flow::{Flow, Topology};
 use super::reach::Reach;
 use crate::diagnostic::Sentences;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::graph::{Graph, Label, NodeId};
+use crate::graph::{Graph, NodeId};
 use crate::region::RegionId;
 
-/// Graphs up to this size are compared pair by pair: at most 2 MiB of reachability bits.
+/// Graphs up to this size are compared pair by pair: at most eight million pairs.
 const SMALL: usize = 4096;
 
 pub(crate) fn report(graph: &Graph, flow: &Flow, topology: &Topology, found: Vec<(u32, u32)>, findings: &mut Findings) {
@@ -65,40 +64,25 @@ fn region(graph: &Graph, data: u32) -> Option<RegionId> {
     graph.nodes()[data as usize].region().filter(|r| graph.regions().is_declared(*r))
 }
 
-/// Every unordered pair of aliasing versions, by the full reachability relation.
+/// Every unordered pair of aliasing versions.
 fn all_pairs(graph: &Graph, flow: &Flow, topology: &Topology) -> Vec<(u32, u32)> {
-    let n = flow.len();
-    let words = n.div_ceil(64);
-    // Row p holds the positions that reach the node at position p.
-    let mut reached_by = vec![0u64; n * words];
-    for at in 0..n {
-        let node = topology.node(at as u32);
-        for (from, label) in flow.into.of(node) {
-            if label == Label::HappensBefore {
-                continue;
-            }
-            let place = topology.position(from) as usize;
-            let (earlier, row) = reached_by.split_at_mut(at * words);
-            for (target, source) in row[..words].iter_mut().zip(&earlier[place * words..(place + 1) * words]) {
-                *target |= source;
-            }
-            row[place / 64] |= 1 << (place % 64);
+    let mut reach = Reach::new(flow, topology);
+    let may_alias = |a: u32, b: u32| match (region(graph, a), region(graph, b)) {
+        (Some(a), Some(b)) => graph.regions().may_alias(a, b),
+        _ => false,
+    };
+    let (mut pairs, mut earlier) = (Vec::new(), Vec::new());
+    for version in (0..flow.len() as u32).map(|at| topology.node(at)) {
+        if !flow.is_data(version) || !flow.has_edges(version) || region(graph, version).is_none() {
+            continue;
         }
+        let mut sources = earlier.clone();
+        reach.retain_unreaching(&mut sources, version);
+        pairs.extend(sources.into_iter().filter(|source| may_alias(*source, version)).map(|source| (source, version)));
+        earlier.push(version);
     }
-    let versions: Vec<(usize, u32, RegionId)> = (0..n)
-        .map(|at| (at, topology.node(at as u32)))
-        .filter(|(_, node)| flow.is_data(*node) && flow.has_edges(*node))
-        .filter_map(|(at, node)| Some((at, node, region(graph, node)?)))
-        .collect();
-    let mut pairs = Vec::new();
-    for (i, &(at, b, rb)) in versions.iter().enumerate() {
-        let row = &reached_by[at * words..(at + 1) * words];
-        for &(place, a, ra) in &versions[..i] {
-            if row[place / 64] >> (place % 64) & 1 == 0 && graph.regions().may_alias(ra, rb) {
-                pairs.push((a, b));
-            }
-        }
-    }
+    pairs.extend(reach.sweep(|_, _| {}).into_iter().filter(|(a, b)| may_alias(*a, *b)));
+    pairs.sort_unstable_by_key(|&(a, b)| (topology.position(b), topology.position(a)));
     pairs
 }
 

@@ -68,57 +68,45 @@ impl Graph {
     fn place(&self, edge: &Edge, slots: &mut Vec<Slot>) {
         let version = if edge.label.is_mutation() { edge.to } else { edge.from };
         let Some(region) = self.region(version) else { return };
-        let found = slots.iter().position(|s| {
-            s.region == region && (edge.port().is_none() || s.ports.is_empty() || Some(s.ports[0]) == edge.port())
+        let found = slots.iter().position(|Slot { parameter: p, .. }| {
+            p.region == region && (edge.port().is_none() || p.ports.is_empty() || Some(p.ports[0]) == edge.port())
         });
         let slot = match found {
             Some(at) => &mut slots[at],
             None => {
-                slots.push(Slot {
-                    region,
-                    takes: None,
-                    makes: None,
-                    reads: false,
-                    operator: None,
-                    writes: false,
-                    ports: Vec::new(),
-                });
+                let privilege = Privilege::Write;
+                let parameter = Parameter { region, privilege, takes: None, makes: None, ports: Vec::new() };
+                slots.push(Slot { parameter, reads: false, writes: false, operator: None });
                 slots.last_mut().expect("just pushed")
             }
         };
+        slot.reads |= edge.label == Label::Read;
+        slot.writes |= edge.label == Label::Write;
+        if edge.label == Label::Reduce {
+            slot.operator = edge.operator();
+        }
+        let parameter = &mut slot.parameter;
         match edge.label {
-            Label::Read => {
-                slot.reads = true;
-                slot.takes = Some(version);
-            }
-            Label::Discard | Label::Use => slot.takes = slot.takes.or(Some(version)),
-            Label::Write => {
-                slot.writes = true;
-                slot.makes = Some(version);
-            }
-            Label::Reduce => {
-                slot.operator = edge.operator();
-                slot.makes = Some(version);
-            }
+            Label::Read => parameter.takes = Some(version),
+            Label::Discard | Label::Use => parameter.takes = parameter.takes.or(Some(version)),
+            Label::Write | Label::Reduce => parameter.makes = Some(version),
             Label::HappensBefore => {}
         }
         if let Some(port) = edge.port()
-            && !slot.ports.contains(&port)
+            && !parameter.ports.contains(&port)
         {
-            slot.ports.push(port);
+            parameter.ports.push(port);
         }
     }
 }
 
 /// A parameter while its edges are gathered.
 struct Slot {
-    region: RegionId,
-    takes: Option<NodeId>,
-    makes: Option<NodeId>,
+    /// Its privilege follows from the other fields.
+    parameter: Parameter,
     reads: bool,
     writes: bool,
     operator: Option<OperatorId>,
-    ports: Vec<u32>,
 }
 
 impl Slot {
@@ -129,7 +117,7 @@ impl Slot {
             (false, _, None) => Privilege::Write,
             _ => Privilege::Update,
         };
-        Parameter { region: self.region, privilege, takes: self.takes, makes: self.makes, ports: self.ports }
+        Parameter { privilege, ..self.parameter }
     }
 }
 

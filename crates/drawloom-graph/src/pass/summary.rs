@@ -38,8 +38,9 @@ use std::collections::BTreeMap;
 use super::coverage::covers;
 use super::sets::Sets;
 use crate::build::Access;
-use crate::graph::adjacency::{Lists, edges_by, topological};
-use crate::graph::{Body, Control, EdgeId, Graph, Label, NodeId, NodeKind};
+use crate::check::flow::Flow;
+use crate::graph::adjacency::topological;
+use crate::graph::{Body, Control, Graph, Label, NodeId, NodeKind};
 use crate::region::cover::Covers;
 use crate::region::{RegionId, Regions};
 
@@ -116,8 +117,8 @@ fn maybe(access: Access<'_>) -> Access<'_> {
 /// Steps 1 and 2: the accesses of every region for itself.
 fn collect(body: &Graph) -> Uses<'_> {
     let regions = body.regions();
-    let inside = defined_inside(body);
-    let outgoing = edges_by(body.nodes().len(), body.edges(), |e| e.label == Label::Write, |e| e.from.0);
+    let flow = Flow::new(body);
+    let inside = defined_inside(body, &flow);
     let mut uses = Uses::new();
     for edge in body.edges() {
         let (task, data) = match edge.label {
@@ -134,8 +135,8 @@ fn collect(body: &Graph) -> Uses<'_> {
             Label::Read => Access::Read,
             Label::Write => Access::Write,
             Label::Discard => {
-                let writes = outgoing.get(task.0).iter().map(|e| body.edge(*e).to);
-                if writes.into_iter().any(|w| body.region(w) == Some(region)) {
+                let mut writes = flow.out.of(task.0).filter(|(_, label)| *label == Label::Write);
+                if writes.any(|(version, _)| body.region(NodeId(version)) == Some(region)) {
                     continue;
                 }
                 Access::Update
@@ -151,45 +152,33 @@ fn collect(body: &Graph) -> Uses<'_> {
 /// Which versions hold nothing that comes from outside the graph.
 ///
 /// Walks in topological order; what lies on a cycle, in a graph that is not valid, counts as coming from outside.
-fn defined_inside(body: &Graph) -> Vec<bool> {
-    let n = body.nodes().len();
-    let dataflow = |e: &crate::graph::Edge| e.label.is_dataflow();
-    let incoming = edges_by(n, body.edges(), dataflow, |e| e.to.0);
-    let outgoing = edges_by(n, body.edges(), dataflow, |e| e.from.0);
-    let mut inside = vec![false; n];
-    for node in topological(n, |node| outgoing.get(node).iter().map(|e| body.edge(*e).to.0)) {
-        if body.kind(NodeId(node)) == NodeKind::Data {
-            inside[node as usize] = is_defined(body, &incoming, &inside, node);
-        }
+fn defined_inside(body: &Graph, flow: &Flow) -> Vec<bool> {
+    let mut inside = vec![false; flow.len()];
+    for node in topological(flow.len(), |node| flow.out.nodes(node).iter().copied()) {
+        inside[node as usize] = flow.is_data(node) && is_defined(body, flow, &inside, node);
     }
     inside
 }
 
 /// Whether one version is defined inside, when that is known of everything before it.
-fn is_defined(body: &Graph, incoming: &Lists<EdgeId>, inside: &[bool], version: u32) -> bool {
-    let takes = |node: NodeId, label: Label| {
-        let edges = incoming.get(node.0).iter().map(|e| body.edge(*e));
-        edges.filter(move |e| e.label == label).map(|e| e.from)
-    };
-    let region = body.region(NodeId(version));
-    let mut made = incoming.get(version).iter().map(|e| body.edge(*e)).peekable();
+fn is_defined(body: &Graph, flow: &Flow, inside: &[bool], version: u32) -> bool {
+    let known = |data: u32| body.region(NodeId(data)).filter(|r| r.index() < body.regions().len());
+    let reads = |node: u32| flow.into.of(node).filter(|(_, label)| *label == Label::Read).map(|(data, _)| data);
+    let mut made = flow.into.of(version).peekable();
     made.peek().is_some()
-        && made.all(|edge| match (edge.label, body.kind(edge.from)) {
+        && made.all(|(maker, label)| match (label, flow.kinds[maker as usize]) {
             (Label::Write, NodeKind::Task) => true,
-            (Label::Write, NodeKind::Open) => takes(edge.from, Label::Read).all(|d| inside[d.index()]),
+            (Label::Write, NodeKind::Open) => reads(maker).all(|data| inside[data as usize]),
             (Label::Write, NodeKind::Close) => {
-                let parts: Vec<RegionId> = takes(edge.from, Label::Read)
-                    .filter(|d| inside[d.index()])
-                    .filter_map(|d| body.region(d))
-                    .filter(|r| r.index() < body.regions().len())
-                    .collect();
-                region.filter(|r| r.index() < body.regions().len()).is_some_and(|r| covers(body.regions(), r, &parts))
+                let parts: Vec<RegionId> = reads(maker).filter(|d| inside[*d as usize]).filter_map(known).collect();
+                known(version).is_some_and(|region| covers(body.regions(), region, &parts))
             }
             // A reduction keeps what it folds into: some version of its own region, taken by this reducer.
-            (Label::Reduce, _) => [Label::Use, Label::Read, Label::Discard]
-                .into_iter()
-                .flat_map(|label| takes(edge.from, label))
-                .any(|d| inside[d.index()] && body.region(d) == region),
+            (Label::Reduce, _) => flow
+                .into
+                .nodes(maker)
+                .iter()
+                .any(|data| inside[*data as usize] && body.region(NodeId(*data)) == body.region(NodeId(version))),
             _ => false,
         })
 }

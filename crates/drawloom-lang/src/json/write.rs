@@ -8,7 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::facts::RegionGraph;
 use super::ids::Id;
 use crate::names::UniqueNames;
-use drawloom_graph::graph::{Body, Control, Graph, NodeId, NodeKind};
+use drawloom_graph::graph::{Control, Edge, Graph, NodeId, NodeKind};
 use drawloom_graph::region::RegionId;
 
 /// Writes a graph as one line of JSON, without a line end.
@@ -45,13 +45,47 @@ struct Whole<'a> {
 
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = UniqueNames::new(self.graph);
+        let Whole { graph, facts, outer } = *self;
+        let names = UniqueNames::new(graph);
+        let region = |region: RegionId| facts.region(graph.regions(), region);
+        let nested = |graph| Whole { graph, facts, outer: false };
+        let node_entry = |node: NodeId| {
+            let body = graph.body(node);
+            NodeEntry {
+                id: id(graph, &names, node),
+                label: match graph.kind(node) {
+                    NodeKind::Open => "Open",
+                    NodeKind::Close => "Close",
+                    NodeKind::Data => "Region",
+                    NodeKind::Task | NodeKind::Undeclared => "Task",
+                },
+                region: graph.region(node).map(region),
+                cost: graph.cost(node),
+                control: body.map(|body| match body.control {
+                    Control::Call => ControlEntry::Call(true),
+                    Control::Repeat(count) => ControlEntry::Repeat(count),
+                    Control::While(condition) => ControlEntry::While(region(condition)),
+                    Control::If(condition) => ControlEntry::If(region(condition)),
+                }),
+                body: body.map(|body| nested(&body.graph)),
+                otherwise: body.and_then(|body| body.otherwise.as_deref()).map(nested),
+            }
+        };
+        let edge_entry = |edge: &Edge| EdgeEntry {
+            from: id(graph, &names, edge.from),
+            to: id(graph, &names, edge.to),
+            label: edge.label.name(),
+            op: edge.operator().map(|operator| graph.operator_name(operator)),
+            port: edge.port(),
+            reorderable: edge.is_reorderable().then_some(true),
+        };
+        let declared = || graph.node_ids().filter(|node| graph.kind(*node) != NodeKind::Undeclared);
         let mut map = serializer.serialize_map(None)?;
-        if self.outer {
-            map.serialize_entry("region_graph", &Facts(self.facts))?;
+        if outer {
+            map.serialize_entry("region_graph", &Facts(facts))?;
         }
-        map.serialize_entry("nodes", &Nodes { whole: self, names: &names })?;
-        map.serialize_entry("edges", &Edges { graph: self.graph, names: &names })?;
+        map.serialize_entry("nodes", &Seq(|| declared().map(node_entry)))?;
+        map.serialize_entry("edges", &Seq(|| graph.edges().iter().map(edge_entry)))?;
         map.end()
     }
 }
@@ -89,39 +123,6 @@ where
     }
 }
 
-struct Nodes<'a> {
-    whole: &'a Whole<'a>,
-    names: &'a UniqueNames<'a>,
-}
-
-impl Serialize for Nodes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Whole { graph, facts, .. } = *self.whole;
-        let declared = graph.node_ids().filter(|n| graph.kind(*n) != NodeKind::Undeclared);
-        serializer.collect_seq(declared.map(|node| {
-            let body = graph.body(node);
-            NodeEntry {
-                id: id(graph, self.names, node),
-                label: match graph.kind(node) {
-                    NodeKind::Open => "Open",
-                    NodeKind::Close => "Close",
-                    NodeKind::Data => "Region",
-                    NodeKind::Task | NodeKind::Undeclared => "Task",
-                },
-                region: graph.region(node).map(|region| facts.region(graph.regions(), region)),
-                cost: graph.cost(node),
-                control: body.map(|body| ControlEntry { body, whole: self.whole }),
-                body: body.map(|body| Whole { graph: &body.graph, facts, outer: false }),
-                otherwise: body.and_then(|body| body.otherwise.as_deref()).map(|graph| Whole {
-                    graph,
-                    facts,
-                    outer: false,
-                }),
-            }
-        }))
-    }
-}
-
 #[derive(Serialize)]
 struct NodeEntry<'a> {
     id: Id<'a>,
@@ -138,41 +139,14 @@ struct NodeEntry<'a> {
     otherwise: Option<Whole<'a>>,
 }
 
-struct ControlEntry<'a> {
-    body: &'a Body,
-    whole: &'a Whole<'a>,
-}
-
-impl Serialize for ControlEntry<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Whole { graph, facts, .. } = *self.whole;
-        let mut map = serializer.serialize_map(Some(1))?;
-        match self.body.control {
-            Control::Call => map.serialize_entry("call", &true)?,
-            Control::Repeat(count) => map.serialize_entry("repeat", &count)?,
-            Control::While(region) => map.serialize_entry("while", facts.region(graph.regions(), region))?,
-            Control::If(region) => map.serialize_entry("if", facts.region(graph.regions(), region))?,
-        }
-        map.end()
-    }
-}
-
-struct Edges<'a> {
-    graph: &'a Graph,
-    names: &'a UniqueNames<'a>,
-}
-
-impl Serialize for Edges<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.graph.edges().iter().map(|edge| EdgeEntry {
-            from: id(self.graph, self.names, edge.from),
-            to: id(self.graph, self.names, edge.to),
-            label: edge.label.name(),
-            op: edge.operator().map(|operator| self.graph.operator_name(operator)),
-            port: edge.port(),
-            reorderable: edge.is_reorderable().then_some(true),
-        }))
-    }
+/// How often a body runs, as an object with one key.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ControlEntry<'a> {
+    Call(bool),
+    Repeat(u64),
+    While(&'a str),
+    If(&'a str),
 }
 
 #[derive(Serialize)]
