@@ -5,39 +5,48 @@ use crate::operators::simd::activation::Activation;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, kernel};
 use drawloom_tensor::operator::Number;
-use drawloom_tensor::{ElementType, Fault, Inputs, Kernel, Outputs, Scratch, with_type};
+use drawloom_tensor::{ElementType, Fault, Inputs, Kernel, Outputs, Scratch, Tensor, View, with_type};
+
+/// What is done with the elements of a tensor, whose results have memory already.
+type Each = Box<dyn Fn(View<'_>, &mut Tensor) -> Result<(), Fault> + Send + Sync>;
+
+/// A kernel that makes an element of each element, of the same type unless another one is given.
+fn each(to: Option<ElementType>, run: Each) -> Made {
+    kernel(move |inputs, outputs| {
+        let input = inputs.get(0)?;
+        run(input, outputs.allocate_unset_of(to.unwrap_or(input.element()), 0, input.shape())?)
+    })
+}
 
 /// A kernel that maps each element of one group of types.
 macro_rules! map {
     ($group:ident, $T:ident, $x:ident => $body:expr) => {
-        kernel(move |inputs, outputs| {
-            let input = inputs.get(0)?;
-            with_type!($group, input.element(), $T => {
-                let results = outputs.allocate_unset::<$T>(0, input.shape())?;
-                let values = input.values::<$T>()?;
-                for (result, $x) in results.iter_mut().zip(values.iter().copied()) {
-                    *result = $body;
-                }
-                Ok(())
-            })
-        })
+        each(
+            None,
+            Box::new(move |input, results| {
+                with_type!($group, input.element(), $T => {
+                    let (results, values) = (results.values_mut::<$T>()?, input.values::<$T>()?);
+                    results.iter_mut().zip(values).for_each(|(result, &$x)| *result = $body);
+                    Ok(())
+                })
+            }),
+        )
     };
 }
 
 /// A kernel that asks something of each element.
 macro_rules! ask {
     ($T:ident, $x:ident => $body:expr) => {
-        kernel(move |inputs, outputs| {
-            let input = inputs.get(0)?;
-            with_type!(floats, input.element(), $T => {
-                let results = outputs.allocate_unset::<bool>(0, input.shape())?;
-                let values = input.values::<$T>()?;
-                for (result, $x) in results.iter_mut().zip(values.iter().copied()) {
-                    *result = $body;
-                }
-                Ok(())
-            })
-        })
+        each(
+            Some(ElementType::Bool),
+            Box::new(move |input, results| {
+                with_type!(floats, input.element(), $T => {
+                    let (results, values) = (results.values_mut::<bool>()?, input.values::<$T>()?);
+                    results.iter_mut().zip(values).for_each(|(result, &$x)| *result = $body);
+                    Ok(())
+                })
+            }),
+        )
     };
 }
 
@@ -127,12 +136,17 @@ fn of_all_types(spec: &Spec) -> Option<Made> {
         "Mish" => map!(floats, T, x => x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh()),
         "HardSwish" => map!(floats, T, x => x * (x / 6.0 + 0.5).clamp(0.0, 1.0)),
         "Relu" => map!(numbers, T, x => if x.is_below_zero() { T::ZERO } else { x }),
-        "Not" => kernel(|inputs, outputs| {
-            let input = inputs.get(0)?;
-            let results = outputs.allocate_unset::<bool>(0, input.shape())?;
-            results.iter_mut().zip(input.values::<bool>()?).for_each(|(result, x)| *result = !x);
-            Ok(())
-        }),
+        "Not" => each(
+            Some(ElementType::Bool),
+            Box::new(|input, results| {
+                results
+                    .values_mut::<bool>()?
+                    .iter_mut()
+                    .zip(input.values::<bool>()?)
+                    .for_each(|(result, x)| *result = !x);
+                Ok(())
+            }),
+        ),
         "BitwiseNot" => map!(integers, T, x => !x),
         "IsNaN" => ask!(T, x => x.is_nan()),
         "IsInf" => with(spec.flag("detect_negative", true), |negative| {

@@ -8,7 +8,7 @@ use crate::operators::support::{Made, axis_of, expect_rank, index_of, indices, k
 use drawloom_tensor::operator::Buffer;
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::operator::around;
-use drawloom_tensor::{Element, ElementType, Fault, Inputs, Outputs, Scratch, View, with_type};
+use drawloom_tensor::{ElementType, Fault, Inputs, Outputs, Scratch, View, with_type};
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
@@ -287,10 +287,23 @@ fn compress(spec: &Spec) -> Made {
     })
 }
 
-/// An order of all elements, in which what is not a number is the largest.
-fn total_order<T: Element>(a: &T, b: &T) -> Ordering {
-    #[allow(clippy::eq_op)]
-    a.partial_cmp(b).unwrap_or_else(|| (a != a).cmp(&(b != b)))
+/// An order of places by the elements there, in which what is not a number is the largest.
+type Order<'a> = Box<dyn Fn(usize, usize) -> Ordering + 'a>;
+
+fn order_of(view: View<'_>) -> Result<Order<'_>, Fault> {
+    with_type!(all, view.element(), T => {
+        let values = view.values::<T>()?;
+        Ok(Box::new(move |a, b| {
+            let (a, b) = (values[a], values[b]);
+            #[allow(clippy::eq_op)]
+            a.partial_cmp(&b).unwrap_or_else(|| (a != a).cmp(&(b != b)))
+        }))
+    })
+}
+
+/// Sorts numbers. It is compiled once, and not for each type of elements that they may name.
+fn sort(numbers: &mut [i64], compare: &dyn Fn(usize, usize) -> Ordering) {
+    numbers.sort_unstable_by(|a, b| compare(*a as usize, *b as usize).then(a.cmp(b)));
 }
 
 fn top(spec: &Spec) -> Made {
@@ -309,36 +322,37 @@ fn top(spec: &Spec) -> Made {
         let k = within(k, 0..length + 1, || format!("`k` is not within the {length} elements of axis {axis}"))?;
         let mut shape = input.shape().to_vec();
         shape[axis] = k;
-        with_type!(numbers, input.element(), T => {
-            let mut best = scratch.unset::<i64>(outer * k * inner)?;
-            let mut order = scratch.unset::<i64>(length)?;
-            outputs.announce(T::TYPE, 0, &shape)?;
-            outputs.announce(ElementType::I64, 1, &shape)?;
-            scratch.all_there()?;
-            let values = input.values::<T>()?;
-            for block in 0..outer {
-                for place in 0..inner {
-                    let at = |index: i64| values[(block * length + index as usize) * inner + place];
-                    order.iter_mut().enumerate().for_each(|(index, order)| *order = index as i64);
-                    order.sort_unstable_by(|a, b| {
-                        let order = total_order(&at(*a), &at(*b));
-                        if largest { order.reverse() } else { order }.then(a.cmp(b))
-                    });
-                    for (rank, index) in order[..k].iter().enumerate() {
-                        best[(block * k + rank) * inner + place] = *index;
-                    }
+        let mut best = scratch.unset::<i64>(outer * k * inner)?;
+        let mut order = scratch.unset::<i64>(length)?;
+        outputs.announce(input.element(), 0, &shape)?;
+        outputs.announce(ElementType::I64, 1, &shape)?;
+        scratch.all_there()?;
+        let compare = order_of(input)?;
+        for block in 0..outer {
+            for place in 0..inner {
+                let at = |index: usize| (block * length + index) * inner + place;
+                order.iter_mut().enumerate().for_each(|(index, order)| *order = index as i64);
+                sort(&mut order, &|a, b| {
+                    let order = compare(at(a), at(b));
+                    if largest { order.reverse() } else { order }
+                });
+                for (rank, index) in order[..k].iter().enumerate() {
+                    best[(block * k + rank) * inner + place] = *index;
                 }
             }
-            let results = outputs.allocate::<T>(0, &shape)?;
+        }
+        with_type!(numbers, input.element(), T => {
+            let (results, values) = (outputs.allocate::<T>(0, &shape)?, input.values::<T>()?);
             for (place, (result, index)) in results.iter_mut().zip(best.iter()).enumerate() {
                 let (block, inside) = (place / inner / k, place % inner);
                 *result = values[(block * length + *index as usize) * inner + inside];
             }
-            if outputs.wanted(1) {
-                outputs.allocate::<i64>(1, &shape)?.copy_from_slice(&best);
-            }
             Ok(())
-        })
+        })?;
+        if outputs.wanted(1) {
+            outputs.allocate::<i64>(1, &shape)?.copy_from_slice(&best);
+        }
+        Ok(())
     })
 }
 
@@ -354,52 +368,54 @@ fn unique(spec: &Spec) -> Made {
         };
         expect_rank(view, 1, "a list")?;
         let (outer, length, inner) = around(view.shape(), axis);
+        let mut order = scratch.filled((0..length).map(|index| index as i64))?;
+        let mut begins = scratch.unset::<i64>(length)?;
+        scratch.all_there()?;
+        let elements = order_of(view)?;
+        let places =
+            |index: usize| (0..outer * inner).map(move |at| (at / inner * length + index) * inner + at % inner);
+        let compare = |a: usize, b: usize| {
+            let mut orders = places(a).zip(places(b)).map(|(a, b)| elements(a, b));
+            orders.find(|order| *order != Ordering::Equal).unwrap_or(Ordering::Equal)
+        };
+        sort(&mut order, &compare);
+        // Where each group of equal slices begins in that order; the first of a group is the first of its slices.
+        let is_first = |at: usize| at == 0 || compare(order[at - 1] as usize, order[at] as usize) != Ordering::Equal;
+        let mut count = 0;
+        for at in (0..length).filter(|at| is_first(*at)) {
+            begins[count] = at as i64;
+            count += 1;
+        }
+        let ends = |group: i64| (group as usize + 1..length).find(|at| is_first(*at)).unwrap_or(length);
+        let begins = &mut begins[..count];
+        if !sorted {
+            begins.sort_unstable_by_key(|begin| order[*begin as usize]);
+        }
+        let mut shape = view.shape().to_vec();
+        shape[axis] = count;
         with_type!(all, view.element(), T => {
-            let mut order = scratch.filled((0..length).map(|index| index as i64))?;
-            let mut begins = scratch.unset::<i64>(length)?;
-            scratch.all_there()?;
-            let values = view.values::<T>()?;
-            let slice = |index: usize| (0..outer).flat_map(move |block| values[(block * length + index) * inner..][..inner].iter());
-            let compare = |a: usize, b: usize| {
-                slice(a).zip(slice(b)).map(|(a, b)| total_order(a, b)).find(|order| *order != Ordering::Equal).unwrap_or(Ordering::Equal)
-            };
-            order.sort_unstable_by(|a, b| compare(*a as usize, *b as usize).then(a.cmp(b)));
-            // Where each group of equal slices begins in that order; the first of a group is the first of its slices.
-            let mut count = 0;
-            for (at, index) in order.iter().enumerate() {
-                if at == 0 || compare(order[at - 1] as usize, *index as usize) != Ordering::Equal {
-                    begins[count] = at as i64;
-                    count += 1;
-                }
-            }
-            let ends = |group: i64| (group as usize + 1..length).find(|at| compare(order[*at - 1] as usize, order[*at] as usize) != Ordering::Equal).unwrap_or(length);
-            let begins = &mut begins[..count];
-            if !sorted {
-                begins.sort_unstable_by_key(|begin| order[*begin as usize]);
-            }
-            let mut shape = view.shape().to_vec();
-            shape[axis] = count;
-            let results = outputs.allocate::<T>(0, &shape)?;
+            let (results, values) = (outputs.allocate::<T>(0, &shape)?, view.values::<T>()?);
             for (rank, begin) in begins.iter().enumerate() {
-                for (step, value) in slice(order[*begin as usize] as usize).enumerate() {
-                    results[(step / inner.max(1) * count + rank) * inner + step % inner.max(1)] = *value;
+                for (step, place) in places(order[*begin as usize] as usize).enumerate() {
+                    results[(step / inner * count + rank) * inner + step % inner] = values[place];
                 }
-            }
-            if outputs.wanted(1) {
-                let first = outputs.allocate::<i64>(1, &[count])?;
-                first.iter_mut().zip(begins.iter()).for_each(|(first, begin)| *first = order[*begin as usize]);
-            }
-            if outputs.wanted(2) {
-                let inverse = outputs.allocate::<i64>(2, &[length])?;
-                for (rank, begin) in begins.iter().enumerate() {
-                    order[*begin as usize..ends(*begin)].iter().for_each(|index| inverse[*index as usize] = rank as i64);
-                }
-            }
-            if outputs.wanted(3) {
-                let counts = outputs.allocate::<i64>(3, &[count])?;
-                counts.iter_mut().zip(begins.iter()).for_each(|(count, begin)| *count = ends(*begin) as i64 - begin);
             }
             Ok(())
-        })
+        })?;
+        if outputs.wanted(1) {
+            let first = outputs.allocate::<i64>(1, &[count])?;
+            first.iter_mut().zip(begins.iter()).for_each(|(first, begin)| *first = order[*begin as usize]);
+        }
+        if outputs.wanted(2) {
+            let inverse = outputs.allocate::<i64>(2, &[length])?;
+            for (rank, begin) in begins.iter().enumerate() {
+                order[*begin as usize..ends(*begin)].iter().for_each(|index| inverse[*index as usize] = rank as i64);
+            }
+        }
+        if outputs.wanted(3) {
+            let counts = outputs.allocate::<i64>(3, &[count])?;
+            counts.iter_mut().zip(begins.iter()).for_each(|(count, begin)| *count = ends(*begin) as i64 - begin);
+        }
+        Ok(())
     })
 }

@@ -10,7 +10,7 @@ use crate::plan::learn::{Given, sample};
 use crate::plan::sizes::Record;
 use crate::program::Program;
 use crate::run::call::Place;
-use crate::run::executor::{Executor, Memory, Source, node_error};
+use crate::run::executor::{Executor, Memory, ProgramInputs, node_error};
 use crate::run::loops::Counts;
 use crate::run::room::Room;
 use crate::run::scratch::Scratch;
@@ -72,9 +72,9 @@ impl Trial<'_> {
 
     fn run_with(&self, count: usize, value: u8) -> (Seen, Result<(), Error>) {
         let graph = &self.program.graph;
-        let source = Source { program: self.program, tensors: self.given };
+        let source = ProgramInputs { program: self.program, tensors: self.given };
         let seen = Seen { record: Record::new(graph), fixed: Vec::new(), refused: None, unknown: None };
-        let mut executor = Executor::new(self.program, Measure { all: self.memory, live: 0, seen });
+        let mut executor = Executor::new(self.program, DryRunMemory { all: self.memory, live: 0, seen });
         for (place, id) in self.program.order().iter().enumerate() {
             let node = &graph.nodes[id.index()];
             let done = match node.operator {
@@ -113,7 +113,7 @@ impl Trial<'_> {
         &self,
         count: usize,
         value: u8,
-        executor: &mut Executor<Measure>,
+        executor: &mut Executor<DryRunMemory>,
         outputs: &[TensorId],
     ) -> Result<(), Fault> {
         let cut = self.inputs.iter().filter_map(|given| Some((given, given.axis?)));
@@ -138,7 +138,7 @@ impl Trial<'_> {
     }
 
     /// Keeps the results that are the same for all rows, where no run will compute them.
-    fn keep(&self, executor: &mut Executor<Measure>, source: Source<'_>) -> Result<(), Fault> {
+    fn keep(&self, executor: &mut Executor<DryRunMemory>, source: ProgramInputs<'_>) -> Result<(), Fault> {
         let graph = &self.program.graph;
         if self.rows == 0 {
             let kept = graph.outputs().zip(&graph.placements).map(|(tensor, placement)| {
@@ -152,20 +152,20 @@ impl Trial<'_> {
 }
 
 /// Memory that counts what does not fit, and sees how large everything is.
-struct Measure {
+struct DryRunMemory {
     all: usize,
     /// The bytes of tensors that are there.
     live: usize,
     seen: Seen,
 }
 
-impl Measure {
+impl DryRunMemory {
     fn left(&self) -> usize {
         self.all.saturating_sub(self.live)
     }
 }
 
-impl Memory for Measure {
+impl Memory for DryRunMemory {
     fn begin(&mut self, _: &Program, _: NodeId, scratch: &mut Scratch) -> Vec<Place> {
         scratch.ready(Room::counting(self.left()), None);
         Vec::new()

@@ -62,7 +62,7 @@ impl Tensors for Vec<(TensorId, Tensor)> {
 
 /// What a run reads and does not compute: its program, and tensors that were there before it.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct ProgramInputs<'a> {
     pub(crate) program: &'a Program,
     pub(crate) tensors: &'a dyn Tensors,
 }
@@ -93,12 +93,12 @@ impl<M: Memory> Executor<M> {
     }
 
     /// A tensor that is there: computed, given, or a constant.
-    pub(crate) fn view<'v>(&'v self, source: Source<'v>, tensor: TensorId) -> Option<View<'v>> {
+    pub(crate) fn view<'v>(&'v self, source: ProgramInputs<'v>, tensor: TensorId) -> Option<View<'v>> {
         look(&self.tensors, source, tensor)
     }
 
     /// Runs a node, and keeps its results.
-    pub(crate) fn run(&mut self, source: Source<'_>, id: NodeId) -> Result<(), Fault> {
+    pub(crate) fn run(&mut self, source: ProgramInputs<'_>, id: NodeId) -> Result<(), Fault> {
         let node = &source.program.graph.nodes[id.index()];
         let places = self.memory.begin(source.program, id, &mut self.scratch);
         let views: Vec<Option<View<'_>>> =
@@ -141,7 +141,7 @@ impl<M: Memory> Executor<M> {
     }
 }
 
-fn look<'v>(tensors: &'v [Option<Tensor>], source: Source<'v>, tensor: TensorId) -> Option<View<'v>> {
+fn look<'v>(tensors: &'v [Option<Tensor>], source: ProgramInputs<'v>, tensor: TensorId) -> Option<View<'v>> {
     let computed = tensors[tensor.index()].as_ref().map(Tensor::view);
     let given = || source.tensors.tensor(tensor);
     computed.or_else(given).or_else(|| source.program.graph.constant_value(tensor).map(Tensor::view))

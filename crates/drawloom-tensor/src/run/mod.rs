@@ -12,7 +12,7 @@ use crate::error::{Error, Fault};
 use crate::graph::{NodeId, Operator, Placement};
 use crate::program::Program;
 use crate::tensor::{Tensor, View};
-use executor::{Executor, Source, node_error};
+use executor::{Executor, ProgramInputs, node_error};
 use place::{Gathered, Rows};
 use room::Room;
 
@@ -126,7 +126,7 @@ impl Program {
         tensors.into_iter().zip(inputs).for_each(|(tensor, (_, view))| given[tensor.index()] = Some(*view));
         let room = if settings.counts { Room::counting(settings.memory) } else { Room::new(settings.memory) };
         let run = WholeRun {
-            source: Source { program: self, tensors: &given },
+            source: ProgramInputs { program: self, tensors: &given },
             settings,
             executor: Executor::new(self, room),
             gathered: self.graph.placements.iter().map(|placement| Gathered::new(*placement)).collect(),
@@ -139,7 +139,7 @@ impl Program {
 
 /// A run of a whole program with all of its loops, within a budget.
 struct WholeRun<'a> {
-    source: Source<'a>,
+    source: ProgramInputs<'a>,
     settings: &'a Settings,
     executor: Executor<Room>,
     gathered: Vec<Gathered>,

@@ -3,9 +3,8 @@
 use crate::error::{ErrorKind, Fault};
 use crate::graph::Placement;
 use crate::run::room::Room;
-use crate::tensor::element::{Element, ElementType};
-use crate::tensor::{Tensor, View, count};
-use crate::with_type;
+use crate::tensor::element::ElementType;
+use crate::tensor::{Tensor, View, around, count};
 
 /// Which rows of an output a value is.
 #[derive(Clone, Copy)]
@@ -89,7 +88,7 @@ impl Gathered {
         if let Some(tensor) = &mut self.tensor
             && !tensor.is_absent()
         {
-            with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, first as usize))?;
+            copy_rows_first(tensor, view, axis, first as usize)?;
         }
         self.rows = self.rows.max(Some(end));
         Ok(rows)
@@ -159,9 +158,11 @@ pub(super) fn rows_first(shape: &[usize], axis: usize) -> Vec<usize> {
     shape
 }
 
-/// Copies a view whose rows lie along `axis` into a tensor that has as many along the first axis.
-pub(super) fn copy_rows_first(tensor: &mut Tensor, view: View<'_>, axis: usize) -> Result<(), Fault> {
-    with_type!(all, view.element(), T => copy_rows::<T>(tensor, view, axis, 0))
+/// Copies a view whose rows lie along `axis` into a tensor whose rows lie along the first axis, from a row on.
+pub(super) fn copy_rows_first(tensor: &mut Tensor, view: View<'_>, axis: usize, first: usize) -> Result<(), Fault> {
+    let (outer, rows, inner) = around(view.shape(), axis);
+    let mut places = moved(outer, rows, inner).map(|(along, front)| (along, first * outer * inner + front));
+    tensor.copy_runs(view, inner, &mut places)
 }
 
 /// A tensor whose rows lie along the first axis, with them along another one.
@@ -173,40 +174,13 @@ pub(super) fn turned_back(tensor: &Tensor, axis: usize) -> Result<Tensor, Fault>
         return Tensor::absent(tensor.element(), &shape);
     }
     let mut turned = Tensor::zeros(tensor.element(), &shape)?;
-    with_type!(all, tensor.element(), T => turn_back::<T>(&mut turned, tensor, axis))?;
+    let (outer, rows, inner) = around(&shape, axis);
+    turned.copy_runs(tensor.view(), inner, &mut moved(outer, rows, inner).map(|(along, front)| (front, along)))?;
     Ok(turned)
 }
 
-/// Copies a view whose rows lie along `axis` into a tensor whose rows lie along the first axis.
-fn copy_rows<T: Element>(tensor: &mut Tensor, view: View<'_>, axis: usize, first: usize) -> Result<(), Fault> {
-    let outer: usize = view.shape()[..axis].iter().product();
-    let rows = view.shape()[axis];
-    let inner: usize = view.shape()[axis + 1..].iter().product();
-    let from = view.values::<T>()?;
-    let into = tensor.values_mut::<T>()?;
-    for row in 0..rows {
-        for block in 0..outer {
-            let source = (block * rows + row) * inner;
-            let target = ((first + row) * outer + block) * inner;
-            into[target..target + inner].copy_from_slice(&from[source..source + inner]);
-        }
-    }
-    Ok(())
-}
-
-/// The other way round.
-fn turn_back<T: Element>(turned: &mut Tensor, tensor: &Tensor, axis: usize) -> Result<(), Fault> {
-    let outer: usize = turned.shape()[..axis].iter().product();
-    let rows = turned.shape()[axis];
-    let inner: usize = turned.shape()[axis + 1..].iter().product();
-    let from = tensor.values::<T>()?;
-    let into = turned.values_mut::<T>()?;
-    for row in 0..rows {
-        for block in 0..outer {
-            let target = (block * rows + row) * inner;
-            let source = (row * outer + block) * inner;
-            into[target..target + inner].copy_from_slice(&from[source..source + inner]);
-        }
-    }
-    Ok(())
+/// Where the elements of each row begin: with the rows along an axis, and with them in front.
+fn moved(outer: usize, rows: usize, inner: usize) -> impl Iterator<Item = (usize, usize)> {
+    let places = move |row| (0..outer).map(move |block| (row, block));
+    (0..rows).flat_map(places).map(move |(row, block)| ((block * rows + row) * inner, (row * outer + block) * inner))
 }

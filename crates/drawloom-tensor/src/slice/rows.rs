@@ -2,9 +2,8 @@
 
 use crate::error::{ErrorKind, Fault};
 use crate::tensor::around;
-use crate::tensor::element::{Element, ElementType};
+use crate::tensor::element::ElementType;
 use crate::tensor::{Tensor, View};
-use crate::with_type;
 
 /// Rows that can be read in pieces: a tensor in memory, or a file of which only the piece in use is there.
 pub trait Rows: Send + Sync {
@@ -65,16 +64,7 @@ pub(crate) fn read_view(view: View<'_>, axis: usize, first: usize, into: &mut Te
         );
         return Err(Fault::of(ErrorKind::Input, message));
     }
-    with_type!(all, view.element(), T => copy::<T>(view, axis, first, rows, into))
-}
-
-fn copy<T: Element>(view: View<'_>, axis: usize, first: usize, rows: usize, into: &mut Tensor) -> Result<(), Fault> {
     let (outer, length, inner) = around(view.shape(), axis);
-    let from = view.values::<T>()?;
-    let into = into.values_mut::<T>()?;
-    for block in 0..outer {
-        let source = (block * length + first) * inner;
-        into[block * rows * inner..][..rows * inner].copy_from_slice(&from[source..source + rows * inner]);
-    }
-    Ok(())
+    let places = |block: usize| ((block * length + first) * inner, block * rows * inner);
+    into.copy_runs(view, rows * inner, &mut (0..outer).map(places))
 }

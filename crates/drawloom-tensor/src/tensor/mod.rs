@@ -128,12 +128,23 @@ impl Tensor {
 
     /// Copies the elements of a view of the same type and as many elements.
     pub(crate) fn fill_from(&mut self, view: View<'_>) -> Result<(), Fault> {
+        let (into, from) = (self.view().len(), view.len());
+        if into != from {
+            return Err(Fault::new(format!("{from} elements do not fill {into}")));
+        }
+        self.fill_front(view)
+    }
+
+    /// Copies runs of elements of a view of the same type, each from one place to another.
+    pub(crate) fn copy_runs(
+        &mut self,
+        view: View<'_>,
+        run: usize,
+        places: &mut dyn Iterator<Item = (usize, usize)>,
+    ) -> Result<(), Fault> {
         with_type!(all, view.element(), T => {
             let (into, from) = (self.values_mut::<T>()?, view.values::<T>()?);
-            if into.len() != from.len() {
-                return Err(Fault::new(format!("{} elements do not fill {}", from.len(), into.len())));
-            }
-            into.copy_from_slice(from);
+            places.for_each(|(from_at, at)| into[at..at + run].copy_from_slice(&from[from_at..from_at + run]));
             Ok(())
         })
     }
@@ -157,13 +168,11 @@ impl Tensor {
 
     /// Copies the elements of a view of the same type to the front.
     pub(crate) fn fill_front(&mut self, view: View<'_>) -> Result<(), Fault> {
-        with_type!(all, view.element(), T => {
-            let (into, from) = (self.values_mut::<T>()?, view.values::<T>()?);
-            let count = into.len();
-            let too_many = || Fault::new(format!("{} elements do not fit into {count}", from.len()));
-            into.get_mut(..from.len()).ok_or_else(too_many)?.copy_from_slice(from);
-            Ok(())
-        })
+        let (count, from) = (self.view().len(), view.len());
+        if from > count {
+            return Err(Fault::new(format!("{from} elements do not fit into {count}")));
+        }
+        self.copy_runs(view, from, &mut std::iter::once((0, 0)))
     }
 
     /// Another length for the first axis, not more than it has: later rows are lost.

@@ -10,7 +10,7 @@ use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::plan::results::ResultPort;
 use crate::program::{Program, is_loop};
 use crate::run::call::Place;
-use crate::run::executor::{Executor, Memory, Source, node_error};
+use crate::run::executor::{Executor, Memory, ProgramInputs, node_error};
 use crate::run::loops::{Counts, LoopStack};
 use crate::run::place::rows_first;
 use crate::run::room::Room;
@@ -20,14 +20,14 @@ use crate::tensor::memory::Arena;
 
 /// One piece in flight.
 pub(super) struct Lane {
-    executor: Executor<Planned>,
+    executor: Executor<ArenaMemory>,
     /// What the piece before handed on.
     carried: Vec<Tensor>,
     pub(super) times: Vec<Duration>,
 }
 
-/// Planned places for everything that a piece computes.
-struct Planned {
+/// ArenaMemory places for everything that a piece computes.
+struct ArenaMemory {
     work: Arc<Work>,
     arena: Arc<Arena>,
     /// The most bytes that a node took beside the arena.
@@ -51,7 +51,7 @@ impl Piece {
     }
 }
 
-impl Memory for Planned {
+impl Memory for ArenaMemory {
     fn begin(&mut self, program: &Program, node: NodeId, scratch: &mut Scratch) -> Vec<Place> {
         let outputs = &program.graph.nodes[node.index()].outputs;
         let places: Vec<Place> = outputs.iter().map(|output| self.place(*output)).collect();
@@ -76,7 +76,7 @@ impl Memory for Planned {
     }
 }
 
-impl Planned {
+impl ArenaMemory {
     /// Where a tensor of this piece belongs.
     fn place(&self, tensor: TensorId) -> Place {
         let in_place = |result: &&ResultPort| result.in_place && result.tensor == tensor;
@@ -94,14 +94,14 @@ impl Lane {
     pub(super) fn new(work: &Arc<Work>) -> Result<Self, Fault> {
         let program = &work.plan.program;
         let arena = Arena::new(work.plan.layout.bytes)?;
-        let memory = Planned { work: Arc::clone(work), arena, heap: Arc::default(), piece: None };
+        let memory = ArenaMemory { work: Arc::clone(work), arena, heap: Arc::default(), piece: None };
         let times = vec![Duration::ZERO; program.graph.nodes.len()];
         Ok(Self { executor: Executor::new(program, memory), carried: Vec::new(), times })
     }
 
     /// How many bytes it took at most so far, also while it runs.
     pub(super) fn most_bytes(&self) -> impl Fn() -> usize + use<> {
-        let Planned { arena, heap, .. } = &self.executor.memory;
+        let ArenaMemory { arena, heap, .. } = &self.executor.memory;
         let (arena, heap) = (Arc::clone(arena), Arc::clone(heap));
         move || arena.high() + heap.load(Ordering::Relaxed)
     }
@@ -132,7 +132,7 @@ impl Lane {
             self.executor.memory.piece = None;
             return;
         }
-        let source = Source { program: &work.plan.program, tensors: work.as_ref() };
+        let source = ProgramInputs { program: &work.plan.program, tensors: work.as_ref() };
         let id = source.program.order()[place];
         let begin = Instant::now();
         // A kernel is the user's: what it leaves half done in this lane is thrown away with the piece.
@@ -169,7 +169,7 @@ impl Lane {
     }
 
     /// Puts results of the piece where they belong, unless they are there already.
-    fn gather(&mut self, source: Source<'_>, work: &Work, piece: Piece) -> Result<(), Fault> {
+    fn gather(&mut self, source: ProgramInputs<'_>, work: &Work, piece: Piece) -> Result<(), Fault> {
         let Piece { number, first, rows } = piece;
         let first = count(first);
         for (result, gathered) in work.plan.results.iter().zip(&work.gathered) {
@@ -180,7 +180,7 @@ impl Lane {
                 (Gathered::Rows(arena), Placement::Rows { axis }) if !result.in_place => {
                     let shape = rows_first(view.shape(), axis);
                     let mut tensor = Tensor::in_arena(view.element(), &shape, arena, first * result.row_bytes())?;
-                    crate::run::place::copy_rows_first(&mut tensor, view, axis)?;
+                    crate::run::place::copy_rows_first(&mut tensor, view, axis, 0)?;
                 }
                 (Gathered::Given(sink), _) => sink.write(first, view)?,
                 (Gathered::Fixed(value), _) if number + 1 == work.plan.cut.pieces() => {

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::plan::{PiecePlan, Planned};
 use crate::program::Program;
-use crate::run::executor::{Executor, Source, Tensors, node_error};
+use crate::run::executor::{Executor, ProgramInputs, Tensors, node_error};
 use crate::run::place::{rows_first, turned_back};
 use crate::run::room::Room;
 use crate::slice::RowSink;
@@ -229,7 +229,7 @@ impl PiecePlan {
 
     /// Runs the nodes that are the same for all rows, and says how many bytes that takes.
     fn run_once(&self) -> Result<(Vec<Option<Tensor>>, usize), Error> {
-        let source = Source { program: &self.planned.program, tensors: &self.planned.given };
+        let source = ProgramInputs { program: &self.planned.program, tensors: &self.planned.given };
         let program = source.program;
         let mut executor = Executor::new(program, Room::new(usize::MAX / 2));
         for (place, id) in program.order().iter().enumerate() {
