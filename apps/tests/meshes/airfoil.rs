@@ -1,10 +1,11 @@
 //! The airfoil program computes the known residuals, with the same bits on every number of workers.
 
-use super::c_text;
+use super::{c_text, protocol};
 
 use drawloom_apps::airfoil::{self, Airfoil};
 use drawloom_apps::naca;
 use drawloom_mesh::{Backend, Control, Events, Executor, MessageCounts, Threads};
+use drawloom_messages::{Machine, Settings};
 
 fn residuals(i: usize, j: usize, iterations: u64, backend: Backend) -> Vec<f64> {
     let raw = naca::naca0012(i, j).unwrap();
@@ -57,11 +58,11 @@ fn as_messages_it_takes_the_known_number_of_them() {
     }
 }
 
-/// What some iterations on 162 cells take, with the protocol looked at with every message.
-fn checked(events: Events, serial: &[f64]) -> MessageCounts {
+/// What some iterations on 162 cells take.
+fn counted(events: Events, serial: &[f64]) -> MessageCounts {
     let raw = naca::naca0012(6, 9).unwrap();
     let app = Airfoil::new(&raw, serial.len() as u64, |_, _| ()).unwrap();
-    let mut run = app.program.start(Backend::Events(events.checked())).unwrap();
+    let mut run = app.program.start(Backend::Events(events)).unwrap();
     run.run().unwrap_or_else(|e| panic!("{events:?}: {e}"));
     let found = app.residuals.lock();
     assert_eq!(found.len(), serial.len());
@@ -82,7 +83,13 @@ fn the_protocol_is_kept_in_every_form_and_order() {
             Executor::Delay { probability: 0.5, seed: 2 },
             Executor::Parallel { workers: 2 },
         ] {
-            checked(Events::new().executor(executor).control(control), &serial);
+            counted(Events::new().executor(executor).control(control), &serial);
+            let raw = naca::naca0012(6, 9).unwrap();
+            let app = Airfoil::new(&raw, 4, |_, _| ()).unwrap();
+            let instance = protocol::checked(&app.program.event_graph_with("airfoil", control).unwrap());
+            let run = Machine::new(&instance).run(&Settings::new(executor));
+            run.unwrap_or_else(|e| panic!("{control:?}, {executor:?}: {e}"));
+            assert_eq!(app.residuals.lock().len(), serial.len());
         }
     }
 }
@@ -91,7 +98,7 @@ fn the_protocol_is_kept_in_every_form_and_order() {
 fn each_form_takes_its_number_of_messages() {
     let serial = residuals(6, 9, 20, Backend::Serial);
     let count = |control: Control| {
-        let counts = checked(Events::new().control(control), &serial);
+        let counts = counted(Events::new().control(control), &serial);
         (counts.devices, counts.deliveries / 20)
     };
     assert_eq!([count(Control::Plain), count(Control::Tree)], [(698, 13_140), (932, 13_586)]);

@@ -7,5 +7,7 @@ mod dots;
 mod in_c;
 mod jacobi;
 mod naca;
+#[path = "../../../crates/drawloom-mesh/tests/support/protocol.rs"]
+mod protocol;
 mod reduction;
 mod support;

@@ -59,6 +59,6 @@ pub use element::{Kind, Number, Ordered};
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "messages")]
 pub use event::{Control, Events, HandlerText};
-pub use mesh::{Constant, Dat, Global, Layout, Map, Mesh, Set};
+pub use mesh::{Constant, Dat, Global, Map, Mesh, Set};
 pub use program::{Append, AtMostSixteenArguments, Each, Program, Scalar, Truth};
 pub use run::{Backend, LoopStats, MessageCounts, Mode, Run, Strategy, Threads};

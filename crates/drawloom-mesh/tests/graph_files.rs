@@ -1,6 +1,16 @@
 //! Names in graph files that their users rely on, and programs that have no C text.
 
+#[path = "support/protocol.rs"]
+mod protocol;
+
+use std::sync::Arc;
+
 use drawloom_mesh::{Backend, ErrorKind, Events, Global, HandlerText, Mesh, Program, Set};
+use drawloom_messages::xml::{self, Registry};
+use drawloom_messages::{
+    Device, DeviceType, DeviceView, EdgeView, Executor, Handlers, InputId, Instance, Machine, OutputId, Pins, Sent,
+    Settings,
+};
 
 /// A loop over edges that reads, writes and contributes through maps, and a loop over nodes.
 fn program() -> Program {
@@ -73,6 +83,22 @@ fn names_in_graph_files_are_those_of_the_guide() {
     assert_eq!(inputs("controller"), ["push_end", "keep_end"]);
     assert_eq!(outputs("controller"), ["control", "push_begin", "keep_begin"]);
     assert!(instance.device("global").is_some() && instance.device("nodes_2").is_some());
+}
+
+#[test]
+fn names_of_loops_are_identifiers_and_differ() {
+    let mut mesh = Mesh::new();
+    let set = mesh.set("set", 1).unwrap();
+    let x = mesh.dat_of("x", set, [0_i64]).unwrap();
+    let mut program = Program::new(mesh);
+    for name in ["a b", "a-b", "3", "", "a_b"] {
+        program.each(set, name).update(x).run(|x| x[0] += 1);
+    }
+    let instance = program.event_graph("names", None).unwrap();
+    let kind = instance.graph_type();
+    let controller = &kind.devices()[kind.device("controller").unwrap().index()];
+    let pins: Vec<&str> = controller.inputs().iter().map(|pin| pin.name()).collect();
+    assert_eq!(pins, ["a_b_end", "a_b_1_end", "_3_end", "__end", "a_b_2_end"]);
 }
 
 /// What is wrong with the C text of a program over ten elements.
@@ -168,4 +194,128 @@ fn values_that_need_more_alignment_than_records_have_are_refused_as_messages() {
     mesh.global("wide", [1_u128]).unwrap();
     let error = Program::new(mesh).event_graph("graph", None).expect_err("refused");
     assert!(error.to_string().contains("global `wide` is aligned to 16 bytes"), "{error}");
+}
+
+/// A struct whose bytes are words for the message machine, which knows nothing of the truth value in it.
+#[derive(Clone, Copy, Debug, PartialEq, drawloom_runtime::Element)]
+#[repr(C)]
+struct Lamp {
+    is_on: bool,
+    watts: u8,
+}
+
+/// A loop over edges that reads truth values through a map, a loop that reads a struct, and scalar code on a truth value.
+fn truths() -> Arc<Instance> {
+    let mut mesh = Mesh::new();
+    let (nodes, edges) = (mesh.set("nodes", 2).unwrap(), mesh.set("edges", 1).unwrap());
+    let ends = mesh.map::<2>("ends", edges, nodes, vec![0, 1]).unwrap();
+    let wet = mesh.dat_of("wet", nodes, [false, true]).unwrap();
+    let lamp = mesh.dat_of("lamp", nodes, [Lamp { is_on: true, watts: 60 }]).unwrap();
+    let (count, more) = (mesh.global("count", [0_i64]).unwrap(), mesh.global("more", [true]).unwrap());
+    let mut program = Program::new(mesh);
+    program.while_true(more, |program| {
+        program.each(edges, "count").read(wet.through(ends)).inc(count).run(|wet, count| {
+            count[0] += wet.iter().filter(|wet| wet[1]).count() as i64;
+        });
+        program.each(nodes, "switch").update(lamp).run(|lamp| lamp[0].is_on = !lamp[0].is_on);
+        program.scalar("stop").update(more).run(|more| more[0] = !more[0]);
+    });
+    program.event_graph("truths", None).unwrap()
+}
+
+/// What is said when a program runs after something was done to the state of a device.
+fn run_with(alter: impl FnOnce(&Instance, &mut Machine)) -> String {
+    let instance = truths();
+    let mut machine = Machine::new(&instance);
+    alter(&instance, &mut machine);
+    machine.run(&Settings::new(Executor::Fifo)).map_or_else(|error| error.to_string(), |_| "nothing".to_owned())
+}
+
+/// Sets a byte of a member in the state of a device.
+fn put(instance: &Instance, machine: &mut Machine, device: &str, member: &str, byte: u8) {
+    let device = instance.device(device).unwrap();
+    let at = instance.type_of(device).state().offset_of(member).unwrap();
+    machine.state_mut(device)[at] = byte;
+}
+
+#[test]
+fn a_bool_of_2_in_the_state_of_a_device_never_reaches_a_kernel() {
+    assert_eq!(run_with(|_, _| ()), "nothing");
+    let said = run_with(|instance, machine| put(instance, machine, "nodes_1", "dat_wet[1]", 2));
+    assert!(
+        said.contains("device \"nodes_1\" failed in its send handler of pin \"count_dat_wet_read_send\""),
+        "{said}"
+    );
+    assert!(said.contains("holds a bool of 2, and a bool is 0 or 1"), "{said}");
+    let said = run_with(|instance, machine| put(instance, machine, "nodes_0", "dat_lamp[0]", 3));
+    assert!(said.contains("loop `switch` at"), "{said}");
+    assert!(said.contains("argument 0, dat `lamp`, holds bytes that are no value of its type"), "{said}");
+    let said = run_with(|instance, machine| put(instance, machine, "edges_0", "count_arg0_buffer[1][1]", 3));
+    assert_eq!(said, "nothing", "what is sent comes after it");
+    let said = run_with(|instance, machine| put(instance, machine, "global", "global_more", 2));
+    assert!(said.contains("device \"global\" panicked"), "{said}");
+    assert!(said.contains("global `more` holds bytes that are no value of its type"), "{said}");
+}
+
+#[test]
+fn a_bool_of_2_in_a_graph_file_is_refused_or_never_reaches_a_kernel() {
+    let instance = truths();
+    let mut registry = Registry::new();
+    registry.register(instance.graph_type()).unwrap();
+    for version in [xml::Version::V3, xml::Version::V4] {
+        let mut file = Vec::new();
+        xml::write(&instance, version, &mut file).unwrap();
+        let file = String::from_utf8(file).unwrap();
+        let altered = |from: &str, to: &str| {
+            assert!(file.contains(from), "{from} in\n{file}");
+            xml::read(file.replacen(from, to, 1).as_bytes(), &registry)
+        };
+        let (truths, lamp) = match version {
+            xml::Version::V3 => (("[false,true]", "[false,2]"), ("[1,60]", "[2,60]")),
+            xml::Version::V4 => (("{0,1}", "{0,2}"), ("{1,60}", "{2,60}")),
+        };
+        let error = altered(truths.0, truths.1).unwrap_err();
+        assert!(
+            error.to_string().contains("2 is no bool") || error.to_string().contains("\"2\" is no bool"),
+            "{error}"
+        );
+        let instance = altered(lamp.0, lamp.1).unwrap();
+        let error = Machine::new(&instance).run(&Settings::new(Executor::Fifo)).unwrap_err();
+        assert!(error.to_string().contains("dat `lamp`, holds bytes that are no value of its type"), "{error}");
+    }
+}
+
+/// Handlers that give those of a program a state of another length when a kernel is to run.
+struct Lengthened(Arc<dyn Handlers>, OutputId);
+
+impl Handlers for Lengthened {
+    fn receive(&self, pin: InputId, device: &mut Device<'_>, message: &[u8], edge: EdgeView<'_>) {
+        self.0.receive(pin, device, message, edge);
+    }
+
+    fn ready(&self, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
+        self.0.ready(device, pins);
+    }
+
+    fn send(&self, pin: OutputId, device: &mut Device<'_>, message: &mut [u8]) -> Sent {
+        if pin == self.1 {
+            let longer: Vec<u8> = device.state.iter().copied().chain([0; 8]).collect();
+            device.state = Box::leak(longer.into_boxed_slice());
+        }
+        self.0.send(pin, device, message)
+    }
+}
+
+#[test]
+fn a_state_of_another_length_never_reaches_a_kernel() {
+    let wrap = |kind: &DeviceType| -> Arc<dyn Handlers> {
+        let handlers = Arc::clone(kind.handlers());
+        match kind.output("switch_execute").filter(|_| kind.id() == "set_nodes") {
+            Some(pin) => Arc::new(Lengthened(handlers, pin)),
+            None => handlers,
+        }
+    };
+    let instance = protocol::rebuilt(&truths(), wrap, |_, _| (), |_| 1);
+    let error = Machine::new(&instance).run(&Settings::new(Executor::Fifo)).unwrap_err();
+    assert!(error.to_string().contains("a record has another size or alignment than its layout"), "{error}");
 }

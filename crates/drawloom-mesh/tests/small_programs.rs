@@ -1,7 +1,7 @@
 //! Small programs with known results, on every backend, each run twice so that nothing is left over from the first time.
 
 use drawloom_mesh::kernel::Acc;
-use drawloom_mesh::{Backend, Events, Executor, Layout, Mesh, Mode, Program, Run, Strategy, Threads};
+use drawloom_mesh::{Backend, Events, Executor, Mesh, Mode, Program, Run, Strategy, Threads};
 
 fn backends() -> Vec<Backend> {
     vec![
@@ -116,67 +116,62 @@ fn scalar_code_and_control_flow() {
 #[test]
 fn jacobi_on_a_grid() {
     const SIDE: usize = 5;
-    for layout in [Layout::ByElement, Layout::ByComponent] {
-        let number = |i: usize, j: usize| (i + j * SIDE) as u32;
-        let (mut table, mut a, mut r) = (Vec::new(), Vec::new(), vec![[0.0, 0.0]; SIDE * SIDE]);
-        for (i, j) in (0..SIDE * SIDE).map(|n| (n % SIDE, n / SIDE)) {
-            table.extend([number(i, j), number(i, j)]);
-            a.push([-1.0, 0.0, 0.0]);
-            for (di, dj) in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
-                match (i.checked_add_signed(di), j.checked_add_signed(dj)) {
-                    (Some(x), Some(y)) if x < SIDE && y < SIDE => {
-                        table.extend([number(i, j), number(x, y)]);
-                        a.push([0.25, 0.0, 0.0]);
-                    }
-                    _ => r[number(i, j) as usize][0] += 0.25,
+    let number = |i: usize, j: usize| (i + j * SIDE) as u32;
+    let (mut table, mut a, mut r) = (Vec::new(), Vec::new(), vec![[0.0, 0.0]; SIDE * SIDE]);
+    for (i, j) in (0..SIDE * SIDE).map(|n| (n % SIDE, n / SIDE)) {
+        table.extend([number(i, j), number(i, j)]);
+        a.push([-1.0, 0.0, 0.0]);
+        for (di, dj) in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
+            match (i.checked_add_signed(di), j.checked_add_signed(dj)) {
+                (Some(x), Some(y)) if x < SIDE && y < SIDE => {
+                    table.extend([number(i, j), number(x, y)]);
+                    a.push([0.25, 0.0, 0.0]);
                 }
+                _ => r[number(i, j) as usize][0] += 0.25,
             }
         }
-        let mut mesh = Mesh::new();
-        let (nodes, edges) = (mesh.set("nodes", SIDE * SIDE).unwrap(), mesh.set("edges", a.len()).unwrap());
-        let ends = mesh.map::<2>("ends", edges, nodes, table).unwrap();
-        // As `jac2`: of each dat only one component is used, and their numbers differ.
-        let a = mesh.dat::<f64, 3>("a", edges, a).unwrap();
-        let r = mesh.dat::<f64, 2>("r", nodes, r).unwrap();
-        let u = mesh.dat_of::<f64, 2>("u", nodes, [0.0; 2]).unwrap();
-        let du = mesh.dat_of::<f64, 3>("du", nodes, [0.0; 3]).unwrap();
-        for dat in [a, du] {
-            mesh.lay_out(dat, layout).unwrap();
-        }
-        let (sum, max) = (mesh.global("sum", [0.0]).unwrap(), mesh.global("max", [0.0]).unwrap());
-        let beta = mesh.constant("beta", [1.0]).unwrap();
-        let mut program = Program::new(mesh);
-        program.each(nodes, "begin").write(u).run(|u| u.set([0.0; 2]));
-        program.repeat("sweep", 2, |program| {
-            program
-                .each(edges, "res")
-                .read(a)
-                .read(u.at(ends, 1))
-                .read(beta)
-                .inc(du.at(ends, 0))
-                .run(|a, u, beta, du| du[0] += beta[0] * a[0] * u[0]);
-            program.scalar("reset").update(sum).update(max).run(|sum, max| (sum[0], max[0]) = (0.0, 0.0));
-            program.each(nodes, "update").read(r).update(du).update(u).inc(sum).max(max).run(|r, du, u, sum, max| {
-                u[0] += du[0] + r[0];
-                du[0] = 0.0;
-                sum[0] += u[0] * u[0];
-                max[0].offer(u[0]);
-            });
-        });
-        on_every_backend(&program, |run, _| {
-            let rms = (run.global(sum).unwrap()[0] / (SIDE * SIDE) as f64).sqrt();
-            assert!((rms - 0.386491).abs() < 1e-6, "{rms}");
-            assert_eq!(run.global(max).unwrap(), [0.625]);
-            let found: Vec<f64> = run.dat(u).unwrap().iter().map(|u| u[0]).collect();
-            let expected = [
-                0.625, 0.4375, 0.375, 0.4375, 0.625, 0.4375, 0.125, 0.0625, 0.125, 0.4375, 0.375, 0.0625, 0.0, 0.0625,
-                0.375, 0.4375, 0.125, 0.0625, 0.125, 0.4375, 0.625, 0.4375, 0.375, 0.4375, 0.625,
-            ];
-            for (found, expected) in found.iter().zip(expected) {
-                assert!((found - expected).abs() < 1e-12, "{found} instead of {expected}");
-            }
-        });
     }
+    let mut mesh = Mesh::new();
+    let (nodes, edges) = (mesh.set("nodes", SIDE * SIDE).unwrap(), mesh.set("edges", a.len()).unwrap());
+    let ends = mesh.map::<2>("ends", edges, nodes, table).unwrap();
+    // As `jac2`: of each dat only one component is used, and their numbers differ.
+    let a = mesh.dat::<f64, 3>("a", edges, a).unwrap();
+    let r = mesh.dat::<f64, 2>("r", nodes, r).unwrap();
+    let u = mesh.dat_of::<f64, 2>("u", nodes, [0.0; 2]).unwrap();
+    let du = mesh.dat_of::<f64, 3>("du", nodes, [0.0; 3]).unwrap();
+    let (sum, max) = (mesh.global("sum", [0.0]).unwrap(), mesh.global("max", [0.0]).unwrap());
+    let beta = mesh.constant("beta", [1.0]).unwrap();
+    let mut program = Program::new(mesh);
+    program.each(nodes, "begin").write(u).run(|u| u.set([0.0; 2]));
+    program.repeat("sweep", 2, |program| {
+        program
+            .each(edges, "res")
+            .read(a)
+            .read(u.at(ends, 1))
+            .read(beta)
+            .inc(du.at(ends, 0))
+            .run(|a, u, beta, du| du[0] += beta[0] * a[0] * u[0]);
+        program.scalar("reset").update(sum).update(max).run(|sum, max| (sum[0], max[0]) = (0.0, 0.0));
+        program.each(nodes, "update").read(r).update(du).update(u).inc(sum).max(max).run(|r, du, u, sum, max| {
+            u[0] += du[0] + r[0];
+            du[0] = 0.0;
+            sum[0] += u[0] * u[0];
+            max[0].offer(u[0]);
+        });
+    });
+    on_every_backend(&program, |run, _| {
+        let rms = (run.global(sum).unwrap()[0] / (SIDE * SIDE) as f64).sqrt();
+        assert!((rms - 0.386491).abs() < 1e-6, "{rms}");
+        assert_eq!(run.global(max).unwrap(), [0.625]);
+        let found: Vec<f64> = run.dat(u).unwrap().iter().map(|u| u[0]).collect();
+        let expected = [
+            0.625, 0.4375, 0.375, 0.4375, 0.625, 0.4375, 0.125, 0.0625, 0.125, 0.4375, 0.375, 0.0625, 0.0, 0.0625,
+            0.375, 0.4375, 0.125, 0.0625, 0.125, 0.4375, 0.625, 0.4375, 0.375, 0.4375, 0.625,
+        ];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} instead of {expected}");
+        }
+    });
 }
 
 /// Directly and through a map, one loop adds to the same dat: what comes directly is never zeroed.
@@ -214,7 +209,6 @@ fn structs_and_truth_values_are_elements_too() {
     let particles = mesh.set("particles", 2000).unwrap();
     let at = mesh.dat_of("at", particles, [Particle { position: [0.0; 3], species: 1 }]).unwrap();
     let alive = mesh.dat_of("alive", particles, [false]).unwrap();
-    mesh.lay_out(at, Layout::ByComponent).unwrap();
     let mut program = Program::new(mesh);
     program.each(particles, "drift").index().update(at).write(alive).run(|index, at, alive| {
         at[0].position[1] = index as f32;
@@ -250,56 +244,53 @@ fn a_mesh_whose_neighbours_are_far_apart_runs_in_parallel_with_the_same_bits() {
     // A fixed order without any locality; some edges lead to one node twice.
     let end = |edge: u32, salt: u32| (edge.wrapping_mul(2_654_435_761).wrapping_add(salt) >> 7) % nodes;
     let table = (0..count).flat_map(|edge| [end(edge, 1), end(edge, if edge % 50 == 0 { 1 } else { 77_777_777 })]);
-    for layout in [Layout::ByElement, Layout::ByComponent] {
-        let mut mesh = Mesh::new();
-        let edges = mesh.set("edges", count as usize).unwrap();
-        let vertices = mesh.set("nodes", nodes as usize).unwrap();
-        let ends = mesh.map::<2>("ends", edges, vertices, table.clone().collect()).unwrap();
-        let values = (0..nodes).map(|n| [f64::from(n) * 0.37, 1.0 / (1.0 + f64::from(n))]).collect();
-        let value = mesh.dat("value", vertices, values).unwrap();
-        let flow = mesh.dat_of("flow", vertices, [0.0; 3]).unwrap();
-        let lowest = mesh.dat_of("lowest", vertices, [f64::MAX]).unwrap();
-        mesh.lay_out(flow, layout).unwrap();
-        let total = mesh.global("total", [0.0]).unwrap();
-        let mut program = Program::new(mesh);
-        program.repeat("time", 3, |program| {
-            program
-                .each(edges, "exchange")
-                .read(value.through(ends))
-                .inc(flow.at(ends, 0))
-                .inc(flow.through(ends))
-                .min(lowest.at(ends, 1))
-                .inc(total)
-                .run(|value, first, both, lowest, total| {
-                    let [a, b] = value;
-                    for n in 0..3 {
-                        first[n] += a[0] * b[1] + n as f64;
-                        both[0][n] -= b[0] * 0.1;
-                        both[1][n] += a[1] / 3.0;
-                    }
-                    lowest[0].offer(a[0] - b[0]);
-                    total[0] += a[1];
-                });
-        });
-        let results = |backend| {
-            let mut run = program.start(backend).unwrap();
-            run.run().unwrap();
-            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-            let found = [run.dat(flow).unwrap().concat(), run.dat(lowest).unwrap().concat()];
-            let total = run.global(total).unwrap().to_vec();
-            (found.map(bits), bits(total), run.stats()[0].strategy)
-        };
-        let (flows, total, _) = results(Backend::Serial);
-        for workers in [2, 3] {
-            let (same_flows, same_total, strategy) = results(Backend::Threads(Threads::new().workers(workers)));
-            assert_eq!(strategy, Strategy::Staged);
-            assert!(same_flows == flows && same_total == total, "{workers} workers, {layout:?}");
-        }
-        // One worker has nobody to keep anything for.
-        let (same_flows, _, strategy) = results(Backend::Threads(Threads::new().workers(1)));
-        assert_eq!(strategy, Strategy::Chain);
-        assert!(same_flows == flows);
+    let mut mesh = Mesh::new();
+    let edges = mesh.set("edges", count as usize).unwrap();
+    let vertices = mesh.set("nodes", nodes as usize).unwrap();
+    let ends = mesh.map::<2>("ends", edges, vertices, table.clone().collect()).unwrap();
+    let values = (0..nodes).map(|n| [f64::from(n) * 0.37, 1.0 / (1.0 + f64::from(n))]).collect();
+    let value = mesh.dat("value", vertices, values).unwrap();
+    let flow = mesh.dat_of("flow", vertices, [0.0; 3]).unwrap();
+    let lowest = mesh.dat_of("lowest", vertices, [f64::MAX]).unwrap();
+    let total = mesh.global("total", [0.0]).unwrap();
+    let mut program = Program::new(mesh);
+    program.repeat("time", 3, |program| {
+        program
+            .each(edges, "exchange")
+            .read(value.through(ends))
+            .inc(flow.at(ends, 0))
+            .inc(flow.through(ends))
+            .min(lowest.at(ends, 1))
+            .inc(total)
+            .run(|value, first, both, lowest, total| {
+                let [a, b] = value;
+                for n in 0..3 {
+                    first[n] += a[0] * b[1] + n as f64;
+                    both[0][n] -= b[0] * 0.1;
+                    both[1][n] += a[1] / 3.0;
+                }
+                lowest[0].offer(a[0] - b[0]);
+                total[0] += a[1];
+            });
+    });
+    let results = |backend| {
+        let mut run = program.start(backend).unwrap();
+        run.run().unwrap();
+        let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        let found = [run.dat(flow).unwrap().concat(), run.dat(lowest).unwrap().concat()];
+        let total = run.global(total).unwrap().to_vec();
+        (found.map(bits), bits(total), run.stats()[0].strategy)
+    };
+    let (flows, total, _) = results(Backend::Serial);
+    for workers in [2, 3] {
+        let (same_flows, same_total, strategy) = results(Backend::Threads(Threads::new().workers(workers)));
+        assert_eq!(strategy, Strategy::Staged);
+        assert!(same_flows == flows && same_total == total, "{workers} workers");
     }
+    // One worker has nobody to keep anything for.
+    let (same_flows, _, strategy) = results(Backend::Threads(Threads::new().workers(1)));
+    assert_eq!(strategy, Strategy::Chain);
+    assert!(same_flows == flows);
 }
 
 /// The pads of contributions start at zero, below which an unsigned number has no room.
@@ -373,5 +364,56 @@ fn the_lowest_and_the_highest_may_be_absent() {
             assert_eq!(run.global(highest).unwrap(), [if present { 1 } else { -1 }]);
             assert_eq!(run.dat(both).unwrap(), if present { [[1], [2], [2]] } else { [[0]; 3] });
         });
+    }
+}
+
+#[test]
+fn formatting_does_not_show_what_was_contributed() {
+    let mut mesh = Mesh::new();
+    let set = mesh.set("set", 1).unwrap();
+    let x = mesh.dat_of("x", set, [0_i64]).unwrap();
+    let y = mesh.dat_of("y", set, [0_i64]).unwrap();
+    let z = mesh.dat_of("z", set, [0_i64]).unwrap();
+    let w = mesh.dat_of("w", set, [0_i64]).unwrap();
+    let (lowest, highest) = (mesh.global("lowest", [0_i64]).unwrap(), mesh.global("highest", [0_i64]).unwrap());
+    let (of_lowest, of_highest) = (mesh.global("l", [0_u8]).unwrap(), mesh.global("h", [0_u8]).unwrap());
+    let mut program = Program::new(mesh);
+    program
+        .each(set, "look")
+        .inc(x)
+        .min(y)
+        .max(z)
+        .write(w)
+        .min_with(lowest, of_lowest)
+        .max_with(highest, of_highest)
+        .run(|x, y, z, w, lowest, highest| {
+            x[0] += 123;
+            w.set([123]);
+            lowest.offer(-123, 123);
+            highest.offer(123, 123);
+            assert_eq!(format!("{x:?} {y:?} {z:?} {w:?}"), "[Acc(..)] [Lowest(..)] [Highest(..)] Out(..)");
+            assert_eq!(format!("{lowest:?} {highest:#?}"), "LowestWith(..) HighestWith(..)");
+        });
+    program.start(Backend::Serial).unwrap().run().unwrap();
+}
+
+/// What each block of 1024 iterations contributes to a sum, such that every other order of folding rounds differently.
+#[test]
+fn blocks_are_folded_pairwise_by_their_numbers() {
+    const PARTS: [f64; 5] = [1e16, 1.0, -1e16, 1.0, 3.0];
+    let mut mesh = Mesh::new();
+    let set = mesh.set("set", 5 * 1024).unwrap();
+    let sum = mesh.global("sum", [0.0]).unwrap();
+    let mut program = Program::new(mesh);
+    program.each(set, "add").index().inc(sum).run(|index, sum| {
+        if index % 1024 == 0 {
+            sum[0] += PARTS[index / 1024];
+        }
+    });
+    let expected = ((PARTS[0] + PARTS[1]) + (PARTS[2] + PARTS[3])) + PARTS[4];
+    for backend in [Backend::Serial, Backend::Threads(Threads::new().workers(2).blocks(3))] {
+        let mut run = program.start(backend).unwrap();
+        run.run().unwrap();
+        assert_eq!(run.global(sum).unwrap(), [expected]);
     }
 }

@@ -108,18 +108,12 @@ fn every_kind_of_data_survives_with_its_bits() {
             let mut bytes: Vec<u8> = layout.default_bytes().to_vec();
             // Members are changed, and the padding between them is not.
             for scalar in Scalar::ALL {
-                let name = format!("s_{}", scalar.c_name());
-                match scalar.size() {
-                    1 => layout.field::<u8>(&name).map(|f| f.set(&mut bytes, rng.u8(..))).unwrap_or_else(|_| {
-                        layout.field::<i8>(&name).unwrap().set(&mut bytes, rng.i8(..));
-                    }),
-                    2 => layout.field_as::<u16>(&name).unwrap().set(&mut bytes, rng.u16(..)),
-                    4 if scalar == Scalar::F32 => layout.field::<f32>(&name).unwrap().set(&mut bytes, rng.f32() * 1e10),
-                    8 if scalar == Scalar::F64 => {
-                        layout.field::<f64>(&name).unwrap().set(&mut bytes, rng.f64() / 1e300)
-                    }
-                    4 => layout.field_as::<u32>(&name).unwrap().set(&mut bytes, rng.u32(..)),
-                    _ => layout.field_as::<u64>(&name).unwrap().set(&mut bytes, rng.u64(..)),
+                let at = layout.offset_of(&format!("s_{}", scalar.c_name())).unwrap();
+                let place = &mut bytes[at..at + scalar.size()];
+                match scalar {
+                    Scalar::F32 => place.copy_from_slice(&(rng.f32() * 1e10).to_ne_bytes()),
+                    Scalar::F64 => place.copy_from_slice(&(rng.f64() / 1e300).to_ne_bytes()),
+                    _ => rng.fill(place),
                 }
             }
             layout

@@ -1,16 +1,19 @@
 //! The device `global`: it takes the steps of the program, and keeps the globals.
 
+#![allow(unsafe_code)]
+
 use std::sync::Arc;
 
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
 use drawloom_runtime::panic;
 
-use super::element::{number, set_number};
+use super::element::{Records, number, set_number};
 use super::involved::Invocation;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
 use crate::kernel::site::ArgDecl;
 use crate::mesh::Mesh;
+use crate::mesh::store::Store;
 use crate::program::statement::ScalarDecl;
 use crate::program::steps::{Step, Steps};
 use crate::run::{Trouble, require_finite};
@@ -53,6 +56,7 @@ pub(super) struct Controller {
     pub(super) totals: Vec<usize>,
     /// Where the numbers of runs of repetitions are among the properties of the graph.
     pub(super) run_counts: usize,
+    pub(super) records: Records,
     pub(super) invocations: Arc<Vec<Invocation>>,
     pub(super) steps: Steps,
     pub(super) trouble: Arc<Trouble>,
@@ -66,19 +70,27 @@ impl Handlers for Controller {
             return device
                 .assert(false, || format!("more devices than there are say that they are at the end of `{name}`"));
         }
-        let state = device.state.as_mut_ptr();
+        self.records.check(device);
         for ((arg, at, folding), best) in self.ends[loop_number].iter().zip(&self.bests[loop_number]) {
             let ArgDecl::Global { global, payload, .. } = self.invocations[loop_number].decl.args[*arg] else {
                 continue;
             };
             let of = |global: u32| self.globals[global as usize].expect("a loop contributes to no constant");
-            // SAFETY: the offsets are those of members, within the state and within the message, of the types of the
-            // argument; the state is this device's alone.
+            let from = &message[*at..*at + folding.size];
+            let Some(payload) = payload else {
+                folding.fold_bytes(&mut device.state[of(global)..of(global) + folding.size], from);
+                continue;
+            };
+            folding.check(from);
+            self.check(device, global);
+            self.check(device, payload);
+            let state = device.state.as_mut_ptr();
+            // SAFETY: the offsets are those of members, within the state, whose size was checked above, and which is this
+            // device's alone; a contribution, and values of the types of the globals, were found there.
             unsafe {
                 let stage = best.map_or(std::ptr::null_mut(), |best| state.add(best));
                 let place = Place { base: state.add(of(global)), stage, ..Place::NOWHERE };
-                let payload = payload.map_or(std::ptr::null_mut(), |payload| state.add(of(payload)));
-                (folding.apply)(&place, 0, payload, message.as_ptr().add(*at));
+                (folding.apply)(&place, 0, state.add(of(payload)), from.as_ptr());
             }
         }
         let ended = number(device.state, self.end_received) + 1;
@@ -176,11 +188,7 @@ impl Controller {
             Step::Scalar(decl) => self.scalar(device, decl),
             Step::Jump(to) => next = *to,
             Step::Unless(condition, to) => {
-                // SAFETY: the global has the type that it was declared with.
-                let values = unsafe {
-                    self.mesh.globals[condition.global as usize].values.read_at(self.at(device, condition.global))
-                };
-                if !(condition.test)(values.as_any()) {
+                if !(condition.test)(self.value(device, condition.global).as_any()) {
                     next = *to;
                 }
             }
@@ -207,8 +215,7 @@ impl Controller {
                 }
             }
             Step::RequireFinite(global, within) => {
-                // SAFETY: as above.
-                let values = unsafe { self.mesh.globals[*global as usize].values.read_at(self.at(device, *global)) };
+                let values = self.value(device, *global);
                 let within = self.steps.progress(within, |repeat| self.run(device.state, repeat));
                 if let Err(error) = require_finite(&self.mesh, *global, &*values, &within) {
                     let message = self.trouble.note(error);
@@ -220,31 +227,57 @@ impl Controller {
         set_number(device.state, self.pc, next as u32);
     }
 
-    /// Where a global is.
-    fn at(&self, device: &mut Device<'_>, global: u32) -> *mut u8 {
+    /// The bytes of a global.
+    fn bytes<'d>(&self, device: &'d Device<'_>, global: u32) -> &'d [u8] {
+        let size = self.mesh.globals[global as usize].values.bytes_each();
         match (self.globals[global as usize], self.constants[global as usize]) {
-            (Some(at), _) => device.state[at..].as_mut_ptr(),
-            (None, Some(at)) => device.graph[at..].as_ptr().cast_mut(),
-            (None, None) => std::ptr::null_mut(),
+            (Some(at), _) => &device.state[at..at + size],
+            (None, Some(at)) => &device.graph[at..at + size],
+            (None, None) => &[],
         }
     }
 
+    /// The value of a global.
+    ///
+    /// # Panics
+    /// When its bytes are no value of its type.
+    fn value(&self, device: &Device<'_>, global: u32) -> Box<dyn Store> {
+        let decl = &self.mesh.globals[global as usize];
+        decl.values.like_bytes(self.bytes(device, global)).unwrap_or_else(|| panic!("{}", no_value(&decl.name)))
+    }
+
+    /// Refuses bytes of a global that are no value of its type.
+    ///
+    /// # Panics
+    /// When they are none.
+    fn check(&self, device: &Device<'_>, global: u32) {
+        let decl = &self.mesh.globals[global as usize];
+        let is_value = decl.values.validity().is_none_or(|is_valid| is_valid(self.bytes(device, global)));
+        assert!(is_value, "{}", no_value(&decl.name));
+    }
+
     fn scalar(&self, device: &mut Device<'_>, decl: &ScalarDecl) {
-        let state = device.state.as_mut_ptr();
-        let place = |arg: &ArgDecl| {
-            let ArgDecl::Global { global, .. } = *arg else { return Place::NOWHERE };
-            // SAFETY: the offsets are those of members, within their records.
-            let base = unsafe {
-                match (self.globals[global as usize], self.constants[global as usize]) {
-                    (Some(at), _) => state.add(at),
-                    (None, Some(at)) => device.graph.as_ptr().add(at).cast_mut(),
-                    (None, None) => std::ptr::null_mut(),
-                }
+        let run = || {
+            self.records.check(device);
+            let globals = || {
+                decl.args
+                    .iter()
+                    .filter_map(|arg| if let ArgDecl::Global { global, .. } = *arg { Some(global) } else { None })
             };
-            Place { base, ..Place::NOWHERE }
+            globals().for_each(|global| self.check(device, global));
+            // One address for all, so that what is written through one place is seen through the others.
+            let state = device.state.as_mut_ptr();
+            let place = |global: u32| {
+                let base = match self.globals[global as usize] {
+                    Some(at) => state.wrapping_add(at),
+                    None => self.bytes(device, global).as_ptr().cast_mut(),
+                };
+                Place { base, ..Place::NOWHERE }
+            };
+            let places: Vec<Place> = globals().map(place).collect();
+            (decl.body)(&places)
         };
-        let places: Vec<Place> = decl.args.iter().map(place).collect();
-        if let Err(said) = panic::catch(|| (decl.body)(&places)).flatten() {
+        if let Err(said) = panic::catch(run).flatten() {
             let message = self.trouble.note(decl.failed(&said));
             device.assert(false, || message);
         }
@@ -259,4 +292,8 @@ impl Controller {
         let at = self.runs + 8 * run;
         device.state[at..at + 8].copy_from_slice(&to.to_ne_bytes());
     }
+}
+
+fn no_value(global: &str) -> String {
+    format!("global `{global}` holds bytes that are no value of its type")
 }

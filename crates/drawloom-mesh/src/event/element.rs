@@ -7,6 +7,8 @@
 //! Which pins want to send follows from these numbers. It is kept beside them, a bit for each pin, and changed where they
 //! change, because it is asked for far more often.
 
+#![allow(unsafe_code)]
+
 use std::sync::Arc;
 
 use drawloom_messages::{Device, DeviceView, EdgeView, Handlers, InputId, OutputId, Pins, Sent};
@@ -15,6 +17,7 @@ use drawloom_runtime::panic;
 use super::wiring::ones;
 use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
+use crate::mesh::store::Validity;
 use crate::program::statement::LoopDecl;
 use crate::run::{Trouble, not_written};
 
@@ -24,33 +27,8 @@ const READ_RECV_COUNT: usize = 8;
 const WRITE_RECV_COUNT: usize = 12;
 const WRITE_SEND_MASK: usize = 16;
 
-/// The five numbers of a device in a loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Numbers {
-    pub(super) in_progress: u32,
-    pub(super) read_send_mask: u32,
-    pub(super) read_recv_count: u32,
-    pub(super) write_recv_count: u32,
-    pub(super) write_send_mask: u32,
-}
-
-impl Numbers {
-    pub(super) fn of(on: &On, state: &[u8]) -> Self {
-        let at = |number_at: usize| number(state, on.counts + number_at);
-        Self {
-            in_progress: at(IN_PROGRESS),
-            read_send_mask: at(READ_SEND_MASK),
-            read_recv_count: at(READ_RECV_COUNT),
-            write_recv_count: at(WRITE_RECV_COUNT),
-            write_send_mask: at(WRITE_SEND_MASK),
-        }
-    }
-}
-
 /// A loop, as the devices of a set know it.
 pub(super) struct On {
-    /// The number of the loop in the program.
-    pub(super) number: usize,
     /// Where the five numbers are in the state.
     pub(super) counts: usize,
     /// Where the number of messages that write is in the properties.
@@ -80,6 +58,42 @@ pub(super) struct Execution {
     pub(super) empty: Vec<(usize, Folding)>,
     /// Where the number of the element is noted in what is collected, and where it is among the properties.
     pub(super) marks: Vec<(usize, usize)>,
+    /// The arguments that the kernel looks at, and that not all bytes are values of.
+    pub(super) checked: Vec<Checked>,
+    pub(super) records: Records,
+}
+
+/// An argument that not all bytes are values of: what a file or a caller has put there is checked before a kernel runs.
+pub(super) struct Checked {
+    pub(super) arg: ArgAt,
+    /// The bytes of an element, and how many elements there are.
+    pub(super) size: usize,
+    pub(super) count: usize,
+    pub(super) is_valid: Validity,
+    /// What it is called in messages.
+    pub(super) what: String,
+}
+
+/// How many bytes the records of a device have.
+#[derive(Clone, Copy)]
+pub(super) struct Records {
+    pub(super) graph: usize,
+    pub(super) properties: usize,
+    pub(super) state: usize,
+}
+
+impl Records {
+    /// Refuses a device whose records are not those that were declared. Handlers may be wrapped, and given anything.
+    ///
+    /// # Panics
+    /// When they are others.
+    pub(super) fn check(&self, device: &Device<'_>) {
+        let records = [(device.graph, self.graph), (device.properties, self.properties), (&*device.state, self.state)];
+        for (bytes, size) in records {
+            let is_aligned = size == 0 || bytes.as_ptr().cast::<u64>().is_aligned();
+            assert!(bytes.len() == size && is_aligned, "a record has another size or alignment than its layout");
+        }
+    }
 }
 
 /// Where an argument is.
@@ -180,30 +194,6 @@ impl On {
 }
 
 impl Elements {
-    /// Which pins want to send, by the numbers alone: what the bits in the state must say.
-    pub(super) fn wanting(&self, state: &[u8], properties: &[u8]) -> Vec<u64> {
-        let mut words = vec![0; self.words];
-        let mut want = |pin: u32, wants: bool| words[pin as usize / 64] |= u64::from(wants) << (pin % 64);
-        for on in &self.ons {
-            let numbers = Numbers::of(on, state);
-            if numbers.in_progress == 0 {
-                continue;
-            }
-            (0..32)
-                .filter(|bit| numbers.read_send_mask >> bit & 1 == 1)
-                .for_each(|bit| want(on.first_read + bit, true));
-            (0..on.writes).for_each(|bit| want(on.first_write + bit, numbers.write_send_mask >> bit & 1 == 1));
-            want(on.execute, numbers.read_recv_count == on.read_recv_total);
-            want(on.end, on.is_at_end(state, properties));
-        }
-        words
-    }
-
-    /// Which pins want to send, as the state has it.
-    pub(super) fn wanted(&self, state: &[u8]) -> Vec<u64> {
-        (0..self.words).map(|word| bits(state, self.ready + 8 * word)).collect()
-    }
-
     /// A pin wants to send from now on.
     #[inline]
     fn want(&self, state: &mut [u8], pin: u32) {
@@ -302,12 +292,7 @@ impl Handlers for Elements {
                 let to = &mut device.state[*to..*to + *size];
                 match folding {
                     None => to.copy_from_slice(from),
-                    Some(folding) => {
-                        let place = Place { base: to.as_mut_ptr(), ..Place::NOWHERE };
-                        // SAFETY: both are values of the dat, at addresses that suit their type: records are aligned to
-                        // eight bytes, and members to their own size.
-                        unsafe { (folding.apply)(&place, 0, std::ptr::null_mut(), from.as_ptr()) };
-                    }
+                    Some(folding) => folding.fold_bytes(to, from),
                 }
                 on
             }
@@ -369,8 +354,7 @@ impl Handlers for Elements {
                             let from = &device.state[*from..from + folding.size];
                             message[*to..to + folding.size].copy_from_slice(from);
                         }
-                        // SAFETY: the message has room for a contribution there, at an address that suits its type.
-                        None => unsafe { (folding.identity)(message[*to..to + folding.size].as_mut_ptr()) },
+                        None => folding.write_identity(&mut message[*to..to + folding.size]),
                     }
                 }
                 let counts = self.ons[*on].counts;
@@ -409,19 +393,27 @@ impl Handlers for Elements {
 impl Execution {
     /// Calls the kernel for the device's element.
     fn run(&self, device: &mut Device<'_>) -> Result<(), usize> {
-        let state = device.state.as_mut_ptr();
+        self.records.check(device);
+        for Checked { arg, size, count, is_valid, what } in &self.checked {
+            let bytes = match *arg {
+                ArgAt::State(at) => &device.state[at..at + size * count],
+                ArgAt::Graph(at) => &device.graph[at..at + size * count],
+                ArgAt::Properties(_) | ArgAt::Size(_) | ArgAt::Absent => continue,
+            };
+            assert!(bytes.chunks(*size).all(is_valid), "{what} holds bytes that are no value of its type");
+        }
         for (at, folding) in &self.empty {
-            // SAFETY: the state has room for a contribution there, at an address that suits its type.
-            unsafe { (folding.identity)(state.add(*at)) };
+            folding.write_identity(&mut device.state[*at..at + folding.size]);
         }
         for (to, from) in &self.marks {
-            // SAFETY: the offsets are those of members of four bytes, within their records.
-            unsafe { std::ptr::copy_nonoverlapping(device.properties.as_ptr().add(*from), state.add(*to), 4) };
+            let element = number(device.properties, *from);
+            set_number(device.state, *to, element);
         }
+        let state = device.state.as_mut_ptr();
         let mut places = [Place::NOWHERE; 16];
         for (place, arg) in places.iter_mut().zip(&self.args) {
             place.fixed = true;
-            // SAFETY: the offsets are those of members, within their records.
+            // SAFETY: the offsets are those of members, within their records, whose sizes were checked above.
             unsafe {
                 match *arg {
                     ArgAt::State(at) => place.base = state.add(at),
@@ -433,7 +425,7 @@ impl Execution {
             }
         }
         // SAFETY: every argument has its own members in the state, which is this device's alone, or is only read; members
-        // have the types of the arguments, at addresses that suit them.
+        // hold values of the types of the arguments, at addresses that suit them, as was checked above.
         unsafe { self.decl.body.run(&places[..self.args.len()], 0..1) }
     }
 }

@@ -9,7 +9,7 @@ use super::connect::connect;
 use super::declare::{Declared, declare, read_pin, write_pin};
 use super::involved::Invocation;
 use super::names::{Names, invocations, unique};
-use super::options::Events;
+use super::options::{Control, Events};
 use super::text::HandlerText;
 use crate::error::{Error, ErrorKind};
 use crate::mesh::Mesh;
@@ -90,7 +90,19 @@ impl Program {
     /// When a statement of the program was refused, the name is no identifier, or a function is missing; and with text, when
     /// a device type has more output pins than handlers of the published form can name.
     pub fn event_graph(&self, name: &str, text: Option<&HandlerText>) -> Result<Arc<Instance>, Error> {
-        let events = Events::new();
+        self.graph_of(name, text, Control::Plain)
+    }
+
+    /// As [`Program::event_graph`] without text, in one of the forms of control.
+    ///
+    /// # Errors
+    /// As [`Program::event_graph`].
+    pub fn event_graph_with(&self, name: &str, control: Control) -> Result<Arc<Instance>, Error> {
+        self.graph_of(name, None, control)
+    }
+
+    fn graph_of(&self, name: &str, text: Option<&HandlerText>, control: Control) -> Result<Arc<Instance>, Error> {
+        let events = Events::new().control(control);
         let trouble = Arc::new(Trouble::default());
         let declared = compiled(self.mesh(), self.statements()?, &events, (name, text, false), &trouble)?;
         let too_many = declared.graph_type.devices().iter().find(|kind| kind.outputs().len() > MOST_PINS);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drawloom_messages::{Executor, Machine as EventMachine, Settings};
+use drawloom_messages::{DeviceId, Executor, Machine as EventMachine, Settings};
 
 use super::connect::{Connected, connect};
 use super::controller::{BETWEEN, NEVER_PAUSES, PAUSED, PAUSES};
@@ -22,8 +22,8 @@ use crate::run::{LoopStats, Machine, MessageCounts, Trouble};
 /// A program as messages.
 pub(crate) struct OnEvents {
     mesh: Arc<Mesh>,
-    pub(super) declared: Declared,
-    pub(super) connected: Connected,
+    declared: Declared,
+    connected: Connected,
     machine: EventMachine,
     executor: Executor,
     trouble: Arc<Trouble>,
@@ -34,19 +34,8 @@ pub(crate) struct OnEvents {
 
 impl OnEvents {
     pub(crate) fn new(mesh: Arc<Mesh>, statements: &[Statement], events: Events) -> Result<Self, Error> {
-        Self::altered(mesh, statements, events, |_| ())
-    }
-
-    /// The same, after something was done to what is declared.
-    pub(super) fn altered(
-        mesh: Arc<Mesh>,
-        statements: &[Statement],
-        events: Events,
-        alter: impl FnOnce(&mut Declared),
-    ) -> Result<Self, Error> {
         let trouble = Arc::new(Trouble::default());
-        let mut declared = compiled(&mesh, statements, &events, ("drawloom_mesh", None, true), &trouble)?;
-        alter(&mut declared);
+        let declared = compiled(&mesh, statements, &events, ("drawloom_mesh", None, true), &trouble)?;
         let parts = match events.executor {
             Executor::Parallel { workers: workers @ 2.. } => {
                 Some(parts(&mesh, &declared.invocations, workers, events.control))
@@ -54,9 +43,6 @@ impl OnEvents {
             _ => None,
         };
         let connected = connect(&mesh, &events, &declared, parts)?;
-        if let Some(watch) = &declared.watch {
-            watch.look_at(&connected.instance);
-        }
         let machine = EventMachine::new(&connected.instance);
         let counts = MessageCounts { devices: connected.instance.devices(), sends: 0, deliveries: 0 };
         Ok(Self { mesh, declared, connected, machine, executor: events.executor, trouble, counts, broken: None })
@@ -122,18 +108,10 @@ impl OnEvents {
     }
 
     /// Copies a member of devices together, so that it can be read by its type.
-    fn fetch(&self, values: &dyn Store, at: usize, devices: &[drawloom_messages::DeviceId]) -> Box<dyn Store> {
-        let size = values.bytes_each();
-        // Aligned for every type.
-        let mut words = vec![0_u128; (size * devices.len()).div_ceil(16)];
-        let bytes = words.as_mut_ptr().cast::<u8>();
-        for (number, device) in devices.iter().enumerate() {
-            let value = &self.machine.state(*device)[at..at + size];
-            // SAFETY: there is room for as many values as devices.
-            unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), bytes.add(number * size), size) };
-        }
-        // SAFETY: there are as many values as the store has, of its type.
-        unsafe { values.read_at(bytes) }
+    fn fetch(&self, values: &dyn Store, at: usize, devices: &[DeviceId]) -> Box<dyn Store> {
+        let value = |device: &DeviceId| &self.machine.state(*device)[at..at + values.bytes_each()];
+        let bytes: Vec<u8> = devices.iter().flat_map(value).copied().collect();
+        values.like_bytes(&bytes).expect("kernels and scalar code leave values of the declared types")
     }
 }
 

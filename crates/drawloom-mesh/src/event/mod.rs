@@ -16,14 +16,11 @@
 //! | `element` | what the devices of elements do |
 //! | `controller` | the device `global`: the program as a list of steps |
 //! | `tree` | devices between that one and the elements |
-//! | `watch` | whether the protocol is kept, looked at with every message |
 //! | `connect` | the instance: a device for each element, and the edges between them |
 //! | `parts` | which worker has which devices |
 //! | `text` | handlers as C text |
 //! | `graph` | the instance for its own sake, to be written to a file |
 //! | `machine` | running it |
-
-#![allow(unsafe_code)]
 
 mod connect;
 mod controller;
@@ -35,11 +32,8 @@ mod machine;
 mod names;
 mod options;
 mod parts;
-#[cfg(test)]
-mod tests;
 mod text;
 mod tree;
-mod watch;
 mod wiring;
 
 pub(crate) use machine::OnEvents;

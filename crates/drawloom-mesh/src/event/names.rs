@@ -71,14 +71,3 @@ pub(super) fn unique(name: String, taken: &mut HashSet<String>) -> String {
     }
     candidate
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_identifiers_and_differ() {
-        let names = ["a b".to_owned(), "a-b".to_owned(), "3".to_owned(), String::new(), "a_b".to_owned()];
-        assert_eq!(invocations(names.iter()), ["a_b", "a_b_1", "_3", "_", "a_b_2"]);
-    }
-}

@@ -13,7 +13,7 @@ use drawloom_messages::Executor;
 /// let mut program = Program::new(mesh);
 /// program.each(xs, "add").index().inc(sum).run(|index, sum| sum[0] += index as i64);
 /// for control in [Control::Plain, Control::Tree] {
-///     let events = Events::new().executor(Executor::Random { seed: 1 }).control(control).checked();
+///     let events = Events::new().executor(Executor::Random { seed: 1 }).control(control);
 ///     let mut run = program.start(Backend::Events(events))?;
 ///     run.run()?;
 ///     assert_eq!(run.global(sum)?, [4950]);
@@ -25,7 +25,6 @@ use drawloom_messages::Executor;
 pub struct Events {
     pub(crate) executor: Executor,
     pub(crate) control: Control,
-    pub(crate) checked: bool,
 }
 
 /// How devices learn that a loop begins, and how it is known that it is at its end.
@@ -54,13 +53,6 @@ impl Events {
     /// With another way to begin and end loops.
     pub fn control(mut self, control: Control) -> Self {
         self.control = control;
-        self
-    }
-
-    /// Looks at every message whether the protocol is kept, and stops with an error if not. It takes several times as
-    /// long.
-    pub fn checked(mut self) -> Self {
-        self.checked = true;
         self
     }
 }

@@ -60,16 +60,12 @@ pub(super) struct Gathering {
 impl Handlers for Gathering {
     fn receive(&self, _: InputId, device: &mut Device<'_>, message: &[u8], _: EdgeView<'_>) {
         let received = number(device.state, self.received);
-        let state = device.state.as_mut_ptr();
         for (from, to, folding) in &self.parts {
-            // SAFETY: the offsets are those of members of the contribution's type, within the message and the state, which
-            // is this device's alone.
-            unsafe {
-                if received == 0 {
-                    (folding.identity)(state.add(*to));
-                }
-                (folding.fold)(state.add(*to), message.as_ptr().add(*from));
+            let into = &mut device.state[*to..*to + folding.size];
+            if received == 0 {
+                folding.write_identity(into);
             }
+            folding.fold_bytes(into, &message[*from..*from + folding.size]);
         }
         set_number(device.state, self.received, received + 1);
     }

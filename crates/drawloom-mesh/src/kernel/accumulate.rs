@@ -137,22 +137,3 @@ impl<T, const N: usize> fmt::Debug for Out<T, N> {
         f.write_str("Out(..)")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formatting_does_not_show_what_was_contributed() {
-        let (value, payload, element) = (123, 123, 123);
-        let texts = [
-            format!("{:?}", Acc(123)),
-            format!("{:?}", Lowest(123)),
-            format!("{:?}", Highest(123)),
-            format!("{:?}", LowestWith { value, payload, element }),
-            format!("{:#?}", HighestWith { value, payload, element }),
-            format!("{:?}", Out(Some([123]))),
-        ];
-        assert_eq!(texts, ["Acc(..)", "Lowest(..)", "Highest(..)", "LowestWith(..)", "HighestWith(..)", "Out(..)"]);
-    }
-}

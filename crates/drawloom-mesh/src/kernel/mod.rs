@@ -75,6 +75,22 @@
 //! program.each(set, "add").inc(sum).run(|sum| sum[0] += Sum { value: 0.5, count: 1, rest: [0; 6] });
 //! # Ok::<(), drawloom_mesh::Error>(())
 //! ```
+//!
+//! So with what belongs to the lowest or highest value:
+//!
+//! ```compile_fail,E0080
+//! # use drawloom_mesh::{Mesh, Program};
+//! # use drawloom_runtime::Element;
+//! #[derive(Clone, Copy, Element)]
+//! #[repr(C, align(64))]
+//! struct Place([u64; 8]);
+//! let mut mesh = Mesh::new();
+//! let set = mesh.set("set", 3)?;
+//! let (highest, place) = (mesh.global("highest", [0.0])?, mesh.global("place", [Place([0; 8])])?);
+//! let mut program = Program::new(mesh);
+//! program.each(set, "look").max_with(highest, place).run(|highest| highest.offer(1.0, Place([1; 8])));
+//! # Ok::<(), drawloom_mesh::Error>(())
+//! ```
 
 #![allow(unsafe_code)]
 

@@ -6,6 +6,18 @@ use crate::element::{Number, Ordered};
 
 /// How contributions to one number are put together. The order does not matter, except for rounding. [`Adding`], [`Lowering`]
 /// and [`Raising`] are all there are.
+///
+/// ```compile_fail,E0277
+/// # use drawloom_mesh::kernel::Operator;
+/// struct Multiplying;
+/// impl Operator<f64> for Multiplying {
+///     type Cell = [u8; 1024]; // a number has not so many bytes
+///     const IDENTITY: f64 = 1.0;
+///     fn fold(a: f64, b: f64) -> f64 {
+///         a * b
+///     }
+/// }
+/// ```
 pub trait Operator<T>: Sealed + Send + Sync + 'static {
     /// What a kernel sees of the number. It has the same bytes.
     type Cell: 'static;

@@ -47,8 +47,6 @@ pub struct Place {
     pub(crate) size: usize,
     /// Targets outside of this range are left alone: they are someone else's to change.
     pub(crate) own: (usize, usize),
-    /// The distance between components, in elements of the type: zero when those of an element lie side by side.
-    pub(crate) distance: usize,
     /// For increments that are not applied at once: where those of the first iteration go. For a global to which elements
     /// contribute in any order: the number of the one whose contribution it has.
     pub(crate) stage: *mut u8,
@@ -72,22 +70,21 @@ impl Place {
         table: ptr::null(),
         size: 0,
         own: (0, usize::MAX),
-        distance: 0,
         stage: ptr::null_mut(),
         present: true,
         fixed: false,
         copied: false,
     };
 
-    /// Whether the short way can be taken: components side by side, changes applied at once, nothing copied.
+    /// Whether the short way can be taken: changes applied at once, nothing copied.
     pub(crate) fn is_plain(&self) -> bool {
-        self.distance == 0 && self.stage.is_null() && !self.fixed && !self.copied
+        self.stage.is_null() && !self.fixed && !self.copied
     }
 
     /// A plain place, as one that the compiler knows to be plain.
     #[inline(always)]
     pub(crate) fn known_plain(self) -> Self {
-        Place { distance: 0, stage: ptr::null_mut(), fixed: false, copied: false, ..self }
+        Place { stage: ptr::null_mut(), fixed: false, copied: false, ..self }
     }
 
     /// Whether a target is this part's to change.

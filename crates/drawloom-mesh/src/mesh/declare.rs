@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use drawloom_runtime::Element;
 
 use super::handles::{Constant, Dat, Global, Map, Set};
-use super::store::{Layout, Store, Typed};
+use super::store::{Store, Typed};
 use crate::check::Reached;
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind};
@@ -29,7 +29,6 @@ pub(crate) struct MapDecl {
 pub(crate) struct DatDecl {
     pub(crate) name: String,
     pub(crate) set: u32,
-    pub(crate) layout: Layout,
     pub(crate) values: Box<dyn Store>,
 }
 
@@ -183,37 +182,6 @@ impl Mesh {
         Ok(self.maps.len() as u32 - 1)
     }
 
-    /// Declares the map that follows one map and then another: its columns are those of the second for the first column of
-    /// the first, then for the next. `C` is `A` times `B`.
-    ///
-    /// # Errors
-    /// When the second map does not start where the first one ends, or `C` is another number.
-    pub fn compose<const A: usize, const B: usize, const C: usize>(
-        &mut self,
-        name: &str,
-        first: Map<A>,
-        second: Map<B>,
-    ) -> Result<Map<C>, Error> {
-        let (a, b) = (self.look_up_map(first)?, self.look_up_map(second)?);
-        let refuse = |message| Err(Error::new(ErrorKind::Inconsistent, message));
-        if a.to != b.from {
-            let (end, start) = (&self.sets[a.to as usize].name, &self.sets[b.from as usize].name);
-            return refuse(format!(
-                "map `{name}` cannot follow `{}` and then `{}`: the first leads to `{end}`, the second starts at `{start}`",
-                a.name, b.name
-            ));
-        }
-        if A * B != C {
-            return refuse(format!("map `{name}` follows {A} columns and then {B}: it has {}, not {C}", A * B));
-        }
-        let row = |middle: u32| &b.table[middle as usize * B..][..B];
-        let table: Vec<u32> = a.table.iter().flat_map(|&middle| row(middle).iter().copied()).collect();
-        let (from, to) = (a.from, b.to);
-        let set = |number| Set { mesh: self.number, number };
-        let number = self.add_map(name, set(from), set(to), C, table)?;
-        Ok(Map { mesh: self.number, number })
-    }
-
     /// Declares a dat with the values of all elements.
     ///
     /// # Errors
@@ -253,19 +221,9 @@ impl Mesh {
             return Err(Error::new(ErrorKind::Inconsistent, format!("dat `{name}` has no components")));
         }
         self.take_name(name, "dat")?;
-        let decl = DatDecl { name: name.to_owned(), set: set.number, layout: Layout::default(), values };
+        let decl = DatDecl { name: name.to_owned(), set: set.number, values };
         self.dats.push(decl);
         Ok(self.dats.len() as u32 - 1)
-    }
-
-    /// Says how the values of a dat lie in memory.
-    ///
-    /// # Errors
-    /// When the dat is another mesh's.
-    pub fn lay_out<T, const N: usize>(&mut self, dat: Dat<T, N>, layout: Layout) -> Result<(), Error> {
-        self.own("dat", dat.mesh)?;
-        self.dats[dat.number as usize].layout = layout;
-        Ok(())
     }
 
     /// Declares values that change while a program runs.
@@ -346,11 +304,6 @@ impl Mesh {
     pub(crate) fn look_up(&self, set: Set) -> Result<&SetDecl, Error> {
         self.own("set", set.mesh)?;
         Ok(&self.sets[set.number as usize])
-    }
-
-    fn look_up_map<const A: usize>(&self, map: Map<A>) -> Result<&MapDecl, Error> {
-        self.own("map", map.mesh)?;
-        Ok(&self.maps[map.number as usize])
     }
 
     /// Refuses what belongs to another mesh.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `declare` | [`Mesh`], in which everything is declared, by name |
 //! | `handles` | what declaring returns: small names for things, which carry types |
-//! | `store` | values without their type, and how they lie in memory |
+//! | `store` | values without their type |
 
 pub(crate) mod declare;
 mod handles;
@@ -12,4 +12,3 @@ pub(crate) mod store;
 
 pub use declare::Mesh;
 pub use handles::{Constant, Dat, Global, Map, Set};
-pub use store::Layout;

@@ -2,22 +2,15 @@
 
 use std::any::{Any, TypeId};
 
-use drawloom_runtime::element::bytes_of;
+use drawloom_runtime::element::{bytes_of, first_invalid};
 use drawloom_runtime::{Element, Erased, Loom, Region, Vector};
 
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind};
 use crate::raw::Values;
 
-/// How the components of the elements of a dat lie in memory. Kernels do not see it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// The components of an element lie side by side: an array of elements.
-    #[default]
-    ByElement,
-    /// Equal components of all elements lie side by side: one array for each component.
-    ByComponent,
-}
+/// Whether some bytes, as many as a value has, are one.
+pub(crate) type Validity = fn(&[u8]) -> bool;
 
 /// Values, element after element.
 pub(crate) trait Store: Any + Send + Sync {
@@ -37,49 +30,29 @@ pub(crate) trait Store: Any + Send + Sync {
     fn values(&self) -> Option<Values>;
     /// Plain data as values of the type and number of these, if it is that.
     fn like(&self, values: &Values) -> Option<Box<dyn Store>>;
-    /// A copy in memory of this process, laid out.
-    fn in_memory(&self, layout: Layout) -> Box<dyn Memory>;
-    /// A copy in a region of a runtime, laid out, and cut at the given elements.
-    fn in_region(&self, loom: &Loom, name: &str, layout: Layout, starts: &[usize]) -> Result<Box<dyn Pieces>, Error>;
-    /// A copy of as many values as these, of the same type, from an address where they lie element after element.
-    ///
-    /// # Safety
-    /// They are there, and nobody changes them meanwhile.
-    #[allow(unsafe_code)]
-    unsafe fn read_at(&self, base: *const u8) -> Box<dyn Store>;
+    /// The address of the first element.
+    fn base(&mut self) -> *mut u8;
+    /// A copy in a region of a runtime, cut at the given elements.
+    fn in_region(&self, loom: &Loom, name: &str, starts: &[usize]) -> Result<Box<dyn Pieces>, Error>;
+    /// Whether some bytes, as many as an element has, are one; none if all bytes are.
+    fn validity(&self) -> Option<Validity>;
+    /// As many values as these, of the same type, from their bytes, element after element; none if these are not as many, or
+    /// are no values of the type.
+    fn like_bytes(&self, bytes: &[u8]) -> Option<Box<dyn Store>>;
     /// The first element that is not a finite number, and its component.
     fn first_not_finite(&self) -> Option<(usize, usize)>;
 }
 
-/// Values in memory, laid out.
-pub(crate) trait Memory: Send {
-    fn base(&mut self) -> *mut u8;
-    /// The distance between components, in numbers; zero when those of an element lie side by side.
-    fn distance(&self) -> usize;
-    fn fetch(&self) -> Box<dyn Store>;
-}
-
 /// Values in a region, cut into blocks.
 pub(crate) trait Pieces: Send + Sync {
-    /// The pieces that hold the elements of a block.
-    fn block(&self, number: usize) -> &[Erased];
-    fn distance(&self) -> usize;
+    /// The piece that holds the elements of a block.
+    fn block(&self, number: usize) -> &Erased;
     /// Waits for those who change the values, and copies them.
     fn fetch(&self) -> Result<Box<dyn Store>, Error>;
 }
 
 /// Values of a type, element after element.
 pub(crate) struct Typed<T, const N: usize>(pub(crate) Vec<[T; N]>);
-
-impl<T: Element, const N: usize> Typed<T, N> {
-    fn by_component(&self) -> Vec<T> {
-        (0..N).flat_map(|c| self.0.iter().map(move |element| element[c])).collect()
-    }
-
-    fn from_components(values: &[T], len: usize) -> Self {
-        Self((0..len).map(|e| std::array::from_fn(|c| values[c * len + e])).collect())
-    }
-}
 
 impl<T: Element, const N: usize> Store for Typed<T, N> {
     fn kind(&self) -> Kind {
@@ -142,43 +115,31 @@ impl<T: Element, const N: usize> Store for Typed<T, N> {
         fits.then(|| Box::new(Self(elements.to_vec())) as Box<dyn Store>)
     }
 
-    fn in_memory(&self, layout: Layout) -> Box<dyn Memory> {
-        match layout {
-            Layout::ByElement => Box::new(Typed(self.0.clone())),
-            Layout::ByComponent => Box::new(Components::<T, N> { values: self.by_component(), len: self.0.len() }),
+    fn base(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+
+    fn in_region(&self, loom: &Loom, name: &str, starts: &[usize]) -> Result<Box<dyn Pieces>, Error> {
+        let whole = loom.vector(name, self.0.clone());
+        let blocks = whole.runs(starts).map_err(of_engine)?.map(|run| run.erased()).collect();
+        Ok(Box::new(InRegion { whole, blocks }))
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        (!T::ALL_BYTES_VALID).then_some(<[T; N] as Element>::is_valid)
+    }
+
+    fn like_bytes(&self, bytes: &[u8]) -> Option<Box<dyn Store>> {
+        if bytes.len() != size_of_val(&*self.0) || first_invalid::<[T; N]>(bytes).is_some() {
+            return None;
         }
-    }
-
-    fn in_region(&self, loom: &Loom, name: &str, layout: Layout, starts: &[usize]) -> Result<Box<dyn Pieces>, Error> {
-        Ok(match layout {
-            Layout::ByElement => {
-                let whole = loom.vector(name, self.0.clone());
-                let blocks = whole.runs(starts).map_err(of_engine)?.map(|run| vec![run.erased()]).collect();
-                Box::new(InRegion { whole, blocks, len: self.0.len(), distance: 0, fetch: |values, _| Self(values) })
-            }
-            Layout::ByComponent => {
-                let whole = loom.vector(name, self.by_component());
-                let len = self.0.len();
-                let firsts = || std::iter::once(0).chain(starts.iter().copied());
-                let cuts: Vec<usize> = (0..N).flat_map(|c| firsts().map(move |s| c * len + s)).skip(1).collect();
-                let runs: Vec<Erased> = whole.runs(&cuts).map_err(of_engine)?.map(|run| run.erased()).collect();
-                let count = starts.len() + 1;
-                let blocks = (0..count).map(|b| (0..N).map(|c| runs[c * count + b].clone()).collect()).collect();
-                Box::new(InRegion {
-                    whole,
-                    blocks,
-                    len,
-                    distance: len,
-                    fetch: |values, len| Self::from_components(&values, len),
-                })
-            }
-        })
-    }
-
-    #[allow(unsafe_code)]
-    unsafe fn read_at(&self, base: *const u8) -> Box<dyn Store> {
-        // SAFETY: promised by the caller.
-        Box::new(Self(unsafe { std::slice::from_raw_parts(base.cast::<[T; N]>(), self.0.len()) }.to_vec()))
+        let mut values = self.0.clone();
+        // SAFETY: there are as many bytes on both sides, which are values of the type; the copy was made just now.
+        #[allow(unsafe_code)]
+        unsafe {
+            values.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+        Some(Box::new(Self(values)))
     }
 
     fn first_not_finite(&self) -> Option<(usize, usize)> {
@@ -192,61 +153,19 @@ impl<T: Element, const N: usize> Store for Typed<T, N> {
     }
 }
 
-impl<T: Element, const N: usize> Memory for Typed<T, N> {
-    fn base(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
-    }
-
-    fn distance(&self) -> usize {
-        0
-    }
-
-    fn fetch(&self) -> Box<dyn Store> {
-        self.duplicate()
-    }
-}
-
-/// Values component after component.
-struct Components<T, const N: usize> {
-    values: Vec<T>,
-    len: usize,
-}
-
-impl<T: Element, const N: usize> Memory for Components<T, N> {
-    fn base(&mut self) -> *mut u8 {
-        self.values.as_mut_ptr().cast()
-    }
-
-    fn distance(&self) -> usize {
-        self.len
-    }
-
-    fn fetch(&self) -> Box<dyn Store> {
-        Box::new(Typed::<T, N>::from_components(&self.values, self.len))
-    }
-}
-
 /// A vector of a runtime, and what it is cut into.
-struct InRegion<V: Element, S> {
-    whole: Vector<V>,
-    blocks: Vec<Vec<Erased>>,
-    len: usize,
-    distance: usize,
-    fetch: fn(Vec<V>, usize) -> S,
+struct InRegion<T: Element, const N: usize> {
+    whole: Vector<[T; N]>,
+    blocks: Vec<Erased>,
 }
 
-impl<V: Element, S: Store> Pieces for InRegion<V, S> {
-    fn block(&self, number: usize) -> &[Erased] {
+impl<T: Element, const N: usize> Pieces for InRegion<T, N> {
+    fn block(&self, number: usize) -> &Erased {
         &self.blocks[number]
     }
 
-    fn distance(&self) -> usize {
-        self.distance
-    }
-
     fn fetch(&self) -> Result<Box<dyn Store>, Error> {
-        let values = self.whole.read().map_err(of_engine)?.to_vec();
-        Ok(Box::new((self.fetch)(values, self.len)))
+        Ok(Box::new(Typed(self.whole.read().map_err(of_engine)?.to_vec())))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use drawloom_runtime::panic;
 
-use super::partials::{BLOCK, Slot, block_count, fold_pairwise, slots_each};
+use super::partials::{BLOCK, Slot, block_count, fold_blocks, slots_each};
 use super::places::place_of;
 use super::start::Machine;
 use super::stats::{Clock, LoopStats, Strategy};
@@ -16,7 +16,7 @@ use crate::kernel::args::Folding;
 use crate::kernel::place::Place;
 use crate::kernel::site::ArgDecl;
 use crate::mesh::Mesh;
-use crate::mesh::store::{Layout, Memory, Store, Typed};
+use crate::mesh::store::{Store, Typed};
 use crate::program::statement::{Condition, LoopDecl, ScalarDecl, Statement};
 use crate::program::steps::{Step, Steps};
 
@@ -24,8 +24,8 @@ use crate::program::steps::{Step, Steps};
 pub(crate) struct Serial {
     mesh: Arc<Mesh>,
     steps: Arc<Steps>,
-    dats: Vec<Box<dyn Memory>>,
-    globals: Vec<Box<dyn Memory>>,
+    dats: Vec<Box<dyn Store>>,
+    globals: Vec<Box<dyn Store>>,
     /// For each repetition, how many of its runs are complete.
     runs: Vec<u64>,
     /// With the debug backend, what decides the order of iterations.
@@ -36,8 +36,8 @@ pub(crate) struct Serial {
 
 impl Serial {
     pub(crate) fn new(mesh: Arc<Mesh>, statements: &[Statement], seed: Option<u64>) -> Self {
-        let dats = mesh.dats.iter().map(|dat| dat.values.in_memory(dat.layout)).collect();
-        let globals = mesh.globals.iter().map(|global| global.values.in_memory(Layout::ByElement)).collect();
+        let dats = mesh.dats.iter().map(|dat| dat.values.duplicate()).collect();
+        let globals = mesh.globals.iter().map(|global| global.values.duplicate()).collect();
         let steps = Arc::new(Steps::new(statements, 0));
         let clocks = steps.loops.iter().map(|_| Clock::default()).collect();
         let (runs, shuffle) = (vec![0; steps.repeats.len()], seed.map(fastrand::Rng::with_seed));
@@ -45,7 +45,7 @@ impl Serial {
     }
 
     fn holds(&self, condition: &Condition) -> bool {
-        (condition.test)(self.globals[condition.global as usize].fetch().as_any())
+        (condition.test)(self.globals[condition.global as usize].as_any())
     }
 
     fn scalar(&mut self, decl: &ScalarDecl) -> Result<(), Error> {
@@ -56,15 +56,12 @@ impl Serial {
     fn places(&mut self, args: &[ArgDecl]) -> Vec<Place> {
         let copied = self.shuffle.is_some();
         let mut place = |arg: &ArgDecl| {
-            let (base, distance) = match *arg {
-                ArgDecl::Dat { dat, .. } => {
-                    let memory = &mut self.dats[dat as usize];
-                    (memory.base(), memory.distance())
-                }
-                ArgDecl::Global { global, .. } => (self.globals[global as usize].base(), 0),
-                ArgDecl::Index { .. } | ArgDecl::Size { .. } => (std::ptr::null_mut(), 0),
+            let base = match *arg {
+                ArgDecl::Dat { dat, .. } => self.dats[dat as usize].base(),
+                ArgDecl::Global { global, .. } => self.globals[global as usize].base(),
+                ArgDecl::Index { .. } | ArgDecl::Size { .. } => std::ptr::null_mut(),
             };
-            Place { copied, ..place_of(&self.mesh, arg, base, distance) }
+            Place { copied, ..place_of(&self.mesh, arg, base) }
         };
         args.iter().map(&mut place).collect()
     }
@@ -105,7 +102,7 @@ impl Serial {
             if slots.is_empty() {
                 continue;
             }
-            fold_pairwise(&mut slots, &folding);
+            fold_blocks(&mut slots, &folding);
             let ArgDecl::Global { payload, .. } = decl.args[number] else { continue };
             let payload = payload.map_or(std::ptr::null_mut(), |p| self.globals[p as usize].base());
             // SAFETY: the place is that of the global itself, and the slots hold a contribution to it.
@@ -196,7 +193,7 @@ impl Machine for Serial {
                 Step::AfterRuns { .. } => {}
                 Step::RequireFinite(global, within) => {
                     let within = steps.progress(within, |repeat| self.runs[repeat]);
-                    require_finite(&self.mesh, *global, &*self.globals[*global as usize].fetch(), &within)?;
+                    require_finite(&self.mesh, *global, &*self.globals[*global as usize], &within)?;
                 }
                 Step::Stop => return Ok(()),
             }
@@ -205,11 +202,11 @@ impl Machine for Serial {
     }
 
     fn dat(&self, number: u32) -> Result<Box<dyn Store>, Error> {
-        Ok(self.dats[number as usize].fetch())
+        Ok(self.dats[number as usize].duplicate())
     }
 
     fn global(&self, number: u32) -> Result<Box<dyn Store>, Error> {
-        Ok(self.globals[number as usize].fetch())
+        Ok(self.globals[number as usize].duplicate())
     }
 
     fn stats(&self) -> Vec<LoopStats> {

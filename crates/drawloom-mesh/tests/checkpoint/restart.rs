@@ -9,9 +9,7 @@ use crate::naca::naca0012;
 use drawloom_mesh::checkpoint::{Checkpoint, Checkpoints};
 use drawloom_mesh::kernel::Acc;
 use drawloom_mesh::raw::Values;
-use drawloom_mesh::{
-    Backend, Control, Dat, Error, ErrorKind, Events, Executor, Global, Layout, Mesh, Mode, Program, Threads,
-};
+use drawloom_mesh::{Backend, Control, Dat, Error, ErrorKind, Events, Executor, Global, Mesh, Mode, Program, Threads};
 
 /// A folder for one test, removed at the end.
 struct Folder(PathBuf);
@@ -77,7 +75,6 @@ fn build(plan: Plan) -> Built {
     let ends = mesh.map::<2>("ends", edges, nodes, table).unwrap();
     let x = mesh.dat_of("x", nodes, [0.0; 2]).unwrap();
     let dx = mesh.dat_of("dx", nodes, [0.0; 2]).unwrap();
-    mesh.lay_out(dx, Layout::ByComponent).unwrap();
     let weight = mesh.dat_of("weight", edges, [plan.weight]).unwrap();
     let factor = mesh.constant("factor", [plan.factor]).unwrap();
     let (sum, total) = (mesh.global("sum", [0.0]).unwrap(), mesh.global("total", [0.0]).unwrap());

@@ -4,8 +4,11 @@
 //! The meshes have repeated neighbours, isolated elements, empty sets, and maps of one to eight columns.
 
 mod kernels;
+#[path = "../support/protocol.rs"]
+mod protocol;
 
-use drawloom_mesh::{Backend, Control, Dat, Events, Executor, Global, Layout, Map, Mesh, Mode, Program, Set, Threads};
+use drawloom_mesh::{Backend, Control, Dat, Events, Executor, Global, Map, Mesh, Mode, Program, Set, Threads};
+use drawloom_messages::{Machine, Settings};
 use fastrand::Rng;
 
 /// What programs are made of: two sets, maps of one width between them, and a few dats and globals.
@@ -64,10 +67,6 @@ fn world<const A: usize>(rng: &mut Rng) -> (Mesh, World<A>) {
     let there = [there("there"), there("also there")];
     let count = mesh.dat_of("count", to, [0_i64]).unwrap();
     let lowest = mesh.dat_of("lowest", to, [1e9]).unwrap();
-    if rng.bool() {
-        mesh.lay_out(real[0], Layout::ByComponent).unwrap();
-        mesh.lay_out(there[1], Layout::ByComponent).unwrap();
-    }
     let (sum, counted) = (mesh.global("sum", [0.5, 0.0]).unwrap(), mesh.global("counted", [0_i64]).unwrap());
     let (highest, place) = (mesh.global("highest", [-1.0]).unwrap(), mesh.global("place", [u32::MAX]).unwrap());
     let lowest_of_all = mesh.global("lowest of all", [5_i64]).unwrap();
@@ -282,8 +281,13 @@ fn try_program<const A: usize>(seed: u64) {
     // And with both forms of control, which keep to the protocol.
     let executor = executors[rng.usize(..executors.len())];
     let control = [Control::Plain, Control::Tree][rng.usize(..2)];
-    let events = Events::new().executor(executor).control(control).checked();
-    compare(Backend::Events(events), &format!("as messages, {events:?}"), Number::is_close_to);
+    let events = Events::new().executor(executor).control(control);
+    let what = format!("as messages, {events:?}");
+    compare(Backend::Events(events), &what, Number::is_close_to);
+    let instance = protocol::checked(&program.event_graph_with("random", control).unwrap());
+    if let Err(error) = Machine::new(&instance).run(&Settings::new(executor)) {
+        panic!("seed {seed}, {what}, with the protocol checked: {error}");
+    }
 }
 
 #[test]

@@ -106,23 +106,6 @@ impl Layout {
         Ok(Field::at(offset))
     }
 
-    /// A member as any plain Rust type of the same size, such as a struct with `repr(C)`.
-    ///
-    /// # Errors
-    /// When there is no such member, its size differs, or its place does not suit the alignment of the Rust type.
-    pub fn field_as<T: bytemuck::Pod>(&self, path: &str) -> Result<Field<T>> {
-        let (offset, ty) = self.find(path)?;
-        let (size, _) = measure(ty, 0)?;
-        if size != size_of::<T>() || offset % align_of::<T>() != 0 {
-            let message = format!(
-                "the member {path:?} takes {size} bytes at {offset}, which does not suit {}",
-                std::any::type_name::<T>()
-            );
-            return Err(Error::new(ErrorKind::Type, message));
-        }
-        Ok(Field::at(offset))
-    }
-
     /// Where a member is, by a path as for [`Layout::field`], whatever its type.
     ///
     /// # Errors

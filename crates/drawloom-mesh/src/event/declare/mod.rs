@@ -9,18 +9,17 @@
 mod program;
 mod set;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
+use drawloom_messages::GraphType;
 use drawloom_messages::data::{Layout, Scalar, Tuple, Type};
-use drawloom_messages::{GraphType, Handlers};
 
 use super::involved::{Invocation, Through};
 use super::names::Names;
 use super::options::{Control, Events};
 use super::text::HandlerText;
-use super::watch::{Watch, Watched};
 use super::wiring::Wiring;
 use crate::element::Kind;
 use crate::error::{Error, ErrorKind};
@@ -111,7 +110,6 @@ pub(super) struct Declared {
     pub(super) run_counts: Vec<u64>,
     /// The repetitions that are in no other.
     pub(super) outermost: Vec<Outermost>,
-    pub(super) watch: Option<Arc<Watch>>,
 }
 
 /// What declarations are made from.
@@ -131,80 +129,56 @@ struct Declaring<'a> {
     trouble: &'a Arc<Trouble>,
 }
 
-/// What a name stands for: something of the user's, or of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of<'a> {
-    Protocol,
-    Set(&'a str),
-    Dat(&'a str),
-    Global(&'a str),
-    Loop(&'a str),
-    /// A global, and what belongs to its value.
-    Both(&'a str, &'a str),
-    /// A dat, all columns of a map at once.
-    Columns(&'a str, usize),
+/// What a name stands for, as errors call it: something of the user's, or of the protocol.
+type Of = Cow<'static, str>;
+
+/// A part of the protocol.
+const PROTOCOL: Of = Cow::Borrowed("a part of the protocol");
+
+fn of_set(mesh: &Mesh, set: u32) -> Of {
+    format!("set `{}`", mesh.sets[set as usize].name).into()
 }
 
-impl fmt::Display for Of<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Of::Protocol => f.write_str("a part of the protocol"),
-            Of::Set(name) => write!(f, "set `{name}`"),
-            Of::Dat(name) => write!(f, "dat `{name}`"),
-            Of::Global(name) => write!(f, "global `{name}`"),
-            Of::Loop(name) => write!(f, "loop `{name}`"),
-            Of::Both(name, with) => write!(f, "global `{name}` with `{with}`"),
-            Of::Columns(name, columns) => write!(f, "dat `{name}`, {columns} elements at once"),
+fn of_dat(mesh: &Mesh, dat: u32) -> Of {
+    format!("dat `{}`", mesh.dats[dat as usize].name).into()
+}
+
+fn of_global(mesh: &Mesh, global: u32) -> Of {
+    format!("global `{}`", mesh.globals[global as usize].name).into()
+}
+
+fn of_loop(invocation: &Invocation) -> Of {
+    format!("loop `{}`", invocation.decl.invocation).into()
+}
+
+/// The place where contributions to a global are collected.
+fn of_pad(mesh: &Mesh, arg: &ArgDecl) -> Of {
+    match *arg {
+        ArgDecl::Global { global, payload: Some(payload), .. } => {
+            format!("{} with `{}`", of_global(mesh, global), mesh.globals[payload as usize].name).into()
         }
+        ArgDecl::Global { global, .. } => of_global(mesh, global),
+        _ => PROTOCOL,
     }
 }
 
-impl<'a> Of<'a> {
-    fn dat(mesh: &'a Mesh, dat: u32) -> Self {
-        Of::Dat(&mesh.dats[dat as usize].name)
+/// Refuses one name for two things.
+fn refuse_both(of: &Of, other: &Of, name: &str) -> Result<(), Error> {
+    if of == other {
+        return Ok(());
     }
-
-    fn global(mesh: &'a Mesh, global: u32) -> Self {
-        Of::Global(&mesh.globals[global as usize].name)
-    }
-
-    fn set(mesh: &'a Mesh, set: u32) -> Self {
-        Of::Set(&mesh.sets[set as usize].name)
-    }
-
-    fn invocation(invocation: &'a Invocation) -> Self {
-        Of::Loop(&invocation.decl.invocation)
-    }
-
-    /// The place where contributions to a global are collected.
-    fn pad(mesh: &'a Mesh, arg: &ArgDecl) -> Self {
-        match *arg {
-            ArgDecl::Global { global, payload: Some(payload), .. } => {
-                Of::Both(&mesh.globals[global as usize].name, &mesh.globals[payload as usize].name)
-            }
-            ArgDecl::Global { global, .. } => Of::global(mesh, global),
-            _ => Of::Protocol,
-        }
-    }
-
-    /// Refuses one name for two things.
-    fn check(self, other: Self, name: &str) -> Result<(), Error> {
-        if self == other {
-            return Ok(());
-        }
-        let message = format!("{self} and {other} would both be called `{name}` among messages; rename one of them");
-        Err(Error::new(ErrorKind::Refused, message))
-    }
+    let message = format!("{of} and {other} would both be called `{name}` among messages; rename one of them");
+    Err(Error::new(ErrorKind::Refused, message))
 }
 
 /// Members that are declared once, however often they are asked for.
 #[derive(Default)]
-struct Members<'a>(Vec<(String, Type, Of<'a>)>);
+struct Members(Vec<(String, Type, Of)>);
 
-impl<'a> Members<'a> {
-    fn add(&mut self, name: String, ty: Type, of: Of<'a>) -> Result<(), Error> {
+impl Members {
+    fn add(&mut self, name: String, ty: Type, of: Of) -> Result<(), Error> {
         match self.0.iter().find(|(known, ..)| *known == name) {
-            Some((_, _, other)) => other.check(of, &name),
+            Some((_, _, other)) => refuse_both(other, &of, &name),
             None => {
                 self.0.push((name, ty, of));
                 Ok(())
@@ -213,7 +187,7 @@ impl<'a> Members<'a> {
     }
 
     fn layout(self) -> Result<Layout, Error> {
-        let add = |tuple: Tuple, (name, ty, _): (String, Type, Of<'_>)| tuple.with(name, ty);
+        let add = |tuple: Tuple, (name, ty, _): (String, Type, Of)| tuple.with(name, ty);
         Layout::new(self.0.into_iter().fold(Tuple::new(), add)).map_err(of_events)
     }
 }
@@ -250,13 +224,6 @@ pub(super) fn declare(
         pauses,
         trouble,
     };
-    let watch = options.checked.then(|| Arc::new(Watch::new(&invocations)));
-    let watched = |handlers: Arc<dyn Handlers>, what: Watched| -> Arc<dyn Handlers> {
-        match &watch {
-            Some(watch) => watch.over(handlers, what),
-            None => handlers,
-        }
-    };
     let mut builder = GraphType::builder(id).properties(graph.clone()).with_edges_that_differ();
     if let Some(text) = text {
         builder = builder.shared_code(text.shared_code(&invocations, &steps.list)?);
@@ -266,15 +233,14 @@ pub(super) fn declare(
     }
     let mut elements = Vec::new();
     for set in 0..mesh.sets.len() as u32 {
-        let (layout, device, handlers) = set::declare_set(&all, set)?;
+        let (layout, device) = set::declare_set(&all, set)?;
         elements.push(layout);
-        let handlers = watched(Arc::clone(&handlers) as Arc<dyn Handlers>, Watched::Elements(handlers));
-        builder = builder.device(device.shared_handlers(handlers));
+        builder = builder.device(device);
     }
     if options.control == Control::Tree {
-        for (number, invocation) in invocations.iter().enumerate() {
-            for (device, handlers) in program::declare_tree(&all, invocation)? {
-                builder = builder.device(device.shared_handlers(watched(handlers, Watched::Relay(number))));
+        for invocation in invocations.iter() {
+            for device in program::declare_tree(&all, invocation)? {
+                builder = builder.device(device);
             }
         }
     }
@@ -282,66 +248,53 @@ pub(super) fn declare(
     let mut run_counts: Vec<u64> = steps.repeats.iter().map(|(_, count)| *count).collect();
     run_counts.resize(runs.max(1), 0);
     let outermost = steps.outermost();
-    let (state, device, handlers) = program::declare_program(&all, steps, trouble)?;
-    let handlers = watched(Arc::clone(&handlers) as Arc<dyn Handlers>, Watched::Program(handlers));
-    let graph_type = builder.device(device.shared_handlers(handlers)).build().map_err(of_events)?;
-    let controller = state;
-    Ok(Declared {
-        graph_type,
-        names,
-        invocations,
-        wirings,
-        elements,
-        controller,
-        last_step,
-        run_counts,
-        outermost,
-        watch,
-    })
+    let (controller, device) = program::declare_program(&all, steps, trouble)?;
+    let graph_type = builder.device(device).build().map_err(of_events)?;
+    Ok(Declared { graph_type, names, invocations, wirings, elements, controller, last_step, run_counts, outermost })
 }
 
 /// The properties of the graph.
 fn graph_properties(mesh: &Mesh, names: &Names, invocations: &[Invocation], runs: usize) -> Result<Layout, Error> {
     let mut graph = Members::default();
     for (number, global) in mesh.globals.iter().enumerate().filter(|(_, global)| global.constant) {
-        graph.add(names.global(number as u32), type_of(&*global.values), Of::Global(&global.name))?;
+        graph.add(names.global(number as u32), type_of(&*global.values), of_global(mesh, number as u32))?;
     }
     for set in 0..mesh.sets.len() as u32 {
-        graph.add(names.length(set), Scalar::U32.into(), Of::set(mesh, set))?;
+        graph.add(names.length(set), Scalar::U32.into(), of_set(mesh, set))?;
     }
     for invocation in invocations {
         let name = format!("{}_total_responding_devices", invocation.name);
-        graph.add(name, Scalar::U32.into(), Of::invocation(invocation))?;
+        graph.add(name, Scalar::U32.into(), of_loop(invocation))?;
     }
-    graph.add("run_counts".to_owned(), Type::array(Scalar::U64, runs.max(1)), Of::Protocol)?;
+    graph.add("run_counts".to_owned(), Type::array(Scalar::U64, runs.max(1)), PROTOCOL)?;
     graph.layout()
 }
 
 /// The messages, by name.
 fn messages(mesh: &Mesh, names: &Names, invocations: &[Invocation]) -> Result<BTreeMap<String, Layout>, Error> {
-    let mut messages: BTreeMap<String, (Layout, Of<'_>)> = BTreeMap::new();
+    let mut messages: BTreeMap<String, (Layout, Of)> = BTreeMap::new();
     let mut insert = |name: String, layout: Layout, of| match messages.get(&name) {
-        Some((_, other)) => Of::check(*other, of, &name),
+        Some((_, other)) => refuse_both(other, &of, &name),
         None => {
             messages.insert(name, (layout, of));
             Ok(())
         }
     };
-    insert("execute".to_owned(), Layout::empty(), Of::Protocol)?;
-    insert("control".to_owned(), Layout::empty(), Of::Protocol)?;
+    insert("execute".to_owned(), Layout::empty(), PROTOCOL)?;
+    insert("control".to_owned(), Layout::empty(), PROTOCOL)?;
     for invocation in invocations {
-        let of = Of::invocation(invocation);
+        let of = of_loop(invocation);
         let mut begin = Members::default();
         for (_, global) in invocation.told(mesh) {
             let ty = type_of(&*mesh.globals[global as usize].values);
-            begin.add(names.global(global), ty, Of::global(mesh, global))?;
+            begin.add(names.global(global), ty, of_global(mesh, global))?;
         }
-        insert(format!("{}_begin", invocation.name), begin.layout()?, of)?;
+        insert(format!("{}_begin", invocation.name), begin.layout()?, of.clone())?;
         let mut end = Members::default();
         for arg in invocation.contributions() {
             let arg = &invocation.decl.args[arg];
             let (name, ty) = pad(mesh, names, arg).expect("a contribution has a pad");
-            end.add(name, ty, Of::pad(mesh, arg))?;
+            end.add(name, ty, of_pad(mesh, arg))?;
         }
         insert(format!("{}_end", invocation.name), end.layout()?, of)?;
         let reads = invocation.reads.iter().map(|read| Through { whole: false, ..*read });
@@ -349,11 +302,11 @@ fn messages(mesh: &Mesh, names: &Names, invocations: &[Invocation]) -> Result<BT
             let element = type_of(&*mesh.dats[through.dat as usize].values);
             let mut value = Members::default();
             let of = match through.whole {
-                true => Of::Columns(&mesh.dats[through.dat as usize].name, through.columns),
-                false => Of::dat(mesh, through.dat),
+                true => format!("{}, {} elements at once", of_dat(mesh, through.dat), through.columns).into(),
+                false => of_dat(mesh, through.dat),
             };
             let ty = if through.whole { Type::array(element, through.columns) } else { element };
-            value.add("value".to_owned(), ty, of)?;
+            value.add("value".to_owned(), ty, PROTOCOL)?;
             insert(message_of(names, &through), value.layout()?, of)?;
         }
     }

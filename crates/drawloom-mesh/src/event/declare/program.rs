@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use drawloom_messages::data::{Layout, Scalar, Type};
 use drawloom_messages::graph::DeviceTypeBuilder;
-use drawloom_messages::{Code, DeviceType, Handlers, InputPin, OutputPin};
+use drawloom_messages::{Code, DeviceType, InputPin, OutputPin};
 
-use super::{Declaring, Members, Of, best_of, is_with_element, offset, pad, type_of};
+use super::{Declaring, Members, PROTOCOL, best_of, is_with_element, of_global, of_loop, offset, pad, type_of};
 use crate::error::Error;
 use crate::event::controller::Controller;
+use crate::event::element::Records;
 use crate::event::involved::Invocation;
 use crate::event::text::{ProgramWords, program_words};
 use crate::event::tree::{Gathering, Passing};
@@ -21,21 +22,21 @@ pub(super) fn declare_program(
     all: &Declaring<'_>,
     steps: Steps,
     trouble: &Arc<Trouble>,
-) -> Result<(Layout, DeviceTypeBuilder, Arc<Controller>), Error> {
+) -> Result<(Layout, DeviceTypeBuilder), Error> {
     let Declaring { mesh, names, invocations, .. } = *all;
     let mut state = Members::default();
     for name in ["pc", "invocation_index", "phase", "end_received"] {
-        state.add(name.to_owned(), Scalar::U32.into(), Of::Protocol)?;
+        state.add(name.to_owned(), Scalar::U32.into(), PROTOCOL)?;
     }
-    state.add("runs".to_owned(), Type::array(Scalar::U64, steps.repeats.len().max(1)), Of::Protocol)?;
+    state.add("runs".to_owned(), Type::array(Scalar::U64, steps.repeats.len().max(1)), PROTOCOL)?;
     if all.pauses {
-        state.add("pause".to_owned(), Scalar::U32.into(), Of::Protocol)?;
+        state.add("pause".to_owned(), Scalar::U32.into(), PROTOCOL)?;
     }
     for (number, global) in mesh.globals.iter().enumerate().filter(|(_, global)| !global.constant) {
-        state.add(names.global(number as u32), type_of(&*global.values), Of::Global(&global.name))?;
+        state.add(names.global(number as u32), type_of(&*global.values), of_global(mesh, number as u32))?;
     }
     for (invocation, arg) in with_elements(invocations) {
-        state.add(best_of(invocation, arg), Scalar::U32.into(), Of::invocation(invocation))?;
+        state.add(best_of(invocation, arg), Scalar::U32.into(), of_loop(invocation))?;
     }
     let state = state.layout()?;
     let globals: Vec<Option<usize>> =
@@ -84,11 +85,12 @@ pub(super) fn declare_program(
             .collect(),
         totals: invocations.iter().map(total).collect::<Result<_, _>>()?,
         run_counts: offset(all.graph, "run_counts")?,
+        records: Records { graph: all.graph.size(), properties: 0, state: state.size() },
         invocations: Arc::clone(invocations),
         steps,
         trouble: Arc::clone(trouble),
     };
-    Ok((state, device, Arc::new(controller)))
+    Ok((state, device.handlers(controller)))
 }
 
 /// The arguments for which equal contributions to a global count by the element they are of.
@@ -108,28 +110,25 @@ fn contributions(all: &Declaring<'_>, invocation: &Invocation) -> Result<Vec<(us
     parts.collect()
 }
 
-/// A device type of a tree, and what it does.
-type Relay = (DeviceTypeBuilder, Arc<dyn Handlers>);
-
 /// Declares the devices that pass on the word to begin a loop, and those that gather the words of its end.
-pub(super) fn declare_tree(all: &Declaring<'_>, invocation: &Invocation) -> Result<[Relay; 2], Error> {
+pub(super) fn declare_tree(all: &Declaring<'_>, invocation: &Invocation) -> Result<[DeviceTypeBuilder; 2], Error> {
     let (begin, end) = (format!("{}_begin", invocation.name), format!("{}_end", invocation.name));
     let pins = |device: DeviceTypeBuilder, name: &String| {
         device.input(InputPin::new(name.clone(), name.clone())).output(OutputPin::new(name.clone(), name.clone()))
     };
     let message = &all.messages[&begin];
     let mut state = Members::default();
-    state.add("waits".to_owned(), Scalar::U32.into(), Of::Protocol)?;
-    state.add("message".to_owned(), message.tuple().clone().into(), Of::Protocol)?;
+    state.add("waits".to_owned(), Scalar::U32.into(), PROTOCOL)?;
+    state.add("message".to_owned(), message.tuple().clone().into(), PROTOCOL)?;
     let state = state.layout()?;
     let passing =
         Passing { waits: offset(&state, "waits")?, message: offset(&state, "message")?, size: message.size() };
     let passes = pins(DeviceType::builder(format!("tree_{begin}")).state(state), &begin);
     let message = &all.messages[&end];
     let (mut properties, mut state) = (Members::default(), Members::default());
-    properties.add("end_total".to_owned(), Scalar::U32.into(), Of::Protocol)?;
-    state.add("end_received".to_owned(), Scalar::U32.into(), Of::Protocol)?;
-    state.add("message".to_owned(), message.tuple().clone().into(), Of::Protocol)?;
+    properties.add("end_total".to_owned(), Scalar::U32.into(), PROTOCOL)?;
+    state.add("end_received".to_owned(), Scalar::U32.into(), PROTOCOL)?;
+    state.add("message".to_owned(), message.tuple().clone().into(), PROTOCOL)?;
     let (properties, state) = (properties.layout()?, state.layout()?);
     let at = offset(&state, "message")?;
     let parts = contributions(all, invocation)?.into_iter().map(|(_, from, folding)| (from, at + from, folding));
@@ -139,5 +138,5 @@ pub(super) fn declare_tree(all: &Declaring<'_>, invocation: &Invocation) -> Resu
         parts: parts.collect(),
     };
     let gathers = pins(DeviceType::builder(format!("tree_{end}")).properties(properties).state(state), &end);
-    Ok([(passes, Arc::new(passing)), (gathers, Arc::new(gathering))])
+    Ok([passes.handlers(passing), gathers.handlers(gathering)])
 }

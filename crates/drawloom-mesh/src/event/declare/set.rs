@@ -7,16 +7,16 @@ use drawloom_messages::graph::DeviceTypeBuilder;
 use drawloom_messages::{Code, DeviceType, InputPin, OutputPin};
 
 use super::{
-    COUNTS, Declaring, Members, Of, buffer, is_with_element, message_of, of_events, offset, pad, read_pin, type_of,
-    write_pin,
+    COUNTS, Declaring, Members, PROTOCOL, buffer, is_with_element, message_of, of_dat, of_events, of_loop, of_pad,
+    offset, pad, read_pin, type_of, write_pin,
 };
 use crate::error::Error;
-use crate::event::element::{ArgAt, Elements, Execution, Input, On, Output};
+use crate::event::element::{ArgAt, Checked, Elements, Execution, Input, On, Output, Records};
 use crate::event::involved::Invocation;
 use crate::event::text::Words;
 use crate::event::wiring::ones;
 use crate::kernel::place::Route;
-use crate::kernel::site::ArgDecl;
+use crate::kernel::site::{Access, ArgDecl};
 
 /// Where the members of the devices of a set are.
 pub(in crate::event) struct ElementLayout {
@@ -35,10 +35,7 @@ struct OfSet<'a> {
 }
 
 /// Declares the devices of a set.
-pub(super) fn declare_set(
-    all: &Declaring<'_>,
-    set: u32,
-) -> Result<(ElementLayout, DeviceTypeBuilder, Arc<Elements>), Error> {
+pub(super) fn declare_set(all: &Declaring<'_>, set: u32) -> Result<(ElementLayout, DeviceTypeBuilder), Error> {
     let involved: Vec<usize> =
         (0..all.invocations.len()).filter(|number| all.invocations[*number].sets.contains(&set)).collect();
     let layout = members(all, set, &involved)?;
@@ -59,7 +56,7 @@ pub(super) fn declare_set(
     let words = words_for(this.outputs.len());
     // Devices are made set by set.
     let first = all.pauses.then(|| all.mesh.sets[..set as usize].iter().map(|set| set.size).sum());
-    let handlers = Arc::new(Elements {
+    let handlers = Elements {
         ready: ready_at,
         words,
         inputs: this.inputs,
@@ -67,8 +64,8 @@ pub(super) fn declare_set(
         ons: this.ons,
         first,
         trouble: Arc::clone(all.trouble),
-    });
-    Ok((this.layout, device, handlers))
+    };
+    Ok((this.layout, device.handlers(handlers)))
 }
 
 /// The members of properties and state.
@@ -77,36 +74,36 @@ fn members(all: &Declaring<'_>, set: u32, involved: &[usize]) -> Result<ElementL
     let (mut properties, mut state) = (Members::default(), Members::default());
     // Which pins want to send. A loop has no more than this many.
     let pins: usize = involved.iter().map(|number| 2 + 2 * all.invocations[*number].decl.args.len()).sum();
-    state.add("ready".to_owned(), Type::array(Scalar::U64, words_for(pins)), Of::Protocol)?;
+    state.add("ready".to_owned(), Type::array(Scalar::U64, words_for(pins)), PROTOCOL)?;
     for (dat, decl) in mesh.dats.iter().enumerate().filter(|(_, dat)| dat.set == set) {
-        state.add(names.dat(dat as u32), type_of(&*decl.values), Of::Dat(&decl.name))?;
+        state.add(names.dat(dat as u32), type_of(&*decl.values), of_dat(mesh, dat as u32))?;
     }
     for invocation in involved.iter().map(|number| &all.invocations[*number]) {
-        let (name, of) = (&invocation.name, Of::invocation(invocation));
+        let (name, of) = (&invocation.name, of_loop(invocation));
         for count in COUNTS {
-            state.add(format!("{name}_{count}"), Scalar::U32.into(), of)?;
+            state.add(format!("{name}_{count}"), Scalar::U32.into(), of.clone())?;
         }
-        properties.add(format!("{name}_write_recv_total"), Scalar::U32.into(), of)?;
+        properties.add(format!("{name}_write_recv_total"), Scalar::U32.into(), of.clone())?;
         if invocation.decl.set != set {
             continue;
         }
         for arg in &invocation.decl.args {
             let constant = matches!(arg, ArgDecl::Global { global, .. } if mesh.globals[*global as usize].constant);
             if let Some((name, ty)) = pad(mesh, names, arg).filter(|_| !constant) {
-                state.add(name, ty, Of::pad(mesh, arg))?;
+                state.add(name, ty, of_pad(mesh, arg))?;
             }
         }
         for through in invocation.reads.iter().chain(&invocation.writes) {
             let element = type_of(&*mesh.dats[through.dat as usize].values);
             let ty = if through.whole { Type::array(element, through.columns) } else { element };
-            state.add(buffer(name, through.arg), ty, of)?;
+            state.add(buffer(name, through.arg), ty, of.clone())?;
         }
         if invocation.decl.args.iter().any(is_with_element) {
-            properties.add("element".to_owned(), Scalar::U32.into(), Of::Protocol)?;
+            properties.add("element".to_owned(), Scalar::U32.into(), PROTOCOL)?;
         }
         for (number, arg) in invocation.decl.args.iter().enumerate() {
             if let ArgDecl::Index { .. } = arg {
-                properties.add(format!("{name}_arg{number}_index"), Scalar::U64.into(), of)?;
+                properties.add(format!("{name}_arg{number}_index"), Scalar::U64.into(), of.clone())?;
             }
         }
     }
@@ -143,7 +140,6 @@ impl<'a> OfSet<'a> {
         let property = |name: String| offset(&self.layout.properties, &name);
         let execution = if is_home { Some(self.execution(invocation)?) } else { None };
         self.ons.push(On {
-            number,
             counts: offset(&self.layout.state, &format!("{name}_{}", COUNTS[0]))?,
             write_recv_total: property(format!("{name}_write_recv_total"))?,
             read_send_mask_all: ones(invocation.read_dats_on(all.mesh, self.set).len()),
@@ -278,7 +274,7 @@ impl<'a> OfSet<'a> {
         let Declaring { mesh, names, graph, constants, .. } = self.all;
         let ElementLayout { properties, state } = &self.layout;
         let mut args = Vec::new();
-        let (mut empty, mut marks) = (Vec::new(), Vec::new());
+        let (mut empty, mut marks, mut checked) = (Vec::new(), Vec::new(), Vec::new());
         let foldings = &invocation.decl.foldings;
         for (number, arg) in invocation.decl.args.iter().enumerate() {
             args.push(match *arg {
@@ -315,8 +311,32 @@ impl<'a> OfSet<'a> {
                 }
                 ArgDecl::Size { set } => ArgAt::Size(offset(graph, &names.length(set))?),
             });
+            checked.extend(self.checked(number, arg, args[number]));
         }
-        Ok(Execution { decl: Arc::clone(&invocation.decl), args, empty, marks })
+        let records = Records { graph: graph.size(), properties: properties.size(), state: state.size() };
+        Ok(Execution { decl: Arc::clone(&invocation.decl), args, empty, marks, checked, records })
+    }
+
+    /// What is looked at before a kernel sees an argument: nothing if all bytes are values of its type, or it is made or
+    /// written before it is read.
+    fn checked(&self, number: usize, arg: &ArgDecl, at: ArgAt) -> Option<Checked> {
+        let mesh = self.all.mesh;
+        let (values, name, columns) = match *arg {
+            ArgDecl::Dat { dat, route, access, present: true } => {
+                let is_read = matches!(access, Access::Read | Access::Update);
+                let is_changed_in_place = access.contributes() && route == Route::Direct;
+                let decl = (is_read || is_changed_in_place).then(|| &mesh.dats[dat as usize])?;
+                (&decl.values, &decl.name, route.columns(mesh).count().max(1))
+            }
+            ArgDecl::Global { global, access: Access::Read, present: true, .. } => {
+                let decl = &mesh.globals[global as usize];
+                (&decl.values, &decl.name, 1)
+            }
+            _ => return None,
+        };
+        let what = format!("argument {number}, {} `{name}`,", arg.what());
+        let is_valid = values.validity()?;
+        Some(Checked { arg: at, size: values.bytes_each(), count: columns, is_valid, what })
     }
 }
 

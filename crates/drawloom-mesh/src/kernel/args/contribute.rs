@@ -17,15 +17,11 @@ use crate::run::Slot;
 /// # Safety
 /// The element exists, and is the calling thread's to change.
 #[inline(always)]
-unsafe fn contribute<const PLAIN: bool, O: Operator<T>, T: Element, const N: usize>(
-    place: &Place,
-    index: usize,
-    value: [T; N],
-) {
+unsafe fn contribute<O: Operator<T>, T: Element, const N: usize>(place: &Place, index: usize, value: [T; N]) {
     // SAFETY: promised by the caller.
     unsafe {
-        let before = load::<PLAIN, T, N>(place, index);
-        store::<PLAIN, T, N>(place, index, std::array::from_fn(|c| O::fold(before[c], value[c])));
+        let before = load::<T, N>(place, index);
+        store::<T, N>(place, index, std::array::from_fn(|c| O::fold(before[c], value[c])));
     }
 }
 
@@ -57,10 +53,12 @@ fn folding_of<O: Operator<T>, T: Element, const N: usize>() -> Folding {
         from: *const u8,
     ) {
         // SAFETY: promised by the caller.
-        unsafe { contribute::<false, O, T, N>(place, index, *from.cast()) };
+        unsafe { contribute::<O, T, N>(place, index, *from.cast()) };
     }
     Folding {
         size: size_of::<[T; N]>(),
+        align: align_of::<T>(),
+        is_valid: (!T::ALL_BYTES_VALID).then_some(<[T; N] as Element>::is_valid),
         identity: identity::<O, T, N>,
         fold: fold::<O, T, N>,
         apply: apply::<O, T, N>,
@@ -118,7 +116,7 @@ impl<O: Operator<T>, P: Path, T: Element, const N: usize> LoopArg for Contribute
             for (c, value) in values.iter().enumerate() {
                 let index = P::index::<PLAIN>(place, iteration, c);
                 if place.owns(index) {
-                    contribute::<PLAIN, O, T, N>(place, index, *value);
+                    contribute::<O, T, N>(place, index, *value);
                 }
             }
         }

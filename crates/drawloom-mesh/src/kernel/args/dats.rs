@@ -26,7 +26,7 @@ impl<P: Path, T: Element, const N: usize> LoopArg for Read<P, T, N> {
             return P::each(|_| MaybeUninit::uninit());
         }
         // SAFETY: promised by the caller.
-        P::each(|c| MaybeUninit::new(unsafe { load::<PLAIN, T, N>(place, P::index::<PLAIN>(place, iteration, c)) }))
+        P::each(|c| MaybeUninit::new(unsafe { load::<T, N>(place, P::index::<PLAIN>(place, iteration, c)) }))
     }
 
     #[inline(always)]
@@ -112,7 +112,7 @@ impl<P: Path, T: Element, const N: usize> LoopArg for Write<P, T, N> {
             unsafe {
                 let index = P::index::<PLAIN>(place, iteration, c);
                 if P::IS_MAP || place.owns(index) {
-                    store::<PLAIN, T, N>(place, index, value);
+                    store::<T, N>(place, index, value);
                 }
             }
         }
@@ -165,7 +165,7 @@ impl<P: Path, T: Element, const N: usize> LoopArg for Update<P, T, N> {
             return MaybeUninit::uninit();
         }
         // SAFETY: promised by the caller.
-        let element = |c| unsafe { load::<PLAIN, T, N>(place, P::index::<PLAIN>(place, iteration, c)) };
+        let element = |c| unsafe { load::<T, N>(place, P::index::<PLAIN>(place, iteration, c)) };
         MaybeUninit::new(P::each(element))
     }
 
@@ -193,7 +193,7 @@ impl<P: Path, T: Element, const N: usize> LoopArg for Update<P, T, N> {
         // SAFETY: promised by the caller; copies were made, as above.
         unsafe {
             for (c, value) in P::list(local.assume_init_ref()).iter().enumerate() {
-                store::<PLAIN, T, N>(place, P::index::<PLAIN>(place, iteration, c), *value);
+                store::<T, N>(place, P::index::<PLAIN>(place, iteration, c), *value);
             }
         }
         true

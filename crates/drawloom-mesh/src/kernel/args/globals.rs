@@ -113,6 +113,11 @@ macro_rules! contribute_with {
                         "kernels cannot contribute a value or a payload that is aligned to more than 16 bytes"
                     );
                 }
+                fn is_valid<T: Ordered, P: Element>(bytes: &[u8]) -> bool {
+                    let value = &bytes[std::mem::offset_of!($cell<T, P>, value)..][..size_of::<T>()];
+                    let payload = &bytes[std::mem::offset_of!($cell<T, P>, payload)..][..size_of::<P>()];
+                    T::is_valid(value) && P::is_valid(payload)
+                }
                 unsafe fn identity<T: Ordered, P: Element>(at: *mut u8) {
                     let at = at.cast::<$cell<T, P>>();
                     // SAFETY: the caller gives room for one contribution. A portable value may be all zeros.
@@ -150,6 +155,8 @@ macro_rules! contribute_with {
                 }
                 Some(Folding {
                     size: size_of::<$cell<T, P>>(),
+                    align: align_of::<$cell<T, P>>(),
+                    is_valid: (!T::ALL_BYTES_VALID || !P::ALL_BYTES_VALID).then_some(is_valid::<T, P>),
                     identity: identity::<T, P>,
                     fold: fold::<T, P>,
                     apply: apply::<T, P>,

@@ -30,6 +30,7 @@ use drawloom_runtime::Element;
 use super::lanes::GROUP;
 use super::place::Place;
 use super::sealed::Sealed;
+use crate::mesh::store::Validity;
 
 /// One argument of a kernel. Only the arguments of this crate implement it.
 #[diagnostic::on_unimplemented(
@@ -146,6 +147,9 @@ pub(super) use nothing_in_lanes;
 pub struct Folding {
     /// The bytes of one contribution, a multiple of its alignment, which is at most that of a slot.
     pub(crate) size: usize,
+    pub(crate) align: usize,
+    /// Whether some bytes, as many as a contribution has, are one; none if all bytes are.
+    pub(crate) is_valid: Option<Validity>,
     /// Makes the contribution that changes nothing. Bytes between its members stay as they are.
     pub(crate) identity: unsafe fn(*mut u8),
     /// Folds the second contribution, which comes later, into the first.
@@ -156,6 +160,45 @@ pub struct Folding {
     pub(crate) element_at: Option<usize>,
 }
 
+#[cfg(feature = "messages")]
+impl Folding {
+    /// Makes the contribution that changes nothing of some bytes.
+    ///
+    /// # Panics
+    /// When there is no room for one.
+    pub(crate) fn write_identity(&self, at: &mut [u8]) {
+        self.check_room(at);
+        // SAFETY: there is room for one contribution, at an address that suits it.
+        unsafe { (self.identity)(at.as_mut_ptr()) };
+    }
+
+    /// Folds a contribution, which comes later, into another one.
+    ///
+    /// # Panics
+    /// When the bytes of one of them are none.
+    pub(crate) fn fold_bytes(&self, into: &mut [u8], from: &[u8]) {
+        self.check(into);
+        self.check(from);
+        // SAFETY: both are contributions, at addresses that suit them.
+        unsafe { (self.fold)(into.as_mut_ptr(), from.as_ptr()) };
+    }
+
+    /// Refuses bytes that are no contribution.
+    ///
+    /// # Panics
+    /// When they are none.
+    pub(crate) fn check(&self, bytes: &[u8]) {
+        self.check_room(bytes);
+        let is_valid = self.is_valid.is_none_or(|is_valid| is_valid(bytes));
+        assert!(is_valid, "a contribution holds bytes that are no value of its type");
+    }
+
+    fn check_room(&self, bytes: &[u8]) {
+        let is_aligned = bytes.as_ptr().align_offset(self.align) == 0;
+        assert!(bytes.len() == self.size && is_aligned, "a record has another size or alignment than its layout");
+    }
+}
+
 /// The address of an element whose components lie side by side.
 #[inline(always)]
 pub(super) unsafe fn at<T, const N: usize>(place: &Place, index: usize) -> *mut [T; N] {
@@ -164,26 +207,13 @@ pub(super) unsafe fn at<T, const N: usize>(place: &Place, index: usize) -> *mut 
 }
 
 #[inline(always)]
-pub(super) unsafe fn load<const PLAIN: bool, T: Element, const N: usize>(place: &Place, index: usize) -> [T; N] {
-    if PLAIN || place.distance == 0 {
-        // SAFETY: the caller vouches for the element.
-        return unsafe { *at(place, index) };
-    }
-    let first = place.base.cast::<T>();
-    // SAFETY: as above; the components of an element lie `distance` apart.
-    std::array::from_fn(|c| unsafe { *first.add(c * place.distance + index) })
+pub(super) unsafe fn load<T: Element, const N: usize>(place: &Place, index: usize) -> [T; N] {
+    // SAFETY: the caller vouches for the element.
+    unsafe { *at(place, index) }
 }
 
 #[inline(always)]
-pub(super) unsafe fn store<const PLAIN: bool, T: Element, const N: usize>(place: &Place, index: usize, value: [T; N]) {
-    if PLAIN || place.distance == 0 {
-        // SAFETY: the caller vouches for the element.
-        unsafe { *at(place, index) = value };
-        return;
-    }
-    let first = place.base.cast::<T>();
-    for (c, value) in value.into_iter().enumerate() {
-        // SAFETY: as in `load`.
-        unsafe { *first.add(c * place.distance + index) = value };
-    }
+pub(super) unsafe fn store<T: Element, const N: usize>(place: &Place, index: usize, value: [T; N]) {
+    // SAFETY: the caller vouches for the element.
+    unsafe { *at(place, index) = value };
 }

@@ -33,6 +33,18 @@ pub(crate) enum Source {
     Nowhere,
 }
 
+impl Source {
+    /// The address of the values, in a task with these regions.
+    pub(crate) fn address(self, reads: &Views<'_, Erased>, updates: &mut ViewsMut<'_, Erased>) -> *mut u8 {
+        match self {
+            Source::Read(number) => reads.get(number).base().cast_mut(),
+            Source::Update(number) => updates.get_mut(number).base(),
+            Source::Constant(address) => std::ptr::with_exposed_provenance_mut(address),
+            Source::Nowhere => std::ptr::null_mut(),
+        }
+    }
+}
+
 /// One loop in a task.
 pub(crate) struct Step {
     pub(crate) cut: Arc<CutLoop>,
@@ -50,14 +62,14 @@ impl Step {
         mesh: &Mesh,
         cut: &Arc<CutLoop>,
         part: usize,
-        mut source: impl FnMut(usize, &ArgDecl) -> (Source, usize),
+        mut source: impl FnMut(usize, &ArgDecl) -> Source,
     ) -> Self {
         let Part { home, own, .. } = &cut.parts[part];
         let mut args = Vec::new();
         let mut foldings = Vec::new();
         for (number, (arg, folding)) in cut.decl.args.iter().zip(&cut.decl.foldings).enumerate() {
-            let (source, distance) = source(number, arg);
-            let mut place = place_of(mesh, arg, std::ptr::null_mut(), distance);
+            let source = source(number, arg);
+            let mut place = place_of(mesh, arg, std::ptr::null_mut());
             match *arg {
                 ArgDecl::Dat { route: Route::Direct, access: Access::Write, .. } => {
                     place.own = (home.start, home.len());
@@ -81,15 +93,7 @@ impl Step {
 
     /// The places of the arguments, with addresses.
     fn places(&self, reads: &Views<'_, Erased>, updates: &mut ViewsMut<'_, Erased>) -> Vec<Place> {
-        let resolve = |(place, source): &(Place, Source)| {
-            let base = match *source {
-                Source::Read(number) => reads.get(number).base().cast_mut(),
-                Source::Update(number) => updates.get_mut(number).base(),
-                Source::Constant(address) => std::ptr::with_exposed_provenance_mut(address),
-                Source::Nowhere => std::ptr::null_mut(),
-            };
-            Place { base, ..*place }
-        };
+        let resolve = |(place, source): &(Place, Source)| Place { base: source.address(reads, updates), ..*place };
         let mut places: Vec<Place> = self.args.iter().map(resolve).collect();
         for &(arg, region) in &self.stages {
             places[arg].stage = updates.get_mut(region).base();

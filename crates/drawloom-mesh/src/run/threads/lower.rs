@@ -10,7 +10,7 @@ use drawloom_runtime::{Capture, Erased, Loom, Plan, Vector, panic};
 use super::blocks::Blocks;
 use super::cut::CutLoop;
 use super::job::{self, Job, Source};
-use super::machine::{Data, Trouble};
+use super::machine::{Data, GlobalValues, Trouble};
 use super::staged::{self, Stage, Staged};
 use crate::error::Error;
 use crate::kernel::args::Folding;
@@ -20,7 +20,7 @@ use crate::mesh::Mesh;
 use crate::mesh::store::of_engine;
 use crate::program::statement::{Condition, LoopDecl, ScalarDecl};
 use crate::program::steps::{Step, Steps};
-use crate::run::partials::{Slot, block_count, fold_pairwise, slots_each};
+use crate::run::partials::{Slot, block_count, fold_blocks, slots_each};
 use crate::run::serial::{not_written, require_finite};
 
 /// A repetition inside of another one that runs at most this often becomes a part of the recording around it.
@@ -191,15 +191,7 @@ impl<'a> Lowering<'a> {
         }
         let (decl, trouble, data) = (Arc::clone(decl), Arc::clone(self.trouble), Arc::clone(self.data));
         capture.task(decl.name.clone()).read_all(&reads).update_all(&updates).try_run(move |reads, mut updates| {
-            let place = |source: &Source| {
-                let base = match *source {
-                    Source::Read(number) => reads.get(number).base().cast_mut(),
-                    Source::Update(number) => updates.get_mut(number).base(),
-                    Source::Constant(address) => std::ptr::with_exposed_provenance_mut(address),
-                    Source::Nowhere => std::ptr::null_mut(),
-                };
-                Place { base, ..Place::NOWHERE }
-            };
+            let place = |source: &Source| Place { base: source.address(&reads, &mut updates), ..Place::NOWHERE };
             if trouble.stops() {
                 return Ok(());
             }
@@ -223,8 +215,12 @@ impl<'a> Lowering<'a> {
             let declared = &mesh.globals[global as usize].values;
             let values = match is_constant {
                 true => declared.duplicate(),
-                // SAFETY: the task reads the global, which has the type that it was declared with.
-                false => unsafe { declared.read_at(reads.get(0).base()) },
+                false => {
+                    let bytes = declared.len() * declared.bytes_each();
+                    // SAFETY: the task reads the global, which has the type that it was declared with.
+                    let bytes = unsafe { std::slice::from_raw_parts(reads.get(0).base(), bytes) };
+                    declared.like_bytes(bytes).expect("a global holds values of its type")
+                }
             };
             let within = steps.progress(&within, |repeat| data.runs[repeat].load(Ordering::Relaxed));
             if let Err(error) = require_finite(&mesh, global, &*values, &within) {
@@ -241,14 +237,14 @@ impl<'a> Lowering<'a> {
         reads: &mut Vec<Erased>,
         updates: &mut Vec<Erased>,
     ) -> Source {
-        match self.data.global_region(global) {
-            None => Source::Constant(self.data.constant_address(global)),
-            Some(region) if changes => {
-                updates.push(region.clone());
+        match &self.data.globals[global as usize] {
+            GlobalValues::Constant { address, .. } => Source::Constant(*address),
+            GlobalValues::Region(pieces) if changes => {
+                updates.push(pieces.block(0).clone());
                 Source::Update(updates.len() - 1)
             }
-            Some(region) => {
-                reads.push(region.clone());
+            GlobalValues::Region(pieces) => {
+                reads.push(pieces.block(0).clone());
                 Source::Read(reads.len() - 1)
             }
         }
@@ -329,7 +325,7 @@ impl<'a> Lowering<'a> {
         for ((dat, block), changes) in &uses {
             let list = if *changes { &mut updates } else { &mut reads };
             let first = list.len();
-            list.extend(self.data.dats[*dat as usize].block(*block).iter().cloned());
+            list.push(self.data.dats[*dat as usize].block(*block).clone());
             // Any piece leads to the address of the whole region.
             at.insert((0, *dat), if *changes { Source::Update(first) } else { Source::Read(first) });
         }
@@ -350,15 +346,12 @@ impl<'a> Lowering<'a> {
                 })
                 .collect();
             steps.push(job::Step::new(self.mesh, cut, part, |number, arg| match *arg {
-                ArgDecl::Dat { dat, .. } => {
-                    let source = at.get(&(0, dat)).copied().unwrap_or(Source::Nowhere);
-                    (source, self.data.dats[dat as usize].distance())
-                }
+                ArgDecl::Dat { dat, .. } => at.get(&(0, dat)).copied().unwrap_or(Source::Nowhere),
                 ArgDecl::Global { global, .. } => match slots.get(&number) {
-                    Some(&slots) => (Source::Update(slots), 0),
-                    None => (at.get(&(1, global)).copied().unwrap_or(Source::Nowhere), 0),
+                    Some(&slots) => Source::Update(slots),
+                    None => at.get(&(1, global)).copied().unwrap_or(Source::Nowhere),
                 },
-                ArgDecl::Index { .. } | ArgDecl::Size { .. } => (Source::Nowhere, 0),
+                ArgDecl::Index { .. } | ArgDecl::Size { .. } => Source::Nowhere,
             }));
         }
         if let (Some(stage), Some(staged), [step]) = (stage, &together[0].staged, &mut steps[..]) {
@@ -403,7 +396,7 @@ impl<'a> Lowering<'a> {
             // SAFETY: the task reads all slots, which are those of the whole region.
             let mut slots =
                 unsafe { std::slice::from_raw_parts(slots.base().cast::<Slot>(), slots.elements().len()) }.to_vec();
-            fold_pairwise(&mut slots, folding);
+            fold_blocks(&mut slots, folding);
             let place = Place { base: updates.get_mut(0).base(), ..Place::NOWHERE };
             let payload = if updates.len() > 1 { updates.get_mut(1).base() } else { std::ptr::null_mut() };
             // SAFETY: the task changes the global and what belongs to it alone; the slots hold a contribution to it.

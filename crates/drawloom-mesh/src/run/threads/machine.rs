@@ -15,7 +15,7 @@ use super::lower::{Action, Lowering, UNROLLED};
 use crate::checkpoint::{Keeper, Position};
 use crate::error::Error;
 use crate::mesh::Mesh;
-use crate::mesh::store::{Layout, Memory, Pieces, Store, of_engine};
+use crate::mesh::store::{Pieces, Store, of_engine};
 use crate::program::statement::{Condition, Statement};
 use crate::program::steps::{Step, Steps};
 use crate::run::start::Machine;
@@ -28,7 +28,7 @@ const AHEAD: usize = 4;
 /// The values of a program in regions of a runtime.
 pub(crate) struct Data {
     pub(crate) dats: Vec<Box<dyn Pieces>>,
-    globals: Vec<GlobalValues>,
+    pub(crate) globals: Vec<GlobalValues>,
     /// What every piece of scalar code changes, so that they run in the order of the program.
     order: Erased,
     /// What all tasks of loops read, and what is changed where the program may stop: all that comes before is done then, and
@@ -38,28 +38,26 @@ pub(crate) struct Data {
     pub(crate) runs: Vec<AtomicU64>,
 }
 
-enum GlobalValues {
+pub(crate) enum GlobalValues {
     Region(Box<dyn Pieces>),
-    /// Tasks read it by its address, for as long as the values are kept.
+    /// Tasks read it by its address, which stays the same for as long as the values are kept.
     Constant {
         address: usize,
-        _kept: Mutex<Box<dyn Memory>>,
+        _kept: Box<dyn Store>,
     },
 }
 
 impl Data {
     fn new(mesh: &Mesh, loom: &Loom, blocks: &Blocks, steps: &Steps) -> Result<Self, Error> {
         let may_stop = steps.list.iter().any(|step| matches!(step, Step::RequireFinite(..)));
-        let dat = |dat: &crate::mesh::declare::DatDecl| {
-            dat.values.in_region(loom, &dat.name, dat.layout, blocks.starts(dat.set))
-        };
+        let dat = |dat: &crate::mesh::declare::DatDecl| dat.values.in_region(loom, &dat.name, blocks.starts(dat.set));
         let global = |global: &crate::mesh::declare::GlobalDecl| {
             if global.constant {
-                let mut values = global.values.in_memory(Layout::ByElement);
+                let mut values = global.values.duplicate();
                 let address = values.base().expose_provenance();
-                return Ok(GlobalValues::Constant { address, _kept: Mutex::new(values) });
+                return Ok(GlobalValues::Constant { address, _kept: values });
             }
-            global.values.in_region(loom, &global.name, Layout::ByElement, &[]).map(GlobalValues::Region)
+            global.values.in_region(loom, &global.name, &[]).map(GlobalValues::Region)
         };
         Ok(Self {
             dats: mesh.dats.iter().map(dat).collect::<Result<_, _>>()?,
@@ -99,16 +97,8 @@ impl Data {
     /// The region of a global that is no constant.
     pub(crate) fn global_region(&self, global: u32) -> Option<&Erased> {
         match &self.globals[global as usize] {
-            GlobalValues::Region(pieces) => Some(&pieces.block(0)[0]),
+            GlobalValues::Region(pieces) => Some(pieces.block(0)),
             GlobalValues::Constant { .. } => None,
-        }
-    }
-
-    /// Where a constant is. It stays there for as long as this lives.
-    pub(crate) fn constant_address(&self, global: u32) -> usize {
-        match &self.globals[global as usize] {
-            GlobalValues::Constant { address, .. } => *address,
-            GlobalValues::Region(_) => 0,
         }
     }
 

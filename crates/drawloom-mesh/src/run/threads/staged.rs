@@ -180,7 +180,7 @@ pub(crate) fn apply(
                 reads.push(stage.blocks[arg as usize][block].clone());
             }
             let pieces = &data.dats[target.dat as usize];
-            let (updates, distance) = (pieces.block(block).to_vec(), pieces.distance());
+            let updates = [pieces.block(block).clone()];
             let (mesh, cut, trouble) = (Arc::clone(mesh), Arc::clone(cut), Arc::clone(trouble));
             reads.extend(data.gate());
             capture.task(name.clone()).read_all(&reads).update_all(&updates).run(move |reads, mut updates| {
@@ -191,7 +191,7 @@ pub(crate) fn apply(
                 let target = &staged.targets[number];
                 let base = updates.get_mut(0).base();
                 let of_arg = |(arg, first): (&StagedArg, &Option<usize>)| {
-                    let place = place_of(&mesh, &cut.decl.args[arg.arg], base, distance);
+                    let place = place_of(&mesh, &cut.decl.args[arg.arg], base);
                     let stage = first.map_or(std::ptr::null(), |first| reads.get(first).base());
                     (arg.folding, place, stage)
                 };

@@ -1,16 +1,13 @@
-//! The order in which things may happen, and that the watch sees what must not.
+//! Programs as messages: the order in which things may happen, and that a check of the protocol sees what must not.
+
+#[path = "../support/protocol.rs"]
+mod protocol;
 
 use std::sync::Arc;
 
+use drawloom_mesh::{Control, Mesh, Program};
 use drawloom_messages::xml::{self, Registry};
-use drawloom_messages::{DeviceId, EdgeId, Executor, InstanceBuilder, Machine as EventMachine, Settings};
-
-use super::declare::Declared;
-use super::machine::OnEvents;
-use super::options::{Control, Events};
-use crate::mesh::Mesh;
-use crate::program::Program;
-use crate::run::Machine;
+use drawloom_messages::{EdgeId, Executor, Machine, Settings};
 
 /// A loop in which element 0 reads from 2 and writes to 1, is read by 2 and written to by 1, which does not need it. It runs
 /// twice.
@@ -28,17 +25,12 @@ fn program() -> Program {
     program
 }
 
-fn built(program: &Program, events: Events, alter: impl FnOnce(&mut Declared)) -> OnEvents {
-    OnEvents::altered(Arc::clone(program.mesh()), program.statements().unwrap(), events, alter).unwrap()
-}
-
 /// What device `xs_0` did in the first run of the loop, in order, for one order of messages after the other.
-fn orders(events: Events) -> impl Iterator<Item = Vec<String>> {
-    let program = program();
-    let on_events = built(&program, events, |_| ());
+fn orders() -> impl Iterator<Item = Vec<String>> {
+    let instance = protocol::checked(&program().event_graph("twice", None).unwrap());
     let of = move |seed: u64| {
         let settings = Settings::new(Executor::Random { seed }).log();
-        let report = EventMachine::new(&on_events.connected.instance).run(&settings).unwrap();
+        let report = Machine::new(&instance).run(&settings).unwrap();
         let mut text = Vec::new();
         report.log.unwrap().write(&mut text).unwrap();
         let pin = |line: &str| {
@@ -54,7 +46,7 @@ fn orders(events: Events) -> impl Iterator<Item = Vec<String>> {
 #[test]
 fn in_the_plain_form_the_kernel_waits_for_the_word_to_begin() {
     let early = ["dat_b_write_recv", "arg0_read_recv", "dat_a_read_send", "begin", "execute", "arg1_write_send", "end"];
-    let found = orders(Events::new().checked()).find(|order| {
+    let found = orders().find(|order| {
         let place = |what: &str| order.iter().position(|pin| pin == what).unwrap();
         assert!(place("begin") < place("execute") && place("execute") < place("end"), "{order:?}");
         *order == early
@@ -62,29 +54,34 @@ fn in_the_plain_form_the_kernel_waits_for_the_word_to_begin() {
     assert!(found.is_some(), "one of the orders is this one");
 }
 
-/// What is said, in several orders of messages, about a program whose devices were told something wrong.
-fn broken(events: Events, alter: fn(&mut Declared)) -> String {
-    let program = program();
-    let all = (0..20).filter_map(|seed| {
-        let events = events.executor(Executor::Random { seed }).checked();
-        built(&program, events, alter).run(None, None).err().map(|error| error.to_string())
-    });
-    all.collect::<Vec<_>>().join("\n")
+/// What is said, in several orders of messages, about a program in which `xs_1` expects other writes than come to it.
+fn broken(control: Control, change: fn(u32) -> u32) -> String {
+    let instance = program().event_graph_with("twice", control).unwrap();
+    let device = instance.device("xs_1").unwrap();
+    let at = instance.type_of(device).properties().offset_of("work_write_recv_total").unwrap();
+    let alter = |of, properties: &mut [u8]| {
+        if of == device {
+            let total = u32::from_ne_bytes(properties[at..at + 4].try_into().unwrap());
+            properties[at..at + 4].copy_from_slice(&change(total).to_ne_bytes());
+        }
+    };
+    let altered = protocol::rebuilt(&instance, |kind| Arc::clone(kind.handlers()), alter, |_| 1);
+    // A run that failed leaves its check in the middle of a loop.
+    let run = |seed| Machine::new(&protocol::checked(&altered)).run(&Settings::new(Executor::Random { seed }));
+    (0..20).filter_map(|seed| Some(run(seed).err()?.to_string())).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn a_device_that_ends_too_early_is_seen() {
-    let alter = |declared: &mut Declared| declared.wirings[0].write_recv_totals.get_mut(&0).unwrap()[1] -= 1;
     for control in [Control::Plain, Control::Tree] {
-        let text = broken(Events::new().control(control), alter);
+        let text = broken(control, |total| total - 1);
         assert!(text.contains("loop `work`, End: it left before all had come and gone"), "{text}");
     }
 }
 
 #[test]
 fn a_device_that_waits_for_too_much_is_seen() {
-    let alter = |declared: &mut Declared| declared.wirings[0].write_recv_totals.get_mut(&0).unwrap()[1] += 1;
-    assert!(broken(Events::new(), alter).contains("stopped half way"));
+    assert!(broken(Control::Plain, |total| total + 1).contains("stopped half way"));
 }
 
 /// A device would be counted twice, and another one not be waited for.
@@ -113,22 +110,11 @@ fn a_file_with_an_edge_that_is_there_twice_is_refused() {
 fn a_device_that_says_twice_that_it_is_at_the_end_is_found_by_counting() {
     let instance = program().event_graph("twice", None).unwrap();
     let with_edge_twice = |twice: Option<EdgeId>| {
-        let mut builder = InstanceBuilder::new(instance.graph_type(), "twice");
-        builder.properties(instance.properties()).unwrap();
-        for device in (0..instance.devices() as u32).map(DeviceId) {
-            let (kind, name) = (instance.type_id(device), instance.name(device));
-            let (properties, state) = (instance.device_properties(device), instance.initial_state(device));
-            builder.device_with(name, kind, Some(properties), Some(state)).unwrap();
-        }
-        for (edge, ends) in instance.all_edges() {
-            for _ in 0..1 + u32::from(twice == Some(edge)) {
-                builder.edge(ends.source, ends.output, ends.target, ends.input).unwrap();
-            }
-        }
-        builder.build().unwrap()
+        let copies = |edge| 1 + u32::from(twice == Some(edge));
+        protocol::rebuilt(&instance, |kind| Arc::clone(kind.handlers()), |_, _| (), copies)
     };
     let run = |twice: Option<EdgeId>, executor: Executor| {
-        EventMachine::new(&with_edge_twice(twice)).run(&Settings::new(executor)).map(drop)
+        Machine::new(&with_edge_twice(twice)).run(&Settings::new(executor)).map(drop)
     };
     let global = instance.device("global").unwrap();
     for executor in [Executor::Fifo, Executor::Lifo, Executor::Random { seed: 1 }, Executor::Parallel { workers: 2 }] {
