@@ -59,6 +59,7 @@ chapters! {
     failing "failing.md",
     workers "workers.md",
     meshes "meshes.md",
+    mesh_files "mesh-files.md",
     applications "applications.md",
     streams "streams.md",
     tensors "tensors.md",

@@ -145,7 +145,8 @@ impl Table {
             TypeDescriptor::Integer(IntSize::U2 | IntSize::U4) => Values::I32(numbers(dataset)?),
             TypeDescriptor::Unsigned(IntSize::U2 | IntSize::U4) => Values::U32(numbers(dataset)?),
             TypeDescriptor::Integer(IntSize::U8) => Values::I64(numbers(dataset)?),
-            TypeDescriptor::Integer(IntSize::U1) | TypeDescriptor::Unsigned(IntSize::U1) => {
+            // Numbers that are read as `bool` by the library are not checked there.
+            TypeDescriptor::Integer(IntSize::U1) | TypeDescriptor::Unsigned(IntSize::U1) | TypeDescriptor::Boolean => {
                 let bytes = numbers::<u8>(dataset)?;
                 if let Some(at) = first_invalid::<bool>(&bytes) {
                     let message = format!("value {at} of `{name}` is {}, and a bool is 0 or 1", bytes[at]);
@@ -153,7 +154,6 @@ impl Table {
                 }
                 Values::Bool(bytes.into_iter().map(|value| value == 1).collect())
             }
-            TypeDescriptor::Boolean => Values::Bool(numbers(dataset)?),
             other => {
                 let message = format!("`{name}` has values of type {other}, which is not supported");
                 return Err(Error::new(ErrorKind::Unsupported, message));

@@ -8,39 +8,48 @@
 //! | [`gmsh`] | Gmsh's meshes |
 //! | `hdf5` | OP2's HDF5 files, with the feature of that name |
 //! | [`vtu`] | VTK's unstructured grids, for viewers |
-//! | `scan` | numbers in text |
+//! | `mesh_file` | [`MeshFile`], a mesh with the form of its file |
+//! | `first_order` | cells of higher order, read by their corners |
+//! | `scan`, `bytes` | numbers in text, and as bytes |
 //! | `decimal` | numbers with six decimals |
 //! | `save` | files that are there as a whole or not at all |
-//! | `base64`, `xml` | binary data as text, and text inside XML |
 
-pub(crate) mod base64;
+mod bytes;
 pub(crate) mod decimal;
 pub mod fe_grid;
+mod first_order;
 pub mod gmsh;
 mod grid;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
+mod mesh_file;
 pub mod new_grid;
 pub(crate) mod save;
 pub(crate) mod scan;
 pub mod vtu;
-pub(crate) mod xml;
 
 use std::fs;
 use std::path::Path;
+
+pub use self::mesh_file::{Form, MeshFile};
 
 use crate::error::{Error, ErrorKind};
 use crate::raw::RawMesh;
 
 /// The mesh in a file of any format that is known. The mesh is checked.
 pub fn read(path: impl AsRef<Path>) -> Result<RawMesh, Error> {
+    open(path).map(|file| file.mesh)
+}
+
+/// The mesh in a file of any format that is known, with the form of the file and notes. The mesh is checked.
+pub fn open(path: impl AsRef<Path>) -> Result<MeshFile, Error> {
     let path = path.as_ref();
     let bytes = load(path)?;
     #[cfg(feature = "hdf5")]
     if bytes.starts_with(hdf5::MARK) {
-        return hdf5::read(path);
+        return hdf5::read(path).map(|mesh| MeshFile::new(mesh, "OP2", "HDF5"));
     }
-    read_bytes(&bytes).map_err(|error| error.in_file(path))
+    open_bytes(&bytes).map_err(|error| error.in_file(path))
 }
 
 /// Everything in a file. Devices are refused, because some of them have no end.
@@ -55,14 +64,19 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// The mesh in the bytes of a file of any format that is known. The mesh is checked.
 pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
-    let mesh = if bytes.starts_with(gmsh::MARK) {
-        gmsh::read(bytes)?
+    open_bytes(bytes).map(|file| file.mesh)
+}
+
+/// The mesh in the bytes of a file of any format that is known, with the form of the file and notes. The mesh is checked.
+pub fn open_bytes(bytes: &[u8]) -> Result<MeshFile, Error> {
+    let file = if bytes.starts_with(gmsh::MARK) {
+        gmsh::open(bytes)?
     } else if bytes.trim_ascii_start().starts_with(b"<") {
-        vtu::read(bytes)?
+        vtu::open(bytes)?
     } else {
         match counts(bytes) {
-            Some(4) => new_grid::read(bytes)?,
-            Some(3) => fe_grid::read(bytes)?,
+            Some(4) => MeshFile::new(new_grid::read(bytes)?, "new_grid", "text"),
+            Some(3) => MeshFile::new(fe_grid::read(bytes)?, "FE_grid", "text"),
             _ if bytes.starts_with(b"\x89HDF") => {
                 let message = "this is an HDF5 file, which is read by its name, and only with the feature hdf5";
                 return Err(Error::new(ErrorKind::Unsupported, message));
@@ -77,8 +91,8 @@ pub fn read_bytes(bytes: &[u8]) -> Result<RawMesh, Error> {
             }
         }
     };
-    mesh.check()?;
-    Ok(mesh)
+    file.mesh.check()?;
+    Ok(file)
 }
 
 /// How many integers there are in the first line, if there is nothing else.

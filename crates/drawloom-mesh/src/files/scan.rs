@@ -1,12 +1,8 @@
 //! Numbers in text, one after another, with errors that say in which line something else was found.
 
-use crate::error::{Error, ErrorKind};
+use fast_float2::FastFloat;
 
-/// Powers of ten that are exact.
-const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
-];
+use crate::error::{Error, ErrorKind};
 
 /// How much of something unexpected is quoted.
 const QUOTED: usize = 40;
@@ -22,6 +18,11 @@ impl<'a> Scanner<'a> {
     /// The start of a text.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// A place in a text, with so many bytes before it.
+    pub(crate) fn at(text: &'a [u8], at: usize) -> Self {
+        Self { text, at: at.min(text.len()) }
     }
 
     /// How many bytes there are after this place.
@@ -80,15 +81,22 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// Goes to the start of the line after the next one that starts with some text.
+    /// Goes to the start of the line after the next one that starts with some text. What is before may be binary.
     pub(crate) fn skip_past(&mut self, text: &[u8]) -> Result<(), Error> {
-        while self.rest() > 0 {
-            if self.line().starts_with(text) {
-                return Ok(());
-            }
-        }
-        let message = format!("the file ends without {}", String::from_utf8_lossy(text).escape_debug());
-        Err(Error::new(ErrorKind::Truncated, message))
+        let rest = &self.text[self.at..];
+        let starts = |found: &[u8]| found.starts_with(text);
+        let found = (0..rest.len()).filter(|at| rest[*at] == text[0]).find(|at| starts(&rest[*at..]));
+        let Some(found) = found else {
+            let message = format!(
+                "line {}: expected {} behind this line",
+                self.line_number(),
+                String::from_utf8_lossy(text).escape_debug()
+            );
+            return Err(Error::new(ErrorKind::Truncated, message));
+        };
+        self.at += found;
+        self.line();
+        Ok(())
     }
 
     /// An integer that may be negative.
@@ -121,40 +129,17 @@ impl<'a> Scanner<'a> {
     /// A finite floating-point number.
     pub(crate) fn float(&mut self, what: impl Fn() -> String) -> Result<f64, Error> {
         let start = self.start();
-        if let Some(value) = self.simple_float() {
-            return Ok(value);
-        }
-        self.at = start;
-        let word = self.word().unwrap_or(&[]);
-        let value = std::str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
-        value.filter(|value| value.is_finite()).ok_or_else(|| self.unexpected(start, "a number", what))
+        let value = self.any_float::<f64>(&what)?;
+        if value.is_finite() { Ok(value) } else { Err(self.unexpected(start, "a number", what)) }
     }
 
-    /// A number such as `-12.345678`, whose digits fit into the exact integers; anything else is left to the standard
-    /// library, at the price of time.
-    fn simple_float(&mut self) -> Option<f64> {
-        let negative = self.text.get(self.at) == Some(&b'-');
-        self.at += usize::from(negative);
-        let (mut digits, mut count, mut places) = (0u64, 0, 0);
-        let mut point = false;
-        while let Some(byte) = self.text.get(self.at) {
-            match byte {
-                b'0'..=b'9' => {
-                    digits = digits.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-                    count += 1;
-                    places += usize::from(point);
-                }
-                b'.' if !point => point = true,
-                _ => break,
-            }
-            self.at += 1;
-        }
-        // Nineteen digits cannot overflow; whether they are exact as a floating-point number is then known.
-        if count == 0 || count > 19 || digits > 1 << 53 || places >= POWERS.len() || !self.at_space() {
-            return None;
-        }
-        let value = digits as f64 / POWERS[places];
-        Some(if negative { -value } else { value })
+    /// A floating-point number, which may be infinite or not a number.
+    pub(crate) fn any_float<T: FastFloat>(&mut self, what: impl Fn() -> String) -> Result<T, Error> {
+        let start = self.start();
+        let parsed = fast_float2::parse_partial::<T, _>(&self.text[start..]);
+        let Some((value, length)) = parsed.ok() else { return Err(self.unexpected(start, "a number", what)) };
+        self.at += length;
+        if self.at_space() { Ok(value) } else { Err(self.unexpected(start, "a number", what)) }
     }
 
     /// Refuses anything but space up to the end.

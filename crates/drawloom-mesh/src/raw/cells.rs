@@ -103,6 +103,13 @@ impl<'a> Geometry<'a> {
     }
 }
 
+impl RawMap {
+    /// The shape of the elements that the map leads from, if it leads to their corners.
+    pub fn shape(&self) -> Shape {
+        Shape::of(self)
+    }
+}
+
 impl Cells<'_> {
     /// How many corners each cell has.
     pub fn corner_count(&self) -> usize {
@@ -120,6 +127,31 @@ impl Cells<'_> {
 }
 
 impl Shape {
+    /// The name of several cells of this shape.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Shape::Point => "points",
+            Shape::Line => "lines",
+            Shape::Triangle => "triangles",
+            Shape::Quadrangle => "quadrangles",
+            Shape::Tetrahedron => "tetrahedra",
+            Shape::Pyramid => "pyramids",
+            Shape::Prism => "prisms",
+            Shape::Hexahedron => "hexahedra",
+            Shape::Polygon => "polygons",
+        }
+    }
+
+    /// The dimension of a cell: 0 of a point, 1 of a line.
+    pub(crate) fn dimension(self) -> i32 {
+        match self {
+            Shape::Point => 0,
+            Shape::Line => 1,
+            Shape::Triangle | Shape::Quadrangle | Shape::Polygon => 2,
+            Shape::Tetrahedron | Shape::Pyramid | Shape::Prism | Shape::Hexahedron => 3,
+        }
+    }
+
     /// The shape of the cells of a map: what the name of its set says, if there are enough targets for it, or else the
     /// usual one of as many corners. Targets beyond the corners, of elements of higher order, come after them.
     fn of(map: &RawMap) -> Self {

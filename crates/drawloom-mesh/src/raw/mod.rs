@@ -10,12 +10,14 @@
 //! | `check` | whether the parts fit together |
 //! | `centres` | where elements are |
 //! | `cells` | cells as shapes in space |
+//! | `groups` | [`Group`], elements that belong together, such as a part of the boundary |
 //! | `adjacency` | [`Adjacency`], which elements of a set are neighbours |
 
 mod adjacency;
 mod cells;
 mod centres;
 mod check;
+mod groups;
 mod mesh;
 mod values;
 
@@ -23,5 +25,6 @@ pub use adjacency::Adjacency;
 pub(crate) use adjacency::Inverse;
 pub use cells::{Cells, Geometry, Shape};
 pub(crate) use centres::{Centres, centres};
+pub use groups::Group;
 pub use mesh::{RawConstant, RawDat, RawMap, RawMesh, RawSet};
 pub use values::Values;

@@ -98,6 +98,19 @@ impl Values {
         }
     }
 
+    /// Moves the values of another array of the same type to the end of these. Values of another type stay where they are.
+    pub(crate) fn append(&mut self, other: &mut Values) {
+        match (self, other) {
+            (Values::F32(values), Values::F32(other)) => values.append(other),
+            (Values::F64(values), Values::F64(other)) => values.append(other),
+            (Values::I32(values), Values::I32(other)) => values.append(other),
+            (Values::U32(values), Values::U32(other)) => values.append(other),
+            (Values::I64(values), Values::I64(other)) => values.append(other),
+            (Values::Bool(values), Values::Bool(other)) => values.append(other),
+            _ => {}
+        }
+    }
+
     /// The same values with the elements, of `dim` values each, in another order: element `i` of the result is element
     /// `order[i]` of these.
     ///

@@ -113,3 +113,24 @@ fn coordinates_are_finite() {
         assert!(error.to_string().contains("a coordinate of element 3 of `nodes` is not finite"), "{error}");
     }
 }
+
+#[test]
+fn a_truth_value_that_is_neither_0_nor_1_is_refused() {
+    let folder = Folder::new("truth");
+    let path = folder.0.join("truth.h5");
+    // A pattern that is nowhere else in the file.
+    let values: Vec<bool> = (0..64).map(|index| index % 5 == 0 || index % 7 == 3).collect();
+    let file = hdf5_metno::File::create(&path).expect("a file");
+    file.new_dataset::<i32>().shape([1]).create("cells").expect("a set").write_raw(&[64]).expect("written");
+    file.new_dataset::<bool>().shape([64, 1]).create("flag").expect("a dat").write_raw(&values).expect("written");
+    file.close().expect("closed");
+    assert_eq!(read(&path).expect("a mesh").dat("flag").expect("a dat").values, Values::Bool(values.clone()));
+    let mut bytes = std::fs::read(&path).expect("bytes");
+    let pattern: Vec<u8> = values.iter().map(|value| u8::from(*value)).collect();
+    let place = bytes.windows(64).position(|found| found == pattern).expect("the values");
+    bytes[place + 9] = 2;
+    std::fs::write(&path, bytes).expect("written");
+    let error = read(&path).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+    assert!(error.to_string().contains("value 9 of `flag` is 2, and a bool is 0 or 1"), "{error}");
+}

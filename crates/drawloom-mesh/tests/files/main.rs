@@ -1,5 +1,7 @@
 //! Files of meshes, and what is done with them: orders and partitions.
 
+mod counting;
+mod damage;
 mod gmsh;
 #[cfg(feature = "hdf5")]
 mod hdf5;
@@ -9,5 +11,6 @@ mod mutations;
 #[allow(dead_code, missing_docs, unreachable_pub)]
 mod naca;
 mod orders;
+mod others;
 mod support;
 mod vtu;

@@ -2,7 +2,7 @@
 //! accounts for.
 
 use crate::naca::{naca0012, naca0012_fe};
-use crate::support::msh::{TEXT_40, TEXT_41, binary};
+use crate::support::msh::{TEXT_22, TEXT_40, TEXT_41, binary, binary_22};
 use drawloom_mesh::checkpoint::Checkpoint;
 use drawloom_mesh::files::vtu::{self, Encoding};
 use drawloom_mesh::files::{fe_grid, new_grid, read_bytes};
@@ -16,7 +16,7 @@ const DREADED: &[&str] =
     &["-1", "0", "4294967295", "4294967296", "18446744073709551615", "99999999999999999999", "nan", "1e999", "x", ""];
 
 /// A file with some changes.
-fn changed(file: &[u8], random: &mut Rng) -> Vec<u8> {
+pub(crate) fn changed(file: &[u8], random: &mut Rng) -> Vec<u8> {
     let mut bytes = file.to_vec();
     for _ in 0..random.usize(1..4) {
         let at = random.usize(..bytes.len().max(1)).min(bytes.len());
@@ -47,8 +47,11 @@ fn a_changed_mesh_file_is_a_right_mesh_or_an_error() {
         fe_grid::write(&naca0012_fe(2, 3).expect("a mesh")).expect("written"),
         TEXT_41.as_bytes().to_vec(),
         TEXT_40.as_bytes().to_vec(),
-        binary(false),
-        binary(true),
+        TEXT_22.as_bytes().to_vec(),
+        binary_22(false),
+        binary(4.0, true, 8),
+        binary(4.1, false, 8),
+        binary(4.1, true, 8),
         vtu::write(&naca0012(1, 2).expect("a mesh"), Encoding::Ascii).expect("written"),
         vtu::write(&naca0012(1, 2).expect("a mesh"), Encoding::Base64).expect("written"),
         vtu::write(&naca0012(1, 2).expect("a mesh"), Encoding::Raw).expect("written"),

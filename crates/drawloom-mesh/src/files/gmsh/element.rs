@@ -1,44 +1,60 @@
 //! The types of elements.
 
-/// The name of the set of elements of a type, and how many nodes each has. `None` if the type is not known.
-pub(super) fn element_type(number: i64) -> Option<(&'static str, usize)> {
-    Some(match number {
-        1 => ("lines", 2),
-        2 => ("triangles", 3),
-        3 => ("quadrangles", 4),
-        4 => ("tetrahedra", 4),
-        5 => ("hexahedra", 8),
-        6 => ("prisms", 6),
-        7 => ("pyramids", 5),
-        8 => ("lines3", 3),
-        9 => ("triangles6", 6),
-        10 => ("quadrangles9", 9),
-        11 => ("tetrahedra10", 10),
-        12 => ("hexahedra27", 27),
-        13 => ("prisms18", 18),
-        14 => ("pyramids14", 14),
-        15 => ("points", 1),
-        16 => ("quadrangles8", 8),
-        17 => ("hexahedra20", 20),
-        18 => ("prisms15", 15),
-        19 => ("pyramids13", 13),
-        20 => ("triangles9", 9),
-        21 => ("triangles10", 10),
-        22 => ("triangles12", 12),
-        23 => ("triangles15", 15),
-        24 => ("triangles15i", 15),
-        25 => ("triangles21", 21),
-        26 => ("lines4", 4),
-        27 => ("lines5", 5),
-        28 => ("lines6", 6),
-        29 => ("tetrahedra20", 20),
-        30 => ("tetrahedra35", 35),
-        31 => ("tetrahedra56", 56),
-        36 => ("quadrangles16", 16),
-        37 => ("quadrangles25", 25),
-        38 => ("quadrangles36", 36),
-        92 => ("hexahedra64", 64),
-        93 => ("hexahedra125", 125),
-        _ => return None,
-    })
+/// The shape of an element: the name of its set, how many corners it has, and its dimension.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) set: &'static str,
+    pub(super) corners: usize,
+    pub(super) dimension: i64,
+}
+
+/// For each shape the types that have it, with their numbers of nodes, of which the corners come first.
+const TYPES: [(Shape, &[(i64, usize)]); 8] = [
+    (shape("points", 1, 0), &[(15, 1)]),
+    (shape("lines", 2, 1), &[(1, 2), (8, 3), (26, 4), (27, 5), (28, 6), (62, 7), (63, 8), (64, 9), (65, 10), (66, 11)]),
+    (
+        shape("triangles", 3, 2),
+        &[
+            (2, 3),
+            (9, 6),
+            (20, 9),
+            (21, 10),
+            (22, 12),
+            (23, 15),
+            (24, 15),
+            (25, 21),
+            (42, 28),
+            (43, 36),
+            (44, 45),
+            (45, 55),
+            (46, 66),
+        ],
+    ),
+    (
+        shape("quadrangles", 4, 2),
+        &[(3, 4), (10, 9), (16, 8), (36, 16), (37, 25), (38, 36), (47, 49), (48, 64), (49, 81), (50, 100), (51, 121)],
+    ),
+    (
+        shape("tetrahedra", 4, 3),
+        &[(4, 4), (11, 10), (29, 20), (30, 35), (31, 56), (71, 84), (72, 120), (73, 165), (74, 220), (75, 286)],
+    ),
+    (
+        shape("hexahedra", 8, 3),
+        &[(5, 8), (12, 27), (17, 20), (92, 64), (93, 125), (94, 216), (95, 343), (96, 512), (97, 729), (98, 1000)],
+    ),
+    (
+        shape("prisms", 6, 3),
+        &[(6, 6), (13, 18), (18, 15), (90, 40), (91, 75), (106, 126), (107, 196), (108, 288), (109, 405), (110, 550)],
+    ),
+    (shape("pyramids", 5, 3), &[(7, 5), (14, 14), (19, 13), (118, 30), (119, 55)]),
+];
+
+const fn shape(set: &'static str, corners: usize, dimension: i64) -> Shape {
+    Shape { set, corners, dimension }
+}
+
+/// The shape and the number of nodes of the elements of a type. `None` if the type is not known.
+pub(super) fn element_type(number: i64) -> Option<(Shape, usize)> {
+    let nodes = |types: &[(i64, usize)]| types.iter().find(|(listed, _)| *listed == number).map(|(_, nodes)| *nodes);
+    TYPES.iter().find_map(|(shape, types)| Some((*shape, nodes(types)?)))
 }

@@ -1,8 +1,18 @@
 //! The arrays of a file, found in its XML.
-//!
-//! This is no general XML parser: it knows tags and attributes, which is all that these files have.
 
+use std::cell::Cell;
+
+use quick_xml::Reader;
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesStart, Event};
+
+use super::super::bytes::ByteOrder;
+use super::super::mesh_file::Form;
+use super::compression::Compression;
 use crate::error::{Error, ErrorKind};
+
+/// The start of the element after which there is no XML any more, but data.
+const APPENDED: &[u8] = b"<AppendedData";
 
 /// An array, not decoded yet.
 pub(super) struct Array<'a> {
@@ -14,162 +24,268 @@ pub(super) struct Array<'a> {
     pub(super) format: String,
     pub(super) offset: usize,
     /// The text between its tags.
-    pub(super) text: &'a [u8],
+    pub(super) text: &'a str,
+    /// The number of bytes before its data, or before its tag if the data are appended.
+    pub(super) place: usize,
+}
+
+/// A part of the grid.
+#[derive(Default)]
+pub(super) struct Piece<'a> {
+    pub(super) points: usize,
+    pub(super) cells: usize,
+    pub(super) arrays: Vec<Array<'a>>,
 }
 
 /// What a file says about itself.
 pub(super) struct Document<'a> {
-    pub(super) big: bool,
-    /// Whether lengths in front of binary data take 8 bytes instead of 4.
-    pub(super) wide: bool,
-    pub(super) points: usize,
-    pub(super) cells: usize,
-    pub(super) arrays: Vec<Array<'a>>,
-    /// What is appended after the XML, and whether it is encoded as text.
-    pub(super) appended: &'a [u8],
+    pub(super) file: &'a [u8],
+    pub(super) version: String,
+    pub(super) order: ByteOrder,
+    /// How many bytes each number of a header in front of binary data takes: 4 or 8.
+    pub(super) header: usize,
+    pub(super) compression: Option<Compression>,
+    pub(super) pieces: Vec<Piece<'a>>,
+    /// The arrays that belong to no piece.
+    pub(super) constants: Vec<Array<'a>>,
+    /// How many bytes there are before the appended data, if there are any, and whether they are encoded as text.
+    pub(super) appended: Option<usize>,
     pub(super) appended_text: bool,
+    /// The offsets of all appended arrays, by growing offset.
+    pub(super) offsets: Vec<usize>,
+    /// How many bytes all arrays had that were decoded.
+    pub(super) spent: Cell<u64>,
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Error> {
-        let mut document = Document {
-            big: false,
-            wide: false,
-            points: 0,
-            cells: 0,
-            arrays: vec![],
-            appended: &[],
+    pub(super) fn read(file: &'a [u8]) -> Result<Self, Error> {
+        let appended = file.windows(APPENDED.len()).position(|bytes| bytes == APPENDED);
+        let end = appended.map_or(file.len(), |start| {
+            start + file[start..].iter().position(|byte| *byte == b'>').map_or(APPENDED.len(), |end| end + 1)
+        });
+        let xml = std::str::from_utf8(&file[..end])
+            .map_err(|error| wrong(file, error.valid_up_to(), "expected XML, found bytes that are no UTF-8 text"))?;
+        let mut document = Self {
+            file,
+            version: String::new(),
+            order: ByteOrder::Little,
+            header: 4,
+            compression: None,
+            pieces: vec![],
+            constants: vec![],
+            appended: None,
             appended_text: false,
+            offsets: vec![],
+            spent: Cell::new(0),
         };
-        let (mut rest, mut part, mut pieces, mut root) = (bytes, String::new(), 0, false);
-        while let Some((tag, after)) = next_tag(rest)? {
-            rest = after;
-            match tag.name {
-                "VTKFile" => {
-                    root = true;
-                    document.root(&tag)?;
+        document.elements(xml)?;
+        for array in document.arrays().filter(|array| array.format == "appended") {
+            if document.appended.is_none() {
+                let message = format!("the file ends before the appended data of array `{}`", array.name);
+                return Err(truncated(file, file.len(), message));
+            }
+        }
+        let mut offsets: Vec<usize> = document.arrays().map(|array| array.offset).collect();
+        offsets.sort_unstable();
+        document.offsets = offsets;
+        if document.pieces.is_empty() {
+            return Err(truncated(file, file.len(), "the file ends before the element Piece"));
+        }
+        Ok(document)
+    }
+
+    /// All arrays, in all pieces and in none.
+    pub(super) fn arrays(&self) -> impl Iterator<Item = &Array<'a>> {
+        self.constants.iter().chain(self.pieces.iter().flat_map(|piece| &piece.arrays))
+    }
+
+    /// The form of the file.
+    pub(super) fn form(&self) -> Form {
+        let mut encodings: Vec<&str> = Vec::new();
+        for array in self.arrays() {
+            let encoding = match array.format.as_str() {
+                "ascii" => "text",
+                "binary" => "base64",
+                _ if self.appended_text => "appended base64",
+                _ => "appended raw",
+            };
+            if !encodings.contains(&encoding) {
+                encodings.push(encoding);
+            }
+        }
+        let mut encoding = encodings.join(" and ");
+        let is_text = encoding == "text";
+        if !is_text {
+            encoding = format!("{encoding}, {}, {}-bit headers", self.order.name(), 8 * self.header);
+        }
+        let compression = self.compression.map(Compression::name).filter(|_| !is_text);
+        Form { format: "VTK", version: Some(self.version.clone()), encoding, compression }
+    }
+
+    /// Goes through all elements.
+    fn elements(&mut self, xml: &'a str) -> Result<(), Error> {
+        let mut reader = Reader::from_str(xml);
+        reader.config_mut().expand_empty_elements = true;
+        let mut open: Vec<String> = Vec::new();
+        loop {
+            let event = reader.read_event();
+            let place = reader.buffer_position() as usize;
+            let event = event.map_err(|error| {
+                let at = reader.error_position() as usize;
+                let message = format!("expected XML: {error}");
+                if at + 1 >= xml.len() { truncated(self.file, at, message) } else { wrong(self.file, at, message) }
+            })?;
+            match event {
+                Event::Start(start) => {
+                    let tag = Tag { file: self.file, place, start };
+                    let name = tag.start.name().as_ref().to_owned();
+                    if open.is_empty() && name != "VTKFile" {
+                        return Err(wrong(self.file, place, format!("expected the element VTKFile, found `{name}`")));
+                    }
+                    self.element(&tag, &name, open.last().map_or("", String::as_str))?;
+                    open.push(name);
                 }
-                "Piece" => {
-                    pieces += 1;
-                    document.points = tag.number("NumberOfPoints")?.unwrap_or(0);
-                    document.cells = tag.number("NumberOfCells")?.unwrap_or(0);
+                Event::End(_) => drop(open.pop()),
+                Event::Text(text) if open.last().is_some_and(|name| name == "DataArray") => {
+                    let start = place - text.len();
+                    let found = &xml[start..place];
+                    // Between the keys of an array there is space.
+                    if let Some(array) = self.last_array().filter(|array| array.text.is_empty())
+                        && !found.trim_ascii().is_empty()
+                    {
+                        (array.text, array.place) = (found, start);
+                    }
                 }
-                "Points" | "Cells" | "PointData" | "CellData" | "FieldData" => part = tag.name.to_owned(),
-                "DataArray" | "Array" => {
-                    let text =
-                        if tag.closed { &[][..] } else { rest.split(|byte| *byte == b'<').next().unwrap_or(&[]) };
-                    document.arrays.push(Array::new(&tag, &part, text)?);
-                }
-                "AppendedData" => {
-                    document.appended_text = tag.attribute("encoding").as_deref() == Some("base64");
-                    let start = rest.iter().position(|byte| *byte == b'_').ok_or_else(|| cut("the appended data"))?;
-                    document.appended = &rest[start + 1..];
-                    break;
+                Event::Eof => {
+                    // Behind the start of appended data there is no more XML.
+                    return match open.last() {
+                        Some(name) if self.appended.is_none() => {
+                            Err(truncated(self.file, xml.len(), format!("expected the end of the element {name}")))
+                        }
+                        None if self.version.is_empty() => Err(wrong(self.file, 0, "expected the element VTKFile")),
+                        _ => Ok(()),
+                    };
                 }
                 _ => {}
             }
         }
-        match (root, pieces) {
-            (false, _) => Err(Error::new(ErrorKind::Malformed, "there is no element VTKFile")),
-            (true, 1) => Ok(document),
-            (true, 0) => Err(cut("the element Piece")),
-            _ => Err(unsupported(format!("the grid is in {pieces} pieces, and only one is read"))),
+    }
+
+    fn element(&mut self, tag: &Tag<'_>, name: &str, parent: &str) -> Result<(), Error> {
+        match name {
+            "VTKFile" => self.root(tag)?,
+            "Piece" => {
+                let (points, cells) = (tag.number("NumberOfPoints")?, tag.number("NumberOfCells")?);
+                self.pieces.push(Piece { points: points.unwrap_or(0), cells: cells.unwrap_or(0), arrays: vec![] });
+            }
+            "DataArray" | "Array" => {
+                let array = Array {
+                    part: parent.to_owned(),
+                    name: tag.attribute("Name")?.unwrap_or_default(),
+                    kind: tag.attribute("type")?.unwrap_or_default(),
+                    components: tag.number("NumberOfComponents")?.unwrap_or(1).max(1),
+                    format: tag.attribute("format")?.unwrap_or_else(|| "ascii".to_owned()),
+                    offset: tag.number("offset")?.unwrap_or(0),
+                    text: "",
+                    place: tag.place,
+                };
+                match self.pieces.last_mut() {
+                    _ if parent == "FieldData" => self.constants.push(array),
+                    Some(piece) => piece.arrays.push(array),
+                    None => {
+                        let message = format!("expected the array `{}` in a Piece", array.name);
+                        return Err(wrong(self.file, tag.place, message));
+                    }
+                }
+            }
+            "AppendedData" => {
+                self.appended_text = tag.attribute("encoding")?.as_deref() == Some("base64");
+                let start = self.file[tag.place..].iter().position(|byte| *byte == b'_');
+                let start =
+                    start.ok_or_else(|| truncated(self.file, tag.place, "expected `_` before appended data"))?;
+                self.appended = Some(tag.place + start + 1);
+            }
+            _ => {}
         }
+        Ok(())
     }
 
     fn root(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
-        let kind = tag.attribute("type").unwrap_or_default();
+        let kind = tag.attribute("type")?.unwrap_or_default();
         if kind != "UnstructuredGrid" {
-            return Err(unsupported(format!("this is a VTK file of type `{kind}`, and only UnstructuredGrid is read")));
+            let message = format!("this is a VTK file of type `{kind}`, and only UnstructuredGrid is read");
+            return Err(unsupported(self.file, tag.place, message));
         }
-        if let Some(compressor) = tag.attribute("compressor") {
-            return Err(unsupported(format!(
-                "the data are compressed by `{compressor}`; save them without compression"
-            )));
+        if let Some(compressor) = tag.attribute("compressor")?.filter(|name| !name.is_empty()) {
+            self.compression = Some(Compression::of(&compressor).ok_or_else(|| {
+                let message = format!("the data are compressed by `{compressor}`; {} are read", Compression::known());
+                unsupported(self.file, tag.place, message)
+            })?);
         }
-        self.big = tag.attribute("byte_order").as_deref() == Some("BigEndian");
-        self.wide = tag.attribute("header_type").as_deref() == Some("UInt64");
+        self.version = tag.attribute("version")?.unwrap_or_else(|| "0.1".to_owned());
+        self.order = match tag.attribute("byte_order")?.as_deref() {
+            Some("BigEndian") => ByteOrder::Big,
+            _ => ByteOrder::Little,
+        };
+        self.header = if tag.attribute("header_type")?.as_deref() == Some("UInt64") { 8 } else { 4 };
         Ok(())
     }
-}
 
-impl<'a> Array<'a> {
-    fn new(tag: &Tag<'_>, part: &str, text: &'a [u8]) -> Result<Self, Error> {
-        Ok(Self {
-            part: part.to_owned(),
-            name: tag.attribute("Name").unwrap_or_default(),
-            kind: tag.attribute("type").unwrap_or_default(),
-            components: tag.number("NumberOfComponents")?.unwrap_or(1).max(1),
-            format: tag.attribute("format").unwrap_or_else(|| "ascii".to_owned()),
-            offset: tag.number("offset")?.unwrap_or(0),
-            text,
-        })
+    fn last_array(&mut self) -> Option<&mut Array<'a>> {
+        let in_piece = self.pieces.last_mut().and_then(|piece| piece.arrays.last_mut());
+        let constant = self.constants.last_mut();
+        // The one that was added last is further behind in the file.
+        [in_piece, constant].into_iter().flatten().max_by_key(|array| array.place)
     }
 }
 
 /// The start of an element.
 struct Tag<'a> {
-    name: &'a str,
-    /// Everything between the name and the closing bracket.
-    attributes: &'a str,
-    /// Whether the element ends at once.
-    closed: bool,
+    file: &'a [u8],
+    /// The number of bytes before its end.
+    place: usize,
+    start: BytesStart<'a>,
 }
 
 impl Tag<'_> {
-    fn attribute(&self, name: &str) -> Option<String> {
-        let mut rest = self.attributes;
-        loop {
-            let (key, after) = rest.split_once('=')?;
-            let after = after.trim_start();
-            let quote = after.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-            let (value, after) = after[1..].split_once(quote)?;
-            if key.trim() == name {
-                return Some(unescaped(value));
-            }
-            rest = after;
+    fn attribute(&self, name: &str) -> Result<Option<String>, Error> {
+        let value = self.start.try_get_attribute(name).map_err(quick_xml::Error::from);
+        let value =
+            value.and_then(|value| value.map(|value| value.normalized_value(XmlVersion::Implicit1_0)).transpose());
+        match value {
+            Ok(value) => Ok(value.map(|value| value.into_owned())),
+            Err(error) => Err(wrong(self.file, self.place, format!("expected the attribute {name}: {error}"))),
         }
     }
 
+    /// A number, if there is anything at all.
     fn number(&self, name: &str) -> Result<Option<usize>, Error> {
-        let Some(text) = self.attribute(name) else { return Ok(None) };
-        let wrong = || Error::new(ErrorKind::Malformed, format!("{}: {name} is `{}`, not a number", self.name, text));
-        text.trim().parse().map(Some).map_err(|_| wrong())
+        let Some(text) = self.attribute(name)?.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+        text.trim().parse().map(Some).map_err(|_| {
+            let tag = self.start.name();
+            wrong(self.file, self.place, format!("{}: {name} is `{text}`, not a number", tag.as_ref()))
+        })
     }
 }
 
-/// The next start of an element and what comes after it. Ends of elements, comments and declarations are passed over.
-fn next_tag(mut rest: &[u8]) -> Result<Option<(Tag<'_>, &[u8])>, Error> {
-    loop {
-        let Some(start) = rest.iter().position(|byte| *byte == b'<') else { return Ok(None) };
-        rest = &rest[start + 1..];
-        if rest.starts_with(b"!--") {
-            let end = rest.windows(3).position(|three| three == b"-->").ok_or_else(|| cut("the end of a comment"))?;
-            rest = &rest[end + 3..];
-            continue;
-        }
-        let end = rest.iter().position(|byte| *byte == b'>').ok_or_else(|| cut("the end of a tag"))?;
-        let (inside, after) = (&rest[..end], &rest[end + 1..]);
-        rest = after;
-        if matches!(inside.first(), Some(b'/' | b'?' | b'!') | None) {
-            continue;
-        }
-        let inside = std::str::from_utf8(inside).map_err(|_| Error::new(ErrorKind::Malformed, "a tag is not text"))?;
-        let (inside, closed) = inside.strip_suffix('/').map_or((inside, false), |inside| (inside, true));
-        let (name, attributes) = inside.split_once(char::is_whitespace).unwrap_or((inside, ""));
-        return Ok(Some((Tag { name, attributes, closed }, after)));
-    }
+/// The error at a place of a file, with its line and the number of bytes before it.
+pub(super) fn error_at(kind: ErrorKind, file: &[u8], place: usize, message: impl AsRef<str>) -> Error {
+    let place = place.min(file.len());
+    let line = file[..place].iter().filter(|byte| **byte == b'\n').count() + 1;
+    Error::new(kind, format!("line {line}, byte {place}: {}", message.as_ref()))
 }
 
-fn unescaped(text: &str) -> String {
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
-    text.replace("&amp;", "&")
+/// The error for something else than what was expected at a place.
+pub(super) fn wrong(file: &[u8], place: usize, message: impl AsRef<str>) -> Error {
+    error_at(ErrorKind::Malformed, file, place, message)
 }
 
-pub(super) fn cut(before: &str) -> Error {
-    Error::new(ErrorKind::Truncated, format!("the file ends before {before}"))
+/// The error for the end of a file where more was expected.
+pub(super) fn truncated(file: &[u8], place: usize, message: impl AsRef<str>) -> Error {
+    error_at(ErrorKind::Truncated, file, place, message)
 }
 
-pub(super) fn unsupported(message: String) -> Error {
-    Error::new(ErrorKind::Unsupported, message)
+/// The error for something that is known and not read.
+pub(super) fn unsupported(file: &[u8], place: usize, message: impl AsRef<str>) -> Error {
+    error_at(ErrorKind::Unsupported, file, place, message)
 }

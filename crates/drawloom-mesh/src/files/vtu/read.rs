@@ -1,162 +1,213 @@
 //! Reading.
 
-use super::document::{Document, cut, unsupported};
+use super::cell::{self, CellSet};
+use super::document::{Array, Document, Piece, error_at, truncated, wrong};
 use crate::error::{Error, ErrorKind};
+use crate::files::first_order::FirstOrder;
+use crate::files::mesh_file::{MeshFile, Names};
 use crate::raw::{RawMesh, Values};
 
-/// Reads the bytes of a file.
+/// The mesh in the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<RawMesh, Error> {
+    open(bytes).map(|file| file.mesh)
+}
+
+pub(in super::super) fn open(bytes: &[u8]) -> Result<MeshFile, Error> {
     let document = Document::read(bytes)?;
-    let mut mesh = RawMesh::new();
-    mesh.add_set("nodes", document.points);
-    add_points(&mut mesh, &document)?;
-    let cells = cells(&document)?;
-    let sets = sets(&cells);
-    for (set, map, chosen) in &sets {
-        let arity = chosen.first().map_or(1, |cell| cells[*cell as usize].corners.len());
-        let table = chosen.iter().flat_map(|cell| cells[*cell as usize].corners.iter().copied()).collect();
-        mesh.add_set(set, chosen.len()).add_map(map, set, "nodes", arity, table);
+    let mut file = MeshFile { mesh: RawMesh::new(), form: document.form(), notes: vec![] };
+    let mut names = Names::default();
+    let count = document.pieces.len();
+    if count > 1 {
+        file.notes.push(format!("the grid is in {count} pieces; points where they meet may be in it several times"));
     }
-    for array in &document.arrays {
-        let size = match array.part.as_str() {
-            "PointData" => document.points,
-            "CellData" => document.cells,
-            "FieldData" => {
-                mesh.add_constant(&array.name, document.values(array)?);
-                continue;
-            }
-            _ => continue,
-        };
-        let (values, dim) = (document.values(array)?, array.components);
-        if size.checked_mul(dim) != Some(values.len()) {
-            let (name, found) = (&array.name, values.len());
-            let message = format!("array `{name}` has {found} numbers, and needs {dim} for each of {size} elements");
-            return Err(Error::new(ErrorKind::Inconsistent, message));
-        }
-        if array.part == "PointData" {
-            mesh.add_dat(&array.name, "nodes", dim, values);
+    add_points(&mut file.mesh, &document)?;
+    let mut first_order = FirstOrder::default();
+    let sets = cells(&document, &mut first_order)?;
+    names.unique("nodes", &mut file.notes);
+    names.unique("p_x", &mut file.notes);
+    // What is drawn, and how it is ordered, depends on the names of solids only.
+    let is_solid = |set| ["tetrahedra", "hexahedra", "prisms", "pyramids"].contains(&set);
+    let plain = sets.len() == 1 && !is_solid(sets[0].set);
+    let mut of_cells = Vec::new();
+    for CellSet { set, corners, table, cells } in sets {
+        let shape = if set == "polygons" { format!("{set}{corners}") } else { set.to_owned() };
+        let (set, map) = if plain { ("cells", "pcell") } else { (shape.as_str(), &*format!("{shape}_nodes")) };
+        let (set, map) = (names.unique(set, &mut file.notes), names.unique(map, &mut file.notes));
+        file.mesh.add_set(&set, cells.len()).add_map(&map, &set, "nodes", corners, table);
+        of_cells.push((set, cells));
+    }
+    for array in &document.pieces[0].arrays {
+        let on_points = array.part == "PointData";
+        if !on_points && array.part != "CellData" {
             continue;
         }
-        for (set, _, chosen) in &sets {
-            let name = if sets.len() == 1 { array.name.clone() } else { format!("{}_{set}", array.name) };
-            mesh.add_dat(&name, set, dim, values.gathered(dim, chosen));
+        let Some(values) = in_all_pieces(&document, array, &mut file.notes)? else { continue };
+        if on_points {
+            let name = names.unique(&array.name, &mut file.notes);
+            file.mesh.add_dat(&name, "nodes", array.components, values);
+            continue;
+        }
+        if let [(set, _)] = of_cells.as_slice() {
+            let name = names.unique(&array.name, &mut file.notes);
+            file.mesh.add_dat(&name, set, array.components, values);
+            continue;
+        }
+        for (set, cells) in &of_cells {
+            let name = names.unique(&format!("{}_{set}", array.name), &mut file.notes);
+            file.mesh.add_dat(&name, set, array.components, values.gathered(array.components, cells));
         }
     }
-    Ok(mesh)
+    for array in &document.constants {
+        if let Some(values) = known(&document, array, &mut file.notes)? {
+            let name = names.unique(&array.name, &mut file.notes);
+            file.mesh.add_constant(&name, values);
+        }
+    }
+    first_order.finish(&mut file);
+    Ok(file)
+}
+
+/// The values of an array. What has no place in a mesh is left out, and noted.
+fn known(document: &Document<'_>, array: &Array<'_>, notes: &mut Vec<String>) -> Result<Option<Values>, Error> {
+    match document.values(array) {
+        Ok(values) => Ok(Some(values)),
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            notes.push(format!("left out: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The values of an array of the first piece and of those of its name in the others, one after another.
+fn in_all_pieces(document: &Document<'_>, array: &Array<'_>, notes: &mut Vec<String>) -> Result<Option<Values>, Error> {
+    let mut whole: Option<Values> = None;
+    for (number, piece) in document.pieces.iter().enumerate() {
+        let same = |other: &&Array<'_>| other.part == array.part && other.name == array.name;
+        // Of two arrays of one name, each is itself.
+        let found = if number == 0 { Some(array) } else { piece.arrays.iter().find(same) };
+        let found = found.filter(|other| other.kind == array.kind && other.components == array.components);
+        let Some(found) = found else {
+            let message = format!("expected the array `{}` in piece {number} as in the first one", array.name);
+            return Err(wrong(document.file, array.place, message));
+        };
+        let Some(mut values) = known(document, found, notes)? else { return Ok(None) };
+        let size = if array.part == "PointData" { piece.points } else { piece.cells };
+        let needed = size.checked_mul(array.components);
+        if let (Values::Bool(bits), Some(needed)) = (&mut values, needed) {
+            // Bits fill whole bytes in a file.
+            bits.truncate(needed.max(bits.len().saturating_sub(7)));
+        }
+        if needed != Some(values.len()) {
+            let (name, dim, found) = (&array.name, array.components, values.len());
+            let message = format!("array `{name}` has {found} numbers, and needs {dim} for each of {size} elements");
+            return Err(error_at(ErrorKind::Inconsistent, document.file, array.place, message));
+        }
+        match &mut whole {
+            None => whole = Some(values),
+            Some(whole) => whole.append(&mut values),
+        }
+    }
+    Ok(whole)
 }
 
 fn add_points(mesh: &mut RawMesh, document: &Document<'_>) -> Result<(), Error> {
-    let array = document.arrays.iter().find(|array| array.part == "Points").ok_or_else(|| cut("the element Points"))?;
-    let values = document.values(array)?.numbers();
-    if array.components != 3 || document.points.checked_mul(3) != Some(values.len()) {
-        let (found, points) = (values.len(), document.points);
-        let message = format!("there are {found} coordinates for {points} points, which need 3 each");
-        return Err(Error::new(ErrorKind::Inconsistent, message));
+    let mut values = Vec::new();
+    let mut count = 0;
+    for Piece { points, arrays, .. } in &document.pieces {
+        let Some(array) = arrays.iter().find(|array| array.part == "Points") else {
+            if *points == 0 {
+                continue;
+            }
+            return Err(truncated(document.file, document.file.len(), "expected the element Points in each piece"));
+        };
+        let mut found = match document.values(array)? {
+            Values::F64(values) => values,
+            other => other.numbers(),
+        };
+        if points.checked_mul(3) != Some(found.len()) {
+            let message = format!("there are {} coordinates for {points} points, which need 3 each", found.len());
+            return Err(error_at(ErrorKind::Inconsistent, document.file, array.place, message));
+        }
+        if let Some(index) = found.iter().position(|value| !value.is_finite()) {
+            let message = format!("a coordinate of point {} is {}", index / 3, found[index]);
+            return Err(error_at(ErrorKind::Inconsistent, document.file, array.place, message));
+        }
+        count += points;
+        values.append(&mut found);
+    }
+    if u32::try_from(count).is_err() {
+        return Err(Error::new(ErrorKind::Unsupported, format!("{count} points are more than a set can have")));
     }
     let flat = values.as_chunks::<3>().0.iter().all(|[_, _, z]| *z == 0.0);
-    let dim = if flat { 2 } else { 3 };
-    let values = values.chunks_exact(3).flat_map(|place| &place[..dim]).copied().collect();
-    mesh.add_dat("p_x", "nodes", dim, Values::F64(values));
+    if flat {
+        values = values.as_chunks::<3>().0.iter().flat_map(|[x, y, _]| [*x, *y]).collect();
+    }
+    mesh.add_set("nodes", count);
+    mesh.add_dat("p_x", "nodes", if flat { 2 } else { 3 }, Values::F64(values));
     Ok(())
 }
 
-/// One cell.
-struct Cell {
-    set: &'static str,
-    corners: Vec<u32>,
+/// The cells of all pieces, by their shapes.
+fn cells(document: &Document<'_>, first_order: &mut FirstOrder) -> Result<Vec<CellSet>, Error> {
+    let point_count: usize = document.pieces.iter().map(|piece| piece.points).sum();
+    let (mut sets, mut first_point, mut first_cell) = (Vec::new(), 0, 0);
+    for piece in &document.pieces {
+        let array = |name: &str| piece.arrays.iter().find(|array| array.part == "Cells" && array.name == name);
+        let integers = |name: &str| -> Result<Vec<u64>, Error> {
+            match array(name) {
+                Some(array) => integers(document, array),
+                None if piece.cells == 0 => Ok(Vec::new()),
+                None => {
+                    let message = format!("expected the array `{name}` in the element Cells of each piece");
+                    Err(truncated(document.file, document.file.len(), message))
+                }
+            }
+        };
+        let error = |kind: ErrorKind, name: &str, message: String| {
+            error_at(kind, document.file, array(name).map_or(0, |array| array.place), message)
+        };
+        let wrong = |name: &str, message: String| error(ErrorKind::Inconsistent, name, message);
+        let (connectivity, offsets, types) = (integers("connectivity")?, integers("offsets")?, integers("types")?);
+        if offsets.len() != piece.cells || types.len() != piece.cells {
+            let (offsets, types, cells) = (offsets.len(), types.len(), piece.cells);
+            return Err(wrong("offsets", format!("there are {offsets} offsets and {types} types for {cells} cells")));
+        }
+        let (mut start, mut points) = (0, Vec::new());
+        for ((number, end), kind) in (first_cell..).zip(offsets).zip(types) {
+            let found = usize::try_from(end).ok().and_then(|end| connectivity.get(start..end)).ok_or_else(|| {
+                wrong("offsets", format!("the points of cell {number} end at {end}, which is not there"))
+            })?;
+            start += found.len();
+            points.clear();
+            for point in found {
+                if *point >= piece.points as u64 {
+                    let message = format!("cell {number} has the point {point}, and there are {}", piece.points);
+                    return Err(wrong("connectivity", message));
+                }
+                points.push(first_point + *point as u32);
+            }
+            cell::add(&mut sets, first_order, (number, kind), &points, point_count)
+                .map_err(|(kind, message)| error(kind, "types", message))?;
+        }
+        // Each point has coordinates and each cell a type, so that the sums are below the size of the file.
+        first_point += piece.points as u32;
+        first_cell += piece.cells as u32;
+    }
+    Ok(sets)
 }
 
-fn cells(document: &Document<'_>) -> Result<Vec<Cell>, Error> {
-    let integers = |name: &str| -> Result<Vec<u64>, Error> {
-        let mut arrays = document.arrays.iter().filter(|array| array.part == "Cells");
-        let array = arrays.find(|array| array.name == name).ok_or_else(|| cut(&format!("the array `{name}`")))?;
-        let wrong =
-            |value: f64| Error::new(ErrorKind::Malformed, format!("array `{name}`: {value} is not a number from 0"));
-        // Every integer that is the number of something is exact as a floating-point number.
-        let number = |value: f64| {
-            if (0.0..9e15).contains(&value) && value.fract() == 0.0 { Ok(value as u64) } else { Err(wrong(value)) }
-        };
-        document.values(array)?.numbers().into_iter().map(number).collect()
+/// An array of integers that are not negative.
+fn integers(document: &Document<'_>, array: &Array<'_>) -> Result<Vec<u64>, Error> {
+    let number = |value: i64| {
+        u64::try_from(value).map_err(|_| {
+            wrong(document.file, array.place, format!("array `{}`: {value} is not a number from 0", array.name))
+        })
     };
-    let (connectivity, offsets, types) = (integers("connectivity")?, integers("offsets")?, integers("types")?);
-    if offsets.len() != document.cells || types.len() != document.cells {
-        let message =
-            format!("there are {} offsets and {} types for {} cells", offsets.len(), types.len(), document.cells);
-        return Err(Error::new(ErrorKind::Inconsistent, message));
+    match document.values(array)? {
+        Values::I64(values) => values.into_iter().map(number).collect(),
+        Values::I32(values) => values.into_iter().map(|value| number(value.into())).collect(),
+        Values::U32(values) => Ok(values.into_iter().map(u64::from).collect()),
+        _ => Err(wrong(document.file, array.place, format!("expected integers in the array `{}`", array.name))),
     }
-    let mut cells = Vec::with_capacity(offsets.len());
-    let mut start = 0;
-    for (number, (end, kind)) in offsets.into_iter().zip(types).enumerate() {
-        let range = usize::try_from(end).ok().and_then(|end| connectivity.get(start..end));
-        let corners = range.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Inconsistent,
-                format!("the corners of cell {number} end at {end}, which is not there"),
-            )
-        })?;
-        start += corners.len();
-        let (set, count) =
-            cell_type(kind).ok_or_else(|| unsupported(format!("cells of VTK's type {kind} are not supported")))?;
-        if count.is_some_and(|count| count != corners.len()) || corners.is_empty() {
-            let message = format!("cell {number} is one of `{set}` and has {} corners", corners.len());
-            return Err(Error::new(ErrorKind::Inconsistent, message));
-        }
-        let corner = |corner: &u64| {
-            u32::try_from(*corner)
-                .map_err(|_| Error::new(ErrorKind::Inconsistent, format!("cell {number} has the corner {corner}")))
-        };
-        let mut corners = corners.iter().map(corner).collect::<Result<Vec<u32>, _>>()?;
-        if kind == PIXEL {
-            corners.swap(2, 3);
-        }
-        cells.push(Cell { set, corners });
-    }
-    Ok(cells)
-}
-
-/// A quadrangle whose corners are listed in two rows.
-const PIXEL: u64 = 8;
-
-/// The set of the cells of a type, and how many corners they have, if that is always the same.
-fn cell_type(kind: u64) -> Option<(&'static str, Option<usize>)> {
-    Some(match kind {
-        1 => ("points", Some(1)),
-        3 => ("lines", Some(2)),
-        5 => ("triangles", Some(3)),
-        7 => ("polygons", None),
-        PIXEL | 9 => ("quadrangles", Some(4)),
-        10 => ("tetrahedra", Some(4)),
-        12 => ("hexahedra", Some(8)),
-        13 => ("prisms", Some(6)),
-        14 => ("pyramids", Some(5)),
-        _ => return None,
-    })
-}
-
-/// For each set its name, that of its map, and the numbers of its cells.
-type Chosen = (String, String, Vec<u32>);
-
-/// The sets: one for each type, and for each number of corners of polygons.
-fn sets(cells: &[Cell]) -> Vec<Chosen> {
-    let mut keys: Vec<(&str, usize)> = Vec::new();
-    let mut sets: Vec<Chosen> = Vec::new();
-    for (cell, number) in cells.iter().zip(0..) {
-        let key = (cell.set, cell.corners.len());
-        let place = keys.iter().position(|other| *other == key).unwrap_or_else(|| {
-            let set =
-                if cell.set == "polygons" { format!("polygons{}", cell.corners.len()) } else { cell.set.to_owned() };
-            keys.push(key);
-            sets.push((set.clone(), format!("{set}_nodes"), Vec::new()));
-            keys.len() - 1
-        });
-        sets[place].2.push(number);
-    }
-    if let [only] = sets.as_mut_slice() {
-        // What is drawn, and how it is ordered, depends on the names of solids only.
-        if matches!(keys[0].0, "points" | "lines" | "triangles" | "quadrangles" | "polygons") {
-            only.0 = "cells".to_owned();
-            only.1 = "pcell".to_owned();
-        }
-    }
-    sets
 }

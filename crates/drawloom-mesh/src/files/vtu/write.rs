@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use quick_xml::escape::escape;
+
 use crate::error::Error;
-use crate::files::base64::push_base64;
-use crate::files::xml::escaped;
 use crate::raw::{Geometry, RawDat, RawMesh, Shape, Values};
 
 /// How numbers are written.
@@ -209,7 +211,8 @@ impl File {
             Encoding::Base64 => {
                 let bytes = bytes();
                 self.line(&format!("{start} format=\"binary\">"));
-                push_base64(&mut self.text, [&(bytes.len() as u64).to_le_bytes()[..], &bytes]);
+                let with_length = [&(bytes.len() as u64).to_le_bytes()[..], &bytes].concat();
+                self.text.extend_from_slice(STANDARD.encode(with_length).as_bytes());
                 self.line("\n</DataArray>");
             }
             Encoding::Raw => {
@@ -230,6 +233,16 @@ impl File {
         self.line("</VTKFile>");
         self.text
     }
+}
+
+/// Text as it can stand in XML. Characters that XML cannot hold become `?`.
+fn escaped(text: &str) -> String {
+    let allowed = |character| match character {
+        '\t' | '\n' | '\r' => ' ',
+        '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => '?',
+        _ => character,
+    };
+    escape(text.chars().map(allowed).collect::<String>()).into_owned()
 }
 
 /// Appends a value, and a space or now and then a new line, because some readers dislike endless lines.
@@ -261,7 +274,7 @@ fn end(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Encoding, write};
+    use super::{Encoding, escaped, write};
     use crate::raw::{RawMesh, Values};
 
     fn two_cells() -> RawMesh {
@@ -343,5 +356,10 @@ nan nan 5e-1 inf
         let xml = String::from_utf8_lossy(&bytes[..start]);
         assert!(xml.contains("Name=\"n\" NumberOfComponents=\"1\" format=\"appended\" offset=\"16\"/>"), "{xml}");
         assert_eq!(bytes[start + 16..start + 29], [5, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn nothing_that_xml_gives_a_meaning_to_is_left() {
+        assert_eq!(escaped("a<b & \"c\"\n'\u{7}ü"), "a&lt;b &amp; &quot;c&quot; &apos;?ü");
     }
 }
