@@ -8,6 +8,8 @@ use super::args::{Folding, LoopArg};
 use super::arity::for_each_arity;
 use super::lanes::{GROUP, LANES};
 use super::place::Place;
+#[cfg(target_arch = "x86_64")]
+use pulp::{NullaryFnOnce, x86::V3};
 
 /// A kernel with its arguments, without their types.
 pub(crate) trait LoopBody: Send + Sync {
@@ -42,6 +44,23 @@ impl<F, A> Compiled<F, A> {
             );
         }
         Self { kernel, arguments: PhantomData }
+    }
+}
+
+/// The loop on plain places, to be compiled for AVX2.
+#[cfg(target_arch = "x86_64")]
+struct PlainLoop<'a, F, A> {
+    body: &'a Compiled<F, A>,
+    places: &'a [Place],
+    iterations: Range<usize>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<'a, F, A> PlainLoop<'a, F, A> {
+    /// # Safety
+    /// As [`LoopBody::run`]; the places are plain.
+    unsafe fn new(body: &'a Compiled<F, A>, places: &'a [Place], iterations: Range<usize>, _: V3) -> Self {
+        Self { body, places, iterations }
     }
 }
 
@@ -126,14 +145,19 @@ macro_rules! loop_body {
                     self.each::<true>(places, left)
                 }
             }
+        }
 
-            /// # Safety
-            /// As `plain`; the processor has these features.
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
-            unsafe fn plain_with_avx2(&self, places: &[Place], iterations: Range<usize>) -> Result<(), usize> {
-                // SAFETY: promised by the caller.
-                unsafe { self.plain(places, iterations) }
+        #[cfg(target_arch = "x86_64")]
+        impl<FN, $($a: LoopArg),*> NullaryFnOnce for PlainLoop<'_, FN, ($($a,)*)>
+        where
+            FN: for<'v> Fn($($a::View<'v>),*) + Send + Sync + 'static,
+        {
+            type Output = Result<(), usize>;
+
+            #[inline(always)]
+            fn call(self) -> Self::Output {
+                // SAFETY: promised by the caller of `new`.
+                unsafe { self.body.plain(self.places, self.iterations) }
             }
         }
 
@@ -145,8 +169,8 @@ macro_rules! loop_body {
                 // SAFETY: promised by the caller; whether the places are plain, and what the processor has, is checked here.
                 unsafe {
                     #[cfg(target_arch = "x86_64")]
-                    if places.iter().all(Place::is_plain) && std::arch::is_x86_feature_detected!("avx2") {
-                        return self.plain_with_avx2(places, iterations);
+                    if let (Some(simd), true) = (V3::try_new(), places.iter().all(Place::is_plain)) {
+                        return simd.vectorize(PlainLoop::new(self, places, iterations, simd));
                     }
                     #[cfg(not(target_arch = "x86_64"))]
                     if places.iter().all(Place::is_plain) {
@@ -307,9 +331,7 @@ mod tests {
 
     #[test]
     fn lanes_give_the_bits_of_one_iteration_after_the_other_and_find_the_same_mistake() {
-        if !std::arch::is_x86_feature_detected!("avx2") {
-            return;
-        }
+        let Some(simd) = V3::try_new() else { return };
         let body: Compiled<_, Args> = Compiled::new(kernel);
         for global in [0.7, 0.0] {
             let mut one_by_one = Data { global: [global], ..Data::new() };
@@ -320,7 +342,7 @@ mod tests {
             let expected = unsafe { body.each::<false>(&places, 0..ITERATIONS) };
             let places = in_lanes.places();
             // SAFETY: as above.
-            let found = unsafe { body.plain_with_avx2(&places, 0..ITERATIONS) };
+            let found = simd.vectorize(unsafe { PlainLoop::new(&body, &places, 0..ITERATIONS, simd) });
             assert_eq!(found, expected);
             assert_eq!(expected, if global == 0.0 { Err(90) } else { Ok(()) });
             assert_eq!(in_lanes.bits(), one_by_one.bits());

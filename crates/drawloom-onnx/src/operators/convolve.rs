@@ -3,7 +3,6 @@
 //! All of them are products of matrices, the weights on the left, without the matrix of all windows ever being there: its
 //! rows are parts of the input, or are written a block at a time. Only one window for each channel is no product.
 
-use crate::operators::simd::Level;
 use crate::operators::simd::activation::Activation;
 use crate::operators::simd::depthwise::{Plane, Window};
 use crate::operators::simd::dot::multiply_rows;
@@ -13,6 +12,7 @@ use crate::operators::simd::vector::multiply_vectors;
 use crate::operators::simd::windows::write_windows;
 use crate::operators::window::Windows;
 use drawloom_tensor::Fault;
+use pulp::Arch;
 
 /// How the products are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Convolve {
         scratch: &mut [f32],
         follow: Follow<'_>,
     ) -> Result<(), Fault> {
-        let level = Level::best();
+        let level = Arch::new();
         let plane = &self.plane;
         let [channel, places, window] =
             [plane.input, plane.output, plane.kernel].map(|lengths| lengths[0] * lengths[1]);

@@ -1,8 +1,8 @@
 //! Products of matrices in memory that belongs to others: those of `f32` are ours, and those of `f64` of a library.
 
-use crate::operators::simd::Level;
 use crate::operators::simd::dot::multiply_rows;
 use crate::operators::simd::product::{Finish, Left, Runs, multiply_runs};
+use pulp::Arch;
 
 /// A matrix inside of a slice: where it begins, and how far its rows and columns are apart.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ pub(crate) fn multiply_f32(
     c: &mut [f32],
 ) {
     assert!(a.holds(m, k) && b.holds(k, n) && m * n <= c.len(), "invariant: the matrices lie in their slices");
-    let (level, c) = (Level::best(), &mut c[..m * n]);
+    let (level, c) = (Arch::new(), &mut c[..m * n]);
     if b.column == 1 && !b.turned {
         let right = Runs { values: b.values, row: b.row, starts: &[0], length: k, left: 0 };
         multiply_runs(level, (m, n), Left::strided(a.values, a.row, a.column), right, buffer, c, &Finish::NOTHING);

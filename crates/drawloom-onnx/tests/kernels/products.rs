@@ -1,14 +1,14 @@
 //! Products of matrices.
 
 use fastrand::Rng;
+use pulp::Arch;
 
-use crate::operators::simd::Level;
 use crate::operators::simd::activation::Activation;
 use crate::operators::simd::dot::multiply_rows;
 use crate::operators::simd::lanes::LANES;
 use crate::operators::simd::product::{BUFFER, Bias, Finish, Left, Runs, multiply_packed, multiply_runs, packed_size};
 use crate::operators::simd::vector::multiply_vectors;
-use crate::{ALL, assert_near, random, value};
+use crate::{ALL, assert_near, levels, random, value};
 
 /// Matrices, and what follows their product.
 struct Case {
@@ -67,7 +67,7 @@ impl Case {
         (0..self.m).flat_map(|row| (0..self.n).map(move |column| place(row, column))).collect()
     }
 
-    fn check(&self, level: Level, expected: &[f64], found: &[f32]) {
+    fn check(&self, level: Arch, expected: &[f64], found: &[f32]) {
         for (found, expected) in found.iter().zip(expected) {
             assert_near(*found, *expected, self.k, &(level, self.m, self.k, self.n, self.activation));
         }
@@ -105,13 +105,13 @@ fn a_product_is_the_sums_that_define_it_with_what_follows() {
         let bias = rng.u8(0..3);
         let (finish, expected) = (case.finish(bias), case.expected(bias));
         let mut buffer = vec![0.0; BUFFER];
-        for level in Level::all() {
+        for level in levels() {
             let mut c = vec![f32::NAN; m * n];
             for left in [Left::strided(&case.a, k, 1), Left::packed(&packed, k)] {
                 for buffer in [&mut buffer[..], &mut []] {
                     c.fill(f32::NAN);
-                    multiply_runs(*level, (m, n), left, case.right(), buffer, &mut c, &finish);
-                    case.check(*level, &expected, &c);
+                    multiply_runs(level, (m, n), left, case.right(), buffer, &mut c, &finish);
+                    case.check(level, &expected, &c);
                 }
                 c.fill(f32::NAN);
                 let write = |row: usize, column: usize, columns: usize, block: &mut [f32]| {
@@ -119,12 +119,12 @@ fn a_product_is_the_sums_that_define_it_with_what_follows() {
                         line[..columns].copy_from_slice(&case.b[(row + number) * n + column..][..columns]);
                     }
                 };
-                multiply_packed(*level, (m, k, n), left, &mut buffer, write, &mut c, &finish);
-                case.check(*level, &expected, &c);
+                multiply_packed(level, (m, k, n), left, &mut buffer, write, &mut c, &finish);
+                case.check(level, &expected, &c);
             }
             c.fill(f32::NAN);
-            multiply_rows(*level, (m, k, n), &case.a, &b_rows, &mut c, &finish);
-            case.check(*level, &expected, &c);
+            multiply_rows(level, (m, k, n), &case.a, &b_rows, &mut c, &finish);
+            case.check(level, &expected, &c);
         }
     }
 }
@@ -138,9 +138,9 @@ fn a_product_with_vectors_is_the_sums_that_define_it() {
         let activation = ALL[rng.usize(0..ALL.len())];
         // Rows that are not there must not matter.
         let packed = pack(&a, rows, k);
-        for level in Level::all() {
+        for level in levels() {
             let mut y = vec![f32::NAN; items * rows];
-            multiply_vectors(*level, (rows, k), &packed, &x, &mut y, (Some(&bias), None, activation));
+            multiply_vectors(level, (rows, k), &packed, &x, &mut y, (Some(&bias), None, activation));
             for (place, found) in y.iter().enumerate() {
                 let (item, row) = (place / rows, place % rows);
                 let products = (0..k).map(|k_at| f64::from(a[row * k + k_at]) * f64::from(x[item * k + k_at]));
@@ -162,11 +162,11 @@ fn the_bits_of_an_element_do_not_depend_on_what_else_is_computed() {
         let case = Case::new(&mut rng);
         let (m, k, n) = (case.m, case.k, case.n);
         let mut buffer = vec![0.0; BUFFER];
-        for level in Level::all() {
+        for level in levels() {
             let whole = |rows: &[f32], count: usize, buffer: &mut [f32]| {
                 let mut c = vec![f32::NAN; count * n];
                 let finish = Finish { activation: case.activation, ..Finish::NOTHING };
-                multiply_runs(*level, (count, n), Left::strided(rows, k, 1), case.right(), buffer, &mut c, &finish);
+                multiply_runs(level, (count, n), Left::strided(rows, k, 1), case.right(), buffer, &mut c, &finish);
                 c
             };
             let all = whole(&case.a, m, &mut buffer);
@@ -184,7 +184,7 @@ fn the_bits_of_an_element_do_not_depend_on_what_else_is_computed() {
             let right = Runs { values: &values, row: 1, starts: &[0], length: k, left: 0 };
             let mut one = vec![f32::NAN; m];
             let finish = Finish { activation: case.activation, ..Finish::NOTHING };
-            multiply_runs(*level, (m, 1), Left::strided(&case.a, k, 1), right, &mut [], &mut one, &finish);
+            multiply_runs(level, (m, 1), Left::strided(&case.a, k, 1), right, &mut [], &mut one, &finish);
             assert!((0..m).all(|row| one[row].to_bits() == all[row * n + column].to_bits()), "{level:?} {m} {k} {n}");
         }
     }
@@ -193,17 +193,17 @@ fn the_bits_of_an_element_do_not_depend_on_what_else_is_computed() {
 #[test]
 fn machines_that_multiply_and_add_in_one_step_give_the_same_bits() {
     let mut rng = Rng::with_seed(4);
-    let levels: Vec<Level> = Level::all().iter().copied().filter(|level| *level != Level::Plain).collect();
+    let levels: Vec<Arch> = levels().into_iter().filter(|level| !matches!(level, Arch::Scalar)).collect();
     for _ in 0..40 {
         let case = Case::new(&mut rng);
         let b_rows = turned(&case.b, case.k, case.n);
         let results: Vec<[Vec<f32>; 2]> = (levels.iter())
-            .map(|level| {
+            .map(|&level| {
                 let finish = case.finish(1);
                 let mut found = [vec![0.0; case.m * case.n], vec![0.0; case.m * case.n]];
                 let left = Left::strided(&case.a, case.k, 1);
-                multiply_runs(*level, (case.m, case.n), left, case.right(), &mut [], &mut found[0], &finish);
-                multiply_rows(*level, (case.m, case.k, case.n), &case.a, &b_rows, &mut found[1], &finish);
+                multiply_runs(level, (case.m, case.n), left, case.right(), &mut [], &mut found[0], &finish);
+                multiply_rows(level, (case.m, case.k, case.n), &case.a, &b_rows, &mut found[1], &finish);
                 found
             })
             .collect();

@@ -2,11 +2,10 @@
 
 use fastrand::Rng;
 
-use crate::operators::simd::Level;
 use crate::operators::simd::depthwise::{Plane, Window};
 use crate::operators::simd::tile::TILE;
 use crate::operators::simd::windows::write_windows;
-use crate::{ALL, assert_near, random, value};
+use crate::{ALL, assert_near, levels, random, value};
 
 /// A window that fits a channel.
 fn plane(rng: &mut Rng) -> Plane {
@@ -50,12 +49,12 @@ fn a_window_over_a_channel_is_the_sums_that_define_it() {
         let weights = random(&mut rng, plane.kernel[0] * plane.kernel[1]);
         let (bias, activation) = (rng.f32(), ALL[rng.usize(0..ALL.len())]);
         let window = Window::new(plane);
-        for level in Level::all() {
+        for level in levels() {
             // The scratch memory of one channel is used for the next one.
             let mut scratch = vec![0.0; plane.scratch()];
             for channel in &channels {
                 let mut found = vec![f32::NAN; rows * columns];
-                window.run(*level, (channel, &weights), (bias, activation), &mut found, &mut scratch);
+                window.run(level, (channel, &weights), (bias, activation), &mut found, &mut scratch);
                 for (place, found) in found.iter().enumerate() {
                     let mut sum = f64::from(bias);
                     for (number, weight) in weights.iter().enumerate() {
@@ -86,10 +85,10 @@ fn a_part_of_the_matrix_of_windows_has_their_elements_and_zeros_for_pads() {
         let channels_last = rng.bool();
         let (row, column) = (rng.usize(0..channels * window), rng.usize(0..places));
         let (rows, columns) = (rng.usize(1..=channels * window - row), rng.usize(1..=(places - column).min(TILE)));
-        for level in Level::all() {
+        for level in levels() {
             let mut block = vec![f32::NAN; rows * TILE];
             let order = channels_last.then_some(channels);
-            write_windows(*level, &plane, order, &input, (row, column, columns), &mut block);
+            write_windows(level, &plane, order, &input, (row, column, columns), &mut block);
             for (place, found) in block.iter().enumerate().filter(|(place, _)| place % TILE < columns) {
                 let (k, at) = (row + place / TILE, column + place % TILE);
                 let (channel, tap) =

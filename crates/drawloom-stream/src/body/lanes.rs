@@ -6,11 +6,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use pulp::Arch;
+
 use super::{Body, Chain, Fault, Ran, Wires};
 use crate::error::Failure;
 use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::Marks;
-use crate::wide::{self, Kept, Kernel, Level};
+use crate::wide::{self, Kept, Kernel};
 
 /// Space for what is kept of runs over the items of some queues.
 fn space_for<I>(inputs: &[Rc<Pipe<I>>]) -> Kept {
@@ -23,7 +25,7 @@ pub(crate) struct Select<I, O, F> {
     output: Rc<Pipe<O>>,
     code: Arc<F>,
     kept: Kept,
-    level: Level,
+    level: Arch,
 }
 
 impl<I, O, F> Select<I, O, F>
@@ -35,7 +37,7 @@ where
     pub(crate) fn make(code: &Arc<F>, wires: &Wires) -> Box<dyn Body> {
         let inputs: Vec<Rc<Pipe<I>>> = wires.inputs.iter().map(typed).collect();
         let (kept, output) = (space_for(&inputs), typed(&wires.outputs[0].pipe));
-        Box::new(Self { inputs, output, code: Arc::clone(code), kept, level: Level::best() })
+        Box::new(Self { inputs, output, code: Arc::clone(code), kept, level: Arch::new() })
     }
 }
 
@@ -74,7 +76,7 @@ pub(crate) struct Split<I, O, F> {
     outputs: [Rc<Pipe<O>>; 2],
     code: Arc<F>,
     kept: Kept,
-    level: Level,
+    level: Arch,
 }
 
 impl<I, O, F> Split<I, O, F>
@@ -86,7 +88,7 @@ where
     pub(crate) fn make(code: &Arc<F>, wires: &Wires) -> Box<dyn Body> {
         let inputs: Vec<Rc<Pipe<I>>> = wires.inputs.iter().map(typed).collect();
         let (kept, outputs) = (space_for(&inputs), [0, 1].map(|channel| typed(&wires.outputs[channel].pipe)));
-        Box::new(Self { inputs, outputs, code: Arc::clone(code), kept, level: Level::best() })
+        Box::new(Self { inputs, outputs, code: Arc::clone(code), kept, level: Arch::new() })
     }
 }
 

@@ -3,12 +3,14 @@
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
+use pulp::Arch;
+
 use super::Wire;
 use super::channels::Bounds;
 use crate::build::handle::Tag;
 use crate::machine::pipe::{Buffer, Pipe, typed};
 use crate::machine::signal::{Signal, Signals, Value, Values};
-use crate::wide::{self, Lanes, Level};
+use crate::wide::{self, Lanes};
 
 /// A channel during a run: items are pushed to it, and signals raised among them.
 ///
@@ -86,7 +88,7 @@ impl<T> Push<'_, T> {
             return;
         }
         let before = self.items.len();
-        wide::select_at(Level::best(), items, &mut self.items, &mut |_| (), &code);
+        wide::select_at(Arch::new(), items, &mut self.items, &mut |_| (), &code);
         self.left -= self.items.len() - before;
     }
 

@@ -33,7 +33,7 @@ number! { u32 u64 }
 /// Appends the numbers of a range to a vector. Whole registers are written, so that there is no branch for what is left.
 #[inline(always)]
 fn append_range<N: Number>(first: N, count: usize, to: &mut Vec<N>) {
-    reserve(to, count);
+    reserve(to, count, SLACK);
     // SAFETY: there is space behind the last number for as many as are appended.
     let start = unsafe { to.as_mut_ptr().add(to.len()) };
     for at in 0..count.next_multiple_of(SLACK) {

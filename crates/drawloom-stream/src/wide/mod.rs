@@ -8,10 +8,10 @@
 //! | file | concept |
 //! |---|---|
 //! | this one | the functions that choose |
-//! | [`level`] | what the processor can do, and how a loop is compiled for all of it |
+//! | [`level`] | how a loop is compiled for all that the processor can do |
 //! | [`lanes`] | items that lie side by side |
-//! | [`portable`], `avx2`, `avx512` | values, flags, and what is kept, on each level |
-//! | `registers` | what those levels have in common that keep a register of values at once |
+//! | [`blocks`] | values and flags, and what is kept |
+//! | `avx2`, `avx512` | a register of values that are kept at once |
 //! | [`count`] | ranges of numbers become items |
 //! | [`kept`] | how many items were kept before a place |
 
@@ -19,18 +19,20 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod blocks;
 mod count;
 mod kept;
 mod lanes;
 mod level;
-mod portable;
-#[cfg(target_arch = "x86_64")]
-mod registers;
 
+use pulp::Arch;
+
+use self::blocks::{OneByOne, Sort};
 pub(crate) use self::count::{count_up, count_up_all};
 pub(crate) use self::kept::Kept;
 pub use self::lanes::Lanes;
-pub(crate) use self::level::{Kernel, Level, call};
+use self::level::Loop;
+pub(crate) use self::level::{Kernel, call};
 
 /// Where items are told apart by their places, there are no more: numbers of 32 bits say where, sixteen of which are in a register.
 pub(crate) const MOST_ITEMS: usize = (u32::MAX >> 1) as usize;
@@ -40,16 +42,16 @@ const SLACK: usize = 32;
 
 /// For how many items more than there may be a vector needs space. Registers are written as a whole only where items are plain numbers.
 pub(crate) fn slack<T: 'static>() -> usize {
-    if portable::is_number::<T>(4) || portable::is_number::<T>(8) { SLACK } else { 0 }
+    if blocks::is_number::<T>(4) || blocks::is_number::<T>(8) { SLACK } else { 0 }
 }
 
-/// Makes space behind the last item of a vector, for so many and [`SLACK`] more.
+/// Makes space behind the last item of a vector, for so many and some slack.
 ///
 /// # Panics
 /// When no vector can have so many. There may be as many items of no size as there are numbers.
 #[inline(always)]
-fn reserve<T>(to: &mut Vec<T>, count: usize) {
-    to.reserve(count.checked_add(SLACK).expect("there is no memory for so many items"));
+fn reserve<T>(to: &mut Vec<T>, count: usize, slack: usize) {
+    to.reserve(count.checked_add(slack).expect("there is no memory for so many items"));
 }
 
 /// Computes a value and a flag for each item, with the widest instructions that the processor has, and appends the values
@@ -61,7 +63,7 @@ where
     O: Copy + Default + 'static,
     F: Fn(L::Lane) -> (O, bool),
 {
-    select_at(Level::best(), items, to, &mut |_| (), code);
+    select_at(Arch::new(), items, to, &mut |_| (), code);
 }
 
 /// Computes a value and a flag for each item, and appends the value to one vector or the other. This is what
@@ -72,7 +74,7 @@ where
     O: Copy + Default + 'static,
     F: Fn(L::Lane) -> (O, bool),
 {
-    split_at(Level::best(), items, (accepted, rejected), &mut |_| (), code);
+    split_at(Arch::new(), items, (accepted, rejected), &mut |_| (), code);
 }
 
 /// Runs a loop that is written by hand with the widest instructions that the processor has, as nodes run theirs: what the
@@ -83,27 +85,29 @@ pub fn widest<R>(work: impl FnOnce() -> R) -> R {
 
 /// As [`select`]. `words` gets the flags of each 64 items, as the bits of a number; those behind the last item are not set.
 #[inline]
-pub(crate) fn select_at<L, O, F, W>(level: Level, items: L, to: &mut Vec<O>, words: &mut W, code: &F)
+pub(crate) fn select_at<L, O, F, W>(level: Arch, items: L, to: &mut Vec<O>, words: &mut W, code: &F)
 where
     L: Lanes,
     O: Copy + Default + 'static,
     F: Fn(L::Lane) -> (O, bool),
     W: FnMut(u64),
 {
-    match level {
-        Level::Portable => portable::select(items, to, words, code),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
-        Level::Avx2 => unsafe { avx2::select(items, to, words, code) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
-        Level::Avx512 => unsafe { avx512::select(items, to, words, code) },
-    }
+    sort_at(level, Sort { way: OneByOne, items, to, others: None, words, code });
 }
 
 /// As [`split`], with words as in [`select_at`].
 #[inline]
-pub(crate) fn split_at<L, O, F, W>(level: Level, items: L, to: (&mut Vec<O>, &mut Vec<O>), words: &mut W, code: &F)
+pub(crate) fn split_at<L, O, F, W>(level: Arch, items: L, to: (&mut Vec<O>, &mut Vec<O>), words: &mut W, code: &F)
+where
+    L: Lanes,
+    O: Copy + Default + 'static,
+    F: Fn(L::Lane) -> (O, bool),
+    W: FnMut(u64),
+{
+    sort_at(level, Sort { way: OneByOne, items, to: to.0, others: Some(to.1), words, code });
+}
+#[inline]
+fn sort_at<L, O, F, W>(level: Arch, sort: Sort<'_, OneByOne, L, O, F, W>)
 where
     L: Lanes,
     O: Copy + Default + 'static,
@@ -111,13 +115,11 @@ where
     W: FnMut(u64),
 {
     match level {
-        Level::Portable => portable::split(items, to, words, code),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has AVX2, BMI1, BMI2 and POPCNT.
-        Level::Avx2 => unsafe { avx2::split(items, to, words, code) },
+        Arch::V4(simd) => simd.vectorize(Loop(sort.by(simd))),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is made only where the processor has these parts of AVX-512, and all of the level before.
-        Level::Avx512 => unsafe { avx512::split(items, to, words, code) },
+        Arch::V3(simd) => simd.vectorize(Loop(sort.by(simd))),
+        _ => sort.run(),
     }
 }
 
@@ -127,7 +129,18 @@ mod tests {
 
     use fastrand::Rng;
 
-    use super::{Level, select_at, split_at};
+    use pulp::Arch;
+
+    use super::{select_at, split_at};
+
+    /// All that the processor has.
+    fn levels() -> impl Iterator<Item = Arch> {
+        #[cfg(target_arch = "x86_64")]
+        let wide = [pulp::x86::V3::try_new().map(Arch::V3), pulp::x86::V4::try_new().map(Arch::V4)];
+        #[cfg(not(target_arch = "x86_64"))]
+        let wide: [Option<Arch>; 0] = [];
+        [Arch::Scalar].into_iter().chain(wide.into_iter().flatten())
+    }
 
     /// All levels give what a filter gives, for all lengths and shares of items that are kept.
     fn agrees<O: Copy + Default + PartialEq + Debug + 'static>(make: impl Fn(u32) -> O) {
@@ -140,7 +153,7 @@ mod tests {
                 let before = vec![make(1), make(2)];
                 let flags =
                     items.chunks(64).map(|part| part.iter().rev().fold(0, |w, item| w << 1 | u64::from(item.1)));
-                for level in Level::all() {
+                for level in levels() {
                     let (mut values, mut words) = (before.clone(), Vec::new());
                     select_at(level, &items[..], &mut values, &mut |word| words.push(word), &code);
                     let expected: Vec<O> = before.iter().copied().chain(some(true)).collect();
@@ -162,7 +175,7 @@ mod tests {
     #[test]
     fn more_items_than_any_vector_can_have_are_no_way_to_write_beyond_one() {
         let items = [(); usize::MAX];
-        for level in Level::all() {
+        for level in levels() {
             let values = || select_at(level, &items[..], &mut Vec::new(), &mut |_| (), &|()| (1_u32, true));
             assert!(std::panic::catch_unwind(values).is_err(), "{level:?}");
             let both = || {

@@ -5,8 +5,8 @@
 //! lines.
 
 use super::activation::{Activation, apply_body, line};
-use super::lanes::{LANES, Lanes};
-use super::{Level, by_level};
+use super::lanes::{Kernel, LANES, Lanes, run};
+use pulp::Arch;
 
 /// A window over a channel, for both axes.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +56,9 @@ impl Plane {
 ///
 /// # Safety
 ///
-/// `from` must be good for the channel, `into` for the scratch memory of the plane, and the machine must have the
-/// instructions of the kind.
+/// `from` must be good for the channel, and `into` for the scratch memory of the plane.
 #[inline(always)]
-unsafe fn copy<S: Lanes>(plane: &Plane, from: *const f32, into: *mut f32) {
+unsafe fn copy<S: Lanes>(simd: S, plane: &Plane, from: *const f32, into: *mut f32) {
     let ([height, width], [stride, before], pitch) = (plane.input, [plane.strides[1], plane.before[1]], plane.pitch());
     let lines = plane.lines().saturating_sub(plane.before[0]).min(height);
     for line in 0..lines {
@@ -69,14 +68,19 @@ unsafe fn copy<S: Lanes>(plane: &Plane, from: *const f32, into: *mut f32) {
             let source = from.add(line * width);
             let line = into.add((line + plane.before[0]) * pitch * stride);
             match stride {
-                1 => copy_line::<S>(source, line.wrapping_add(before), width.min(pitch.saturating_sub(before))),
+                1 => copy_line::<S>(simd, source, line.wrapping_add(before), width.min(pitch.saturating_sub(before))),
                 2 => {
                     // Elements with even numbers go to the phase of the first one, the others to the other phase.
                     let phases = [(before % 2, before / 2), ((before + 1) % 2, before.div_ceil(2))];
                     let counts = [width.div_ceil(2), width / 2];
                     let [even, odd] = phases.map(|(phase, begin)| line.wrapping_add(phase * pitch + begin));
                     let room = phases.map(|(_, begin)| pitch.saturating_sub(begin));
-                    unzip_line::<S>((source, width), (even, counts[0].min(room[0])), (odd, counts[1].min(room[1])));
+                    unzip_line::<S>(
+                        simd,
+                        (source, width),
+                        (even, counts[0].min(room[0])),
+                        (odd, counts[1].min(room[1])),
+                    );
                 }
                 _ => {
                     for place in 0..width {
@@ -93,23 +97,29 @@ unsafe fn copy<S: Lanes>(plane: &Plane, from: *const f32, into: *mut f32) {
 
 /// # Safety
 ///
-/// Both must be good for `count` elements, and the machine must have the instructions of the kind.
+/// Both must be good for `count` elements.
 #[inline(always)]
-pub(super) unsafe fn copy_line<S: Lanes>(from: *const f32, into: *mut f32, count: usize) {
+pub(super) unsafe fn copy_line<S: Lanes>(simd: S, from: *const f32, into: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         let left = (count - at).min(LANES);
         // SAFETY: `at + left <= count`.
-        unsafe { S::store_part(into.add(at), S::load_part(from.add(at), left), left) };
+        unsafe {
+            match left {
+                LANES => simd.store(into.add(at), simd.load(from.add(at))),
+                _ => simd.store_part(into.add(at), simd.load_part(from.add(at), left), left),
+            }
+        }
         at += left;
     }
 }
 
 /// # Safety
 ///
-/// All must be good for their numbers of elements, and the machine must have the instructions of the kind.
+/// All must be good for their numbers of elements.
 #[inline(always)]
 pub(super) unsafe fn unzip_line<S: Lanes>(
+    simd: S,
     (from, width): (*const f32, usize),
     (even, evens): (*mut f32, usize),
     (odd, odds): (*mut f32, usize),
@@ -121,16 +131,17 @@ pub(super) unsafe fn unzip_line<S: Lanes>(
         // SAFETY: as many elements are read and written as there are, of those that are left.
         unsafe {
             let place = from.add(2 * at);
-            let first = S::load_part(place, left.min(LANES));
-            let second = S::load_part(place.wrapping_add(LANES), left.saturating_sub(LANES).min(LANES));
-            let (first, second) = S::unzip(first, second);
-            S::store_part(even.wrapping_add(at), first, part(evens));
-            S::store_part(odd.wrapping_add(at), second, part(odds));
+            let first = simd.load_part(place, left.min(LANES));
+            let second = simd.load_part(place.wrapping_add(LANES), left.saturating_sub(LANES).min(LANES));
+            let (first, second) = simd.unzip(first, second);
+            simd.store_part(even.wrapping_add(at), first, part(evens));
+            simd.store_part(odd.wrapping_add(at), second, part(odds));
         }
         at += LANES;
     }
 }
 
+/// A plane, with a channel, weights, scratch memory and results of its sizes.
 struct Job<'a> {
     plane: &'a Plane,
     /// How many elements apart lines are in the copy.
@@ -147,28 +158,33 @@ struct Job<'a> {
 
 /// # Safety
 ///
-/// The tile must lie in the result, the scratch memory must have the size that the plane says, and the machine must have
-/// the instructions of the kind.
+/// The tile must lie in the result, and the scratch memory must have the size that the plane says.
 #[inline(always)]
-unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: usize, column: usize, tail: usize) {
+unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(
+    simd: S,
+    job: &Job<'_>,
+    row: usize,
+    column: usize,
+    tail: usize,
+) {
     let plane = job.plane;
     let line_step = job.line;
     // SAFETY: the last line that is read is that of the last row under the last line of the window, and a line has room
     // for whole registers behind each element of the window.
     unsafe {
-        let mut sums = [[S::splat(0.0); NV]; R];
+        let mut sums = [[simd.splat(0.0); NV]; R];
         let from = job.copy.add(row * plane.strides[0] * line_step + column);
         let row_step = plane.strides[0] * line_step;
         for (number, tap) in job.taps.iter().enumerate() {
             let from = from.add(*tap);
-            let factor = S::splat(*job.weights.add(number));
+            let factor = simd.splat(*job.weights.add(number));
             for (r, sums) in sums.iter_mut().enumerate() {
                 for (v, sum) in sums.iter_mut().enumerate() {
-                    *sum = S::fma(S::load(from.add(r * row_step + v * LANES)), factor, *sum);
+                    *sum = simd.fma(simd.load(from.add(r * row_step + v * LANES)), factor, *sum);
                 }
             }
         }
-        store::<S, R, NV>(job, (row, column), tail, &sums);
+        store::<S, R, NV>(simd, job, (row, column), tail, &sums);
     }
 }
 
@@ -179,6 +195,7 @@ unsafe fn tile<S: Lanes, const R: usize, const NV: usize>(job: &Job<'_>, row: us
 /// As for the tile.
 #[inline(always)]
 unsafe fn store<S: Lanes, const R: usize, const NV: usize>(
+    simd: S,
     job: &Job<'_>,
     (row, column): (usize, usize),
     tail: usize,
@@ -186,15 +203,15 @@ unsafe fn store<S: Lanes, const R: usize, const NV: usize>(
 ) {
     // SAFETY: the tile lies in the result.
     unsafe {
-        let bias = S::splat(job.bias);
+        let bias = simd.splat(job.bias);
         for (r, sums) in sums.iter().enumerate() {
             for (v, sum) in sums.iter().enumerate() {
-                let mut sum = S::add(*sum, bias);
+                let mut sum = simd.add(*sum, bias);
                 if let Activation::Line { slope, shift, low, high, gate } = job.activation {
-                    sum = line::<S>(sum, (slope, shift, low, high, gate));
+                    sum = line::<S>(simd, sum, (slope, shift, low, high, gate));
                 }
                 let at = job.into.add((row + r) * job.plane.output[1] + column + v * LANES);
-                if v + 1 == NV { S::store_part(at, sum, tail) } else { S::store(at, sum) }
+                if v + 1 == NV { simd.store_part(at, sum, tail) } else { simd.store(at, sum) }
             }
         }
     }
@@ -210,37 +227,43 @@ const STRIP: usize = 7;
 ///
 /// As for the tile. Lines of the window must be neighbours.
 #[inline(always)]
-unsafe fn strip<S: Lanes, const K: usize, const STRIDE: usize>(job: &Job<'_>, row: usize, column: usize, tail: usize) {
+unsafe fn strip<S: Lanes, const K: usize, const STRIDE: usize>(
+    simd: S,
+    job: &Job<'_>,
+    row: usize,
+    column: usize,
+    tail: usize,
+) {
     // Everything is unrolled, as only sums with constant places stay in registers: line `i` of the copy is line `y` of the
     // window for row `(i - y) / STRIDE`, if there is one.
     macro_rules! lines {
         ($sums:ident, $factors:ident, $from:ident, $($i:literal)*) => {
             $(if $i < (STRIP - 1) * STRIDE + K {
-                let value = S::load($from.add($i * job.line));
+                let value = simd.load($from.add($i * job.line));
                 lines!(@row $sums, $factors, value, $i, 0 1 2 3 4);
             })*
         };
         (@row $sums:ident, $factors:ident, $value:ident, $i:literal, $($y:literal)*) => {
             $(if $y < K && $i >= $y && ($i - $y) % STRIDE == 0 && ($i - $y) / STRIDE < STRIP {
                 let row = ($i - $y) / STRIDE;
-                $sums[row][0] = S::fma($value, $factors[$y], $sums[row][0]);
+                $sums[row][0] = simd.fma($value, $factors[$y], $sums[row][0]);
             })*
         };
     }
     // SAFETY: the lines are those of the rows of the strip, and a line has room for whole registers behind each element of
     // the window.
     unsafe {
-        let mut sums = [[S::splat(0.0); 1]; STRIP];
+        let mut sums = [[simd.splat(0.0); 1]; STRIP];
         let from = job.copy.add(row * STRIDE * job.line + column);
         for (x, shift) in job.taps.iter().take(K).enumerate() {
             let from = from.add(*shift);
-            let mut factors = [S::splat(0.0); 5];
+            let mut factors = [simd.splat(0.0); 5];
             for (y, factor) in factors.iter_mut().enumerate().take(K) {
-                *factor = S::splat(*job.weights.add(y * K + x));
+                *factor = simd.splat(*job.weights.add(y * K + x));
             }
             lines!(sums, factors, from, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
         }
-        store::<S, STRIP, 1>(job, (row, column), tail, &sums);
+        store::<S, STRIP, 1>(simd, job, (row, column), tail, &sums);
     }
 }
 
@@ -250,13 +273,13 @@ unsafe fn strip<S: Lanes, const K: usize, const STRIDE: usize>(job: &Job<'_>, ro
 ///
 /// As for the strip, with all columns.
 #[inline(always)]
-unsafe fn strips<S: Lanes, const K: usize, const STRIDE: usize>(job: &Job<'_>) -> usize {
+unsafe fn strips<S: Lanes, const K: usize, const STRIDE: usize>(simd: S, job: &Job<'_>) -> usize {
     let [height, width] = job.plane.output;
     let mut row = 0;
     while row + STRIP <= height {
         for column in (0..width).step_by(LANES) {
             // SAFETY: the strip has as many rows and columns as are there.
-            unsafe { strip::<S, K, STRIDE>(job, row, column, (width - column).min(LANES)) };
+            unsafe { strip::<S, K, STRIDE>(simd, job, row, column, (width - column).min(LANES)) };
         }
         row += STRIP;
     }
@@ -267,58 +290,50 @@ unsafe fn strips<S: Lanes, const K: usize, const STRIDE: usize>(job: &Job<'_>) -
 ///
 /// As for the tile, with all columns.
 #[inline(always)]
-unsafe fn rows<S: Lanes, const R: usize>(job: &Job<'_>, row: usize) {
+unsafe fn rows<S: Lanes, const R: usize>(simd: S, job: &Job<'_>, row: usize) {
     let width = job.plane.output[1];
     let mut column = 0;
     // SAFETY: the vectors cover the columns, and no more.
     unsafe {
         while column + LANES < width {
-            tile::<S, R, 2>(job, row, column, (width - column - LANES).min(LANES));
+            tile::<S, R, 2>(simd, job, row, column, (width - column - LANES).min(LANES));
             column += 2 * LANES;
         }
         if column < width {
-            tile::<S, R, 1>(job, row, column, width - column);
+            tile::<S, R, 1>(simd, job, row, column, width - column);
         }
     }
 }
 
-/// # Safety
-///
-/// The scratch memory, the weights and the result must have the sizes that the plane says, and the machine must have the
-/// instructions of the kind.
-#[inline(always)]
-unsafe fn plane_body<S: Lanes>(job: &Job<'_>) {
-    let plane = job.plane;
-    let height = plane.output[0];
-    // SAFETY: a tile begins only where all of its rows are there.
-    unsafe {
-        copy::<S>(plane, job.channel, job.copy);
-        let mut row = match (plane.kernel, plane.strides[0]) {
-            _ if !S::LARGE_TILES || plane.dilations[0] != 1 => 0,
-            ([3, 3], 1) => strips::<S, 3, 1>(job),
-            ([3, 3], 2) => strips::<S, 3, 2>(job),
-            ([5, 5], 1) => strips::<S, 5, 1>(job),
-            ([5, 5], 2) => strips::<S, 5, 2>(job),
-            _ => 0,
-        };
-        while row + 3 <= height {
-            rows::<S, 3>(job, row);
-            row += 3;
-        }
-        while row < height {
-            rows::<S, 1>(job, row);
-            row += 1;
-        }
-        if !job.activation.is_cheap() {
-            apply_body::<S>(job.activation, job.into, height * job.plane.output[1]);
+impl Kernel for &Job<'_> {
+    #[inline(always)]
+    fn run<S: Lanes>(self, simd: S) {
+        let [height, width] = self.plane.output;
+        // SAFETY: a tile begins only where all of its rows are there: `Window::run`, which makes these, saw to the sizes.
+        unsafe {
+            copy(simd, self.plane, self.channel, self.copy);
+            let mut row = match (self.plane.kernel, self.plane.strides[0]) {
+                _ if !S::LARGE_TILES || self.plane.dilations[0] != 1 => 0,
+                ([3, 3], 1) => strips::<S, 3, 1>(simd, self),
+                ([3, 3], 2) => strips::<S, 3, 2>(simd, self),
+                ([5, 5], 1) => strips::<S, 5, 1>(simd, self),
+                ([5, 5], 2) => strips::<S, 5, 2>(simd, self),
+                _ => 0,
+            };
+            while row + 3 <= height {
+                rows::<S, 3>(simd, self, row);
+                row += 3;
+            }
+            while row < height {
+                rows::<S, 1>(simd, self, row);
+                row += 1;
+            }
+            if !self.activation.is_cheap() {
+                apply_body(simd, self.activation, std::slice::from_raw_parts_mut(self.into, height * width));
+            }
         }
     }
 }
-
-by_level!(
-    /// Computes the results of a plane.
-    plane_results = plane_body(job: &Job<'_>)
-);
 
 /// A plane, with where the elements of its window begin.
 pub(crate) struct Window {
@@ -336,7 +351,7 @@ impl Window {
     /// zero before the first channel, and is left as it is for the next one.
     pub(crate) fn run(
         &self,
-        level: Level,
+        level: Arch,
         (from, weights): (&[f32], &[f32]),
         (bias, activation): (f32, Activation),
         into: &mut [f32],
@@ -364,7 +379,6 @@ impl Window {
             bias,
             activation,
         };
-        // SAFETY: the assertion above shows the sizes, the taps are those of the plane, and `into` is borrowed alone.
-        unsafe { plane_results(level, &job) };
+        run(level, &job);
     }
 }

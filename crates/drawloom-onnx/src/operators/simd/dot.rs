@@ -1,10 +1,10 @@
 //! Products of matrices of `f32` that both have their `k` next to each other: sixteen partial sums for each element.
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{Kernel, LANES, Lanes, run};
 use super::product::{Bias, Finish};
-use super::{Level, by_level};
+use pulp::Arch;
 
-/// The product of the rows of two matrices.
+/// The product of the rows of two matrices, which have these sizes.
 #[derive(Clone, Copy)]
 struct Dots {
     m: usize,
@@ -17,31 +17,31 @@ struct Dots {
 
 /// # Safety
 ///
-/// The rows must lie in their matrices, and the machine must have the instructions of the kind.
+/// The rows must lie in their matrices.
 #[inline(always)]
-unsafe fn tile<S: Lanes, const MR: usize, const NR: usize>(dots: &Dots, row: usize, column: usize) {
+unsafe fn tile<S: Lanes, const MR: usize, const NR: usize>(simd: S, dots: &Dots, row: usize, column: usize) {
     // SAFETY: all addresses are of elements of `MR` rows of `a` and `NR` rows of `b`, and of their sums in `c`.
     unsafe {
         let (a, b) = (dots.a.add(row * dots.k), dots.b.add(column * dots.k));
-        let mut sums = [[S::splat(0.0); NR]; MR];
+        let mut sums = [[simd.splat(0.0); NR]; MR];
         let mut at = 0;
         while at < dots.k {
             let count = (dots.k - at).min(LANES);
-            let mut right = [S::splat(0.0); NR];
+            let mut right = [simd.splat(0.0); NR];
             for (n, right) in right.iter_mut().enumerate() {
-                *right = S::load_part(b.add(n * dots.k + at), count);
+                *right = simd.load_part(b.add(n * dots.k + at), count);
             }
             for (m, sums) in sums.iter_mut().enumerate() {
-                let left = S::load_part(a.add(m * dots.k + at), count);
+                let left = simd.load_part(a.add(m * dots.k + at), count);
                 for (n, sum) in sums.iter_mut().enumerate() {
-                    *sum = S::fma(left, right[n], *sum);
+                    *sum = simd.fma(left, right[n], *sum);
                 }
             }
             at += LANES;
         }
         for (m, sums) in sums.iter().enumerate() {
             for (n, sum) in sums.iter().enumerate() {
-                *dots.c.add((row + m) * dots.n + column + n) = S::sum(*sum);
+                *dots.c.add((row + m) * dots.n + column + n) = simd.sum(*sum);
             }
         }
     }
@@ -51,50 +51,44 @@ unsafe fn tile<S: Lanes, const MR: usize, const NR: usize>(dots: &Dots, row: usi
 ///
 /// As for the tile, with all rows.
 #[inline(always)]
-unsafe fn columns<S: Lanes, const MR: usize>(dots: &Dots, row: usize) {
+unsafe fn columns<S: Lanes, const MR: usize>(simd: S, dots: &Dots, row: usize) {
     let mut column = 0;
     // SAFETY: a tile begins only where all of its columns are there.
     unsafe {
         while column + 4 <= dots.n {
-            tile::<S, MR, 4>(dots, row, column);
+            tile::<S, MR, 4>(simd, dots, row, column);
             column += 4;
         }
         while column < dots.n {
-            tile::<S, MR, 1>(dots, row, column);
+            tile::<S, MR, 1>(simd, dots, row, column);
             column += 1;
         }
     }
 }
 
-/// # Safety
-///
-/// The matrices must have the sizes that the job says, and the machine must have the instructions of the kind.
-#[inline(always)]
-unsafe fn dots_body<S: Lanes>(dots: &Dots) {
-    let mut row = 0;
-    // SAFETY: a tile begins only where all of its rows are there.
-    unsafe {
-        if S::LARGE_TILES {
-            while row + 4 <= dots.m {
-                columns::<S, 4>(dots, row);
-                row += 4;
+impl Kernel for &Dots {
+    #[inline(always)]
+    fn run<S: Lanes>(self, simd: S) {
+        let mut row = 0;
+        // SAFETY: a tile begins only where all of its rows are there: `multiply_rows`, which makes these, saw to the sizes.
+        unsafe {
+            if S::LARGE_TILES {
+                while row + 4 <= self.m {
+                    columns::<S, 4>(simd, self, row);
+                    row += 4;
+                }
             }
-        }
-        while row < dots.m {
-            columns::<S, 1>(dots, row);
-            row += 1;
+            while row < self.m {
+                columns::<S, 1>(simd, self, row);
+                row += 1;
+            }
         }
     }
 }
 
-by_level!(
-    /// Computes all products of rows.
-    dots = dots_body(job: &Dots)
-);
-
 /// `c = finish(a · bᵀ)`: `a` has `m` rows of `k` elements, `b` has `n` of them, and `c` has `m` rows of `n`.
 pub(crate) fn multiply_rows(
-    level: Level,
+    level: Arch,
     (m, k, n): (usize, usize, usize),
     a: &[f32],
     b: &[f32],
@@ -102,14 +96,12 @@ pub(crate) fn multiply_rows(
     finish: &Finish<'_>,
 ) {
     assert!(a.len() == m * k && b.len() == n * k && c.len() == m * n, "invariant: the matrices lie in their slices");
-    let job = Dots { m, n, k, a: a.as_ptr(), b: b.as_ptr(), c: c.as_mut_ptr() };
-    // SAFETY: the assertion above shows that all rows lie in their slices, and `c` is borrowed alone.
-    unsafe { dots(level, &job) };
+    run(level, &Dots { m, n, k, a: a.as_ptr(), b: b.as_ptr(), c: c.as_mut_ptr() });
     follow(level, n, c, finish);
 }
 
 /// What follows the sums, when they are stored already.
-pub(crate) fn follow(level: Level, n: usize, c: &mut [f32], finish: &Finish<'_>) {
+pub(crate) fn follow(level: Arch, n: usize, c: &mut [f32], finish: &Finish<'_>) {
     if n == 0 {
         return;
     }

@@ -1,409 +1,292 @@
-//! Sixteen numbers at once: what kernels need of a machine's vector instructions, for three kinds of machines.
+//! Sixteen numbers at once, in as many registers as a machine needs for them.
 //!
-//! Every kind has sixteen lanes, in one register or in two, so that all kernels do the same operations in the same order on
-//! all machines that multiply and add in one step. Only the plain kind rounds in between.
+//! All machines have the same sixteen lanes, so that all kernels do the same operations in the same order wherever the
+//! processor multiplies and adds in one step. Only where numbers are computed one by one is there a rounding in between.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
+use pulp::x86::{V3, V4};
+use pulp::{Arch, MemMask, NullaryFnOnce, Scalar, Simd};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT};
 
 /// How many numbers are computed at once.
 pub(crate) const LANES: usize = 16;
 
-/// Operations on sixteen numbers.
-///
-/// # Safety
-///
-/// Its methods may be called only where the machine has the instructions of the kind. Pointers must be good for as many
-/// elements as are loaded or stored: sixteen, or `count` of them, which is at most sixteen.
+/// Operations on sixteen numbers, with the instructions of a machine that has them.
 pub(super) trait Lanes: Copy {
     type V: Copy;
 
     /// Whether there are registers for large tiles.
     const LARGE_TILES: bool;
 
-    unsafe fn splat(value: f32) -> Self::V;
-    unsafe fn load(from: *const f32) -> Self::V;
-    /// The first `count` lanes; the others are zero.
-    unsafe fn load_part(from: *const f32, count: usize) -> Self::V;
-    unsafe fn store(into: *mut f32, value: Self::V);
-    unsafe fn store_part(into: *mut f32, value: Self::V, count: usize);
+    fn splat(self, value: f32) -> Self::V;
+    /// # Safety
+    /// There are sixteen elements to read.
+    unsafe fn load(self, from: *const f32) -> Self::V;
+    /// The first `count` lanes, at most sixteen; the others are zero.
+    ///
+    /// # Safety
+    /// There are so many elements to read.
+    unsafe fn load_part(self, from: *const f32, count: usize) -> Self::V;
+    /// # Safety
+    /// There are sixteen elements to write.
+    unsafe fn store(self, into: *mut f32, value: Self::V);
+    /// # Safety
+    /// There are so many elements to write.
+    unsafe fn store_part(self, into: *mut f32, value: Self::V, count: usize);
     /// `a · b + c`.
-    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
-    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
-    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
-    unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
+    fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V;
+    fn div(self, a: Self::V, b: Self::V) -> Self::V;
     /// The smaller one; `b` where one of them is not a number.
-    unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
+    fn min(self, a: Self::V, b: Self::V) -> Self::V;
     /// The larger one; `b` where one of them is not a number.
-    unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
+    fn max(self, a: Self::V, b: Self::V) -> Self::V;
     /// The nearest integers.
-    unsafe fn round(value: Self::V) -> Self::V;
+    fn round(self, value: Self::V) -> Self::V;
     /// Two to the power of integers from -126 to 127.
-    unsafe fn power_of_two(exponent: Self::V) -> Self::V;
+    fn power_of_two(self, exponent: Self::V) -> Self::V;
     /// The sum of all lanes: the upper half is added to the lower one until one lane is left.
-    unsafe fn sum(value: Self::V) -> f32;
+    fn sum(self, value: Self::V) -> f32;
     /// The elements of both with even numbers, and those with odd ones.
-    unsafe fn unzip(first: Self::V, second: Self::V) -> (Self::V, Self::V);
+    fn unzip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V);
 }
 
-/// Machines with registers of sixteen numbers.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-pub(super) struct Avx512;
-
-/// Machines with registers of eight numbers that multiply and add in one step.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-pub(super) struct Avx2;
-
-/// Any machine.
-#[derive(Clone, Copy)]
-pub(super) struct Plain;
+/// What kernels need of one register beside of what all instruction sets of the library have.
+trait Register: Simd {
+    /// The first `count` lanes, at most as many as there are.
+    fn first(self, count: usize) -> Self::m32s;
+    /// The nearest integers.
+    fn round(self, value: Self::f32s) -> Self::f32s;
+    /// The elements of both with even numbers, and those with odd ones.
+    fn unzip(self, first: Self::f32s, second: Self::f32s) -> (Self::f32s, Self::f32s);
+}
 
 #[cfg(target_arch = "x86_64")]
-impl Lanes for Avx512 {
-    type V = __m512;
-    const LARGE_TILES: bool = true;
+const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
+#[cfg(target_arch = "x86_64")]
+impl Register for V4 {
     #[inline(always)]
-    unsafe fn splat(value: f32) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_set1_ps(value) }
+    fn first(self, count: usize) -> Self::m32s {
+        pulp::b16(((1_u32 << count) - 1) as u16)
     }
     #[inline(always)]
-    unsafe fn load(from: *const f32) -> __m512 {
-        // SAFETY: as above, and the caller says that sixteen elements can be read.
-        unsafe { _mm512_loadu_ps(from) }
+    fn round(self, value: Self::f32s) -> Self::f32s {
+        pulp::cast(self.avx512f._mm512_roundscale_ps::<NEAREST>(pulp::cast(value)))
     }
     #[inline(always)]
-    unsafe fn load_part(from: *const f32, count: usize) -> __m512 {
-        // SAFETY: as above; elements behind the mask are not touched.
-        unsafe { _mm512_maskz_loadu_ps(mask(count), from) }
-    }
-    #[inline(always)]
-    unsafe fn store(into: *mut f32, value: __m512) {
-        // SAFETY: as above, and the caller says that sixteen elements can be written.
-        unsafe { _mm512_storeu_ps(into, value) }
-    }
-    #[inline(always)]
-    unsafe fn store_part(into: *mut f32, value: __m512, count: usize) {
-        // SAFETY: as above; elements behind the mask are not touched.
-        unsafe { _mm512_mask_storeu_ps(into, mask(count), value) }
-    }
-    #[inline(always)]
-    unsafe fn fma(a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_fmadd_ps(a, b, c) }
-    }
-    #[inline(always)]
-    unsafe fn add(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_add_ps(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn sub(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_sub_ps(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn mul(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_mul_ps(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn div(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_div_ps(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn min(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_min_ps(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn max(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_max_ps(a, b) }
-    }
-    #[inline(always)]
-    unsafe fn round(value: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(value) }
-    }
-    #[inline(always)]
-    unsafe fn power_of_two(exponent: __m512) -> __m512 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe {
-            let biased = _mm512_add_epi32(_mm512_cvtps_epi32(exponent), _mm512_set1_epi32(127));
-            _mm512_castsi512_ps(_mm512_slli_epi32::<23>(biased))
-        }
-    }
-    #[inline(always)]
-    unsafe fn sum(value: __m512) -> f32 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe {
-            let upper = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(value)));
-            sum_of_eight(_mm256_add_ps(_mm512_castps512_ps256(value), upper))
-        }
-    }
-    #[inline(always)]
-    unsafe fn unzip(first: __m512, second: __m512) -> (__m512, __m512) {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe {
-            let evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            let odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
-            (_mm512_permutex2var_ps(first, evens, second), _mm512_permutex2var_ps(first, odds, second))
-        }
+    fn unzip(self, first: Self::f32s, second: Self::f32s) -> (Self::f32s, Self::f32s) {
+        let evens = pulp::cast([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30_u32]);
+        let odds = pulp::cast([1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31_u32]);
+        let (first, second) = (pulp::cast(first), pulp::cast(second));
+        let pick = |places| pulp::cast(self.avx512f._mm512_permutex2var_ps(first, places, second));
+        (pick(evens), pick(odds))
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-fn mask(count: usize) -> u16 {
-    ((1u32 << count) - 1) as u16
-}
-
-/// # Safety
-///
-/// The machine must have the instructions of AVX.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn sum_of_eight(value: __m256) -> f32 {
-    // SAFETY: the caller says that the instructions are there.
-    unsafe {
-        let four = _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps::<1>(value));
-        let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-        _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+impl Register for V3 {
+    #[inline(always)]
+    fn first(self, count: usize) -> Self::m32s {
+        self.less_than_u32s(pulp::u32x8(0, 1, 2, 3, 4, 5, 6, 7), self.splat_u32s(count as u32))
     }
-}
-
-/// Which of eight lanes are loaded or stored, when so many are left.
-#[cfg(target_arch = "x86_64")]
-static MASKS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
-
-/// # Safety
-///
-/// The machine must have the instructions of AVX.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn masks(count: usize) -> (__m256i, __m256i) {
-    let (lower, upper) = (count.min(8), count.saturating_sub(8).min(8));
-    // SAFETY: both begin at 0 to 8, so that eight of the sixteen integers are left; the instructions are there.
-    unsafe {
+    #[inline(always)]
+    fn round(self, value: Self::f32s) -> Self::f32s {
+        pulp::cast(self.avx._mm256_round_ps::<NEAREST>(pulp::cast(value)))
+    }
+    #[inline(always)]
+    fn unzip(self, first: Self::f32s, second: Self::f32s) -> (Self::f32s, Self::f32s) {
+        let (a, b) = (pulp::cast(first), pulp::cast(second));
+        let evens = pulp::cast(self.avx._mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+        let odds = pulp::cast(self.avx._mm256_shuffle_ps::<0b11_01_11_01>(a, b));
+        // The halves of registers are put in order.
         (
-            _mm256_loadu_si256(MASKS.as_ptr().add(8 - lower).cast()),
-            _mm256_loadu_si256(MASKS.as_ptr().add(8 - upper).cast()),
+            pulp::cast(self.avx2._mm256_permute4x64_pd::<0b11_01_10_00>(evens)),
+            pulp::cast(self.avx2._mm256_permute4x64_pd::<0b11_01_10_00>(odds)),
         )
     }
 }
 
-/// An operation on both halves.
-#[cfg(target_arch = "x86_64")]
-macro_rules! halves {
-    ($operation:ident($($value:ident),*)) => {{
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { [$operation($($value[0]),*), $operation($($value[1]),*)] }
-    }};
+impl Register for Scalar {
+    #[inline(always)]
+    fn first(self, count: usize) -> bool {
+        count > 0
+    }
+    #[inline(always)]
+    fn round(self, value: f32) -> f32 {
+        value.round_ties_even()
+    }
+    #[inline(always)]
+    fn unzip(self, first: f32, second: f32) -> (f32, f32) {
+        (first, second)
+    }
 }
 
-#[cfg(target_arch = "x86_64")]
-impl Lanes for Avx2 {
-    type V = [__m256; 2];
-    const LARGE_TILES: bool = false;
+/// `N` registers of an instruction set, which have sixteen lanes together.
+#[derive(Clone, Copy)]
+struct Registers<S, const N: usize>(S);
 
+impl<S: Register, const N: usize> Registers<S, N> {
     #[inline(always)]
-    unsafe fn splat(value: f32) -> Self::V {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { [_mm256_set1_ps(value); 2] }
+    fn new(simd: S) -> Self {
+        const { assert!(N * S::F32_LANES == LANES) };
+        Self(simd)
     }
+
+    /// Which lanes of a register take part when `count` lanes do from this register on.
     #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self::V {
-        // SAFETY: as above, and the caller says that sixteen elements can be read.
-        unsafe { [_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))] }
+    fn mask(self, count: usize) -> MemMask<S::m32s> {
+        // Made of the lanes alone: a mask of the library would be given to assembly code, through a table of jumps. Its
+        // tables of lanes would hide a number that is known from the compiler, too.
+        MemMask::new(self.0.first(count.min(S::F32_LANES)))
     }
-    #[inline(always)]
-    unsafe fn load_part(from: *const f32, count: usize) -> Self::V {
-        // SAFETY: as above; elements behind the mask are not touched, and the address of the upper half is only computed.
-        unsafe {
-            let (lower, upper) = masks(count);
-            [_mm256_maskload_ps(from, lower), _mm256_maskload_ps(from.wrapping_add(8), upper)]
-        }
-    }
-    #[inline(always)]
-    unsafe fn store(into: *mut f32, value: Self::V) {
-        // SAFETY: as above, and the caller says that sixteen elements can be written.
-        unsafe {
-            _mm256_storeu_ps(into, value[0]);
-            _mm256_storeu_ps(into.add(8), value[1]);
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_part(into: *mut f32, value: Self::V, count: usize) {
-        // SAFETY: as above; elements behind the mask are not touched, and the address of the upper half is only computed.
-        unsafe {
-            let (lower, upper) = masks(count);
-            _mm256_maskstore_ps(into, lower, value[0]);
-            _mm256_maskstore_ps(into.wrapping_add(8), upper, value[1]);
-        }
-    }
-    #[inline(always)]
-    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-        halves!(_mm256_fmadd_ps(a, b, c))
-    }
-    #[inline(always)]
-    unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
-        halves!(_mm256_add_ps(a, b))
-    }
-    #[inline(always)]
-    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V {
-        halves!(_mm256_sub_ps(a, b))
-    }
-    #[inline(always)]
-    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V {
-        halves!(_mm256_mul_ps(a, b))
-    }
-    #[inline(always)]
-    unsafe fn div(a: Self::V, b: Self::V) -> Self::V {
-        halves!(_mm256_div_ps(a, b))
-    }
-    #[inline(always)]
-    unsafe fn min(a: Self::V, b: Self::V) -> Self::V {
-        halves!(_mm256_min_ps(a, b))
-    }
-    #[inline(always)]
-    unsafe fn max(a: Self::V, b: Self::V) -> Self::V {
-        halves!(_mm256_max_ps(a, b))
-    }
-    #[inline(always)]
-    unsafe fn round(value: Self::V) -> Self::V {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe {
-            const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-            [_mm256_round_ps::<NEAREST>(value[0]), _mm256_round_ps::<NEAREST>(value[1])]
-        }
-    }
-    #[inline(always)]
-    unsafe fn power_of_two(exponent: Self::V) -> Self::V {
-        let mut result = exponent;
-        for half in &mut result {
-            // SAFETY: the caller says that the instructions are there.
-            unsafe {
-                let biased = _mm256_add_epi32(_mm256_cvtps_epi32(*half), _mm256_set1_epi32(127));
-                *half = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased));
+}
+
+/// Operations that are the same on each register.
+macro_rules! on_each {
+    ($($name:ident = $method:ident;)*) => { $(
+        #[inline(always)]
+        fn $name(self, mut a: Self::V, b: Self::V) -> Self::V {
+            for (a, b) in a.iter_mut().zip(&b) {
+                *a = self.0.$method(*a, *b);
             }
+            a
         }
-        result
-    }
-    #[inline(always)]
-    unsafe fn sum(value: Self::V) -> f32 {
-        // SAFETY: the caller says that the instructions are there.
-        unsafe { sum_of_eight(_mm256_add_ps(value[0], value[1])) }
-    }
-    #[inline(always)]
-    unsafe fn unzip(first: Self::V, second: Self::V) -> (Self::V, Self::V) {
-        let mut result = ([first[0]; 2], [first[0]; 2]);
-        for (half, [a, b]) in [first, second].into_iter().enumerate() {
-            // SAFETY: the caller says that the instructions are there. The halves of registers are put in order at last.
-            unsafe {
-                let evens = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
-                let odds = _mm256_castps_pd(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
-                result.0[half] = _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(evens));
-                result.1[half] = _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(odds));
+    )* };
+}
+
+/// Operations on single numbers keep none that is not a number, where those on registers keep the second.
+macro_rules! compare_each {
+    ($($name:ident = $method:ident, $compare:ident;)*) => { $(
+        #[inline(always)]
+        fn $name(self, mut a: Self::V, b: Self::V) -> Self::V {
+            for (a, b) in a.iter_mut().zip(&b) {
+                *a = match S::IS_SCALAR {
+                    true => self.0.select_f32s(self.0.$compare(*a, *b), *a, *b),
+                    false => self.0.$method(*a, *b),
+                };
             }
+            a
         }
-        result
-    }
+    )* };
 }
 
-#[inline(always)]
-fn each(a: [f32; LANES], b: [f32; LANES], apply: impl Fn(f32, f32) -> f32) -> [f32; LANES] {
-    let mut result = a;
-    result.iter_mut().zip(b).for_each(|(a, b)| *a = apply(*a, b));
-    result
-}
+impl<S: Register, const N: usize> Lanes for Registers<S, N> {
+    type V = [S::f32s; N];
+    const LARGE_TILES: bool = N == 1;
 
-impl Lanes for Plain {
-    type V = [f32; LANES];
-    const LARGE_TILES: bool = false;
+    on_each! { add = add_f32s; sub = sub_f32s; mul = mul_f32s; div = div_f32s; }
+    compare_each! { min = min_f32s, less_than_f32s; max = max_f32s, greater_than_f32s; }
 
     #[inline(always)]
-    unsafe fn splat(value: f32) -> Self::V {
-        [value; LANES]
+    fn splat(self, value: f32) -> Self::V {
+        [self.0.splat_f32s(value); N]
     }
     #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self::V {
-        // SAFETY: the caller says that sixteen elements can be read; an array of numbers is aligned like one of them.
-        unsafe { from.cast::<[f32; LANES]>().read() }
+    unsafe fn load(self, from: *const f32) -> Self::V {
+        // SAFETY: the caller says that sixteen elements can be read.
+        unsafe { from.cast::<Self::V>().read_unaligned() }
     }
     #[inline(always)]
-    unsafe fn load_part(from: *const f32, count: usize) -> Self::V {
-        let mut value = [0.0; LANES];
-        // SAFETY: the caller says that so many elements can be read, and that they are sixteen at most.
-        unsafe { std::ptr::copy_nonoverlapping(from, value.as_mut_ptr(), count) };
+    unsafe fn load_part(self, from: *const f32, count: usize) -> Self::V {
+        let mut value = self.splat(0.0);
+        for (number, value) in value.iter_mut().enumerate() {
+            let first = number * S::F32_LANES;
+            let mask = self.mask(count.saturating_sub(first));
+            // SAFETY: lanes that do not take part are not touched, and the addresses of registers without any only computed.
+            *value = unsafe { self.0.mask_load_ptr_f32s(mask, from.wrapping_add(first)) };
+        }
         value
     }
     #[inline(always)]
-    unsafe fn store(into: *mut f32, value: Self::V) {
+    unsafe fn store(self, into: *mut f32, value: Self::V) {
         // SAFETY: the caller says that sixteen elements can be written.
-        unsafe { into.cast::<[f32; LANES]>().write(value) };
+        unsafe { into.cast::<Self::V>().write_unaligned(value) };
     }
     #[inline(always)]
-    unsafe fn store_part(into: *mut f32, value: Self::V, count: usize) {
-        // SAFETY: the caller says that so many elements can be written, and that they are sixteen at most.
-        unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), into, count) };
+    unsafe fn store_part(self, into: *mut f32, value: Self::V, count: usize) {
+        for (number, value) in value.iter().enumerate() {
+            let first = number * S::F32_LANES;
+            let mask = self.mask(count.saturating_sub(first));
+            // SAFETY: as in `load_part`.
+            unsafe { self.0.mask_store_ptr_f32s(mask, into.wrapping_add(first), *value) };
+        }
     }
     #[inline(always)]
-    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-        each(each(a, b, |a, b| a * b), c, |product, c| product + c)
+    fn fma(self, a: Self::V, b: Self::V, mut c: Self::V) -> Self::V {
+        for (c, (a, b)) in c.iter_mut().zip(a.iter().zip(&b)) {
+            *c = self.0.mul_add_e_f32s(*a, *b, *c);
+        }
+        c
     }
     #[inline(always)]
-    unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
-        each(a, b, |a, b| a + b)
+    fn round(self, mut value: Self::V) -> Self::V {
+        for register in &mut value {
+            *register = self.0.round(*register);
+        }
+        value
     }
     #[inline(always)]
-    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V {
-        each(a, b, |a, b| a - b)
+    fn power_of_two(self, exponent: Self::V) -> Self::V {
+        // The next number after this one is larger by 1, so that the lowest bits of the sum are the exponent as it is
+        // stored. The others are shifted out.
+        let mut sum = self.add(exponent, self.splat(12_582_912.0 + 127.0));
+        for register in &mut sum {
+            let bits = self.0.transmute_u32s_f32s(*register);
+            *register = self.0.transmute_f32s_u32s(self.0.wrapping_dyn_shl_u32s(bits, self.0.splat_u32s(23)));
+        }
+        sum
     }
     #[inline(always)]
-    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V {
-        each(a, b, |a, b| a * b)
-    }
-    #[inline(always)]
-    unsafe fn div(a: Self::V, b: Self::V) -> Self::V {
-        each(a, b, |a, b| a / b)
-    }
-    #[inline(always)]
-    unsafe fn min(a: Self::V, b: Self::V) -> Self::V {
-        each(a, b, |a, b| if a < b { a } else { b })
-    }
-    #[inline(always)]
-    unsafe fn max(a: Self::V, b: Self::V) -> Self::V {
-        each(a, b, |a, b| if a > b { a } else { b })
-    }
-    #[inline(always)]
-    unsafe fn round(value: Self::V) -> Self::V {
-        value.map(f32::round_ties_even)
-    }
-    #[inline(always)]
-    unsafe fn power_of_two(exponent: Self::V) -> Self::V {
-        exponent.map(|exponent| f32::from_bits(((exponent as i32 + 127) as u32) << 23))
-    }
-    #[inline(always)]
-    unsafe fn sum(value: Self::V) -> f32 {
-        let mut value = value;
-        for half in [8, 4, 2, 1] {
-            for lane in 0..half {
-                value[lane] += value[lane + half];
+    fn sum(self, mut value: Self::V) -> f32 {
+        let mut half = N / 2;
+        while half > 0 {
+            let (lower, upper) = value.split_at_mut(half);
+            for (a, b) in lower.iter_mut().zip(upper) {
+                *a = self.0.add_f32s(*a, *b);
             }
+            half /= 2;
         }
-        value[0]
+        self.0.reduce_sum_f32s(value[0])
     }
     #[inline(always)]
-    unsafe fn unzip(first: Self::V, second: Self::V) -> (Self::V, Self::V) {
-        let mut result = (first, first);
-        for (place, [even, odd]) in first.as_chunks::<2>().0.iter().chain(second.as_chunks::<2>().0).enumerate() {
-            (result.0[place], result.1[place]) = (*even, *odd);
+    fn unzip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        let (all, mut evens, mut odds) = ([first, second], first, first);
+        let pairs = all.as_flattened().as_chunks::<2>().0;
+        for ([a, b], (even, odd)) in pairs.iter().zip(evens.iter_mut().zip(&mut odds)) {
+            (*even, *odd) = self.0.unzip(*a, *b);
         }
-        result
+        (evens, odds)
+    }
+}
+
+/// A function with lanes of any machine. It is always inlined, and so compiled for the machine.
+pub(super) trait Kernel {
+    fn run<S: Lanes>(self, simd: S);
+}
+
+/// A kernel with its lanes.
+struct With<S, K>(S, K);
+
+impl<S: Lanes, K: Kernel> NullaryFnOnce for With<S, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.1.run(self.0);
+    }
+}
+
+/// Runs a kernel with the instructions of a level.
+pub(super) fn run<K: Kernel>(level: Arch, kernel: K) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(simd) => simd.vectorize(With(Registers::<_, 1>::new(simd), kernel)),
+        #[cfg(target_arch = "x86_64")]
+        Arch::V3(simd) => simd.vectorize(With(Registers::<_, 2>::new(simd), kernel)),
+        _ => With(Registers::<_, LANES>::new(Scalar), kernel).call(),
     }
 }

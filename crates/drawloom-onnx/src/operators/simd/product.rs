@@ -5,10 +5,10 @@
 //! of the matrices nor that of the tiles changes a bit of it. What the network does with the sums next, bias, an added
 //! tensor and an activation, is done before they are stored for the last time.
 
-use super::Level;
 use super::activation::Activation;
 use super::lanes::LANES;
 use super::tile::{Panel, Raw, TILE, panel};
+use pulp::Arch;
 
 /// How many steps of `k` are done before the next rows have their turn: so much of the right matrix fits the nearest cache.
 const BLOCK: usize = 192;
@@ -135,7 +135,7 @@ fn group(block: usize, left: usize) -> usize {
 /// `c = finish(a · b)`, with `c` of `m` rows and `n` columns, row after row. The rows of `b` are those of all runs. With a
 /// buffer of [`BUFFER`] elements, blocks of `b` are copied where that is faster.
 pub(crate) fn multiply_runs(
-    level: Level,
+    level: Arch,
     (m, n): (usize, usize),
     a: Left<'_>,
     b: Runs<'_>,
@@ -212,7 +212,7 @@ fn copy_tiles(b: Runs<'_>, from: usize, (k, columns): (usize, usize), buffer: &m
 /// The same with a right matrix that is written, a block at a time, into a buffer of [`BUFFER`] elements: `pack` is given
 /// the first row and column, and how many columns, and writes rows that are [`TILE`] apart.
 pub(crate) fn multiply_packed(
-    level: Level,
+    level: Arch,
     (m, k, n): (usize, usize, usize),
     a: Left<'_>,
     buffer: &mut [f32],

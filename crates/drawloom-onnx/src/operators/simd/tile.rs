@@ -1,8 +1,8 @@
 //! Tiles of registers: a part of a product of matrices that is kept in registers while `k` runs.
 
 use super::activation::{Activation, apply_body, line};
-use super::by_level;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{Kernel, LANES, Lanes, run};
+use pulp::Arch;
 
 /// How many columns a tile has.
 pub(crate) const TILE: usize = 3 * LANES;
@@ -42,46 +42,52 @@ pub(super) struct Panel {
 
 /// # Safety
 ///
-/// All elements of the tile must lie in their matrices, and the machine must have the instructions of the kind. The tile
-/// has `NV` vectors of columns, of which the last one has `tail` lanes.
+/// All elements of the tile must lie in their matrices. The tile has `NV` vectors of columns, of which the last one has `tail`
+/// lanes.
 #[inline(always)]
-unsafe fn tile<S: Lanes, const MR: usize, const NV: usize>(panel: &Panel, row: usize, column: usize, tail: usize) {
+unsafe fn tile<S: Lanes, const MR: usize, const NV: usize>(
+    simd: S,
+    panel: &Panel,
+    row: usize,
+    column: usize,
+    tail: usize,
+) {
     // SAFETY: every address is of an element of the tile, or of its rows and columns in the other matrices.
     unsafe {
         let mut a = panel.a.add(row / LANES * panel.a_panel + row % LANES * panel.a_row);
         let mut b = panel.b.add(column / TILE * panel.b_tile + column % TILE);
         let c = panel.c.add(row * panel.c_row + column);
-        let mut sums = [[S::splat(0.0); NV]; MR];
+        let mut sums = [[simd.splat(0.0); NV]; MR];
         if !panel.first {
             for (m, sums) in sums.iter_mut().enumerate() {
                 for (v, sum) in sums.iter_mut().enumerate() {
                     let at = c.add(m * panel.c_row + v * LANES);
-                    *sum = if v + 1 == NV { S::load_part(at, tail) } else { S::load(at) };
+                    *sum = if v + 1 == NV { simd.load_part(at, tail) } else { simd.load(at) };
                 }
             }
         }
         for _ in 0..panel.k {
-            let mut right = [S::splat(0.0); NV];
+            let mut right = [simd.splat(0.0); NV];
             for (v, right) in right.iter_mut().enumerate() {
                 let at = b.add(v * LANES);
-                *right = if v + 1 == NV { S::load_part(at, tail) } else { S::load(at) };
+                *right = if v + 1 == NV { simd.load_part(at, tail) } else { simd.load(at) };
             }
             for (m, sums) in sums.iter_mut().enumerate() {
-                let left = S::splat(*a.add(m * panel.a_row));
+                let left = simd.splat(*a.add(m * panel.a_row));
                 for (v, sum) in sums.iter_mut().enumerate() {
-                    *sum = S::fma(left, right[v], *sum);
+                    *sum = simd.fma(left, right[v], *sum);
                 }
             }
             a = a.wrapping_add(panel.a_column);
             b = b.wrapping_add(panel.b_row);
         }
         if panel.last {
-            finish::<S, MR, NV>(panel, row, column, tail, &mut sums);
+            finish::<S, MR, NV>(simd, panel, row, column, tail, &mut sums);
         }
         for (m, sums) in sums.iter().enumerate() {
             for (v, sum) in sums.iter().enumerate() {
                 let at = c.add(m * panel.c_row + v * LANES);
-                if v + 1 == NV { S::store_part(at, *sum, tail) } else { S::store(at, *sum) }
+                if v + 1 == NV { simd.store_part(at, *sum, tail) } else { simd.store(at, *sum) }
             }
         }
     }
@@ -94,6 +100,7 @@ unsafe fn tile<S: Lanes, const MR: usize, const NV: usize>(panel: &Panel, row: u
 /// As for the tile.
 #[inline(always)]
 unsafe fn finish<S: Lanes, const MR: usize, const NV: usize>(
+    simd: S,
     panel: &Panel,
     row: usize,
     column: usize,
@@ -105,18 +112,18 @@ unsafe fn finish<S: Lanes, const MR: usize, const NV: usize>(
     unsafe {
         if !rows.is_null() {
             for (m, sums) in sums.iter_mut().enumerate() {
-                let bias = S::splat(*rows.add(row + m));
+                let bias = simd.splat(*rows.add(row + m));
                 for sum in sums.iter_mut() {
-                    *sum = S::add(*sum, bias);
+                    *sum = simd.add(*sum, bias);
                 }
             }
         }
         if !columns.is_null() {
             for v in 0..NV {
                 let at = columns.add(column + v * LANES);
-                let bias = if v + 1 == NV { S::load_part(at, tail) } else { S::load(at) };
+                let bias = if v + 1 == NV { simd.load_part(at, tail) } else { simd.load(at) };
                 for sums in sums.iter_mut() {
-                    sums[v] = S::add(sums[v], bias);
+                    sums[v] = simd.add(sums[v], bias);
                 }
             }
         }
@@ -124,7 +131,7 @@ unsafe fn finish<S: Lanes, const MR: usize, const NV: usize>(
             for (m, sums) in sums.iter_mut().enumerate() {
                 for (v, sum) in sums.iter_mut().enumerate() {
                     let at = add.add((row + m) * panel.c_row + column + v * LANES);
-                    *sum = S::add(*sum, if v + 1 == NV { S::load_part(at, tail) } else { S::load(at) });
+                    *sum = simd.add(*sum, if v + 1 == NV { simd.load_part(at, tail) } else { simd.load(at) });
                 }
             }
         }
@@ -132,7 +139,7 @@ unsafe fn finish<S: Lanes, const MR: usize, const NV: usize>(
             // Loops over constant bounds only, as everywhere here: others would keep the sums out of the registers.
             for sums in sums.iter_mut() {
                 for sum in sums.iter_mut() {
-                    *sum = line::<S>(*sum, (slope, shift, low, high, gate));
+                    *sum = line::<S>(simd, *sum, (slope, shift, low, high, gate));
                 }
             }
         }
@@ -145,59 +152,68 @@ unsafe fn finish<S: Lanes, const MR: usize, const NV: usize>(
 ///
 /// As for the panel.
 #[inline(always)]
-unsafe fn columns<S: Lanes, const MR: usize>(panel: &Panel, row: usize) {
+unsafe fn columns<S: Lanes, const MR: usize>(simd: S, panel: &Panel, row: usize) {
     let mut column = 0;
     // SAFETY: the vectors cover the columns of the panel, and no more.
     unsafe {
         while column < panel.columns {
             let left = panel.columns - column;
             if !S::LARGE_TILES {
-                tile::<S, MR, 1>(panel, row, column, left.min(LANES));
+                tile::<S, MR, 1>(simd, panel, row, column, left.min(LANES));
                 column += LANES;
                 continue;
             }
             match left.div_ceil(LANES) {
-                1 => tile::<S, MR, 1>(panel, row, column, left),
-                2 => tile::<S, MR, 2>(panel, row, column, left - LANES),
-                _ => tile::<S, MR, 3>(panel, row, column, (left - 2 * LANES).min(LANES)),
+                1 => tile::<S, MR, 1>(simd, panel, row, column, left),
+                2 => tile::<S, MR, 2>(simd, panel, row, column, left - LANES),
+                _ => tile::<S, MR, 3>(simd, panel, row, column, (left - 2 * LANES).min(LANES)),
             }
             column += TILE;
         }
     }
 }
 
-/// # Safety
-///
-/// All elements of the panel must lie in their matrices, and the machine must have the instructions of the kind.
-#[inline(always)]
-unsafe fn panel_body<S: Lanes>(panel: &Panel) {
-    let mut row = 0;
-    // SAFETY: a tile begins only where all of its rows are there.
-    unsafe {
-        while S::LARGE_TILES && row + 8 <= panel.m {
-            columns::<S, 8>(panel, row);
-            row += 8;
-        }
-        while row + 4 <= panel.m {
-            columns::<S, 4>(panel, row);
-            row += 4;
-        }
-        if row + 2 <= panel.m {
-            columns::<S, 2>(panel, row);
-            row += 2;
-        }
-        if row < panel.m {
-            columns::<S, 1>(panel, row);
-        }
-        if panel.last && !panel.finish.activation.is_cheap() {
-            for row in 0..panel.m {
-                apply_body::<S>(panel.finish.activation, panel.c.add(row * panel.c_row), panel.columns);
+/// A panel whose elements all lie in their matrices.
+struct Inside<'a>(&'a Panel);
+
+impl Kernel for Inside<'_> {
+    #[inline(always)]
+    fn run<S: Lanes>(self, simd: S) {
+        let panel = self.0;
+        let mut row = 0;
+        // SAFETY: a tile begins only where all of its rows are there, and only `panel` makes one of these, whose caller says
+        // that they lie in their matrices.
+        unsafe {
+            while S::LARGE_TILES && row + 8 <= panel.m {
+                columns::<S, 8>(simd, panel, row);
+                row += 8;
+            }
+            while row + 4 <= panel.m {
+                columns::<S, 4>(simd, panel, row);
+                row += 4;
+            }
+            if row + 2 <= panel.m {
+                columns::<S, 2>(simd, panel, row);
+                row += 2;
+            }
+            if row < panel.m {
+                columns::<S, 1>(simd, panel, row);
+            }
+            if panel.last && !panel.finish.activation.is_cheap() {
+                for row in 0..panel.m {
+                    let row = std::slice::from_raw_parts_mut(panel.c.add(row * panel.c_row), panel.columns);
+                    apply_body(simd, panel.finish.activation, row);
+                }
             }
         }
     }
 }
 
-by_level!(
-    /// Computes a panel.
-    pub(super) panel = panel_body(job: &Panel)
-);
+/// Computes a panel.
+///
+/// # Safety
+///
+/// All elements of the panel must lie in their matrices, and those of the result must be borrowed by the caller alone.
+pub(super) unsafe fn panel(level: Arch, panel: &Panel) {
+    run(level, Inside(panel));
+}

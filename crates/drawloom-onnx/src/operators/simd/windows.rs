@@ -2,9 +2,9 @@
 //! each window.
 
 use super::depthwise::{Plane, copy_line, unzip_line};
-use super::lanes::Lanes;
+use super::lanes::{Kernel, Lanes, run};
 use super::tile::TILE;
-use super::{Level, by_level};
+use pulp::Arch;
 
 /// A part of the matrix of windows, from a row and a column on.
 struct Part<'a> {
@@ -25,60 +25,62 @@ struct Inside {
     before: usize,
 }
 
-/// # Safety
-///
-/// The machine must have the instructions of the kind.
-#[inline(always)]
-unsafe fn part_body<S: Lanes>(part: &Part<'_>, block: &mut [f32]) {
-    let plane = part.plane;
-    let window = plane.kernel[0] * plane.kernel[1];
-    let [height, width] = plane.input;
-    // Divisions take longer than anything else here, so that the numbers of a row follow from those of the one before.
-    let (begin_y, begin_x) = (part.column / plane.output[1], part.column % plane.output[1]);
-    let (mut channel, tap) = match part.channels {
-        Some(channels) => (part.row % channels, part.row / channels),
-        None => (part.row / window, part.row % window),
-    };
-    let (mut y, mut x) = (tap / plane.kernel[1], tap % plane.kernel[1]);
-    for line in block.chunks_exact_mut(TILE) {
-        let values = &part.input[channel * height * width..][..height * width];
-        let (shift, before, stride) = (x * plane.dilations[1], plane.before[1], plane.strides[1]);
-        let inside = Inside {
-            first: rounded_up(before.saturating_sub(shift), stride),
-            end: rounded_up((before + width).saturating_sub(shift), stride).min(plane.output[1]),
-            shift,
-            before,
+/// A part, and the block that it is written to.
+struct Write<'a>(Part<'a>, &'a mut [f32]);
+
+impl Kernel for Write<'_> {
+    #[inline(always)]
+    fn run<S: Lanes>(self, simd: S) {
+        let Self(part, block) = self;
+        let plane = part.plane;
+        let window = plane.kernel[0] * plane.kernel[1];
+        let [height, width] = plane.input;
+        // Divisions take longer than anything else here, so that the numbers of a row follow from those of the one before.
+        let (begin_y, begin_x) = (part.column / plane.output[1], part.column % plane.output[1]);
+        let (mut channel, tap) = match part.channels {
+            Some(channels) => (part.row % channels, part.row / channels),
+            None => (part.row / window, part.row % window),
         };
-        let mut done = 0;
-        let (mut at_y, mut at_x) = (begin_y, begin_x);
-        while done < part.columns {
-            let count = (plane.output[1] - at_x).min(part.columns - done);
-            let into = &mut line[done..done + count];
-            let source = (at_y * plane.strides[0] + y * plane.dilations[0]).checked_sub(plane.before[0]);
-            match source.filter(|source| *source < height) {
-                // SAFETY: the caller says that the instructions are there.
-                Some(source) => unsafe {
-                    segment::<S>(&values[source * width..][..width], &inside, (at_x, stride), into)
-                },
-                None => into.fill(0.0),
+        let (mut y, mut x) = (tap / plane.kernel[1], tap % plane.kernel[1]);
+        for line in block.chunks_exact_mut(TILE) {
+            let values = &part.input[channel * height * width..][..height * width];
+            let (shift, before, stride) = (x * plane.dilations[1], plane.before[1], plane.strides[1]);
+            let inside = Inside {
+                first: rounded_up(before.saturating_sub(shift), stride),
+                end: rounded_up((before + width).saturating_sub(shift), stride).min(plane.output[1]),
+                shift,
+                before,
+            };
+            let mut done = 0;
+            let (mut at_y, mut at_x) = (begin_y, begin_x);
+            while done < part.columns {
+                let count = (plane.output[1] - at_x).min(part.columns - done);
+                let into = &mut line[done..done + count];
+                let source = (at_y * plane.strides[0] + y * plane.dilations[0]).checked_sub(plane.before[0]);
+                match source.filter(|source| *source < height) {
+                    Some(source) => {
+                        segment(simd, &values[source * width..][..width], &inside, (at_x, stride), into);
+                    }
+                    None => into.fill(0.0),
+                }
+                done += count;
+                (at_y, at_x) = (at_y + 1, 0);
             }
-            done += count;
-            (at_y, at_x) = (at_y + 1, 0);
-        }
-        // Either the next channel and then the next element of the kernel, or the other way round.
-        let mut next_tap = true;
-        if let Some(channels) = part.channels {
-            channel += 1;
-            next_tap = channel == channels;
-            channel = if next_tap { 0 } else { channel };
-        }
-        if next_tap {
-            x += 1;
-            if x == plane.kernel[1] {
-                (x, y) = (0, y + 1);
+            // Either the next channel and then the next element of the kernel, or the other way round.
+            let mut next_tap = true;
+            if let Some(channels) = part.channels {
+                channel += 1;
+                next_tap = channel == channels;
+                channel = if next_tap { 0 } else { channel };
             }
-            if y == plane.kernel[0] {
-                (y, channel) = (0, channel + 1);
+            if next_tap {
+                x += 1;
+                if x == plane.kernel[1] {
+                    (x, y) = (0, y + 1);
+                }
+                if y == plane.kernel[0] {
+                    (y, channel) = (0, channel + 1);
+                }
             }
         }
     }
@@ -95,12 +97,8 @@ fn rounded_up(value: usize, stride: usize) -> usize {
 }
 
 /// The elements of a line of the input that windows from one on have.
-///
-/// # Safety
-///
-/// The machine must have the instructions of the kind.
 #[inline(always)]
-unsafe fn segment<S: Lanes>(line: &[f32], inside: &Inside, (at, stride): (usize, usize), into: &mut [f32]) {
+fn segment<S: Lanes>(simd: S, line: &[f32], inside: &Inside, (at, stride): (usize, usize), into: &mut [f32]) {
     let first = inside.first.clamp(at, at + into.len());
     let end = inside.end.clamp(first, at + into.len());
     into[..first - at].fill(0.0);
@@ -116,9 +114,14 @@ unsafe fn segment<S: Lanes>(line: &[f32], inside: &Inside, (at, stride): (usize,
         // SAFETY: as many elements are there to be read, and `into` is written.
         unsafe {
             if stride == 1 {
-                copy_line::<S>(from.as_ptr(), into.as_mut_ptr(), count);
+                copy_line::<S>(simd, from.as_ptr(), into.as_mut_ptr(), count);
             } else {
-                unzip_line::<S>((from.as_ptr(), 2 * count - 1), (into.as_mut_ptr(), count), (std::ptr::null_mut(), 0));
+                unzip_line::<S>(
+                    simd,
+                    (from.as_ptr(), 2 * count - 1),
+                    (into.as_mut_ptr(), count),
+                    (std::ptr::null_mut(), 0),
+                );
             }
         }
     } else {
@@ -126,15 +129,10 @@ unsafe fn segment<S: Lanes>(line: &[f32], inside: &Inside, (at, stride): (usize,
     }
 }
 
-by_level!(
-    /// Writes a part.
-    part_by_level = part_body(part: &Part<'_>, block: &mut [f32])
-);
-
 /// Writes a part of the matrix of windows, from a row and a column on, with rows that are [`TILE`] apart. If a number of
 /// channels is given, they follow each other in the rows, and not the elements of the kernel.
 pub(crate) fn write_windows(
-    level: Level,
+    level: Arch,
     plane: &Plane,
     channels: Option<usize>,
     input: &[f32],
@@ -142,6 +140,5 @@ pub(crate) fn write_windows(
     block: &mut [f32],
 ) {
     let part = Part { plane, channels, input, row, column, columns };
-    // SAFETY: levels come from the list of those that the machine has; all else is checked.
-    unsafe { part_by_level(level, &part, block) }
+    run(level, Write(part, block));
 }
