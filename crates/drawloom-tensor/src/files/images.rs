@@ -2,6 +2,9 @@
 //!
 //! What is before the graph is declared: how large images are made, in which order their colours are, and which mean and
 //! deviation they are normalised with. Each image is decoded when the piece that it is in begins.
+//!
+//! The files are decoded by `png` and `zune-jpeg` directly, and resized here: the crates `image` and `fast_image_resize` take 54
+//! seconds of processor time to compile, and these two take 7.
 
 use std::fmt;
 use std::fs;
