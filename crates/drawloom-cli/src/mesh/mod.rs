@@ -18,7 +18,7 @@ use crate::output::{Output, complain};
 
 /// Make, look at, order and divide meshes
 ///
-/// A mesh is a file (new_grid.dat, FE_grid.dat, Gmsh .msh version 4, VTK .vtu, OP2's HDF5 where it is built in), or a
+/// A mesh is a file (new_grid.dat, FE_grid.dat, Gmsh .msh, VTK .vtu, OP2's HDF5 where it is built in), or a
 /// generated one, written naca0012:400x600 for 3 x 400 x 600 cells, or naca0012-fe:400x600 in its finite-element form.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -62,12 +62,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
 /// Why a command did nothing.
 pub(crate) type Reason = Box<dyn std::error::Error>;
 
-/// The mesh that an argument means.
+/// The mesh that an argument means. What is not in it as it is in the file is said.
 pub(crate) fn read(argument: &Path) -> Result<RawMesh, Reason> {
-    match argument.to_str().and_then(naca::by_name) {
-        Some(generated) => Ok(generated?),
-        None => Ok(files::read(argument)?),
+    if let Some(generated) = argument.to_str().and_then(naca::by_name) {
+        return Ok(generated?);
     }
+    let file = files::open(argument)?;
+    for note in file.notes {
+        complain(format_args!("{}: {note}", argument.display()));
+    }
+    Ok(file.mesh)
 }
 
 /// Writes a mesh, and says what a file of this kind has no place for.

@@ -29,9 +29,14 @@ fn a_generated_file_is_read_as_the_generated_mesh() {
     assert!(folder.read("grid.dat").starts_with(" 190 162 303 42 \n 9.000000 -0.000000 \n"));
     let from_file = drawloom(&["mesh", "info", &path, "--json"]).exits(0).json();
     let mut generated = drawloom(&["mesh", "info", "naca0012:6x9", "--json"]).exits(0).json();
+    assert_eq!(
+        from_file["format"],
+        json!({"name": "new_grid", "version": null, "encoding": "text", "compression": null})
+    );
     generated["file"] = json!(path);
+    generated["format"] = from_file["format"].clone();
     assert_eq!(from_file, generated);
-    assert_eq!(from_file["sets"][1], json!({"name": "cells", "size": 162}));
+    assert_eq!(from_file["sets"][1], json!({"name": "cells", "size": 162, "shape": "quadrangles"}));
     assert_eq!(
         from_file["dats"][1],
         json!({"name": "p_bound", "set": "bedges", "dim": 1, "type": "i32", "lowest": 1.0, "highest": 2.0})
@@ -54,6 +59,53 @@ fn info_lists_everything_for_people() {
     {
         assert!(ran.out.contains(part), "{part} is missing: {}", ran.out);
     }
+}
+
+/// A file that another program wrote.
+fn of_others(name: &str) -> String {
+    format!("{}/../drawloom-mesh/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn info_prints_the_format_of_every_file_of_other_programs() {
+    let list = std::fs::read_to_string(of_others("cases.json")).expect("a list");
+    let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
+    for case in list.as_array().expect("a list") {
+        let (file, form) = (of_others(case["file"].as_str().expect("a name")), case["form"].as_str().expect("text"));
+        let ran = drawloom(&["mesh", "info", &file]).exits(0);
+        assert!(ran.out.starts_with(&format!("{file}\nformat            {form}\n")), "{}", ran.out);
+    }
+}
+
+#[test]
+fn info_prints_cells_groups_data_and_notes() {
+    let file = of_others("gmsh-plane-4.1.msh");
+    let info = drawloom(&["mesh", "info", &file, "--json"]).exits(0).json();
+    assert_eq!(info["format"], json!({"name": "Gmsh", "version": "4.1", "encoding": "text", "compression": null}));
+    assert_eq!(info["sets"][0], json!({"name": "nodes", "size": 18}));
+    assert_eq!(
+        info["groups"],
+        json!([
+            {"name": "corner", "number": 3, "set": "points", "elements": 1},
+            {"name": "inflow", "number": 5, "set": "lines", "elements": 2},
+            {"name": "around ä", "number": 7, "set": "lines", "elements": 6},
+            {"name": null, "number": 8, "set": "lines", "elements": 2},
+            {"name": "left", "number": 11, "set": "triangles", "elements": 14},
+            {"name": "right side", "number": 12, "set": "quadrangles", "elements": 4},
+        ])
+    );
+    let ran = drawloom(&["mesh", "info", &file]).exits(0);
+    assert!(ran.out.contains("  around ä                         7             6  lines\n"), "{}", ran.out);
+    let ran = drawloom(&["mesh", "info", &of_others("vtk-raw-lzma.vtu")]).exits(0);
+    for part in ["  tetrahedra                      1\n", "1 i32 on nodes", "-2147483648"] {
+        assert!(ran.out.contains(part), "{part} is missing: {}", ran.out);
+    }
+    let second = of_others("gmsh-second-4.1.msh");
+    let note = "10 cells of higher order are read by their corners, without the 36 nodes between these";
+    let ran = drawloom(&["mesh", "info", &second]).exits(0);
+    assert!(ran.out.contains(note) && ran.err.is_empty(), "{}{}", ran.out, ran.err);
+    let ran = drawloom(&["mesh", "partition", &second, "--parts", "2"]).exits(0);
+    assert!(ran.err.contains(note), "{}", ran.err);
 }
 
 #[test]

@@ -177,7 +177,7 @@ impl Shape {
     }
 
     /// How many corners there are, given the number of targets.
-    fn corners(self, arity: usize) -> usize {
+    pub(crate) fn corners(self, arity: usize) -> usize {
         match self {
             Shape::Point => 1,
             Shape::Line => 2,

@@ -35,9 +35,9 @@ pub(super) fn assemble(sections: Sections, form: Form, length: usize) -> Result<
     drop(sections.nodes);
     let mut sets: Vec<(&str, Vec<&Block>)> = Vec::new();
     for block in &sections.blocks {
-        match sets.iter_mut().find(|(set, _)| *set == block.shape.set) {
+        match sets.iter_mut().find(|(set, _)| *set == block.shape.plural()) {
             Some((_, blocks)) => blocks.push(block),
-            None => sets.push((block.shape.set, vec![block])),
+            None => sets.push((block.shape.plural(), vec![block])),
         }
     }
     for (set, blocks) in &sets {
@@ -96,7 +96,7 @@ impl Assembly {
         let mut physical = vec![Vec::new(); most_groups];
         let mut row = Vec::new();
         for block in blocks {
-            arity = block.shape.corners;
+            arity = block.shape.corners(0);
             for (nodes, element) in block.nodes.chunks_exact(block.arity).zip(&block.elements) {
                 row.clear();
                 for node in nodes {

@@ -1,19 +1,13 @@
 //! The types of elements.
 
-/// The shape of an element: the name of its set, how many corners it has, and its dimension.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) set: &'static str,
-    pub(super) corners: usize,
-    pub(super) dimension: i64,
-}
+use crate::raw::Shape;
 
 /// For each shape the types that have it, with their numbers of nodes, of which the corners come first.
 const TYPES: [(Shape, &[(i64, usize)]); 8] = [
-    (shape("points", 1, 0), &[(15, 1)]),
-    (shape("lines", 2, 1), &[(1, 2), (8, 3), (26, 4), (27, 5), (28, 6), (62, 7), (63, 8), (64, 9), (65, 10), (66, 11)]),
+    (Shape::Point, &[(15, 1)]),
+    (Shape::Line, &[(1, 2), (8, 3), (26, 4), (27, 5), (28, 6), (62, 7), (63, 8), (64, 9), (65, 10), (66, 11)]),
     (
-        shape("triangles", 3, 2),
+        Shape::Triangle,
         &[
             (2, 3),
             (9, 6),
@@ -31,27 +25,23 @@ const TYPES: [(Shape, &[(i64, usize)]); 8] = [
         ],
     ),
     (
-        shape("quadrangles", 4, 2),
+        Shape::Quadrangle,
         &[(3, 4), (10, 9), (16, 8), (36, 16), (37, 25), (38, 36), (47, 49), (48, 64), (49, 81), (50, 100), (51, 121)],
     ),
     (
-        shape("tetrahedra", 4, 3),
+        Shape::Tetrahedron,
         &[(4, 4), (11, 10), (29, 20), (30, 35), (31, 56), (71, 84), (72, 120), (73, 165), (74, 220), (75, 286)],
     ),
     (
-        shape("hexahedra", 8, 3),
+        Shape::Hexahedron,
         &[(5, 8), (12, 27), (17, 20), (92, 64), (93, 125), (94, 216), (95, 343), (96, 512), (97, 729), (98, 1000)],
     ),
     (
-        shape("prisms", 6, 3),
+        Shape::Prism,
         &[(6, 6), (13, 18), (18, 15), (90, 40), (91, 75), (106, 126), (107, 196), (108, 288), (109, 405), (110, 550)],
     ),
-    (shape("pyramids", 5, 3), &[(7, 5), (14, 14), (19, 13), (118, 30), (119, 55)]),
+    (Shape::Pyramid, &[(7, 5), (14, 14), (19, 13), (118, 30), (119, 55)]),
 ];
-
-const fn shape(set: &'static str, corners: usize, dimension: i64) -> Shape {
-    Shape { set, corners, dimension }
-}
 
 /// The shape and the number of nodes of the elements of a type. `None` if the type is not known.
 pub(super) fn element_type(number: i64) -> Option<(Shape, usize)> {

@@ -1,10 +1,11 @@
 //! The section of elements.
 
-use super::element::{Shape, element_type};
+use super::element::element_type;
 use super::nodes::entity;
 use super::sections::{Block, Sections};
 use super::source::{Encoding, Source, Version};
 use crate::error::{Error, ErrorKind};
+use crate::raw::Shape;
 
 /// The number of an element.
 const NUMBER: &str = "the number of an element";
@@ -122,7 +123,7 @@ fn listed(source: &mut Source<'_>, sections: &mut Sections) -> Result<(), Error>
 /// The tags of an element: the group (0 is none) and the entity; partitions after them are passed over.
 fn read_tags(source: &mut Source<'_>, tags: u64, shape: Shape, element: &mut Element) -> Result<(), Error> {
     element.groups.clear();
-    element.entity = (shape.dimension, 0);
+    element.entity = (shape.dimension().into(), 0);
     for index in 0..tags {
         let tag = source.integer("a tag of an element")?;
         match index {

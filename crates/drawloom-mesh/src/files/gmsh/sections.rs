@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use super::super::bytes::ByteOrder;
 use super::super::scan::Scanner;
 use super::MARK;
-use super::element::Shape;
 use super::elements::elements;
 use super::field::{Field, field};
 use super::nodes::nodes;
 use super::source::{Encoding, Source, Version};
 use crate::error::{Error, ErrorKind};
+use crate::raw::Shape;
 
 /// What was found in a file.
 #[derive(Default)]

@@ -2,10 +2,11 @@
 
 use crate::error::ErrorKind;
 use crate::files::first_order::FirstOrder;
+use crate::raw::Shape;
 
 /// Cells of one shape.
 pub(super) struct CellSet {
-    pub(super) set: &'static str,
+    pub(super) shape: Shape,
     pub(super) corners: usize,
     /// The corners of the cells, cell after cell.
     pub(super) table: Vec<u32>,
@@ -24,18 +25,19 @@ pub(super) fn add(
     points: &[u32],
     point_count: usize,
 ) -> Result<(), (ErrorKind, String)> {
-    let Some((set, corners, count)) = shape(kind, points.len()) else {
+    let Some((shape, count)) = shape(kind) else {
         return Err((ErrorKind::Unsupported, format!("cell {number} is {}, which is not read", name(kind))));
     };
-    let fits = if kind >= LAGRANGE { points.len() >= corners } else { points.len() == count };
+    let corners = shape.corners(points.len());
+    let fits = if kind >= LAGRANGE { points.len() >= corners } else { points.len() == count.unwrap_or(corners) };
     if !fits || corners == 0 {
         return Err((
             ErrorKind::Inconsistent,
-            format!("cell {number} is one of `{set}` and has {} points", points.len()),
+            format!("cell {number} is one of `{}` and has {} points", shape.plural(), points.len()),
         ));
     }
-    let place = sets.iter().position(|other| other.set == set && other.corners == corners).unwrap_or_else(|| {
-        sets.push(CellSet { set, corners, table: vec![], cells: vec![] });
+    let place = sets.iter().position(|other| other.shape == shape && other.corners == corners).unwrap_or_else(|| {
+        sets.push(CellSet { shape, corners, table: vec![], cells: vec![] });
         sets.len() - 1
     });
     let CellSet { table, cells, .. } = &mut sets[place];
@@ -54,39 +56,24 @@ pub(super) fn add(
 /// The first type whose number of points is not fixed, because its order is not.
 const LAGRANGE: u64 = 68;
 
-/// The set of the cells of a type, how many corners they have, and how many points, if that is fixed.
-fn shape(kind: u64, points: usize) -> Option<(&'static str, usize, usize)> {
-    let (set, corners) = match kind {
-        1 => ("points", 1),
-        3 | 21 | 35 | 68 | 75 => ("lines", 2),
-        5 | 22 | 34 | 69 | 76 => ("triangles", 3),
-        7 => ("polygons", points),
-        8 | 9 | 23 | 28 | 30 | 70 | 77 => ("quadrangles", 4),
-        10 | 24 | 71 | 78 => ("tetrahedra", 4),
-        11 | 12 | 25 | 29 | 33 | 72 | 79 => ("hexahedra", 8),
-        13 | 26 | 31 | 32 | 73 | 80 => ("prisms", 6),
-        14 | 27 | 37 | 74 | 81 => ("pyramids", 5),
+/// The shape of the cells of a type, and how many points they have if that is not the number of corners.
+fn shape(kind: u64) -> Option<(Shape, Option<usize>)> {
+    let shape = match kind {
+        1 => Shape::Point,
+        3 | 21 | 35 | 68 | 75 => Shape::Line,
+        5 | 22 | 34 | 69 | 76 => Shape::Triangle,
+        7 => Shape::Polygon,
+        8 | 9 | 23 | 28 | 30 | 70 | 77 => Shape::Quadrangle,
+        10 | 24 | 71 | 78 => Shape::Tetrahedron,
+        11 | 12 | 25 | 29 | 33 | 72 | 79 => Shape::Hexahedron,
+        13 | 26 | 31 | 32 | 73 | 80 => Shape::Prism,
+        14 | 27 | 37 | 74 | 81 => Shape::Pyramid,
         _ => return None,
     };
-    let count = match kind {
-        21 => 3,
-        22 | 30 => 6,
-        23 => 8,
-        24 => 10,
-        25 => 20,
-        26 => 15,
-        27 => 13,
-        28 => 9,
-        29 => 27,
-        31 => 12,
-        32 => 18,
-        33 => 24,
-        34 => 7,
-        35 => 4,
-        37 => 19,
-        _ => corners,
-    };
-    Some((set, corners, count))
+    // The types from 21 to 37.
+    const POINTS: [usize; 17] = [3, 6, 8, 10, 20, 15, 13, 9, 27, 6, 12, 18, 24, 7, 4, 0, 19];
+    let count = kind.checked_sub(21).and_then(|index| POINTS.get(index as usize).copied());
+    Some((shape, count))
 }
 
 /// What a type is called that is not read.

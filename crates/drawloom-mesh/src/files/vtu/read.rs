@@ -5,7 +5,7 @@ use super::document::{Array, Document, Piece, error_at, truncated, wrong};
 use crate::error::{Error, ErrorKind};
 use crate::files::first_order::FirstOrder;
 use crate::files::mesh_file::{MeshFile, Names};
-use crate::raw::{RawMesh, Values};
+use crate::raw::{RawMesh, Shape, Values};
 
 /// The mesh in the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<RawMesh, Error> {
@@ -26,11 +26,11 @@ pub(in super::super) fn open(bytes: &[u8]) -> Result<MeshFile, Error> {
     names.unique("nodes", &mut file.notes);
     names.unique("p_x", &mut file.notes);
     // What is drawn, and how it is ordered, depends on the names of solids only.
-    let is_solid = |set| ["tetrahedra", "hexahedra", "prisms", "pyramids"].contains(&set);
-    let plain = sets.len() == 1 && !is_solid(sets[0].set);
+    let plain = sets.len() == 1 && sets[0].shape.dimension() < 3;
     let mut of_cells = Vec::new();
-    for CellSet { set, corners, table, cells } in sets {
-        let shape = if set == "polygons" { format!("{set}{corners}") } else { set.to_owned() };
+    for CellSet { shape, corners, table, cells } in sets {
+        let number = if shape == Shape::Polygon { corners.to_string() } else { String::new() };
+        let shape = format!("{}{number}", shape.plural());
         let (set, map) = if plain { ("cells", "pcell") } else { (shape.as_str(), &*format!("{shape}_nodes")) };
         let (set, map) = (names.unique(set, &mut file.notes), names.unique(map, &mut file.notes));
         file.mesh.add_set(&set, cells.len()).add_map(&map, &set, "nodes", corners, table);
