@@ -224,7 +224,7 @@ impl Writer {
         let mut folds = task.folds.iter();
         for arg in args {
             let fold = if arg.mode() == Mode::Reduce { folds.next() } else { None };
-            let operator = fold.and_then(|(fold, _)| {
+            let operator = fold.and_then(|fold| {
                 let name = fold.name();
                 tracer.in_tables(self.recording, |tables| tables.operator(name))
             });
