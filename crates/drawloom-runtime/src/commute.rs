@@ -4,8 +4,6 @@
 //! everything it commutes on at once, or waits; so no two tasks can each hold what the other one needs. Tasks that wait are
 //! served in the order in which they came: what an earlier one wants is not given to a later one, so none starves.
 
-#![allow(unsafe_code)]
-
 use rustc_hash::FxHashSet;
 
 use crate::access::{Arg, Mode};
@@ -19,24 +17,21 @@ pub(crate) struct Arbiter(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    held: Vec<*const Piece>,
+    held: Vec<Arg>,
     waiting: Vec<Waiting>,
 }
 
 struct Waiting {
     task: TaskId,
-    wants: Vec<*const Piece>,
+    wants: Vec<Arg>,
 }
-
-// SAFETY: the pointers are to pieces, which are `Sync` and outlive the tasks that hold or want them.
-unsafe impl Send for State {}
 
 impl Arbiter {
     /// Gives a task everything it commutes on, or puts it to wait.
     pub(crate) fn acquire(&self, task: TaskId, args: &[Arg]) -> bool {
-        let wants: Vec<*const Piece> = wanted(args).collect();
+        let wants: Vec<Arg> = wanted(args).collect();
         let mut state = lock(&self.0);
-        let free = wants.iter().all(|&p| state.is_free(p, state.waiting.len()));
+        let free = wants.iter().all(|arg| state.is_free(arg.piece(), state.waiting.len()));
         if free {
             state.held.extend(wants);
         } else {
@@ -53,14 +48,15 @@ impl Arbiter {
     /// Takes data back, and returns the tasks that have theirs now.
     pub(crate) fn release(&self, args: &[Arg]) -> Vec<TaskId> {
         let mut state = lock(&self.0);
-        for piece in wanted(args) {
-            let at = state.held.iter().position(|&h| h == piece).expect("a task releases what it acquired");
+        for arg in wanted(args) {
+            let same = |held: &Arg| std::ptr::eq(held.piece(), arg.piece());
+            let at = state.held.iter().position(same).expect("a task releases what it acquired");
             state.held.swap_remove(at);
         }
         let mut granted = Vec::new();
         let mut next = 0;
         while next < state.waiting.len() {
-            if state.waiting[next].wants.iter().all(|&p| state.is_free(p, next)) {
+            if state.waiting[next].wants.iter().all(|arg| state.is_free(arg.piece(), next)) {
                 let waiting = state.waiting.remove(next);
                 state.held.extend(&waiting.wants);
                 granted.push(waiting.task);
@@ -74,10 +70,9 @@ impl Arbiter {
 
 impl State {
     /// Whether nobody holds something that overlaps a piece, and none of the first `earlier` waiting tasks wants it.
-    fn is_free(&self, piece: *const Piece, earlier: usize) -> bool {
-        // SAFETY: the piece belongs to a task that is in flight.
-        let piece = unsafe { &*piece };
-        let overlaps = |&other: &*const Piece| {
+    fn is_free(&self, piece: &Piece, earlier: usize) -> bool {
+        let overlaps = |other: &Arg| {
+            let other = other.piece();
             std::ptr::eq(other, piece) || piece.aliases().any(|alias| std::ptr::eq(alias.piece(), other))
         };
         !self.held.iter().any(overlaps) && !self.waiting[..earlier].iter().any(|w| w.wants.iter().any(overlaps))
@@ -85,7 +80,7 @@ impl State {
 }
 
 /// What a task commutes on. Pieces without elements overlap nothing, also not what a child of the task has.
-fn wanted(args: &[Arg]) -> impl Iterator<Item = *const Piece> {
+fn wanted(args: &[Arg]) -> impl Iterator<Item = Arg> {
     let commutes = |arg: &&Arg| arg.mode() == Mode::Commute && !arg.piece().indices.is_empty();
-    args.iter().filter(commutes).map(|a| std::ptr::from_ref(a.piece()))
+    args.iter().filter(commutes).copied()
 }

@@ -37,7 +37,7 @@ struct State {
     /// Why tasks that have not run yet will not.
     refusals: FxHashMap<TaskId, Error>,
     /// Failures that nobody has asked about, by the parent of the failed task.
-    unreported: FxHashMap<TaskId, Unreported>,
+    unreported: FxHashMap<TaskId, Collected>,
     /// The parents of the failures that are kept whole, by the numbers of those.
     homes: FxHashMap<u64, TaskId>,
     /// All failures up to this one were reported.
@@ -50,15 +50,18 @@ struct State {
     cancelled: u64,
 }
 
-/// Failures of the children of one task, or of the tasks of the application.
+/// Failures of the children of one task, of the tasks of the application, or of the nodes of a run: the first few are kept whole,
+/// and the rest is counted.
 #[derive(Default)]
-struct Unreported {
+pub(crate) struct Collected {
     roots: Vec<Root>,
-    /// How many more there are.
     more: u64,
 }
 
-struct Root {
+/// A failure, and the tasks that were cancelled for it.
+pub(crate) struct Root {
+    /// Failures with a lower number come first.
+    place: u32,
     error: Error,
     /// Those that were cancelled since, besides the ones that the error lists itself.
     cancelled: Vec<TaskOrigin>,
@@ -71,8 +74,64 @@ struct Cancel {
 }
 
 impl Root {
-    fn into_error(self) -> Error {
-        self.error.with_cancelled(self.cancelled, self.count)
+    pub(crate) fn new(place: u32, error: Error) -> Self {
+        Self { place, error, cancelled: Vec::new(), count: 0 }
+    }
+
+    /// Puts an earlier failure in the place of this one.
+    pub(crate) fn precede(&mut self, place: u32, error: &Error) {
+        if place < self.place {
+            (self.place, self.error) = (place, error.clone());
+        }
+    }
+
+    pub(crate) fn add_cancelled(&mut self, task: TaskOrigin) {
+        self.count += 1;
+        if self.error.cancelled_tasks().len() + self.cancelled.len() < LISTED {
+            self.cancelled.push(task);
+        }
+    }
+
+    /// The failure as an error of its own, or as that behind another one.
+    pub(crate) fn into_error(self, outer: impl FnOnce(Error) -> Error) -> Error {
+        outer(self.error).with_cancelled(self.cancelled, self.count)
+    }
+}
+
+impl Collected {
+    /// Adds a failure. False when it is only counted.
+    pub(crate) fn add(&mut self, place: u32, error: Error) -> bool {
+        let at = self.roots.partition_point(|root| root.place <= place);
+        if at < LISTED {
+            self.roots.insert(at, Root::new(place, error));
+        }
+        let is_full = at == LISTED || self.roots.len() > LISTED;
+        self.more += u64::from(is_full);
+        self.roots.truncate(LISTED);
+        at < LISTED
+    }
+
+    /// A failure that is kept whole.
+    pub(crate) fn find(&mut self, is_meant: impl Fn(&Error) -> bool) -> Option<&mut Root> {
+        self.roots.iter_mut().find(|root| is_meant(&root.error))
+    }
+
+    /// Whether all failures are kept whole.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.more == 0
+    }
+
+    fn is_empty(&self) -> bool {
+        self.roots.is_empty() && self.is_whole()
+    }
+
+    /// One error for all failures; none if not even one is kept whole.
+    pub(crate) fn into_error(self) -> Option<Error> {
+        let mut errors = self.roots.into_iter().map(|root| root.into_error(|error| error));
+        let first = errors.next()?;
+        let others: Vec<Error> = errors.collect();
+        let count = others.len() as u64 + self.more;
+        Some(first.with_others(others, count))
     }
 }
 
@@ -235,14 +294,9 @@ impl Failures {
                 state.homes.insert(root.error.number(), parent);
             }
             let outer = state.unreported.entry(parent).or_default();
-            outer.more += left.more;
-            for root in left.roots {
-                if outer.roots.len() < LISTED {
-                    outer.roots.push(root);
-                } else {
-                    outer.more += 1;
-                }
-            }
+            outer.more += left.more + (outer.roots.len() + left.roots.len()).saturating_sub(LISTED) as u64;
+            outer.roots.extend(left.roots);
+            outer.roots.truncate(LISTED);
             return None;
         }
         state.gather(left)
@@ -264,7 +318,7 @@ impl Failures {
                 && let Some(list) = state.unreported.get_mut(&parent)
             {
                 list.more = list.more.saturating_sub(1);
-                if list.roots.is_empty() && list.more == 0 {
+                if list.is_empty() {
                     state.unreported.remove(&parent);
                 }
             }
@@ -273,10 +327,10 @@ impl Failures {
         let list = state.unreported.get_mut(&home)?;
         let at = list.roots.iter().position(|root| root.error.number() == error.number())?;
         let root = list.roots.remove(at);
-        if list.roots.is_empty() && list.more == 0 {
+        if list.is_empty() {
             state.unreported.remove(&home);
         }
-        Some(root.into_error())
+        Some(root.into_error(|error| error))
     }
 
     /// The first failure that was not reported yet, with all others.
@@ -306,12 +360,9 @@ impl Failures {
 
 impl State {
     fn add_root(&mut self, parent: TaskId, error: Error) {
-        let list = self.unreported.entry(parent).or_default();
-        if list.roots.len() < LISTED {
-            self.homes.insert(error.number(), parent);
-            list.roots.push(Root { error, cancelled: Vec::new(), count: 0 });
-        } else {
-            list.more += 1;
+        let number = error.number();
+        if self.unreported.entry(parent).or_default().add(u32::MAX, error) {
+            self.homes.insert(number, parent);
         }
     }
 
@@ -323,27 +374,19 @@ impl State {
         }
         let Some(home) = self.homes.get(&number) else { return };
         let Some(list) = self.unreported.get_mut(home) else { return };
-        let Some(root) = list.roots.iter_mut().find(|root| root.error.number() == number) else { return };
-        root.count += 1;
-        if root.error.cancelled_tasks().len() + root.cancelled.len() < LISTED {
-            root.cancelled.push(origin.clone());
+        if let Some(root) = list.find(|error| error.number() == number) {
+            root.add_cancelled(origin.clone());
         }
     }
 
     /// One error for several failures.
-    fn gather(&mut self, list: Unreported) -> Option<Error> {
+    fn gather(&mut self, list: Collected) -> Option<Error> {
         for root in &list.roots {
             self.homes.remove(&root.error.number());
         }
-        let mut errors = list.roots.into_iter().map(Root::into_error);
-        let Some(first) = errors.next() else {
-            let message =
-                format!("{} tasks failed; only the first failures were kept, and those were reported", list.more);
-            return (list.more > 0).then(|| Error::new(ErrorKind::Failed, message));
-        };
-        let others: Vec<Error> = errors.collect();
-        let count = others.len() as u64 + list.more;
-        Some(first.with_others(others, count))
+        let more = list.more;
+        let message = || format!("{more} tasks failed; only the first failures were kept, and those were reported");
+        list.into_error().or_else(|| (more > 0).then(|| Error::new(ErrorKind::Failed, message())))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::stats::Stats;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock, thread};
 use crate::task::builder::{Submit, Task};
-use crate::task::name::Label;
+use crate::task::name::{Label, Name};
 use crate::task::spec::Spec;
 use crate::trace::output::Output;
 use crate::worker::driver::Driver;
@@ -75,14 +75,14 @@ impl Loom {
     #[inline]
     pub fn task(&self, name: impl Into<Label>) -> Task<'_> {
         let core = self.core();
-        Task::new(core, Spec::new(core.names.intern(name.into()), Location::caller(), 0), Submit)
+        Task::new(core, Spec::new(Name::intern(name.into()), Location::caller(), 0), Submit)
     }
 
     /// Records tasks instead of running them, to make a plan that can be run many times.
     #[track_caller]
     pub fn capture(&self, name: impl Into<Label>) -> Capture {
         let core = self.core();
-        Capture::new(Arc::clone(core), core.names.intern(name.into()), Location::caller())
+        Capture::new(Arc::clone(core), Name::intern(name.into()), Location::caller())
     }
 
     /// Waits until every task that was submitted is complete.

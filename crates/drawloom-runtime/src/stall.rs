@@ -205,7 +205,6 @@ impl Stalls {
 #[cfg(test)]
 mod tests {
     use crate::Loom;
-    use crate::task::future::Pending;
 
     /// A record that was taken and not described yet is someone's who is about to submit a task.
     #[test]
@@ -224,20 +223,5 @@ mod tests {
         driver.init().unwrap();
         while driver.run_once().unwrap() {}
         loom.wait_all().unwrap();
-    }
-
-    /// Its device looks now and then whether they are complete, and nothing else shows that it will.
-    #[test]
-    fn a_task_that_rests_until_its_children_are_complete_is_no_stall_when_they_are() {
-        let loom = Loom::builder().workers(1).undriven([0]).patience(std::time::Duration::ZERO).build().unwrap();
-        let core = loom.core();
-        let task = loom.task("waits").run(|| ());
-        assert!(core.stalls.look(core).is_some(), "nobody drives the worker");
-        core.devices.rests(task.id());
-        assert!(core.stalls.look(core).is_none(), "it has no children");
-        core.devices.resumed(task.id());
-        core.devices.finished();
-        assert!(core.stalls.look(core).is_some());
-        loom.cancel();
     }
 }

@@ -1,5 +1,8 @@
 //! One argument of a task, in one word: the address of a piece, and in its low bits the mode.
 
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+
 use crate::data::piece::Piece;
 
 /// How a task uses an argument.
@@ -64,21 +67,29 @@ impl Mode {
 
 /// A piece and what a task does with it.
 #[derive(Clone, Copy)]
-pub(crate) struct Arg(*const Piece);
+#[repr(transparent)]
+pub(crate) struct Arg(NonNull<Piece>);
 
 const MODE: usize = 7;
 const UNORDERED: usize = 8;
 
-// SAFETY: pieces are `Sync`, and live until every task that has them as arguments is complete.
+// SAFETY: pieces are `Sync`.
 unsafe impl Send for Arg {}
 // SAFETY: as above.
 unsafe impl Sync for Arg {}
 
 impl Arg {
-    pub(crate) const NONE: Arg = Arg(std::ptr::null());
+    /// # Safety
+    /// The region lives longer than this argument and its copies: a handle keeps it meanwhile, or they are those of tasks, which
+    /// are complete before the region is freed, as what frees it comes after them.
+    pub(crate) unsafe fn new(piece: &Piece, mode: Mode) -> Self {
+        Self(NonNull::from(piece).map_addr(|a| a | mode as usize))
+    }
 
-    pub(crate) fn new(piece: &Piece, mode: Mode) -> Self {
-        Self((&raw const *piece).map_addr(|a| a | mode as usize))
+    /// The same argument with another mode.
+    pub(crate) fn with_mode(self, mode: Mode) -> Self {
+        // No address is nothing but a mode.
+        Self(self.0.map_addr(|a| NonZeroUsize::new(a.get() & !MODE | mode as usize).unwrap_or(a)))
     }
 
     /// The same argument, left out of the order of tasks.
@@ -86,17 +97,16 @@ impl Arg {
         Self(self.0.map_addr(|a| a | UNORDERED))
     }
 
-    pub(crate) fn mode(self) -> Mode {
-        Mode::from_bits(self.0.addr() & MODE)
+    pub(crate) fn mode(&self) -> Mode {
+        Mode::from_bits(self.0.addr().get() & MODE)
     }
 
-    pub(crate) fn is_ordered(self) -> bool {
-        self.0.addr() & UNORDERED == 0
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.0.addr().get() & UNORDERED == 0
     }
 
-    pub(crate) fn piece<'a>(self) -> &'a Piece {
-        // SAFETY: arguments are made from pieces that a handle keeps alive until the task is submitted; from then on the
-        // order of tasks does, as the task that frees the region comes after all others.
-        unsafe { &*self.0.map_addr(|a| a & !(MODE | UNORDERED)) }
+    pub(crate) fn piece(&self) -> &Piece {
+        // SAFETY: the piece is there as long as the argument is; see `new`.
+        unsafe { &*self.0.as_ptr().map_addr(|a| a & !(MODE | UNORDERED)) }
     }
 }

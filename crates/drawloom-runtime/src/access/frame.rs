@@ -112,11 +112,6 @@ impl<'v> Frame<'v> {
         }
     }
 
-    /// The body contributes to these accumulators, instead of others.
-    pub(crate) fn contribute_to(&mut self, accumulators: &'v [*mut u8]) {
-        self.accumulators = accumulators;
-    }
-
     /// The place of the next argument.
     #[inline]
     pub(crate) fn place(&mut self) -> Place<'v> {

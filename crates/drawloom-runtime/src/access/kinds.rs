@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::frame::{Frame, Places};
 use crate::data::element::Element;
 use crate::data::region::Region;
+use crate::task::arity::for_each_arity;
 
 /// What a task does with one of its arguments; decides what its body receives.
 #[diagnostic::on_unimplemented(
@@ -22,6 +23,34 @@ pub trait Access: 'static {
     #[doc(hidden)]
     unsafe fn view<'v>(frame: &mut Frame<'v>) -> Self::View<'v>;
 }
+
+/// The accesses of a task, in the order in which they were declared; decides what its body receives.
+pub trait Accesses: 'static {
+    /// What the body receives.
+    type Views<'v>;
+
+    /// Makes the views of all arguments of a frame.
+    ///
+    /// # Safety
+    /// The frame's arguments are those that were declared with these accesses, and the task has been granted them.
+    #[doc(hidden)]
+    unsafe fn views<'v>(frame: &mut Frame<'v>) -> Self::Views<'v>;
+}
+
+macro_rules! lists {
+    ($(($($a:ident $x:ident),*))*) => { $(
+        impl<$($a: Access),*> Accesses for ($($a,)*) {
+            type Views<'v> = ($($a::View<'v>,)*);
+            #[inline]
+            #[allow(clippy::unused_unit, reason = "the list may be empty")]
+            unsafe fn views<'v>(_frame: &mut Frame<'v>) -> Self::Views<'v> {
+                // SAFETY: promised by the caller.
+                ($(unsafe { $a::view(_frame) },)*)
+            }
+        }
+    )* };
+}
+for_each_arity!(lists);
 
 /// The body reads.
 pub struct Read<R>(PhantomData<R>);

@@ -22,7 +22,8 @@ pub(crate) mod reduction;
 pub(crate) use arg::{Arg, Mode};
 pub use frame::{Frame, Scratchpad};
 pub use kinds::{
-    Access, ByValue, Commute, Lend, Lent, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Views, ViewsMut, Write,
+    Access, Accesses, ByValue, Commute, Lend, Lent, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Views, ViewsMut,
+    Write,
 };
 pub use operator::{Max, Min, Operator, Product, Sum};
 pub use reduction::fold_pairwise;

@@ -32,19 +32,13 @@
     note = "`Sum`, `Product`, `Min` and `Max` fold numbers and arrays of numbers; for others, implement `Operator`"
 )]
 pub trait Operator<T>: Clone + Send + Sync + 'static {
-    /// The name in messages and graphs. Reductions with different names do not mix, nor do those with operators of different
-    /// types.
+    /// The name in messages and graphs. Contributions of tasks are folded together where their operators have the same name and
+    /// type, and no fields; otherwise one reduction is over before the next one begins.
     fn name(&self) -> &'static str;
     /// The value that changes nothing; private accumulators start with it.
     fn identity(&self) -> T;
     /// Folds a contribution in.
     fn fold(&self, into: &mut T, from: &T);
-    /// Whether this operator and another one of the same type and name do the same, so that contributions for both can be
-    /// folded together. By default, operators without fields do. Those that do not mix are folded one after the other. This
-    /// is asked while a task is ordered: if it uses the runtime it panics, and the two do not mix.
-    fn mixes_with(&self, _other: &Self) -> bool {
-        size_of::<Self>() == 0
-    }
 }
 
 /// Adds contributions up.

@@ -82,9 +82,6 @@ impl ContextState {
 
     /// Gives up what costs more than a few words, once the context is deleted and has no tasks.
     pub(super) fn retire(&self) -> Option<Arc<dyn Policy>> {
-        if let Some(tickets) = &self.tickets {
-            tickets.forget();
-        }
         self.retirable.as_ref().and_then(|retirable| retirable.take())
     }
 

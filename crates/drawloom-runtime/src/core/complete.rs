@@ -1,41 +1,46 @@
 //! Completing tasks: what waited for them goes on.
 
-use std::ptr::NonNull;
-
-use super::{Core, Local};
-use crate::data::tree::Tree;
+use super::{Core, Local, Owned, spoil};
 use crate::error::{Error, ErrorKind};
-use crate::order::scope::Scope;
+use crate::order::scope::{Orphan, Scope};
 use crate::panic;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::task::extras::{Extras, arguments};
+use crate::task::extras::Extras;
 use crate::task::record::{Kind, Record, TaskId, flag};
 
 impl Core {
     /// Ends a task's own part. It is complete once its children are, too.
     #[inline]
-    pub(super) fn end(&self, local: &mut Local, index: u32, record: &Record) {
+    pub(super) fn end(&self, local: &mut Local, task: Owned<'_>) {
+        let record = task.record;
         if record.flags.load(Ordering::Relaxed) & flag::COMMUTES != 0 {
             // Already here: a task that ends only with another one must not keep from it what both commute on. Children
             // have no part in it.
-            for freed in self.arbiter.release(self.parts(record).0) {
-                self.offer(freed, self.slab.get(freed.index()), &mut local.ready);
+            for freed in self.arbiter.release(task.args()) {
+                // SAFETY: it was ready but for that, and was given to nobody else.
+                let freed = unsafe { Owned::new(freed, self.slab.get(freed.index())) };
+                self.offer(freed, &mut local.ready);
             }
         }
         // Nobody can add to `open` any more, so seeing one means that nobody else will count down.
         // Acquire: pairs with the counting down by children.
         if record.open.load(Ordering::Acquire) == 1 || record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.complete(local, index);
+            // SAFETY: its part was the last.
+            unsafe { self.complete(local, task.id.index()) };
         }
     }
 
     /// Completes a task, and everything that is complete with it. Tasks that become ready are added to `local.ready`.
-    pub(crate) fn complete(&self, local: &mut Local, index: u32) {
+    ///
+    /// # Safety
+    /// The calling thread has the task, all parts of which are done: its own, and those of its children.
+    pub(crate) unsafe fn complete(&self, local: &mut Local, index: u32) {
         let mut stack = std::mem::take(&mut local.stack);
         stack.push(index);
         while let Some(index) = stack.pop() {
-            self.complete_one(local, index, &mut stack);
+            // SAFETY: promised by the caller; what is added to the stack is complete for the same reason.
+            unsafe { self.complete_one(local, index, &mut stack) };
         }
         local.stack = stack;
         if local.freed.len() > self.slab.keep || local.worker.is_none() {
@@ -43,21 +48,21 @@ impl Core {
         }
     }
 
+    /// # Safety
+    /// As for `complete`.
     #[inline]
-    fn complete_one(&self, local: &mut Local, index: u32, stack: &mut Vec<u32>) {
+    unsafe fn complete_one(&self, local: &mut Local, index: u32, stack: &mut Vec<u32>) {
         let record = self.slab.get(index);
         let id = TaskId::new(index, record.generation());
         let flags = record.flags.load(Ordering::Relaxed);
         let (kind, context) = (record.kind(), record.context());
-        // SAFETY: the thread that completes a task is the only one that has it. The parts are moved out, so that they are
-        // dropped before the record is used again.
-        let (scope, mut extras) = unsafe {
-            let description = (*record.description.get()).assume_init_mut();
-            (record.title.scope(), description.extras.take())
-        };
+        // SAFETY: this thread has the task. Its rare parts are moved out, so that they are dropped before the record is used
+        // again. The scope lives until the parent is complete, which is after what is counted down at the end.
+        let (scope, mut extras) = unsafe { (record.title.scope().as_ref(), record.extras_mut().take()) };
         let mut failed = flags & flag::FAILED != 0;
         if failed && let Some(extras) = extras.as_deref().filter(|extras| extras.inside.is_some()) {
-            self.spoil_lent(id, record, extras);
+            // SAFETY: as above.
+            unsafe { self.spoil_lent(id, record, extras) };
         }
         if extras.as_ref().and_then(|e| e.inside.as_ref()).is_some_and(|inside| inside.has_failed()) {
             failed |= self.adopt_failures(id, record, scope, failed, extras.as_deref_mut());
@@ -112,7 +117,8 @@ impl Core {
                 if is_guard {
                     self.turn_of_guard(id, stack);
                 } else {
-                    self.make_ready(later, stack, &mut local.ready);
+                    // SAFETY: this thread has counted down the last that the task waited for.
+                    self.make_ready(unsafe { Owned::new(id, record) }, stack, &mut local.ready);
                 }
                 if !local.ready.is_empty() {
                     // There is something else to go on with.
@@ -130,9 +136,7 @@ impl Core {
         if kind == Kind::Task {
             self.note_completed(context, local.worker);
         }
-        // SAFETY: a scope lives until its parent is complete, which is after this child.
-        if let Some(scope) = unsafe { scope.as_ref() } {
-            let parent = scope.parent;
+        if let Some(parent) = scope.map(|scope| scope.parent) {
             self.waiters.wake_threads(parent);
             if self.slab.get(parent.index()).open.fetch_sub(1, Ordering::AcqRel) == 1 {
                 stack.push(parent.index());
@@ -142,16 +146,16 @@ impl Core {
     }
 
     /// A task failed that had children: what it lent to them is spoiled, now that they have done what they could.
+    ///
+    /// # Safety
+    /// The calling thread has the task, of which these are the rare parts.
     #[cold]
-    fn spoil_lent(&self, id: TaskId, record: &Record, extras: &Extras) {
+    unsafe fn spoil_lent(&self, id: TaskId, record: &Record, extras: &Extras) {
         let of_node = extras.node.as_ref().and_then(|node| node.error.clone());
         let Some(error) = of_node.or_else(|| self.failures.peek(id)) else { return };
-        // SAFETY: the thread that completes a task is the only one that has it.
-        let (count, own) =
-            unsafe { (*record.arg_count.get() as usize, &(*record.description.get()).assume_init_ref().args) };
-        for arg in arguments(own, Some(extras), count).iter().filter(|a| a.mode().lends() && a.mode().mutates()) {
-            arg.piece().tree().spoil(&arg.piece().indices, error.root());
-        }
+        // SAFETY: promised by the caller.
+        let args = unsafe { record.args_with(extras) };
+        spoil(args.iter().filter(|arg| arg.mode().lends()), error.root());
     }
 
     /// The failures of children that a task did not look at become its own. True when it failed for that.
@@ -160,12 +164,10 @@ impl Core {
         &self,
         id: TaskId,
         record: &Record,
-        scope: *const Scope,
+        scope: Option<&Scope>,
         failed: bool,
         extras: Option<&mut Extras>,
     ) -> bool {
-        // SAFETY: a scope lives until its parent is complete, which is after this child.
-        let scope = unsafe { scope.as_ref() };
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
         let error = self.failures.adopt(id, parent, failed);
         if let Some(scope) = scope.filter(|_| failed || error.is_some()) {
@@ -183,9 +185,8 @@ impl Core {
 
     /// Ends the scope of a task whose children are complete, and frees the regions that were left to it.
     #[cold]
-    fn end_scope(&self, outer: *const Scope, inside: &Scope) {
-        // SAFETY: the scope of a task lives at least as long as the task.
-        if let Some(outer) = unsafe { outer.as_ref() } {
+    fn end_scope(&self, outer: Option<&Scope>, inside: &Scope) {
+        if let Some(outer) = outer {
             outer.leave(inside.id);
         }
         // Nobody looks it up from here on, nor at it from outside; see `peek_parent`. Regions whose last handle goes now are
@@ -201,8 +202,6 @@ impl Core {
     fn drop_extras(&self, local: &mut Local, record: &Record, mut extras: Extras) {
         for extension in extras.extensions.drain(..) {
             let record = self.slab.get(extension);
-            // SAFETY: all edges were counted down, so nobody looks at the extension any more.
-            unsafe { (*record.description.get()).assume_init_mut().extras.take() };
             record.set_kind(Kind::Free);
             record.close();
             local.freed.push(extension);
@@ -226,9 +225,9 @@ impl Core {
     ///
     /// # Safety
     /// Nobody uses the region any more.
-    unsafe fn drop_tree(&self, tree: NonNull<Tree>) {
-        // SAFETY: promised by the caller; the tree was made by `Box::leak`.
-        let tree = unsafe { Box::from_raw(tree.as_ptr()) };
+    unsafe fn drop_tree(&self, tree: Orphan) {
+        // SAFETY: promised by the caller.
+        let tree = unsafe { tree.into_box() };
         let name = tree.name.clone();
         if let Err(said) = panic::catch(|| drop(tree)) {
             let message = format!("dropping an element of region `{name}` panicked: {said}");

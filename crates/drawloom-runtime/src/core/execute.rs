@@ -5,7 +5,7 @@
 
 use drawloom_trace::EventKind;
 
-use super::{Core, Local, RUNNING, Running};
+use super::{Core, Local, Owned, SharedLocal};
 use crate::access::frame::Contribution;
 use crate::access::{Arg, Frame, Mode, Scratchpad};
 use crate::error::{Error, ErrorKind, TaskOrigin};
@@ -20,104 +20,111 @@ impl Core {
     /// Runs a task that was taken from a queue, unless someone else took it from another.
     #[inline]
     pub(crate) fn run_ready(&self, local: &mut Local, ready: Ready) {
-        let ReadyKind::Task(id) = ready.kind() else {
-            self.run_plan(local, ready);
-            return;
-        };
-        let record = self.slab.get(id.index());
-        if record.claim(id.generation()) {
-            self.execute_or_call(local, id, record);
+        match ready.what {
+            ReadyKind::Task(id) => {
+                // SAFETY: the task is ready.
+                if let Some(task) = unsafe { self.claim(id) } {
+                    self.execute_or_call(local, task);
+                }
+            }
+            ReadyKind::Node(node) => {
+                self.run_plan(local, node);
+            }
+            ReadyKind::Ticket { .. } => unreachable!("a ticket is exchanged when it leaves the policy of the user"),
         }
+    }
+
+    /// Takes a task that was in a queue, unless it was found in another one before.
+    ///
+    /// # Safety
+    /// The task was ready when its id was put into that queue.
+    #[inline]
+    pub(super) unsafe fn claim(&self, id: TaskId) -> Option<Owned<'_>> {
+        let record = self.slab.get(id.index());
+        // SAFETY: a task is claimed once, and is ready: so nothing else has it any more.
+        record.claim(id.generation()).then(|| unsafe { Owned::new(id, record) })
     }
 
     /// Runs a task, or calls for a team to run it.
     #[inline]
-    pub(super) fn execute_or_call(&self, local: &mut Local, id: TaskId, record: &Record) {
-        if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
-            self.call_team(local, id, record);
+    pub(crate) fn execute_or_call(&self, local: &mut Local, task: Owned<'_>) {
+        if task.record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
+            self.call_team(local, task);
         } else {
-            self.execute(local, id, record);
+            self.execute(local, task);
         }
     }
 
     /// Runs a task, and completes it.
     #[inline]
-    pub(crate) fn execute(&self, local: &mut Local, id: TaskId, record: &Record) {
-        let (args, extras) = self.parts(record);
-        let failed = match self.reason_to_cancel(id, record, args) {
-            Some(error) => {
-                self.give_up(local, id, record, args, error);
-                None
-            }
-            None => {
-                // What is overwritten counts as proper from here on: the body's children may spoil it again.
-                for arg in args.iter().filter(|a| a.mode().replaces()) {
-                    arg.piece().tree().heal(&arg.piece().indices);
-                }
-                let proper = self.make_proper_here(args);
-                if self.tracer.is_on() {
-                    self.trace_start(id, local);
-                }
-                let failed = if let Err(error) = proper {
-                    self.drop_body(record);
-                    Some(Error::of_task(error.kind(), self.origin(record), error.message()))
-                } else if extras.is_some_and(|e| e.retries > 0) {
-                    self.run_retrying(local, id, record, args)
-                } else {
-                    self.attempt(local, id, record, args).err()
-                };
-                let kind = if failed.is_some() { EventKind::Failed } else { EventKind::End };
-                self.tracer.of_task(kind, id, local.worker);
-                failed
-            }
-        };
-        if let Some(error) = failed {
-            self.fail(id, record, args, error);
+    pub(crate) fn execute(&self, local: &mut Local, mut task: Owned<'_>) {
+        if let Some(error) = self.reason_to_cancel(&task) {
+            return self.give_up(local, task, error);
         }
-        self.end(local, id.index(), record);
+        let prepared = self.prepare(task.args());
+        if self.tracer.is_on() {
+            self.trace_start(task.id, local);
+        }
+        let result = match prepared {
+            Ok(()) if task.extras().is_some_and(|extras| extras.retries > 0) => self.run_retrying(local, &task),
+            Ok(()) => self.attempt(local, &task),
+            Err(ref error) => Err(Error::of_task(error.kind(), self.origin(task.record), error.message())),
+        };
+        if prepared.is_err() || task.body().0.again {
+            // A body that runs once is gone otherwise.
+            self.drop_body(&task);
+        }
+        self.tracer.of_task(if result.is_err() { EventKind::Failed } else { EventKind::End }, task.id, local.worker);
+        if let Err(error) = result {
+            self.fail(&mut task, error);
+        }
+        self.end(local, task);
     }
 
-    /// Ends a task that must not run.
+    /// Prepares the arguments of a body that is about to run here. What is overwritten counts as proper from here on: the body's
+    /// children may spoil it again.
+    #[inline]
+    pub(crate) fn prepare(&self, args: &[Arg]) -> Result<(), Error> {
+        heal_overwritten(args);
+        self.make_proper_here(args)
+    }
+
+    /// Completes a task that must not run.
     #[cold]
-    pub(super) fn give_up(&self, local: &Local, id: TaskId, record: &Record, args: &[Arg], error: Error) {
-        self.tracer.of_task(EventKind::Cancelled, id, local.worker);
-        self.fail(id, record, args, error);
-        self.drop_body(record);
+    pub(super) fn give_up(&self, local: &mut Local, mut task: Owned<'_>, error: Error) {
+        self.tracer.of_task(EventKind::Cancelled, task.id, local.worker);
+        self.fail(&mut task, error);
+        self.drop_body(&task);
+        self.end(local, task);
     }
 
     /// Why a task must not run.
     #[inline]
-    pub(super) fn reason_to_cancel(&self, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
+    pub(super) fn reason_to_cancel(&self, task: &Owned<'_>) -> Option<Error> {
+        let record = task.record;
         if record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0 {
             let context = record.context();
-            let reason = self.failures.reason(id, self.origin(record), |of| self.belongs_to(context, of));
+            let reason = self.failures.reason(task.id, self.origin(record), |of| self.belongs_to(context, of));
             if reason.is_some() {
                 return reason;
             }
             record.flags.fetch_and(!flag::CANCELLED, Ordering::Relaxed);
         }
-        // Contributions are private, and made in any order: it is the task that folds them which depends on the contents.
-        args.iter()
-            .filter(|a| a.mode().reads() && a.mode() != Mode::Reduce)
-            .find_map(|a| a.piece().tree().spoiled(&a.piece().indices))
-            .map(|because| Error::cancelled(self.origin(record), because))
+        spoiled_input(task.args()).map(|because| Error::cancelled(self.origin(record), because))
     }
 
-    /// Runs a body once, and says why it failed, if it did.
+    /// Runs a body once, and says why it failed, if it did. A body that can run again is still there afterwards, if the task may
+    /// be tried again.
     #[inline]
-    pub(super) fn attempt(&self, local: &mut Local, id: TaskId, record: &Record, args: &[Arg]) -> Result<(), Error> {
+    pub(super) fn attempt(&self, local: &mut Local, task: &Owned<'_>) -> Result<(), Error> {
         let mut scratch = local.take_scratch();
-        let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
-        let before = RUNNING.replace((&raw const running).cast());
-        let result = panic::catch(|| self.run_in_frame(record, args, &mut scratch));
-        self.settle_children(&running);
-        RUNNING.set(before);
+        let result = self.as_running(SharedLocal::new(local), task.id, task.record, None, |running| {
+            let result = panic::catch(|| self.run_in_frame(task, &mut scratch));
+            self.settle_children(running);
+            result
+        });
         local.give_scratch(scratch);
-        let contributions = match result {
-            Ok(Ok(contributions)) => contributions,
-            Ok(Err(error)) => return Err(self.error_of(record, error)),
-            Err(message) => return Err(Error::of_task(ErrorKind::Panicked, self.origin(record), message)),
-        };
+        let contributions = self.outcome(task.record, result)?;
         if contributions.is_empty() {
             return Ok(());
         }
@@ -126,100 +133,93 @@ impl Core {
                 contribution.reduction.contribute(contribution.number, contribution.accumulator);
             }
         })
-        .map_err(|said| Error::of_task(ErrorKind::Panicked, self.origin(record), said))
+        .map_err(|said| Error::of_task(ErrorKind::Panicked, self.origin(task.record), said))
     }
 
     /// Runs a body in its frame, and returns what it contributes to reductions.
     #[inline]
-    fn run_in_frame(
-        &self,
-        record: &Record,
-        args: &[Arg],
-        scratch: &mut Scratchpad,
-    ) -> Result<Vec<Contribution>, BodyError> {
-        // SAFETY: only this thread has the task; the payload is the one that belongs to the table.
-        let (call, payload) = unsafe {
-            let description = (*record.description.get()).assume_init_mut();
-            (description.table.call, &raw mut description.payload)
-        };
-        let Some(extras) = self.parts(record).1 else {
+    fn run_in_frame(&self, task: &Owned<'_>, scratch: &mut Scratchpad) -> Result<Vec<Contribution>, BodyError> {
+        let (args, (table, payload)) = (task.args(), task.body());
+        let Some(extras) = task.extras() else {
             let mut frame = Frame::new(args, &[], &[], scratch, &[]);
             // SAFETY: the payload belongs to the table, and is used once.
-            unsafe { call(payload, &mut frame) }?;
+            unsafe { (table.call)(payload, &mut frame) }?;
             return Ok(Vec::new());
         };
+        // SAFETY: the lists of the running task are not changed or freed while its body runs. There is no reference to all of
+        // its rare parts meanwhile, as the body may begin the scope of its children.
+        let (parameters, layouts, node) = unsafe {
+            (
+                &*std::ptr::from_ref(&*extras.parameters),
+                &*std::ptr::from_ref(&*extras.scratch),
+                extras.node.as_ref().map(|node| &*std::ptr::from_ref(node)),
+            )
+        };
         let mut contributions = begin_contributions(args, extras);
-        let places: Vec<*mut u8> =
+        let own: Vec<*mut u8> =
             contributions.iter_mut().map(|c| c.reduction.folds.address(&mut c.accumulator)).collect();
-        // SAFETY: the running task's rare parts are not changed or freed while its body runs, except for `inside`, which
-        // these borrows do not touch.
-        let (parameters, layouts) =
-            unsafe { (&*std::ptr::from_ref(&*extras.parameters), &*std::ptr::from_ref(&*extras.scratch)) };
-        let mut frame = Frame::new(args, parameters, &places, scratch, layouts);
+        let places = node.map_or(&own[..], |node| node.begin_contributions());
+        let mut frame = Frame::new(args, parameters, places, scratch, layouts);
         // SAFETY: the payload belongs to the table; it is used once, or can be used again.
-        unsafe { call(payload, &mut frame) }?;
+        unsafe { (table.call)(payload, &mut frame) }?;
         Ok(contributions)
     }
 
-    /// The failure of a task whose body returned an error.
-    #[cold]
-    pub(super) fn error_of(&self, record: &Record, error: BodyError) -> Error {
-        let origin = self.origin(record);
+    /// What comes of a body that returned, or panicked.
+    #[inline]
+    pub(super) fn outcome<T>(&self, record: &Record, result: Result<Result<T, BodyError>, String>) -> Result<T, Error> {
         // A task that the runtime made itself has no failures of its own.
-        if record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0
+        if let Ok(Err(error)) = &result
+            && record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0
             && let Some(own) = error.downcast_ref::<Error>()
         {
-            return Error::cancelled(origin, own.root().clone());
+            return Err(Error::cancelled(self.origin(record), own.root().clone()));
         }
-        returned(origin, error)
+        outcome(result, || self.origin(record))
     }
 
     /// Drops a body that will not run, or not again.
     #[cold]
-    pub(super) fn drop_body(&self, record: &Record) {
-        // SAFETY: only this thread has the task, whose payload belongs to the table and is not used any more.
-        let dropped = panic::catch(|| unsafe {
-            let description = (*record.description.get()).assume_init_mut();
-            (description.table.drop)(&raw mut description.payload);
-        });
-        if let Err(said) = dropped {
+    pub(super) fn drop_body(&self, task: &Owned<'_>) {
+        let (table, payload) = task.body();
+        // SAFETY: this thread has the task, whose payload belongs to the table and is not used any more.
+        if let Err(said) = panic::catch(|| unsafe { (table.drop)(payload) }) {
             let message = format!("while its body was dropped: {said}");
-            self.failures.note_other(Error::of_task(ErrorKind::Panicked, self.origin(record), message));
+            self.failures.note_other(Error::of_task(ErrorKind::Panicked, self.origin(task.record), message));
         }
     }
 
     /// Notes a failure: what the task should have written is spoiled. What it lent to children that may not have run yet
     /// is theirs until they are complete, and is spoiled then.
     #[cold]
-    pub(super) fn fail(&self, id: TaskId, record: &Record, args: &[Arg], error: Error) {
+    pub(super) fn fail(&self, task: &mut Owned<'_>, error: Error) {
+        let record = task.record;
         let cancelled = error.kind() == ErrorKind::Cancelled;
         let error = if cancelled { error } else { self.failures.number(error) };
         let flags = record.flags.fetch_or(flag::FAILED, Ordering::Relaxed);
         // A run that began takes care of what its nodes write.
         if flags & (flag::RUN | flag::CANCELLED) == flag::RUN | flag::CANCELLED {
-            self.spoil_run(record, error.root());
+            self.spoil_run(task, error.root());
         }
-        let has_children = self.parts(record).1.is_some_and(|extras| extras.inside.is_some());
+        let has_children = task.extras().is_some_and(|extras| extras.inside.is_some());
         let later = |mode: Mode| mode == Mode::Reduce || has_children && mode.lends();
-        for arg in args.iter().filter(|a| a.mode().mutates() && !later(a.mode())) {
-            arg.piece().tree().spoil(&arg.piece().indices, error.root());
-        }
-        // What is reduced into is spoiled when it is folded, so that the other contributors do not depend on who was first.
-        for joined in self.parts(record).1.iter().flat_map(|extras| &extras.joined) {
+        spoil(task.args().iter().filter(|arg| !later(arg.mode())), error.root());
+        // What is reduced into is spoiled when it is folded, so that the other contributors do not depend on which was first.
+        for joined in task.extras().iter().flat_map(|extras| &extras.joined) {
             joined.reduction.spoil(error.root());
         }
-        if let Some(node) = self.parts(record).1.and_then(|extras| extras.node.as_mut()) {
+        if let Some(node) = task.extras_mut().and_then(|extras| extras.node.as_mut()) {
             // It is the run of the plan that fails.
             node.error = Some(error);
             return;
         }
-        // SAFETY: a scope lives until its parent is complete, which is after this child.
-        let scope = unsafe { record.title.scope().as_ref() };
+        // SAFETY: the task is not complete.
+        let scope = unsafe { record.scope() };
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
         if let Some(scope) = scope.filter(|_| !cancelled) {
             scope.note_failure();
         }
-        self.failures.note(id, parent, error, flags & flag::INTERNAL == 0);
+        self.failures.note(task.id, parent, error, flags & flag::INTERNAL == 0);
     }
 }
 
@@ -233,9 +233,45 @@ fn begin_contributions(args: &[Arg], extras: &Extras) -> Vec<Contribution> {
     extras.joined.iter().zip(reduced).map(contribution).collect()
 }
 
+/// Why what some arguments read is not there: what should have written it failed. Contributions are private, and made in any
+/// order: it is the task that folds them which depends on the contents.
+#[inline]
+pub(crate) fn spoiled_input(args: &[Arg]) -> Option<Error> {
+    let read = args.iter().filter(|arg| arg.mode().reads() && arg.mode() != Mode::Reduce);
+    read.map(Arg::piece).find_map(|piece| piece.tree().spoiled(&piece.indices))
+}
+
+/// What is overwritten counts as proper from here on.
+#[inline]
+pub(crate) fn heal_overwritten(args: &[Arg]) {
+    for piece in args.iter().filter(|arg| arg.mode().replaces()).map(Arg::piece) {
+        piece.tree().heal(&piece.indices);
+    }
+}
+
+/// What some arguments should have changed is not to be used.
+pub(crate) fn spoil<'a>(args: impl IntoIterator<Item = &'a Arg>, because: &Error) {
+    for piece in args.into_iter().filter(|arg| arg.mode().mutates()).map(Arg::piece) {
+        piece.tree().spoil(&piece.indices, because);
+    }
+}
+
+/// What comes of a body that returned, or panicked.
+#[inline]
+pub(crate) fn outcome<T>(
+    result: Result<Result<T, BodyError>, String>,
+    origin: impl FnOnce() -> TaskOrigin,
+) -> Result<T, Error> {
+    match result {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(returned(origin(), error)),
+        Err(message) => Err(Error::of_task(ErrorKind::Panicked, origin(), message)),
+    }
+}
+
 /// The failure of a task whose body returned an error.
 #[cold]
-pub(crate) fn returned(origin: TaskOrigin, error: BodyError) -> Error {
+fn returned(origin: TaskOrigin, error: BodyError) -> Error {
     match error.downcast::<Error>() {
         Ok(own) => Error::caused(origin, "it returned an error", *own),
         Err(error) => {

@@ -8,14 +8,15 @@
 
 use drawloom_trace::{EventKind, IdleReason};
 
-use super::{Core, Local};
-use crate::access::{Arg, Mode};
+use super::execute::spoiled_input;
+use super::{Core, Local, Owned};
+use crate::access::Arg;
 use crate::error::{Error, Result};
 use crate::memory::MemoryId;
 use crate::memory::acquisition::Acquisition;
 use crate::policy::{Ready, ReadyKind, WorkerId};
 use crate::sync::atomic::Ordering;
-use crate::task::record::{Record, TaskId, flag};
+use crate::task::record::{TaskId, flag};
 
 /// A task that a worker has claimed, and whose data is on its way.
 pub(super) struct Arriving {
@@ -61,41 +62,32 @@ impl Core {
     #[cold]
     fn bring_input(&self, local: &mut Local, ready: Ready) -> Option<Ready> {
         // Nodes of plans and members of teams bring their input themselves.
-        let ReadyKind::Task(task) = ready.kind() else { return Some(ready) };
+        let ReadyKind::Task(task) = ready.what else { return Some(ready) };
         let record = self.slab.get(task.index());
         if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
             return Some(ready);
         }
-        if record.claim(task.generation()) {
-            let args = if self.is_spoiled(record) { &[] } else { self.parts(record).0 };
+        // SAFETY: the task is ready.
+        if let Some(task) = unsafe { self.claim(task) } {
+            // It will not run, as far as one can see without asking for the reason.
+            let is_cancelled = record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0;
+            let args = if is_cancelled || spoiled_input(task.args()).is_some() { &[] } else { task.args() };
             let mut input = Acquisition::new(args, MemoryId::HOST, None);
             // What cannot be brought is told when transfers progress.
             let _ = input.advance(&self.tracer.transfers(local.worker));
-            local.arriving = Some(Box::new(Arriving { task, input, waits: false }));
+            local.arriving = Some(Box::new(Arriving { task: task.id, input, waits: false }));
         }
         None
     }
 
-    /// Whether a task that this thread has claimed will not run, as far as one can see without asking for the reason.
-    pub(super) fn is_spoiled(&self, record: &Record) -> bool {
-        let needed = |a: &&Arg| a.mode().reads() && a.mode() != Mode::Reduce;
-        record.flags.load(Ordering::Relaxed) & flag::CANCELLED != 0
-            || self
-                .parts(record)
-                .0
-                .iter()
-                .filter(needed)
-                .any(|a| a.piece().tree().spoiled(&a.piece().indices).is_some())
-    }
-
     /// Makes transfers progress that a worker waits for. Returns the task whose data has arrived.
     #[inline]
-    pub(crate) fn advance_transfers(&self, local: &mut Local) -> Option<TaskId> {
+    pub(crate) fn advance_transfers(&self, local: &mut Local) -> Option<Owned<'_>> {
         if local.arriving.is_none() { None } else { self.advance_arriving(local) }
     }
 
     #[cold]
-    fn advance_arriving(&self, local: &mut Local) -> Option<TaskId> {
+    fn advance_arriving(&self, local: &mut Local) -> Option<Owned<'_>> {
         let worker = local.worker;
         let arriving = local.arriving.as_mut()?;
         let advanced = arriving.input.advance(&self.tracer.transfers(worker));
@@ -109,35 +101,37 @@ impl Core {
         if arriving.waits {
             self.tracer.busy(worker);
         }
+        // SAFETY: the worker claimed the task when it made what is gone now.
+        let task = unsafe { Owned::new(arriving.task, self.slab.get(arriving.task.index())) };
         match advanced {
-            Ok(_) => Some(arriving.task),
+            Ok(_) => Some(task),
             Err(error) => {
-                self.fail_before_start(local, arriving.task, worker, &error);
+                self.fail_before_start(local, task, worker, &error);
                 self.hand_out(local);
                 None
             }
         }
     }
 
-    /// Completes a task that this thread has claimed, and whose data cannot be brought.
-    pub(super) fn fail_before_start(&self, local: &mut Local, task: TaskId, lane: Option<WorkerId>, error: &Error) {
-        let record = self.slab.get(task.index());
-        self.drop_body(record);
-        self.tracer.of_task(EventKind::Start, task, lane);
-        self.tracer.of_task(EventKind::Failed, task, lane);
-        let error = Error::of_task(error.kind(), self.origin(record), error.message());
-        self.fail(task, record, self.parts(record).0, error);
-        self.end(local, task.index(), record);
+    /// Completes a task whose data cannot be brought.
+    pub(super) fn fail_before_start(
+        &self,
+        local: &mut Local,
+        mut task: Owned<'_>,
+        lane: Option<WorkerId>,
+        error: &Error,
+    ) {
+        self.drop_body(&task);
+        self.tracer.of_task(EventKind::Start, task.id, lane);
+        self.tracer.of_task(EventKind::Failed, task.id, lane);
+        let error = Error::of_task(error.kind(), self.origin(task.record), error.message());
+        self.fail(&mut task, error);
+        self.end(local, task);
     }
 
     /// Whether a worker has a task whose data is on its way.
     #[inline]
     pub(crate) fn is_waiting_for_data(&self, local: &Local) -> bool {
         local.arriving.is_some()
-    }
-
-    /// Runs a task that this thread has claimed, and whose data has arrived.
-    pub(crate) fn run_arrived(&self, local: &mut Local, task: TaskId) {
-        self.execute_or_call(local, task, self.slab.get(task.index()));
     }
 }

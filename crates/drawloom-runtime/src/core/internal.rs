@@ -1,23 +1,21 @@
 //! What the runtime makes itself: regions, scopes, and tasks that fold and free.
 
-use std::mem::MaybeUninit;
 use std::panic::Location;
-use std::ptr::NonNull;
 use std::sync::Weak;
 
-use super::{Core, Running};
+use super::{Core, Owned, Running};
 use crate::access::{Arg, Frame, Mode};
 use crate::data::piece::Shape;
 use crate::data::tree::{Buffer, ElementType, Root, Tree};
 use crate::error::ErrorKind;
 use crate::order::history::{History, Refusal, Weaver};
-use crate::order::scope::{Scope, ScopeId};
+use crate::order::scope::{Orphan, Scope, ScopeId};
 use crate::order::slot::OpenReduction;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock};
 use crate::task::body::{self, Body};
 use crate::task::name::Name;
-use crate::task::record::{Kind, PAYLOAD, TaskId, flag};
+use crate::task::record::{Kind, TaskId, flag};
 use crate::task::spec::Spec;
 
 impl Core {
@@ -25,46 +23,33 @@ impl Core {
     pub(super) fn scope_inside<'a>(&self, running: &'a Running<'_>) -> &'a Scope {
         let record = running.record;
         record.open.fetch_add(1, Ordering::Relaxed);
-        if record.flags.load(Ordering::Relaxed) & flag::TEAM != 0 {
-            // Several threads run the task. Its scope was made before they began, and is only looked at here.
-            // SAFETY: nobody changes the description while the team runs; before, only the first member calls this.
-            let description = unsafe { (*record.description.get()).assume_init_ref() };
-            if let Some(inside) = description.extras.as_ref().and_then(|e| e.inside.as_ref()) {
-                // SAFETY: the scope lives until the parent is complete, which is after the calling thread leaves its body.
-                return unsafe { &*Arc::as_ptr(inside) };
-            }
+        // SAFETY: the calling thread runs the task. When others do so, too, the scope was made before they began.
+        let inside = unsafe { record.extras() }.and_then(|extras| extras.inside.as_ref());
+        // SAFETY: the scope lives until the task is complete, which is after the calling thread leaves its body.
+        unsafe { &*inside.map_or_else(|| self.begin_scope(running), Arc::as_ptr) }
+    }
+
+    /// Makes the scope of the children of a running task, before several threads run it.
+    fn begin_scope(&self, running: &Running<'_>) -> *const Scope {
+        let record = running.record;
+        // SAFETY: the calling thread alone runs the task, and is in its body: who called that has no reference to its rare
+        // parts, but to lists in them only.
+        let (args, extras) = unsafe { (record.args(), record.extras_mut().get_or_insert_with(Box::default)) };
+        let lent = args.iter().copied().filter(|a| a.mode().lends()).collect();
+        let id = ScopeId(self.next_scope.fetch_add(1, Ordering::Relaxed));
+        let scope = Scope::new(id, running.id, self.origin(record), lent, extras.retries > 0);
+        // SAFETY: the task is not complete.
+        if let Some(outer) = unsafe { record.scope() } {
+            outer.enter(Arc::clone(&scope));
         }
-        // SAFETY: the calling thread runs the task, so nobody else touches its description.
-        let description = unsafe { (*record.description.get()).assume_init_mut() };
-        // SAFETY: as above.
-        let lent: Vec<Arg> = match &description.extras {
-            Some(extras) if extras.inside.is_some() => Vec::new(),
-            _ => self.parts(record).0.iter().copied().filter(|a| a.mode().lends()).collect(),
-        };
-        // SAFETY: as above.
-        let description = unsafe { (*record.description.get()).assume_init_mut() };
-        let outer = record.title.scope();
-        let retries = description.extras.as_ref().is_some_and(|extras| extras.retries > 0);
-        let inside = description.extras.get_or_insert_with(Box::default).inside.get_or_insert_with(|| {
-            let id = ScopeId(self.next_scope.fetch_add(1, Ordering::Relaxed));
-            let scope = Scope::new(id, running.id, self.origin(record), lent, retries);
-            // SAFETY: the scope of a task lives at least as long as the task.
-            if let Some(outer) = unsafe { outer.as_ref() } {
-                outer.enter(Arc::clone(&scope));
-            }
-            scope
-        });
-        // SAFETY: the scope lives until the parent is complete, which is after the calling thread leaves its body.
-        unsafe { &*Arc::as_ptr(inside) }
+        Arc::as_ptr(extras.inside.insert(scope))
     }
 
     /// Folds what the children of a task contributed to reductions, once its body can submit no more of them. The folds
     /// are children too, so the parent is complete after them.
     #[inline]
     pub(super) fn settle_children(&self, running: &Running<'_>) {
-        // SAFETY: the calling thread runs the task, so nobody else touches its description.
-        let description = unsafe { (*running.record.description.get()).assume_init_ref() };
-        if let Some(inside) = description.extras.as_ref().and_then(|extras| extras.inside.clone()) {
+        if let Some(inside) = running.inside() {
             self.in_history(&inside.history, |history| history.close_all(self));
         }
     }
@@ -80,6 +65,8 @@ impl Core {
             self.retire_left();
         }
         for (fold, waits) in folds {
+            // SAFETY: this thread has begun to submit the task.
+            let fold = unsafe { Owned::new(fold, self.slab.get(fold.index())) };
             self.finish_submission(fold, &waits, &[]);
         }
         result
@@ -102,20 +89,17 @@ impl Core {
         args: &[Arg],
         body: Body,
     ) -> TaskId {
-        let (index, record) = self.take_record(false);
-        let id = TaskId::new(index, record.generation());
-        let context = self.enter_context_locked(context);
-        let mut spec = Spec::new(Name::literal(name), location, context);
+        let (id, record) = self.take_record(false);
+        let mut spec = Spec::new(Name::literal(name), location, self.enter_context_locked(context));
         for &arg in args {
             spec.push(arg);
         }
-        let inside = self.running().filter(|_| scope != ScopeId::OUTERMOST).map(|r| self.scope_inside(r));
-        if let Some(inside) = inside {
-            inside.note_child(id, |id| self.is_complete(id));
-        }
-        self.describe(record, Kind::Task, &mut spec, body.table, inside, body.payload);
-        record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);
-        self.trace_submission(id, inside, args, None);
+        self.with_running(|running| {
+            let inside = running.filter(|_| scope != ScopeId::OUTERMOST).map(|running| self.scope_inside(running));
+            let task = self.describe(id, record, Kind::Task, &mut spec, body, inside);
+            record.flags.fetch_or(flag::INTERNAL, Ordering::Relaxed);
+            self.trace_submission(&task, inside, args);
+        });
         id
     }
 
@@ -130,37 +114,37 @@ impl Core {
     ) -> Arc<Root> {
         let number = self.next_tree.fetch_add(1, Ordering::Relaxed);
         // A node of a plan has no children who could use the region, and shares the scope of its run with other nodes.
-        let owner = self.running().filter(|r| r.node.is_none()).map_or(ScopeId::OUTERMOST, |r| {
-            let scope = self.scope_inside(r);
-            // Creating a region adds no child.
-            r.record.open.fetch_sub(1, Ordering::Relaxed);
-            lock(&self.scopes).entry(scope.id.0).or_insert_with(|| Arc::downgrade(&scope.shared()));
-            scope.id
+        let owner = self.with_running(|running| {
+            running.filter(|running| running.node.is_none()).map_or(ScopeId::OUTERMOST, |running| {
+                let scope = self.scope_inside(running);
+                // Creating a region adds no child.
+                running.record.open.fetch_sub(1, Ordering::Relaxed);
+                lock(&self.scopes).entry(scope.id.0).or_insert_with(|| Arc::downgrade(&scope.shared()));
+                scope.id
+            })
         });
         let tree = Tree::new(number, name, element, buffer, shape, initialised, owner);
         Arc::new(Root { core: Arc::clone(self), tree })
     }
 
     /// Frees a region once every task on it is complete.
-    pub(crate) fn release_tree(&self, tree: NonNull<Tree>) {
-        // SAFETY: the tree is freed at the end of what is started here.
-        let owner = unsafe { tree.as_ref() }.owner;
-        if owner != ScopeId::OUTERMOST && self.leave_to_scope(owner, tree) {
+    pub(crate) fn release_tree(&self, tree: Orphan) {
+        let (owner, mut left) = (tree.tree().owner, Some(tree));
+        if owner != ScopeId::OUTERMOST && self.leave_to_scope(owner, &mut left) {
             return;
         }
-        let (index, record) = self.take_record(false);
-        let id = TaskId::new(index, record.generation());
+        let Some(tree) = left else { return };
         let mut spec = Spec::new(Name::literal("release"), Location::caller(), 0);
-        // SAFETY: as above.
-        let arg = Arg::new(unsafe { &tree.as_ref().root }, Mode::LendWrite);
+        // SAFETY: the tree is freed when what is started here is complete.
+        let arg = unsafe { Arg::new(&tree.tree().root, Mode::LendWrite) };
+        spec.push(arg);
         spec.extras().frees = Some(tree);
-        let payload = [MaybeUninit::uninit(); PAYLOAD];
-        self.describe(record, Kind::Sync, &mut spec, &body::NOTHING, None, payload);
+        let mut task = self.make_point(Kind::Sync, spec, false);
         let mut waits = Vec::new();
         // Nothing can be refused: the access is a single one, and does not read.
-        let _ = self.order(id, 0, None, &[arg], None, &mut waits);
+        let _ = self.order(&mut task, None, &mut waits);
         waits.extend(lock(&self.outermost).loose(arg.piece()));
-        self.finish_submission(id, &waits, &[]);
+        self.finish_submission(task, &waits, &[]);
     }
 
     /// Refuses regions that belong to a task which is not complete: its children may be using them, and only its own scope
@@ -188,7 +172,7 @@ impl Core {
     }
 
     /// Leaves a region that was created in a task to be freed when that task is complete. False when it is already.
-    fn leave_to_scope(&self, owner: ScopeId, tree: NonNull<Tree>) -> bool {
+    fn leave_to_scope(&self, owner: ScopeId, tree: &mut Option<Orphan>) -> bool {
         let scopes = lock(&self.scopes);
         scopes.get(&owner.0).and_then(Weak::upgrade).is_some_and(|scope| scope.keep(tree))
     }

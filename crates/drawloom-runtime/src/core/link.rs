@@ -1,29 +1,28 @@
 //! Edges between tasks.
 
-use std::mem::MaybeUninit;
 use std::panic::Location;
 
-use super::{Core, Local};
-use crate::access::Arg;
+use super::{Core, Local, Owned};
 use crate::sync::atomic::Ordering;
-use crate::task::body;
 use crate::task::name::Name;
-use crate::task::record::{ARGS, Description, EDGES, EdgeId, Kind, PAYLOAD, Record, TaskId, flag};
+use crate::task::record::{EDGES, Edge, EdgeId, Kind, Record, TaskId};
 use crate::task::spec::Spec;
 
 impl Core {
     /// Makes a task wait for others, and lets it go. Until now it could not become ready.
     #[inline]
-    pub(crate) fn finish_submission(&self, id: TaskId, waits: &[TaskId], after: &[TaskId]) {
-        let record = self.slab.get(id.index());
-        let ends_with = self.begin_ends_with(id, record);
+    pub(crate) fn finish_submission(&self, mut task: Owned<'_>, waits: &[TaskId], after: &[TaskId]) {
+        let (id, record) = (task.id, task.record);
+        let ends_with = task.extras_mut().map_or_else(Vec::new, |extras| std::mem::take(&mut extras.ends_with));
         let count = (waits.len() + after.len()) as u32;
-        if count == 0 && !ends_with {
+        if count == 0 && ends_with.is_empty() {
             record.pending.store(0, Ordering::Relaxed);
             self.tracer.ready(id);
-            self.dispatch_one(id.index());
+            self.dispatch_one(task);
             return;
         }
+        // It cannot end before those that it ends with.
+        record.open.fetch_add(ends_with.len() as u32, Ordering::Relaxed);
         // One more, so that the task is not ready before all edges are there.
         // Release: who looks from outside at what waits sees the description; see `stall`.
         record.pending.store(count + 1, Ordering::Release);
@@ -35,19 +34,20 @@ impl Core {
                 done += 1;
                 continue;
             }
-            done += u32::from(!self.link(id, &mut link, earlier, false));
+            done += u32::from(!self.link(&mut task, &mut link, earlier, Edge::Order));
         }
         for &earlier in after {
-            if !self.link(id, &mut link, self.gate(record, earlier), true) {
+            if !self.link(&mut task, &mut link, self.gate(record, earlier), Edge::Binding) {
                 done += 1;
                 if let Some(reason) = self.failures.peek(earlier) {
-                    self.failures.cancel_for(id, &reason);
-                    record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+                    self.cancel_for(&task, &reason);
                 }
             }
         }
-        if ends_with {
-            self.link_ends(id, record, &mut link);
+        for earlier in ends_with {
+            if !self.link(&mut task, &mut link, earlier, Edge::Ending) {
+                record.open.fetch_sub(1, Ordering::AcqRel);
+            }
         }
         let ready = if link == 0 {
             // Without an edge nobody else counts down.
@@ -59,99 +59,44 @@ impl Core {
         };
         if ready {
             self.tracer.ready(id);
-            self.dispatch_one(id.index());
+            self.dispatch_one(task);
         }
     }
 
     /// Adds an edge from an earlier task. False when that one is complete already.
     #[inline]
-    fn link(&self, id: TaskId, link: &mut usize, earlier: TaskId, binding: bool) -> bool {
-        let record = self.slab.get(id.index());
-        let (holder, slot) = self.edge_slot(id, *link);
-        *link += 1;
-        let later = if holder == id.index() { record } else { self.slab.get(holder) };
-        if binding {
-            later.mark_binding(slot, true);
+    fn link(&self, task: &mut Owned<'_>, link: &mut usize, earlier: TaskId, edge: Edge) -> bool {
+        let number = *link;
+        let (holder, slot) = if number < EDGES { (task.id.index(), number) } else { self.extension(task, number) };
+        let later = self.slab.get(holder);
+        if edge != Edge::Order {
+            later.mark(slot, edge);
         }
         let linked = self.slab.get(earlier.index()).link(earlier.generation(), EdgeId::new(holder, slot), later);
-        if !linked {
-            *link -= 1;
-            if binding {
-                later.mark_binding(slot, false);
-            }
+        if linked {
+            *link += 1;
+        } else if edge != Edge::Order {
+            later.mark(slot, Edge::Order);
         }
         linked
     }
 
-    /// The record and the link in it that hold a task's edge with a number.
-    #[inline]
-    fn edge_slot(&self, id: TaskId, number: usize) -> (u32, usize) {
-        if number < EDGES {
-            return (id.index(), number);
-        }
-        self.extension(id, number)
-    }
-
+    /// The record and the link in it that hold one of very many edges.
     #[cold]
-    fn extension(&self, id: TaskId, number: usize) -> (u32, usize) {
-        let record = self.slab.get(id.index());
-        let description = record.description.get().cast::<Description>();
-        // SAFETY: this thread is submitting the task, which cannot become ready yet. Others may have a look at its arguments
-        // already, as edges were published: so there is no reference to all of it.
+    fn extension(&self, task: &mut Owned<'_>, number: usize) -> (u32, usize) {
+        // SAFETY: this thread is submitting the task, which cannot become ready yet. Others look at its arguments at most.
         let ((name, location), extras) = unsafe {
-            let extras = &mut (*description).extras;
-            (record.title.words().whole(), extras.get_or_insert_with(Box::default))
+            let extras = task.record.extras_mut();
+            (task.record.title.words().whole(), extras.get_or_insert_with(Box::default))
         };
         let nth = (number - EDGES) / EDGES;
         if nth == extras.extensions.len() {
-            let (index, extension) = self.take_record(false);
+            let extension = self.make_point(Kind::Extension, Spec::new(name, location, 0), false);
             // Relaxed: published together with the edges.
-            extension.open.store(id.index(), Ordering::Relaxed);
-            extension.clear_marks();
-            // SAFETY: just taken from the pool.
-            unsafe {
-                (*extension.description.get()).write(Description {
-                    table: &body::NOTHING,
-                    extras: None,
-                    args: [Arg::NONE; ARGS],
-                    payload: [MaybeUninit::uninit(); PAYLOAD],
-                });
-            }
-            extension.title.set(name, location, std::ptr::null());
-            extension.set_kind(Kind::Extension);
-            extras.extensions.push(index);
+            extension.record.open.store(task.id.index(), Ordering::Relaxed);
+            extras.extensions.push(extension.id.index());
         }
         (extras.extensions[nth], number % EDGES)
-    }
-
-    /// Counts the tasks that this one must end with, before it can end.
-    fn begin_ends_with(&self, _: TaskId, record: &Record) -> bool {
-        // SAFETY: this thread is submitting the task.
-        let description = unsafe { (*record.description.get()).assume_init_ref() };
-        let Some(extras) = &description.extras else { return false };
-        let count = extras.ends_with.len() as u32;
-        record.open.fetch_add(count, Ordering::Relaxed);
-        count > 0
-    }
-
-    #[cold]
-    fn link_ends(&self, id: TaskId, record: &Record, link: &mut usize) {
-        // SAFETY: this thread is submitting the task, which cannot run yet, as `pending` counts one more.
-        let ends: Vec<TaskId> = unsafe { (*record.description.get()).assume_init_ref() }
-            .extras
-            .as_ref()
-            .map_or_else(Vec::new, |e| e.ends_with.clone());
-        for earlier in ends {
-            let (holder, slot) = self.edge_slot(id, *link);
-            let later = self.slab.get(holder);
-            later.mark_ending(slot, true);
-            if self.slab.get(earlier.index()).link(earlier.generation(), EdgeId::new(holder, slot), later) {
-                *link += 1;
-            } else {
-                later.mark_ending(slot, false);
-                record.open.fetch_sub(1, Ordering::AcqRel);
-            }
-        }
     }
 
     /// One task that stands for several: complete when all of them are. None when they are complete already.
@@ -161,20 +106,18 @@ impl Core {
             [only] => return *only,
             _ => {}
         }
-        let (index, record) = self.take_record(false);
-        let id = TaskId::new(index, record.generation());
-        let mut spec = Spec::new(Name::literal("sync"), Location::caller(), 0);
-        let payload = [MaybeUninit::uninit(); PAYLOAD];
-        self.describe(record, Kind::Sync, &mut spec, &body::NOTHING, None, payload);
+        let mut point = self.make_point(Kind::Sync, Spec::new(Name::literal("sync"), Location::caller(), 0), false);
+        let id = point.id;
         // Release: as in `finish_submission`.
-        record.pending.store(tasks.len() as u32 + 1, Ordering::Release);
+        point.record.pending.store(tasks.len() as u32 + 1, Ordering::Release);
         let (mut done, mut link) = (1, 0);
         for &task in tasks {
-            done += u32::from(!self.link(id, &mut link, task, false));
+            done += u32::from(!self.link(&mut point, &mut link, task, Edge::Order));
         }
-        if record.pending.fetch_sub(done, Ordering::AcqRel) == done {
+        if point.record.pending.fetch_sub(done, Ordering::AcqRel) == done {
             let mut local = Local::new(None);
-            self.complete(&mut local, index);
+            // SAFETY: this thread has it, and there is nothing to do.
+            unsafe { self.complete(&mut local, id.index()) };
             // Nobody knows it, so nobody waits for it: nothing is handed out, which could run tasks while a history is locked.
             debug_assert!(local.ready.is_empty());
             return TaskId::NONE;
@@ -190,17 +133,15 @@ impl Core {
         if scope.is_null() || self.peek(earlier).is_none_or(|other| std::ptr::eq(other.scope, scope)) {
             return earlier;
         }
-        let (index, gate) = self.take_record(false);
-        let id = TaskId::new(index, gate.generation());
-        let mut spec = Spec::new(Name::literal("gate"), Location::caller(), 0);
-        let payload = [MaybeUninit::uninit(); PAYLOAD];
-        self.describe(gate, Kind::Gate, &mut spec, &body::NOTHING, None, payload);
+        let mut gate = self.make_point(Kind::Gate, Spec::new(Name::literal("gate"), Location::caller(), 0), false);
+        let id = gate.id;
         // Release: as in `finish_submission`.
-        gate.pending.store(2, Ordering::Release);
-        let done = 1 + u32::from(!self.link(id, &mut 0, earlier, true));
-        if gate.pending.fetch_sub(done, Ordering::AcqRel) == done {
+        gate.record.pending.store(2, Ordering::Release);
+        let done = 1 + u32::from(!self.link(&mut gate, &mut 0, earlier, Edge::Binding));
+        if gate.record.pending.fetch_sub(done, Ordering::AcqRel) == done {
             // Nobody knows it, so nobody waits for it. The earlier task is complete, and says itself whether it failed.
-            self.complete(&mut Local::new(None), index);
+            // SAFETY: this thread has it, and there is nothing to do.
+            unsafe { self.complete(&mut Local::new(None), id.index()) };
             return earlier;
         }
         id
@@ -224,11 +165,13 @@ impl Core {
             };
             let Some(edge) = record.take_edge(generation, |edge| self.is_given_up(task(edge))) else { continue };
             let id = task(edge);
+            let later = self.slab.get(id.index());
             // AcqRel: as in `complete_one`.
-            if self.slab.get(id.index()).pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            if later.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
                 self.tracer.ready(id);
                 let mut stack = Vec::new();
-                self.make_ready(id.index(), &mut stack, &mut local.ready);
+                // SAFETY: this thread has counted down the last that the task waited for.
+                self.make_ready(unsafe { Owned::new(id, later) }, &mut stack, &mut local.ready);
                 debug_assert!(stack.is_empty(), "a task is no point that stands for others");
             }
         }

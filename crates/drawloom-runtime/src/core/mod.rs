@@ -14,8 +14,8 @@
 //! | [`retry`] | a body that failed is tried again |
 //! | [`complete`] | [`Core::complete`]: tasks that waited for it go on |
 //! | [`runs`] | a plan is run: many nodes in the place of one body |
-//! | [`nodes`] | nodes of plans that are tasks of their own |
 //! | [`devices`] | a device runs it |
+//! | [`owned`] | a task that the calling thread has |
 //! | [`thread`] | what a thread knows that runs tasks, and which one it runs |
 //! | [`waiting`] | someone outside waits for it |
 //! | [`internal`] | regions, scopes, and tasks that the runtime makes itself |
@@ -30,10 +30,10 @@ mod execute;
 mod inputs;
 mod internal;
 mod link;
-mod nodes;
+mod owned;
 mod peek;
 pub(crate) mod ready;
-mod reserve;
+pub(crate) mod reserve;
 mod retry;
 mod runs;
 mod stop;
@@ -42,13 +42,12 @@ mod thread;
 mod waiting;
 
 pub(crate) use devices::OnDevice;
-pub(crate) use execute::returned;
+pub(crate) use execute::{outcome, spoil, spoiled_input};
+pub(crate) use owned::Owned;
 pub(crate) use peek::Service;
 pub(crate) use retry::Saved;
 pub(crate) use thread::{Local, Running, SharedLocal};
-pub(crate) use waiting::Whose;
-
-use thread::RUNNING;
+pub(crate) use waiting::{Hold, Whose};
 
 use std::cell::Cell;
 use std::sync::Weak;
@@ -57,8 +56,7 @@ use std::time::Duration;
 use drawloom_trace::{IdleReason, WorkerRecord};
 use rustc_hash::FxHashMap;
 
-use crate::access::reduction::refuse_while_asked;
-use crate::access::{Arg, Mode};
+use crate::access::Mode;
 use crate::commute::Arbiter;
 use crate::context::ContextState;
 use crate::context::change::Changes;
@@ -67,14 +65,12 @@ use crate::device::queue::{Devices, Place};
 use crate::error::{Error, ErrorKind, Result, TaskOrigin};
 use crate::failure::Failures;
 use crate::order::history::{Comer, History, Refusal, refuse_missing, refuse_not_lent};
-use crate::order::scope::{Scope, ScopeId};
+use crate::order::scope::Scope;
 use crate::policy::{Ready, WorkerId};
 use crate::stall::{On, Stalls};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, thread_local};
 use crate::task::body::{self, Body};
-use crate::task::extras::{Extras, arguments};
-use crate::task::name::Names;
 use crate::task::record::{Description, Kind, Record, TaskId, flag};
 use crate::task::slab::Slab;
 use crate::task::spec::Spec;
@@ -87,7 +83,6 @@ use crate::worker::Workers;
 #[repr(align(128))]
 pub struct Core {
     pub(crate) slab: Slab,
-    pub(crate) names: Names,
     // Apart from what is only read, as every submission writes it.
     outermost: Padded<Mutex<History>>,
     pub(crate) contexts: Contexts,
@@ -151,8 +146,8 @@ impl Core {
             stalls: Stalls::new(patience),
             tracer: Tracer::new(lanes(&workers, &devices)),
             slab: Slab::new(limit),
-            names: Names::default(),
-            outermost: Padded::new(Mutex::new(History::new(ScopeId::OUTERMOST))),
+            // SAFETY: the one of this runtime; regions of others are refused before their tasks are ordered.
+            outermost: Padded::new(Mutex::new(unsafe { History::outermost() })),
             contexts: Contexts::new(),
             changes: Changes::default(),
             context_waiters: AtomicUsize::new(0),
@@ -184,15 +179,15 @@ impl Core {
 
     /// Submits a task.
     #[inline]
-    pub(crate) fn submit(&self, mut spec: Spec, body: Body) -> TaskId {
-        let running = self.running();
-        let (index, record) = self.take_record(!Self::is_in_task());
-        let id = TaskId::new(index, record.generation());
+    pub(crate) fn submit(&self, spec: Spec, body: Body) -> TaskId {
+        self.with_running(|running| self.submit_in(running, spec, body))
+    }
+
+    #[inline]
+    fn submit_in(&self, running: Option<&Running<'_>>, mut spec: Spec, body: Body) -> TaskId {
+        let (id, record) = self.take_record(!Self::is_in_task());
         let node = running.and_then(|r| r.node);
         let scope = running.filter(|r| r.node.is_none()).map(|r| self.scope_inside(r));
-        if let Some(scope) = scope {
-            scope.note_child(id, |id| self.is_complete(id));
-        }
         if let Some(node) = node {
             let message = format!(
                 "cannot be submitted by {}: a task of a plan has children only if it lends something to them",
@@ -206,28 +201,26 @@ impl Core {
         } else {
             spec.context = self.enter_context(spec.context);
         }
-        self.describe(record, Kind::Task, &mut spec, body.table, scope, body.payload);
+        let mut task = self.describe(id, record, Kind::Task, &mut spec, body, scope);
         if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 {
-            self.check_devices(record, &mut spec);
+            self.check_devices(&mut task, &mut spec);
         }
         let mut waits = WAITS.take();
         waits.clear();
-        let (args, mut extras) = self.parts(record);
-        let after = extras.as_mut().map_or_else(Vec::new, |e| std::mem::take(&mut e.after));
+        let after = task.extras_mut().map_or_else(Vec::new, |extras| std::mem::take(&mut extras.after));
         let mut refused = spec.refused.take();
         // A task that is refused keeps its place in the order: what it should have written is spoiled from there on.
-        if !args.is_empty()
-            && let Err(refusal) = self.order(id, spec.context, scope, args, extras, &mut waits)
+        if !task.args().is_empty()
+            && let Err(refusal) = self.order(&mut task, scope, &mut waits)
         {
             if refusal.kind == ErrorKind::NotLent {
-                // SAFETY: this thread is submitting the task. What it was not lent is not its own to spoil.
-                unsafe { *record.arg_count.get() = 0 };
-                self.trace_submission(id, scope, &[], self.parts(record).1.as_deref());
+                // What it was not lent is not its own to spoil.
+                record.forget_args();
+                self.trace_submission(&task, scope, task.args());
             }
             refused.get_or_insert_with(|| Error::of_task(refusal.kind, spec.origin(), refusal.message));
-        }
-        if args.is_empty() {
-            self.trace_submission(id, scope, args, self.parts(record).1.as_deref());
+        } else if task.args().is_empty() {
+            self.trace_submission(&task, scope, task.args());
         }
         if !after.is_empty() && self.tracer.is_on() {
             self.tracer.comes_after(id, &after);
@@ -238,20 +231,39 @@ impl Core {
             refused = Some(Error::of_task(ErrorKind::ShutDown, spec.origin(), message));
         }
         if let Some(error) = refused {
-            self.failures.refuse(id, error);
-            record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+            self.refuse(&task, error);
         }
-        self.finish_submission(id, &waits, &after);
+        self.finish_submission(task, &waits, &after);
         WAITS.set(waits);
         id
     }
 
-    /// A free record. Waits for one when `patient`.
+    /// A task that is being submitted must not run.
+    #[cold]
+    fn refuse(&self, task: &Owned<'_>, error: Error) {
+        self.failures.refuse(task.id, error);
+        task.record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+    }
+
+    /// A task that is being submitted must not run, because an earlier one failed for a reason.
+    #[cold]
+    fn cancel_for(&self, task: &Owned<'_>, reason: &Error) {
+        self.failures.cancel_for(task.id, reason);
+        task.record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+    }
+
+    /// A free record, and the name of the task that it will hold. Waits for one when `patient`.
     #[inline]
-    fn take_record(&self, patient: bool) -> (u32, &Record) {
-        refuse_while_asked();
+    fn take_record(&self, patient: bool) -> (TaskId, &Record) {
         let index = self.slab.take(patient).unwrap_or_else(|| self.wait_for_record());
-        (index, self.slab.get(index))
+        let record = self.slab.get(index);
+        (TaskId::new(index, record.generation()), record)
+    }
+
+    /// Something without a body that has its place among tasks.
+    fn make_point(&self, kind: Kind, mut spec: Spec, patient: bool) -> Owned<'_> {
+        let (id, record) = self.take_record(patient);
+        self.describe(id, record, kind, &mut spec, body::NOTHING, None)
     }
 
     #[cold]
@@ -296,17 +308,20 @@ impl Core {
         context.members().workers.iter().any(|w| self.workers.seat(*w).driven.load(Ordering::SeqCst))
     }
 
-    /// Fills in a record, before anyone else can see the task.
+    /// Fills in a record that was just taken, before any other thread can see the task.
     #[inline]
-    fn describe(
+    fn describe<'c>(
         &self,
-        record: &Record,
+        id: TaskId,
+        record: &'c Record,
         kind: Kind,
         spec: &mut Spec,
-        table: &'static body::BodyTable,
+        body: Body,
         scope: Option<&Scope>,
-        payload: body::Payload,
-    ) {
+    ) -> Owned<'c> {
+        if let Some(scope) = scope {
+            scope.note_child(id, |id| self.is_complete(id));
+        }
         record.open.store(1, Ordering::Relaxed);
         let mut flags = 0;
         if kind == Kind::Task && spec.args().iter().any(|a| a.mode() == Mode::Commute) {
@@ -322,75 +337,51 @@ impl Core {
         // Release: pairs with `mark_cancelled`, which then sees the context.
         record.flags.store(flags, Ordering::Release);
         record.clear_marks();
-        // SAFETY: the record was taken from the pool by this thread, and its id is not known to anyone yet.
+        let (priority, count, args) = (spec.priority, spec.count(), spec.in_place());
+        let Body { table, payload } = body;
+        // SAFETY: the record was taken from the pool by this thread, and its id is not known to any other yet.
         unsafe {
-            *record.priority.get() = spec.priority;
-            *record.arg_count.get() = spec.count();
-            (*record.description.get()).write(Description {
-                table,
-                extras: spec.extras.take(),
-                args: spec.in_place(),
-                payload,
-            });
+            record.describe(priority, count, Description { table, extras: spec.extras.take(), args, payload });
         }
         record.title.set(spec.name, spec.location, scope.map_or(std::ptr::null(), std::ptr::from_ref));
-        // Last, so that whoever looks from outside finds a description where there is a kind.
+        // Last, so that a thread that looks from outside finds a description where there is a kind.
         record.set_kind(kind);
-    }
-
-    /// The arguments and rare parts of a task.
-    #[allow(clippy::mut_from_ref)]
-    pub(super) fn parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r mut Extras>) {
-        // SAFETY: only the thread that submits, runs or completes the task calls this, one after the other.
-        let description = unsafe { (*record.description.get()).assume_init_mut() };
-        // SAFETY: as above.
-        let count = unsafe { *record.arg_count.get() } as usize;
-        let args = arguments(&description.args, description.extras.as_deref(), count).as_ptr();
-        // SAFETY: the list of arguments is not changed any more; the borrow of the other parts does not touch it.
-        (unsafe { std::slice::from_raw_parts(args, count) }, description.extras.as_deref_mut())
+        // SAFETY: this thread is submitting the task.
+        unsafe { Owned::new(id, record) }
     }
 
     pub(crate) fn origin(&self, record: &Record) -> TaskOrigin {
-        // SAFETY: as in `parts`.
+        // SAFETY: the calling thread has the task, or runs a part of it.
         let (name, location) = unsafe { record.title.words().whole() };
         TaskOrigin { name: name.as_str().to_owned(), location }
     }
 
-    fn order(
-        &self,
-        id: TaskId,
-        context: u32,
-        scope: Option<&Scope>,
-        args: &[Arg],
-        extras: Option<&mut Extras>,
-        waits: &mut Vec<TaskId>,
-    ) -> Result<(), Refusal> {
+    /// Gives a task its place in the order of its scope.
+    #[inline]
+    fn order(&self, task: &mut Owned<'_>, scope: Option<&Scope>, waits: &mut Vec<TaskId>) -> Result<(), Refusal> {
         let history = match scope {
             None => {
-                self.refuse_inner(args)?;
+                self.refuse_inner(task.args())?;
                 &self.outermost
             }
             Some(scope) => {
-                refuse_not_lent(scope, args)?;
+                refuse_not_lent(scope, task.args())?;
                 &scope.history
             }
         };
-        let tracing = self.tracer.is_on();
-        let traced: Option<*const Extras> = extras.as_deref().map(std::ptr::from_ref);
-        let (folds, joined) = match extras {
-            Some(extras) => (extras.folds.as_slice(), &mut extras.joined),
-            None => (&[][..], &mut Vec::new()),
-        };
-        let comer = Comer { task: id, context, args, folds };
-        self.in_history(history, |history| {
-            let missing = refuse_missing(args);
-            let ordered = history.order(self, comer, waits, joined).and(missing);
-            if tracing {
-                // SAFETY: the borrows of the parts ended with the call above.
-                self.trace_submission(id, scope, args, traced.map(|extras| unsafe { &*extras }));
-            }
+        let mut joined = task.extras_mut().map_or_else(Vec::new, |extras| std::mem::take(&mut extras.joined));
+        let ordered = self.in_history(history, |history| {
+            let missing = refuse_missing(task.args());
+            let folds = task.extras().map_or(&[][..], |extras| &extras.folds);
+            let comer = Comer { task: task.id, context: task.record.context(), args: task.args(), folds };
+            let ordered = history.order(self, comer, waits, &mut joined).and(missing);
+            self.trace_submission(task, scope, task.args());
             ordered
-        })
+        });
+        if let Some(extras) = task.extras_mut() {
+            extras.joined = joined;
+        }
+        ordered
     }
 }
 

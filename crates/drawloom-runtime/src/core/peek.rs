@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use super::reserve::RESERVED;
-use super::{Core, Local, Running};
+use super::{Core, Local, Owned, Running};
 use crate::access::Arg;
 use crate::context::ContextState;
 use crate::error::TaskOrigin;
@@ -17,7 +17,6 @@ use crate::stall::Entry;
 use crate::stall::blocked::{Inside, Waiting};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::lock;
-use crate::task::extras::Extras;
 use crate::task::record::{Kind, TaskId, flag};
 use crate::team::CalledBy;
 use crate::trace::Described;
@@ -71,14 +70,12 @@ impl Core {
 
     /// The worker that the calling thread is, while it runs a task.
     pub(crate) fn running_worker(&self) -> Option<WorkerId> {
-        // SAFETY: the pointer is that of the thread's own state, which is only read.
-        self.running().and_then(|running| unsafe { (*running.local).worker })
+        self.with_running(|running| running?.local.worker())
     }
 
     /// A wait of the calling thread for tasks, if it keeps a worker from others, or the serial engine.
     pub(crate) fn waits_inside(&self) -> Option<Inside> {
-        // SAFETY: the pointer is that of the thread's own state, which is only read.
-        let worker = self.running().map(|running| unsafe { (*running.local).worker })?;
+        let worker = self.with_running(|running| running.map(|running| running.local.worker()))?;
         (worker.is_some() || self.serial.is_some()).then(|| self.inside_task(worker, None))
     }
 
@@ -199,34 +196,32 @@ impl Core {
 
     /// The task that the calling thread is running.
     pub(crate) fn running_origin(&self) -> Option<TaskOrigin> {
-        self.running().map(|running| self.origin_of(running))
+        self.with_running(|running| running.map(|running| self.origin_of(running)))
     }
 
     /// Records the submission of a task, while its place in the order is being decided.
     #[inline]
-    pub(super) fn trace_submission(&self, id: TaskId, scope: Option<&Scope>, args: &[Arg], extras: Option<&Extras>) {
+    pub(super) fn trace_submission(&self, task: &Owned<'_>, scope: Option<&Scope>, args: &[Arg]) {
         if self.tracer.is_on() {
-            self.describe_submission(id, scope, args, extras);
+            self.describe_submission(task, scope, args);
         }
     }
 
     #[cold]
-    fn describe_submission(&self, id: TaskId, scope: Option<&Scope>, args: &[Arg], extras: Option<&Extras>) {
-        let record = self.slab.get(id.index());
+    fn describe_submission(&self, task: &Owned<'_>, scope: Option<&Scope>, args: &[Arg]) {
+        let (id, record) = (task.id, task.record);
         if record.kind() == Kind::Sync {
             // It does nothing, and frees a region at most.
             return;
         }
         let parent = scope.map_or(TaskId::NONE, |scope| scope.parent);
         // SAFETY: this thread is submitting the task.
-        let ((name, location), priority) = unsafe { (record.title.words().whole(), *record.priority.get()) };
+        let (name, location) = unsafe { record.title.words().whole() };
         let internal = record.flags.load(Ordering::Relaxed) & flag::INTERNAL != 0 || record.kind() != Kind::Task;
-        let (ends_with, folds) = extras.map_or((&[][..], &[][..]), |extras| (&extras.ends_with, &extras.folds));
-        let (site, context) = (Site { name, location }, record.context());
+        let (ends_with, folds) = task.extras().map_or((&[][..], &[][..]), |extras| (&extras.ends_with, &extras.folds));
+        let (site, context, priority) = (Site { name, location }, record.context(), record.priority());
         let task = Described { id, parent, site, context, priority, internal, ends_with, folds };
-        // SAFETY: the pointer is that of the thread's own state, which is only read.
-        let worker = self.running().and_then(|running| unsafe { (*running.local).worker });
-        self.tracer.submitted(&task, args, worker);
+        self.tracer.submitted(&task, args, self.running_worker());
     }
 
     /// Records that a task starts, and now and then how many wait in the queues.

@@ -1,7 +1,7 @@
 //! Tasks that became ready, on their way to workers.
 
 use super::waiting::CHILDREN_ONLY;
-use super::{Core, Local, Running, SharedLocal};
+use super::{Core, Local, Owned, Running, SharedLocal};
 use crate::error::Result;
 use crate::order::scope::{Scope, Suits};
 use crate::policy::{Ready, WorkerId};
@@ -9,7 +9,7 @@ use crate::stall::On;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::stack::with_room;
 use crate::sync::{MutexGuard, lock, try_lock};
-use crate::task::record::{Kind, Record, TaskId, flag};
+use crate::task::record::{Kind, TaskId, flag};
 use crate::worker::cycle::Found;
 use crate::worker::seat::Seat;
 
@@ -31,51 +31,42 @@ impl Place<'_> {
 impl Core {
     /// Hands a task out that became ready outside of a worker's own loop.
     #[inline]
-    pub(super) fn dispatch_one(&self, index: u32) {
-        let record = self.slab.get(index);
-        // SAFETY: the task is ready, and this thread is the only one that has it.
-        let (kind, context, priority, scope) =
-            unsafe { (record.kind(), record.context(), *record.priority.get(), record.title.scope()) };
-        let plain = kind == Kind::Task
-            && scope.is_null()
+    pub(super) fn dispatch_one(&self, task: Owned<'_>) {
+        let (record, context) = (task.record, task.record.context());
+        let plain = record.kind() == Kind::Task
+            && record.title.scope().is_null()
             && record.flags.load(Ordering::Relaxed) & (flag::COMMUTES | flag::DEVICE) == 0;
         if plain && self.serial.is_none() {
-            let id = TaskId::new(index, record.generation());
-            self.give(context, Ready::task(id, priority), None);
+            self.give(context, Ready::task(task.id, record.priority()), None);
             self.drain_stopped();
             return;
         }
-        let mut local = Local::new(self.worker_in(context));
+        let worker = self.with_running(|running| {
+            running.filter(|running| running.record.context() == context).and_then(|running| running.local.worker())
+        });
+        let mut local = Local::new(worker);
         let mut stack = Vec::new();
-        self.make_ready(index, &mut stack, &mut local.ready);
+        self.make_ready(task, &mut stack, &mut local.ready);
         for index in stack {
-            self.complete(&mut local, index);
+            // SAFETY: what has no body is complete when it is ready.
+            unsafe { self.complete(&mut local, index) };
         }
         self.hand_out(&mut local);
         self.flush(&mut local);
     }
 
-    /// The worker that the calling thread is, if it runs a task of the given context.
-    fn worker_in(&self, context: u32) -> Option<WorkerId> {
-        let running = self.running()?;
-        // SAFETY: the context of a running task does not change; the pointer is that of the thread's own state.
-        unsafe { (running.record.context() == context).then(|| (*running.local).worker)? }
-    }
-
-    /// Notes that a task is ready: it can run, or is complete already.
+    /// Notes that a task is ready: it can run, or is complete already. That is then on the stack.
     #[inline]
-    pub(crate) fn make_ready(&self, index: u32, stack: &mut Vec<u32>, ready: &mut Vec<(u32, Ready)>) {
-        let record = self.slab.get(index);
-        let flags = record.flags.load(Ordering::Relaxed);
+    pub(crate) fn make_ready(&self, task: Owned<'_>, stack: &mut Vec<u32>, ready: &mut Vec<(u32, Ready)>) {
+        let record = task.record;
         match record.kind() {
             Kind::Task => {
-                let id = TaskId::new(index, record.generation());
-                if flags & flag::COMMUTES != 0 && !self.arbiter.acquire(id, self.parts(record).0) {
-                    return;
+                let commutes = record.flags.load(Ordering::Relaxed) & flag::COMMUTES != 0;
+                if !commutes || self.arbiter.acquire(task.id, task.args()) {
+                    self.offer(task, ready);
                 }
-                self.offer(id, record, ready);
             }
-            Kind::Sync | Kind::Gate => stack.push(index),
+            Kind::Sync | Kind::Gate => stack.push(task.id.index()),
             // Its holder, who submitted it, sees that nothing is left to wait for.
             Kind::Held => {}
             Kind::Free | Kind::Extension => unreachable!("only tasks become ready"),
@@ -98,22 +89,21 @@ impl Core {
 
     /// Offers a task that nothing holds back to everyone who may run it.
     #[inline]
-    pub(super) fn offer(&self, id: TaskId, record: &Record, ready: &mut Vec<(u32, Ready)>) {
-        if record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 {
-            self.offer_to_devices(id, record, ready);
+    pub(super) fn offer(&self, task: Owned<'_>, ready: &mut Vec<(u32, Ready)>) {
+        if task.record.flags.load(Ordering::Relaxed) & flag::DEVICE != 0 {
+            self.offer_to_devices(task, ready);
         } else {
-            self.offer_to_workers(id, record, ready);
+            self.offer_to_workers(task, ready);
         }
     }
 
     /// Offers a task to its parent, while that waits, and to the workers of its context.
     #[inline]
-    pub(super) fn offer_to_workers(&self, id: TaskId, record: &Record, ready: &mut Vec<(u32, Ready)>) {
-        // SAFETY: the task is ready, and this thread is the only one that has it.
-        let (context, priority, scope) = unsafe { (record.context(), *record.priority.get(), record.title.scope()) };
-        // SAFETY: a scope lives until its parent is complete, which is after this child.
-        if let Some(scope) = unsafe { scope.as_ref() } {
-            // From the push on, the waiting parent may run the task, and be complete: then the scope is gone.
+    pub(super) fn offer_to_workers(&self, task: Owned<'_>, ready: &mut Vec<(u32, Ready)>) {
+        let (id, context, priority) = (task.id, task.record.context(), task.record.priority());
+        // SAFETY: the task is not complete before it is pushed, and the scope is not used afterwards: the waiting parent may
+        // run the task at once, and be complete.
+        if let Some(scope) = unsafe { task.record.scope() } {
             let parent = scope.parent;
             scope.push(id);
             self.waiters.wake_threads(parent);
@@ -202,9 +192,7 @@ impl Core {
     /// A scheduling operation of a worker that waits for the children of a task: it may run only their family, as far as
     /// it belongs to their contexts. Threads that are no workers have no operations.
     pub(super) fn choose_family(&self, running: &Running<'_>, inside: &Scope) -> Found {
-        // SAFETY: the pointer is that of the thread's own state.
-        let worker = unsafe { (*running.local).worker };
-        let seat = worker.map(|worker| self.workers.seat(worker));
+        let seat = running.local.worker().map(|worker| self.workers.seat(worker));
         if seat.is_some_and(|seat| seat.state.enter()) {
             seat.inspect(|seat| seat.state.leave());
             return Found::Team;
@@ -249,8 +237,7 @@ impl Core {
     }
 
     fn set_family_wait(&self, running: &Running<'_>, parent: Option<TaskId>) {
-        // SAFETY: the pointer is that of the thread's own state.
-        let Some(worker) = (unsafe { (*running.local).worker }) else { return };
+        let Some(worker) = running.local.worker() else { return };
         let seat = self.workers.seat(worker);
         seat.set_waits_in(parent);
         // A member that has slept can join teams of the family.
@@ -354,7 +341,7 @@ impl Core {
     /// Runs ready tasks right here: the serial engine.
     fn run_serially(&self, local: &mut Local) {
         let Some(serial) = &self.serial else { return };
-        if self.running().is_some() {
+        if self.is_running() {
             // A task that submits runs its children at once.
             self.run_all(local);
         } else if !Core::is_in_task() && !self.is_inside_now() {

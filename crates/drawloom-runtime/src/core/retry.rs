@@ -12,14 +12,12 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Core, Local, RUNNING, Running};
+use super::{Core, Local, Owned, SharedLocal};
 use crate::access::{Arg, Mode};
 use crate::data::region::for_each_run;
 use crate::error::Error;
-use crate::order::scope::Scope;
-use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
-use crate::task::record::{Record, TaskId, flag};
+use crate::task::record::flag;
 
 /// The contents of the arguments that a body may change, as they were.
 pub(crate) struct Saved(Vec<Vec<MaybeUninit<u8>>>);
@@ -75,61 +73,39 @@ impl Saved {
 impl Core {
     /// Runs a body until it succeeds, or has failed too often.
     #[cold]
-    pub(super) fn run_retrying(&self, local: &mut Local, id: TaskId, record: &Record, args: &[Arg]) -> Option<Error> {
-        let mut left = self.parts(record).1.map_or(0, |e| e.retries);
-        let saved = Saved::save(args);
-        let failed = loop {
-            let Err(error) = self.attempt(local, id, record, args) else { break None };
-            let may_retry = left > 0 && record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0;
+    pub(super) fn run_retrying(&self, local: &mut Local, task: &Owned<'_>) -> Result<(), Error> {
+        let mut left = task.extras().map_or(0, |extras| extras.retries);
+        let saved = Saved::save(task.args());
+        loop {
+            let result = self.attempt(local, task);
+            if result.is_ok() {
+                return result;
+            }
+            let may_retry = left > 0 && task.record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0;
             // Where children can never complete there is no next attempt, and they are left to whoever asks for them.
-            let retries = may_retry && self.end_attempt(local, id, record).is_ok();
+            let retries = may_retry && self.end_attempt(local, task).is_ok();
             // What is left behind by the last attempt does not matter: it is spoiled. Still it is put back, so that
             // whoever looks at it in a debugger finds what was there before.
-            saved.restore(args);
+            saved.restore(task.args());
             if !retries {
-                break Some(error);
+                return result;
             }
             left -= 1;
-        };
-        self.drop_body(record);
-        failed
+        }
     }
 
     /// Waits for the children of a failed attempt, and runs them meanwhile. What failed among them is dropped.
     ///
     /// # Errors
     /// When they can never complete.
-    pub(super) fn end_attempt(&self, local: &mut Local, id: TaskId, record: &Record) -> Result<(), Error> {
-        let Some(inside) = self.children_of(record) else { return Ok(()) };
-        let running = Running { core: self, id, record, local, node: None, outer: RUNNING.get() };
-        let before = RUNNING.replace((&raw const running).cast());
+    pub(super) fn end_attempt(&self, local: &mut Local, task: &Owned<'_>) -> Result<(), Error> {
+        let Some(inside) = task.extras().and_then(|extras| extras.inside.clone()) else { return Ok(()) };
         let mut left = inside.take_children().into_iter().filter(|child| !self.is_complete(*child));
-        let waited = left.try_for_each(|child| self.wait_for_child(&running, child));
-        RUNNING.set(before);
-        waited?;
-        self.forget_attempt(id, &inside);
-        Ok(())
-    }
-
-    /// Whether the children of a failed attempt are complete. Then what failed among them is dropped.
-    pub(super) fn has_attempt_ended(&self, id: TaskId, record: &Record, children: &mut Vec<TaskId>) -> bool {
-        let Some(inside) = self.children_of(record) else { return true };
-        children.extend(inside.take_children());
-        children.retain(|child| !self.is_complete(*child));
-        if !children.is_empty() {
-            return false;
-        }
-        self.forget_attempt(id, &inside);
-        true
-    }
-
-    /// The scope of a task's children, if it had any.
-    fn children_of(&self, record: &Record) -> Option<Arc<Scope>> {
-        self.parts(record).1.and_then(|extras| extras.inside.clone())
-    }
-
-    fn forget_attempt(&self, id: TaskId, inside: &Scope) {
-        self.failures.abandon(id);
+        self.as_running(SharedLocal::new(local), task.id, task.record, None, |running| {
+            left.try_for_each(|child| self.wait_for_child(running, child))
+        })?;
+        self.failures.abandon(task.id);
         inside.forget_failures();
+        Ok(())
     }
 }

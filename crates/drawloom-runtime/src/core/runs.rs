@@ -1,45 +1,72 @@
 //! Runs of plans: many nodes in the place of one body.
+//!
+//! Nodes that are tasks of their own have a record, and are children of the run. Everything can happen to them that happens to
+//! tasks; only their failures are kept with the record, for the run to report.
 
 use std::mem::MaybeUninit;
 
-use super::{Core, Local, RUNNING, Running, SharedLocal};
-use crate::access::Frame;
+use super::{Core, Local, Owned, SharedLocal};
 use crate::data::region::{Handle, Region};
 use crate::data::value::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::order::history::Comer;
 use crate::panic;
-use crate::plan::replay::{At, PlanState};
-use crate::policy::{Ready, ReadyKind, WorkerId};
+use crate::plan::apart::NodeTask;
+use crate::plan::replay::{At, PlanState, ReadyNode};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
-use crate::task::body;
-use crate::task::record::{Kind, PAYLOAD, Record, TaskId, flag};
+use crate::task::body::{Body, BodyTable, Payload};
+use crate::task::record::{Kind, PAYLOAD, TaskId, flag};
 use crate::task::spec::Spec;
 
-/// Where the record of a run keeps the address of its plan, beside the body, which takes less room.
-const PLAN: usize = PAYLOAD - 1;
+/// The body of a run, in the payload of its record.
+struct RunBody {
+    /// None once the run has begun, or will not.
+    plan: Option<Arc<PlanState>>,
+    /// Whether the run has its place in the order, so that it spoils what it does not write.
+    placed: bool,
+}
+
+/// How runs begin, and how their bodies are dropped.
+static RUN: BodyTable = BodyTable {
+    call: |payload, _| {
+        // SAFETY: the payload is that of a run, as the table is.
+        if let Some(plan) = unsafe { run_body(payload) }.plan.take() {
+            begin(&plan);
+        }
+        Ok(())
+    },
+    // SAFETY: as above.
+    drop: |payload| drop(unsafe { run_body(payload) }.plan.take()),
+    again: false,
+};
+
+/// The body of a run.
+///
+/// # Safety
+/// The payload was written by [`Core::submit_run`], and the calling thread has the task.
+unsafe fn run_body<'a>(payload: *mut Payload) -> &'a mut RunBody {
+    const { assert!(size_of::<RunBody>() <= size_of::<Payload>() && align_of::<RunBody>() <= align_of::<Payload>()) }
+    // SAFETY: promised by the caller.
+    unsafe { &mut *payload.cast::<RunBody>() }
+}
 
 impl Core {
     /// Submits a run of a plan: a task whose arguments are everything that the plan touches.
     pub(crate) fn submit_run(&self, plan: &Arc<PlanState>, context: Result<u32>) -> TaskId {
         let mut spec = Spec::new(plan.name(), plan.location(), *context.as_ref().unwrap_or(&0));
-        let (index, record) = self.take_record(!Self::is_in_task());
-        let id = TaskId::new(index, record.generation());
+        let (id, record) = self.take_record(!Self::is_in_task());
         spec.context = self.enter_context(spec.context);
-        let state = Arc::clone(plan);
-        let body = body::once(move |_: &mut Frame<'_>| {
-            begin(&state);
-            Ok(())
-        });
-        let mut payload = body.payload;
-        payload[PLAN] = MaybeUninit::new(0);
-        self.describe(record, Kind::Task, &mut spec, body.table, None, payload);
+        let mut body = Body { payload: [MaybeUninit::uninit(); PAYLOAD], table: &RUN };
+        // SAFETY: the payload has room for the body, which `run_body` has checked.
+        unsafe {
+            (&raw mut body.payload).cast::<RunBody>().write(RunBody { plan: Some(Arc::clone(plan)), placed: false })
+        };
+        let task = self.describe(id, record, Kind::Task, &mut spec, body, None);
         record.flags.fetch_or(flag::RUN, Ordering::Relaxed);
         let mut waits = super::WAITS.take();
         waits.clear();
-        let refused = if let Some(running) = self.running() {
-            let origin = self.origin_of(running);
+        let refused = if let Some(origin) = self.running_origin() {
             Some((ErrorKind::Plan, format!("cannot be run by {origin}: plans are run from outside of tasks")))
         } else if self.closed.load(Ordering::Relaxed) {
             Some((ErrorKind::ShutDown, "cannot be run: the runtime was shut down".to_owned()))
@@ -52,10 +79,9 @@ impl Core {
                 // Nothing can be refused: the arguments of a run do not overlap.
                 let _ = history.order(self, comer, &mut waits, &mut Vec::new());
                 // From here on the run has its place in the order, and spoils what it does not write.
-                // SAFETY: this thread is submitting the task.
-                let description = unsafe { (*record.description.get()).assume_init_mut() };
-                description.payload[PLAN] = MaybeUninit::new(Arc::as_ptr(plan).expose_provenance() as u64);
-                self.trace_submission(id, None, plan.whole(), None);
+                // SAFETY: this thread is submitting the task, whose body was written above.
+                unsafe { run_body(record.payload()) }.placed = true;
+                self.trace_submission(&task, None, plan.whole());
                 if self.tracer.is_on() {
                     let operators = plan.operators();
                     self.tracer.run(id, &plan.mark, |recording, tables| plan.describe(&operators, recording, tables));
@@ -66,21 +92,19 @@ impl Core {
             misplaced.or(missing.map(|message| (ErrorKind::Uninitialised, message)))
         };
         if let Some((kind, message)) = refused {
-            self.failures.refuse(id, Error::of_task(kind, spec.origin(), message));
-            record.flags.fetch_or(flag::CANCELLED, Ordering::Relaxed);
+            self.refuse(&task, Error::of_task(kind, spec.origin(), message));
         }
-        self.finish_submission(id, &waits, &[]);
+        self.finish_submission(task, &waits, &[]);
         super::WAITS.set(waits);
         id
     }
 
     /// A run was cancelled: what it should have written is spoiled.
     #[cold]
-    pub(super) fn spoil_run(&self, record: &Record, because: &Error) {
-        // SAFETY: only this thread has the task, and `submit_run` wrote the word.
-        let plan = unsafe { (*record.description.get()).assume_init_ref().payload[PLAN].assume_init() };
-        // SAFETY: the body holds the plan, and is not dropped yet; the address is zero if there is nothing to spoil.
-        if let Some(plan) = unsafe { std::ptr::with_exposed_provenance::<PlanState>(plan as usize).as_ref() } {
+    pub(super) fn spoil_run(&self, run: &Owned<'_>, because: &Error) {
+        // SAFETY: this thread has the task, whose flags say that it is a run.
+        let body = unsafe { run_body(run.record.payload()) };
+        if let Some(plan) = body.plan.as_ref().filter(|_| body.placed) {
             plan.spoil(because);
         }
     }
@@ -100,14 +124,9 @@ impl Core {
         }
         // AcqRel: as when a child is complete.
         if record.open.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.complete(local, run.index());
+            // SAFETY: its nodes were the last part of it.
+            unsafe { self.complete(local, run.index()) };
         }
-    }
-
-    /// Gives a node of a plan that is ready to the policy of a context.
-    #[inline]
-    pub(crate) fn push_node(&self, by: Option<WorkerId>, context: u32, ready: Ready) {
-        self.give(context, ready, by);
     }
 
     pub(crate) fn is_serial(&self) -> bool {
@@ -115,30 +134,15 @@ impl Core {
     }
 
     /// Runs a node of a plan, or a share of its nodes.
-    pub(crate) fn run_plan(&self, local: &mut Local, ready: Ready) {
-        let (plan, over) = match ready.kind() {
-            ReadyKind::Task(_) => unreachable!("tasks are run by `run_ready`"),
-            // SAFETY: the run holds the plan until its last node is complete; see `PlanState::begin`.
-            ReadyKind::Node(plan, node) => (plan, unsafe { &*plan }.run_from(self, local, node)),
-            // SAFETY: as above. A share may be taken when no nodes are left, but then the run is not complete before
-            // this share is: it counts as a node that nobody waits for.
-            ReadyKind::Share(plan) => (plan, unsafe { &*plan }.run_share(self, local)),
-        };
-        if over {
-            // SAFETY: the run is over, and the address is its own.
-            unsafe { self.release_plan(local, plan) };
+    pub(crate) fn run_plan(&self, local: &mut Local, node: ReadyNode) {
+        if let Some(plan) = node.run(self, local) {
+            self.release_plan(local, plan);
         }
     }
 
     /// A run is over, and does not hold its plan any more.
-    ///
-    /// # Safety
-    /// The count is that of the run, which [`PlanState::begin`] left there. Nobody knows the address any more who has no
-    /// count.
-    pub(super) unsafe fn release_plan(&self, local: &mut Local, plan: *const PlanState) {
+    pub(super) fn release_plan(&self, local: &mut Local, plan: Arc<PlanState>) {
         self.settle_reserved(local);
-        // SAFETY: promised by the caller.
-        let plan = unsafe { Arc::from_raw(plan) };
         let name = plan.name();
         // If it was the last one, bodies are dropped, which are the user's.
         if let Err(said) = panic::catch(|| drop(plan)) {
@@ -147,22 +151,54 @@ impl Core {
         }
     }
 
+    /// Submits a node of a run, all of whose earlier nodes are complete. It does not run `because` of a failure, if there
+    /// is one. `announce` is told its id before it can run.
+    pub(crate) fn submit_node(
+        &self,
+        run: TaskId,
+        mut spec: Spec,
+        body: Body,
+        because: Option<Error>,
+        announce: impl FnOnce(TaskId),
+    ) {
+        let context = self.context(spec.context);
+        if context.is_deleted() {
+            spec.refuse(ErrorKind::Context, format!("cannot run in context `{}`, which was deleted", context.name));
+        }
+        self.refuse_team(&mut spec);
+        let (id, record) = self.take_record(false);
+        let parent = self.slab.get(run.index());
+        parent.open.fetch_add(1, Ordering::Relaxed);
+        spec.context = self.enter_context(spec.context);
+        // SAFETY: the run has a scope since it began, and nothing changes its rare parts until it is complete, which is after this
+        // child.
+        let scope = unsafe { parent.extras() }.and_then(|extras| extras.inside.as_deref());
+        let task = self.describe(id, record, Kind::Task, &mut spec, body, scope);
+        announce(id);
+        match (spec.refused.take(), because) {
+            (Some(refusal), _) => self.refuse(&task, refusal),
+            (None, Some(because)) => self.cancel_for(&task, &because),
+            (None, None) => {}
+        }
+        self.finish_submission(task, &[], &[]);
+    }
+
+    /// A task that stood for a node is complete, and so is the node.
+    #[cold]
+    pub(super) fn end_node(&self, local: &mut Local, mut task: NodeTask) {
+        let plan = Arc::clone(&task.plan);
+        let over = plan.end_apart(self, local, &mut task);
+        drop((plan, task));
+        if let Some(plan) = over {
+            self.release_plan(local, plan);
+        }
+    }
+
     /// Does something while the calling thread counts as running nodes of a plan.
     pub(crate) fn running_nodes<T>(&self, local: &mut Local, at: &At<'_>, f: impl FnOnce(SharedLocal<'_>) -> T) -> T {
         let run = at.state.run();
-        let (local, place) = SharedLocal::new(local);
-        let running = Running {
-            core: self,
-            id: run,
-            record: self.slab.get(run.index()),
-            local: place,
-            node: Some(at),
-            outer: RUNNING.get(),
-        };
-        let before = RUNNING.replace((&raw const running).cast());
-        let result = f(local);
-        RUNNING.set(before);
-        result
+        let local = SharedLocal::new(local);
+        self.as_running(local, run, self.slab.get(run.index()), Some(at), |_| f(local))
     }
 
     /// The region that keeps the runs of one plan apart.
@@ -179,20 +215,18 @@ impl Core {
 
 /// Begins a run, from the body of the task that stands for it.
 fn begin(plan: &Arc<PlanState>) {
-    let running = RUNNING.get();
-    // SAFETY: this is called by a body, so the pointer is that of the running task.
-    let running = unsafe { &*running };
-    // SAFETY: the core outlives its tasks.
-    let core = unsafe { &*running.core };
-    // One more, for the nodes: the task is complete when both its body and they are.
-    running.record.open.fetch_add(1, Ordering::Relaxed);
-    if plan.has_apart() {
-        // The scope of nodes that are tasks of their own, made before several threads look at it.
-        core.scope_inside(running);
-        running.record.open.fetch_sub(1, Ordering::Relaxed);
-    }
-    // SAFETY: the pointer is that of the thread's own state, which nobody else uses while the body runs.
-    let local = unsafe { &mut *running.local };
-    let context = running.record.context();
-    plan.begin(core, local, running.id, context);
+    let core = plan.core();
+    core.with_running(|running| {
+        let running = running.expect("this is called by the body of a run");
+        // One more, for the nodes: the task is complete when both its body and they are.
+        running.record.open.fetch_add(1, Ordering::Relaxed);
+        if plan.has_apart() {
+            // The scope of nodes that are tasks of their own, made before several threads look at it.
+            core.scope_inside(running);
+            running.record.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        // SAFETY: the body does nothing else with the state of its thread.
+        let local = unsafe { running.local.exclusive() };
+        plan.begin(core, local, running.id, running.record.context());
+    });
 }

@@ -77,7 +77,7 @@ impl Core {
             let mut tasks = Vec::new();
             state.policy.drain(&all, &mut tasks);
             for task in tasks {
-                match task.kind() {
+                match task.what {
                     ReadyKind::Task(id) if self.is_cancelled(id) => self.run_ready(&mut local, task),
                     _ => self.give(index, task, None),
                 }
@@ -128,7 +128,7 @@ impl Core {
 
     #[cold]
     fn run_what_is_left(&self) {
-        if self.running().is_some() || !self.begin_draining() {
+        if self.is_running() || !self.begin_draining() {
             return;
         }
         let _helping = self.stalls.help();

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use drawloom_trace::{EventKind, IdleReason, Phase};
 
-use super::{Core, Local, RUNNING, Running, Saved, Serial};
-use crate::access::{Arg, Frame};
+use super::{Core, Local, Owned, Saved, Serial, SharedLocal};
+use crate::access::Frame;
 use crate::error::{Error, ErrorKind};
 use crate::panic;
 use crate::policy::WorkerId;
@@ -13,8 +13,7 @@ use crate::stall::blocked::Probe;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::task::body::Body;
-use crate::task::extras::{Extras, arguments};
-use crate::task::record::{Description, Record, TaskId, flag};
+use crate::task::record::{Record, TaskId, flag};
 use crate::task::spec::Spec;
 use crate::team::formation::Call;
 use crate::team::member::{Member, Part, TeamBroke};
@@ -60,19 +59,17 @@ impl Core {
 
     /// A team task was taken from a queue: calls for its members, or runs it right here where there are no workers.
     #[cold]
-    pub(super) fn call_team(&self, local: &mut Local, id: TaskId, record: &Record) {
-        let (args, extras) = self.parts(record);
-        let bounds = extras.and_then(|e| e.team).unwrap_or(Bounds::from(1));
-        if let Some(error) = self.reason_to_cancel(id, record, args) {
-            // Nothing will run, so nobody is needed for it.
-            self.give_up(local, id, record, args, error);
-            self.end(local, id.index(), record);
+    pub(super) fn call_team(&self, local: &mut Local, task: Owned<'_>) {
+        let bounds = task.extras().and_then(|extras| extras.team).unwrap_or(Bounds::from(1));
+        if let Some(error) = self.reason_to_cancel(&task) {
+            // Nothing will run, so no worker is needed for it.
+            self.give_up(local, task, error);
         } else if let Some(serial) = &self.serial {
-            self.run_team_here(local, id, bounds, serial);
+            self.run_team_here(local, task.id, bounds, serial);
         } else {
-            let context = record.context();
-            let ancestors = self.ancestors(record);
-            self.teams.open(self, Call::new(self, id, context, bounds, ancestors));
+            let context = task.record.context();
+            let ancestors = self.ancestors(task.record);
+            self.teams.open(self, Call::new(self, task.id, context, bounds, ancestors));
         }
     }
 
@@ -82,7 +79,8 @@ impl Core {
         // Calls that were made since the tasks were cancelled are those of other tasks, and need their teams.
         for id in self.teams.withdraw(self, |call| which(call.context) && self.is_cancelled(call.task)) {
             // One that was marked by mistake calls again.
-            self.call_team(&mut local, id, self.slab.get(id.index()));
+            // SAFETY: the call stood for the task, which its caller had claimed.
+            self.call_team(&mut local, unsafe { Owned::new(id, self.slab.get(id.index())) });
         }
         self.hand_out(&mut local);
     }
@@ -94,9 +92,8 @@ impl Core {
         loop {
             // The task has not run, and its ancestors are complete only after it; so what was written before they were
             // submitted stays as it is.
-            let scope = record.title.scope();
-            // SAFETY: a scope lives until its parent is complete.
-            let Some(scope) = (unsafe { scope.as_ref() }) else { return ancestors };
+            // SAFETY: as said.
+            let Some(scope) = (unsafe { record.scope() }) else { return ancestors };
             ancestors.push(scope.parent);
             record = self.slab.get(scope.parent.index());
         }
@@ -242,128 +239,99 @@ impl Core {
     /// Gives back what the calling thread has freed, from inside of a body that is about to sleep: it would look like tasks that
     /// are being submitted, and others may need it.
     pub(crate) fn flush_inside(&self) {
-        if let Some(running) = self.running() {
-            // SAFETY: the pointer is that of the thread's own state. Whoever set it is inside of the body, and not using it.
-            self.flush(unsafe { &mut *running.local });
-        }
+        self.with_running(|running| {
+            if let Some(running) = running {
+                // SAFETY: the body is about to sleep, and what this borrows is over with the call.
+                self.flush(unsafe { running.local.exclusive() });
+            }
+        });
     }
 
     /// The first member looks whether the task may run, and makes the scope that children of any member will share.
     fn prepare_team(&self, local: &mut Local, team: &TeamRun, record: &Record) -> Result<(), Error> {
-        let (args, _) = self.parts(record);
-        if let Some(error) = self.reason_to_cancel(team.task, record, args) {
+        // SAFETY: until all members are there, this one alone has the task, which the team's caller had claimed.
+        let mut task = unsafe { Owned::new(team.task, record) };
+        if let Some(error) = self.reason_to_cancel(&task) {
             return Err(error);
         }
         self.tracer.team_formed(team.task, team.size, local.worker);
-        self.make_proper_here(args)?;
-        // What is overwritten counts as proper from here on: the body's children may spoil it again.
-        for arg in args.iter().filter(|a| a.mode().replaces()) {
-            arg.piece().tree().heal(&arg.piece().indices);
-        }
-        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
-        self.scope_inside(&running);
-        // As above: until all members are there, this one alone has the task.
-        if let (args, Some(extras)) = self.parts(record)
-            && extras.retries > 0
-            && extras.saved.is_none()
-        {
-            extras.saved = Some(Saved::save(args));
-        }
+        self.prepare(task.args())?;
+        self.as_running(SharedLocal::new(local), team.task, record, None, |running| _ = self.scope_inside(running));
         // Making the scope adds no child.
         record.open.fetch_sub(1, Ordering::Relaxed);
+        if task.extras().is_some_and(|extras| extras.retries > 0 && extras.saved.is_none()) {
+            let saved = Saved::save(task.args());
+            task.extras_mut().expect("the task has a scope").saved = Some(saved);
+        }
         Ok(())
     }
 
     /// Runs the body as one of the members. False when it failed.
     fn run_body_as_member(&self, local: &mut Local, team: &TeamRun, rank: u32, record: &Record) -> bool {
-        let (args, extras) = self.shared_parts(record);
+        // SAFETY: while a team runs, nothing changes the description, as the scope was made before; see `scope_inside`.
+        let (args, extras, table) = unsafe { (record.args(), record.extras(), record.table()) };
         let (parameters, layouts): (&[_], &[_]) = extras.map_or((&[], &[]), |e| (&e.parameters, &e.scratch));
         let mut scratch = local.take_scratch();
         let worker = local.worker;
-        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
-        let before = RUNNING.replace((&raw const running).cast());
-        // Team tasks reduce nothing: no access that reduces is one of a team.
-        let mut frame = Frame::new(args, parameters, &[], &mut scratch, layouts);
-        frame.team = Some(Part { core: self, run: team, rank, worker });
-        let description: *mut Description = record.description.get().cast();
-        // SAFETY: the description was written before the task could be ready, and the table is not changed. Only the
-        // address of the payload is taken.
-        let (call, payload) = unsafe { ((*description).table.call, &raw mut (*description).payload) };
-        // SAFETY: the payload belongs to the table. The body of a team task can run again, and is `Sync`.
-        let result = catch_unwind(AssertUnwindSafe(|| unsafe { call(payload, &mut frame) }));
-        RUNNING.set(before);
+        let result = self.as_running(SharedLocal::new(local), team.task, record, None, |_| {
+            // Team tasks reduce nothing: no access that reduces is one of a team.
+            let mut frame = Frame::new(args, parameters, &[], &mut scratch, layouts);
+            frame.team = Some(Part { core: self, run: team, rank, worker });
+            // SAFETY: the payload belongs to the table. The body of a team task can run again, and is `Sync`.
+            catch_unwind(AssertUnwindSafe(|| unsafe { (table.call)(record.payload(), &mut frame) }))
+        });
         local.give_scratch(scratch);
-        let error = match result {
-            Ok(Ok(())) => return true,
-            Ok(Err(error)) => self.error_of(record, error),
-            Err(panic) if panic.is::<TeamBroke>() => {
-                let message = format!("member {rank} waited for others that ended without coming");
-                // Whatever ended the others is the better reason.
-                team.fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
-                return false;
-            }
-            Err(panic) => Error::of_task(ErrorKind::Panicked, self.origin(record), panic::message(panic)),
-        };
-        team.fail(rank, error);
-        false
+        if let Err(panic) = &result
+            && panic.is::<TeamBroke>()
+        {
+            let message = format!("member {rank} waited for others that ended without coming");
+            // What ended the others is the better reason.
+            team.fail(u32::MAX - team.size + rank, Error::of_task(ErrorKind::Team, self.origin(record), message));
+            return false;
+        }
+        let outcome = self.outcome(record, result.map_err(panic::message));
+        outcome.map_err(|error| team.fail(rank, error)).is_ok()
     }
 
     fn complete_team(&self, local: &mut Local, team: &TeamRun) {
         let record = self.slab.get(team.task.index());
-        let running = Running { core: self, id: team.task, record, local, node: None, outer: RUNNING.get() };
-        let before = RUNNING.replace((&raw const running).cast());
-        self.settle_children(&running);
-        RUNNING.set(before);
+        self.as_running(SharedLocal::new(local), team.task, record, None, |running| self.settle_children(running));
+        // SAFETY: all members are done, so this thread alone has the task.
+        let mut task = unsafe { Owned::new(team.task, record) };
         let failure = team.failure();
-        if failure.is_some() && !team.is_called_off() && self.may_try_again(local, team, record) {
+        if failure.is_some() && !team.is_called_off() && self.may_try_again(local, &mut task) {
             if self.is_serial() {
                 team.try_again();
             } else {
-                self.call_team(local, team.task, record);
+                self.call_team(local, task);
             }
             return;
         }
-        let (args, _) = self.parts(record);
         // A body that ran once is gone; one that can run again, or did not run, is dropped here.
-        // SAFETY: all members are done, so this thread alone has the task.
-        let again = unsafe { (*record.description.get()).assume_init_ref() }.table.again;
-        if again || team.is_called_off() {
-            self.drop_body(record);
+        if task.body().0.again || team.is_called_off() {
+            self.drop_body(&task);
         }
         if team.is_called_off() {
             self.tracer.of_task(EventKind::Cancelled, team.task, local.worker);
         }
         if let Some(error) = failure {
-            self.fail(team.task, record, args, error);
+            self.fail(&mut task, error);
         }
-        self.end(local, team.task.index(), record);
+        self.end(local, task);
     }
 
     /// Whether a task whose team has failed is tried again. What it had overwritten is restored in any case; see `retry`.
-    fn may_try_again(&self, local: &mut Local, team: &TeamRun, record: &Record) -> bool {
-        // All members are done, so this thread alone has the task.
-        let (_, Some(extras)) = self.parts(record) else { return false };
-        let Some(saved) = extras.saved.take() else { return false };
-        let may_retry = extras.retries > 0 && record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0;
-        let retries = may_retry && self.end_attempt(local, team.task, record).is_ok();
-        let (args, extras) = self.parts(record);
-        saved.restore(args);
-        if let (true, Some(extras)) = (retries, extras) {
+    fn may_try_again(&self, local: &mut Local, task: &mut Owned<'_>) -> bool {
+        let Some(saved) = task.extras_mut().and_then(|extras| extras.saved.take()) else { return false };
+        let left = task.extras().map_or(0, |extras| extras.retries);
+        let may_retry = left > 0 && task.record.flags.load(Ordering::Relaxed) & flag::CANCELLED == 0;
+        let retries = may_retry && self.end_attempt(local, task).is_ok();
+        saved.restore(task.args());
+        if let Some(extras) = task.extras_mut().filter(|_| retries) {
             extras.retries -= 1;
             extras.saved = Some(saved);
         }
         retries
-    }
-
-    /// The arguments and rare parts of a task that several threads run.
-    fn shared_parts<'r>(&self, record: &'r Record) -> (&'r [Arg], Option<&'r Extras>) {
-        // SAFETY: while a team runs, nobody changes the description except for `inside`, which was made before; see
-        // `scope_inside`.
-        let description = unsafe { (*record.description.get()).assume_init_ref() };
-        // SAFETY: written before the task could be ready.
-        let count = unsafe { *record.arg_count.get() } as usize;
-        let extras = description.extras.as_deref();
-        (arguments(&description.args, extras, count), extras)
     }
 }
 
@@ -377,10 +345,7 @@ impl<'a> Asleep<'a> {
     }
 
     fn set(core: &Core, asleep: bool) {
-        if let Some(running) = core.running() {
-            // SAFETY: as in `flush_inside`.
-            unsafe { (*running.local).asleep = asleep };
-        }
+        core.with_running(|running| _ = running.map(|running| running.local.set_asleep(asleep)));
     }
 }
 

@@ -10,9 +10,10 @@ use super::Core;
 use super::inputs::Arriving;
 use crate::access::Scratchpad;
 use crate::error::TaskOrigin;
+use crate::order::scope::Scope;
 use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
-use crate::sync::thread_local;
+use crate::sync::{Arc, thread_local};
 use crate::task::record::{Record, TaskId};
 use crate::worker::sleep::Patience;
 
@@ -81,30 +82,61 @@ impl Local {
     }
 }
 
-/// The state of the calling thread while it runs nodes of a plan.
+/// The state of the calling thread while it runs a body.
 ///
-/// A body may reach the same state through [`Running`], so there is no reference to it meanwhile: each method reads what it
+/// The body may reach the same state through [`Running`], so there is no reference to it meanwhile: each method reads what it
 /// needs and returns a copy.
 #[derive(Clone, Copy)]
-pub(crate) struct SharedLocal<'a>(*const Local, PhantomData<&'a Local>);
+pub(crate) struct SharedLocal<'a>(*mut Local, PhantomData<&'a mut Local>);
 
 impl<'a> SharedLocal<'a> {
-    /// The state, and the same place for [`Running`]: what is read through the one may be changed through the other.
-    pub(super) fn new(local: &'a mut Local) -> (Self, *mut Local) {
-        let place = std::ptr::from_mut(local);
-        (Self(place, PhantomData), place)
+    pub(super) fn new(local: &'a mut Local) -> Self {
+        Self(local, PhantomData)
+    }
+
+    /// The worker that the thread drives.
+    pub(crate) fn worker(self) -> Option<WorkerId> {
+        // SAFETY: the state is borrowed for `'a`, by this thread alone, and copies are read without a reference.
+        unsafe { (*self.0).worker }
     }
 
     /// The worker that the thread drives, if it belongs to a context now.
     pub(crate) fn worker_in(self, context: u32) -> Option<WorkerId> {
-        // SAFETY: the state is borrowed for `'a`, by this thread alone, and copies are read without a reference.
-        unsafe { (*self.0).worker.filter(|_| (*self.0).context == context) }
+        // SAFETY: as above.
+        self.worker().filter(|_| unsafe { (*self.0).context } == context)
     }
 
     /// The worker that the thread drives, and the generation of contexts that it has seen.
     pub(super) fn worker_and_generation(self) -> (Option<WorkerId>, u64) {
         // SAFETY: as above.
-        unsafe { ((*self.0).worker, (*self.0).generation) }
+        (self.worker(), unsafe { (*self.0).generation })
+    }
+
+    /// Whether the thread drives a device.
+    pub(super) fn is_device(self) -> bool {
+        // SAFETY: as above.
+        unsafe { (*self.0).device }
+    }
+
+    /// Whether the body that the thread runs sleeps by its own means.
+    pub(super) fn is_asleep(self) -> bool {
+        // SAFETY: as above.
+        unsafe { (*self.0).asleep }
+    }
+
+    pub(super) fn set_asleep(self, asleep: bool) {
+        // SAFETY: as above; it is written without a reference.
+        unsafe { (*self.0).asleep = asleep };
+    }
+
+    /// The state itself, for a body that waits or sleeps.
+    ///
+    /// # Safety
+    /// What this returns is not used any more when the state is reached in another way: neither when the body goes on, nor
+    /// through another call of this.
+    pub(super) unsafe fn exclusive(self) -> &'a mut Local {
+        // SAFETY: the state is borrowed mutably for `'a`, and promised by the caller.
+        unsafe { &mut *self.0 }
     }
 }
 
@@ -113,12 +145,20 @@ pub(crate) struct Running<'a> {
     pub(super) core: *const Core,
     pub(crate) id: TaskId,
     pub(super) record: &'a Record,
-    pub(crate) local: *mut Local,
+    pub(crate) local: SharedLocal<'a>,
     /// For a node of a plan: which one. The record is then that of the run.
     pub(crate) node: Option<&'a At<'a>>,
     /// What the thread was running when this began: a task of the same runtime that waits for this one, or a task of
     /// another runtime.
     pub(super) outer: *const Running<'static>,
+}
+
+impl Running<'_> {
+    /// The scope of the task's children, if it had any.
+    pub(super) fn inside(&self) -> Option<Arc<Scope>> {
+        // SAFETY: the calling thread runs the task, alone or after its scope was made.
+        unsafe { self.record.extras() }?.inside.clone()
+    }
 }
 
 thread_local! {
@@ -128,21 +168,43 @@ thread_local! {
 }
 
 impl Core {
-    /// The task of this runtime that the calling thread is running.
+    /// Does something while the calling thread counts as running a task.
     #[inline]
-    pub(crate) fn running(&self) -> Option<&Running<'_>> {
-        let mut at = RUNNING.get().cast::<Running<'_>>();
+    pub(super) fn as_running<T>(
+        &self,
+        local: SharedLocal<'_>,
+        id: TaskId,
+        record: &Record,
+        node: Option<&At<'_>>,
+        f: impl FnOnce(&Running<'_>) -> T,
+    ) -> T {
+        let running = Running { core: self, id, record, local, node, outer: RUNNING.get() };
+        let before = RUNNING.replace((&raw const running).cast());
+        let result = f(&running);
+        RUNNING.set(before);
+        result
+    }
+
+    /// Does something with the task of this runtime that the calling thread is running, if it is.
+    #[inline]
+    pub(crate) fn with_running<T>(&self, f: impl FnOnce(Option<&Running<'_>>) -> T) -> T {
+        let mut at = RUNNING.get();
         loop {
-            // SAFETY: the pointer is set by `execute` for as long as the task runs on this thread, and is null otherwise; so
-            // is that to what the thread ran before. The shortened lifetime is that of the record, which lives as long as
-            // the core.
-            let running = unsafe { at.as_ref() }?;
-            if std::ptr::eq(running.core, self) {
-                return Some(running);
+            // SAFETY: the pointer is set by `as_running` for as long as the body runs on this thread, in the middle of which this
+            // is; and is null otherwise. So is that to what the thread ran before.
+            let running = unsafe { at.as_ref() };
+            match running {
+                // A task of another runtime, which a task of this one may be in the middle of.
+                Some(other) if !std::ptr::eq(other.core, self) => at = other.outer,
+                found => return f(found),
             }
-            // A task of another runtime, which a task of this one may be in the middle of.
-            at = running.outer.cast();
         }
+    }
+
+    /// Whether the calling thread is running a task of this runtime.
+    #[inline]
+    pub(crate) fn is_running(&self) -> bool {
+        self.with_running(|running| running.is_some())
     }
 
     /// All tasks of this runtime that the calling thread is in the middle of, the innermost first.
@@ -182,7 +244,7 @@ impl Core {
 
     /// Whether the calling thread runs or completes tasks of this runtime, or drives a worker and may be between two steps.
     pub(crate) fn is_inside(&self) -> bool {
-        self.running().is_some() || self.workers.current().is_some() || self.is_inside_now()
+        self.is_running() || self.workers.current().is_some() || self.is_inside_now()
     }
 
     /// Whether the calling thread is in the middle of running or completing tasks of this runtime.

@@ -9,8 +9,8 @@ use std::panic::Location;
 
 use crate::access::frame::Place;
 use crate::access::{Arg, Mode};
+use crate::core::Hold;
 use crate::error::{Error, ErrorKind, Result};
-use crate::task::record::TaskId;
 
 use super::region::Region;
 use super::value::Value;
@@ -23,7 +23,7 @@ pub struct WriteGuard<R: Region>(Held<R>);
 
 struct Held<R: Region> {
     region: R,
-    task: TaskId,
+    hold: Hold,
     /// Where it was asked for, if everything is to be written anew.
     overwrites: Option<&'static Location<'static>>,
     /// A guard stays on its thread, so that it is known which threads could let go.
@@ -33,14 +33,17 @@ struct Held<R: Region> {
 impl<R: Region> Held<R> {
     fn take(region: &R, mode: Mode, location: &'static Location<'static>) -> Result<Self> {
         let handle = region.handle();
-        let task = handle.root.core.hold(Arg::new(handle.piece(), mode), location)?;
-        Ok(Self { region: region.clone(), task, overwrites: None, thread: PhantomData })
+        // SAFETY: the region is here until the guard is gone.
+        let hold = handle.root.core.hold(unsafe { Arg::new(handle.piece(), mode) }, location)?;
+        Ok(Self { region: region.clone(), hold, overwrites: None, thread: PhantomData })
     }
 
     fn overwrite(region: &R, location: &'static Location<'static>) -> Result<Self> {
         let handle = region.handle();
-        let task = handle.root.core.hold_to_overwrite(handle.piece(), location)?;
-        Ok(Self { region: region.clone(), task, overwrites: Some(location), thread: PhantomData })
+        // SAFETY: as above.
+        let arg = unsafe { Arg::new(handle.piece(), Mode::LendWrite) };
+        let hold = handle.root.core.hold_to_overwrite(arg, location)?;
+        Ok(Self { region: region.clone(), hold, overwrites: Some(location), thread: PhantomData })
     }
 
     fn place(&self) -> Place<'_> {
@@ -60,7 +63,7 @@ impl<R: Region> Drop for Held<R> {
             let message = format!("a thread panicked while it wrote region `{name}` through the guard of {location}");
             piece.tree().spoil(&piece.indices, &Error::new(ErrorKind::Panicked, message));
         }
-        handle.root.core.let_go(self.task);
+        handle.root.core.let_go(&mut self.hold);
     }
 }
 

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use drawloom_graph::{IndexSet, Pieces};
 
 use crate::access::frame::Place as FramePlace;
+use crate::access::{Arg, Mode};
 use crate::error::Result;
 use crate::sync::Arc;
 
@@ -162,7 +163,9 @@ pub trait Region: Clone + Send + Sync + 'static + sealed::Sealed {
     #[track_caller]
     fn wait(&self) -> Result<()> {
         let handle = self.handle();
-        handle.root.core.wait_for_piece(handle.piece(), std::panic::Location::caller())
+        // SAFETY: the region is here until the wait is over.
+        let arg = unsafe { Arg::new(handle.piece(), Mode::LendWrite) };
+        handle.root.core.wait_for_piece(arg, std::panic::Location::caller())
     }
 }
 

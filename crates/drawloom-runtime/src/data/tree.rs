@@ -12,7 +12,7 @@ use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, RunIndex};
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::replicate::Replicates;
-use crate::order::scope::ScopeId;
+use crate::order::scope::{Orphan, ScopeId};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Arc, Mutex, lock};
 
@@ -414,6 +414,7 @@ impl Root {
 
 impl Drop for Root {
     fn drop(&mut self) {
-        self.core.release_tree(self.tree);
+        // SAFETY: the tree was leaked when this was made, and this is the last of its handles.
+        self.core.release_tree(unsafe { Orphan::new(self.tree) });
     }
 }

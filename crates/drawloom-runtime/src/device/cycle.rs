@@ -4,8 +4,6 @@
 //! device is in none), preparing the task's input, making transfers progress, and execution, which means starting the task
 //! or asking whether it is done. So a turn never waits for anything.
 
-use std::time::Duration;
-
 use drawloom_trace::{IdleReason, Phase};
 
 use super::Device;
@@ -19,8 +17,6 @@ use crate::worker::phases::Phases;
 
 /// How often a device looks for a task before it sleeps.
 const LOOKS: usize = 20;
-/// How long it sleeps before it looks again for the end of a failed attempt.
-const NAP: Duration = Duration::from_micros(100);
 
 /// The worker of a device.
 struct DeviceWorker<'c> {
@@ -36,8 +32,6 @@ struct DeviceWorker<'c> {
     retired: bool,
     /// The task that the device has.
     current: Option<OnDevice<'c>>,
-    /// Tasks that failed here, and are tried again when the children of the failed attempt are complete.
-    resting: Vec<OnDevice<'c>>,
 }
 
 /// The thread function of a device's worker.
@@ -47,8 +41,8 @@ pub(crate) fn run(core: &Core, number: usize, device: Box<dyn Device>) {
     let mut local = Local::new(None);
     local.device = true;
     let place = &core.devices.places()[number];
-    let (broken, retired, current, resting) = (None, false, None, Vec::new());
-    let mut worker = DeviceWorker { core, place, lane, device, local, broken, retired, current, resting };
+    let (broken, retired, current) = (None, false, None);
+    let mut worker = DeviceWorker { core, place, lane, device, local, broken, retired, current };
     core.inside(|| {
         worker.init();
         while worker.is_running() {
@@ -71,7 +65,7 @@ impl DeviceWorker<'_> {
     }
 
     fn is_running(&self) -> bool {
-        !self.core.workers.is_stopping() || self.current.is_some() || !self.resting.is_empty()
+        !self.core.workers.is_stopping() || self.current.is_some()
     }
 
     /// One turn. False when there was nothing to do.
@@ -79,7 +73,6 @@ impl DeviceWorker<'_> {
         let core = self.core;
         let mut phases = Phases::new(core, self.lane);
         phases.enter(Phase::Schedule);
-        self.resume();
         let is_free = self.current.is_none() && !self.retired;
         let ticket = if is_free { core.devices.pop(self.place.kind) } else { None };
         phases.enter(Phase::Team);
@@ -90,22 +83,14 @@ impl DeviceWorker<'_> {
             self.settle();
         }
         phases.enter(Phase::Transfers);
-        if let Some(on) = &mut self.current
-            && !core.advance_on_device(&mut self.local, self.lane, on)
-        {
-            self.current = None;
+        if let Some(on) = self.current.take() {
+            self.current = core.advance_on_device(&mut self.local, self.lane, on);
             self.settle();
         }
-        if let Some(on) = self.current.as_mut().filter(|on| on.has_arrived()) {
+        if let Some(on) = self.current.take_if(|on| on.has_arrived()) {
             phases.enter(Phase::Execute);
-            if !core.execute_on_device(&mut self.local, self.lane, on, &mut *self.device) {
-                self.current = None;
-                self.settle();
-            } else if let Some(on) = self.current.take_if(|on| on.rests()) {
-                core.devices.rests(on.task());
-                self.resting.push(on);
-                self.settle();
-            }
+            self.current = core.execute_on_device(&mut self.local, self.lane, on, &mut *self.device);
+            self.settle();
         } else {
             phases.end();
         }
@@ -113,17 +98,6 @@ impl DeviceWorker<'_> {
             thread::yield_now();
         }
         ticket.is_some() || self.current.is_some()
-    }
-
-    /// Goes on with a task whose failed attempt is over.
-    fn resume(&mut self) {
-        if self.current.is_none()
-            && let Some(at) = self.resting.iter_mut().position(|on| self.core.wake_on_device(on))
-        {
-            let on = self.resting.remove(at);
-            self.core.devices.resumed(on.task());
-            self.current = Some(on);
-        }
     }
 
     /// Hands out what became ready, if a task is complete.
@@ -145,11 +119,6 @@ impl DeviceWorker<'_> {
                 return core.tracer.busy(Some(self.lane));
             }
             thread::yield_now();
-        }
-        if !self.resting.is_empty() {
-            // Nobody says when children are complete, and this is rare.
-            core.devices.nap(self.place.kind, NAP);
-            return core.tracer.busy(Some(self.lane));
         }
         core.tracer.idle(Some(self.lane), IdleReason::Parked);
         core.devices.sleep(self.place.kind, self.retired, || core.workers.is_stopping());

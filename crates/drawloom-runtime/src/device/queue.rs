@@ -5,14 +5,12 @@
 //! claims it first runs it, and the other tickets mean nothing any more.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use super::Device;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Memory, MemoryId};
 use crate::panic;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::time::wait_at_most;
 use crate::sync::{Arc, Condvar, Mutex, lock, wait};
 use crate::task::record::TaskId;
 
@@ -23,8 +21,6 @@ pub(crate) struct Devices {
     places: Vec<Place>,
     /// Tickets that were pushed and are not used up: in a queue, or with a device that runs the task.
     unfinished: AtomicUsize,
-    /// Tasks that wait for children of a failed attempt, each with a device that looks now and then whether they are complete.
-    resting: Mutex<Vec<TaskId>>,
 }
 
 /// Where a device stands in its runtime.
@@ -129,22 +125,6 @@ impl Devices {
         self.unfinished.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// A task rests. Its ticket is to be used up afterwards, so that it is seen in one place or the other.
-    pub(crate) fn rests(&self, task: TaskId) {
-        lock(&self.resting).push(task);
-    }
-
-    /// A task that rested is on its device again, as if its ticket had been popped once more.
-    pub(crate) fn resumed(&self, task: TaskId) {
-        self.unfinished.fetch_add(1, Ordering::SeqCst);
-        lock(&self.resting).retain(|resting| *resting != task);
-    }
-
-    /// The tasks that rest.
-    pub(crate) fn resting(&self) -> Vec<TaskId> {
-        lock(&self.resting).clone()
-    }
-
     /// Whether no task waits for a device or is on one.
     pub(crate) fn are_idle(&self) -> bool {
         self.unfinished.load(Ordering::SeqCst) == 0
@@ -172,15 +152,6 @@ impl Devices {
         let mut tickets = lock(&queue.tickets);
         while (retired || tickets.list.is_empty()) && !is_over() {
             tickets = wait(&queue.arrived, tickets);
-        }
-    }
-
-    /// Sleeps for a moment, unless a task of a kind arrives.
-    pub(crate) fn nap(&self, kind: u32, most: Duration) {
-        let queue = &self.kinds[kind as usize];
-        let tickets = lock(&queue.tickets);
-        if tickets.list.is_empty() {
-            drop(wait_at_most(&queue.arrived, tickets, most));
         }
     }
 

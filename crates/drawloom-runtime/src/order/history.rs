@@ -52,9 +52,8 @@ pub(crate) struct Comer<'a> {
     /// Where reductions that it begins are folded.
     pub(crate) context: u32,
     pub(crate) args: &'a [Arg],
-    /// The operators of the arguments that are reduced into, in order, each with whether its contributions are folded in the
-    /// canonical order.
-    pub(crate) folds: &'a [(Arc<dyn Folds>, bool)],
+    /// The operators of the arguments that are reduced into, in order.
+    pub(crate) folds: &'a [Arc<dyn Folds>],
 }
 
 impl<'a> Comer<'a> {
@@ -67,8 +66,8 @@ impl<'a> Comer<'a> {
 /// What the tasks of a scope did, piece by piece.
 pub(crate) struct History {
     scope: ScopeId,
-    /// Slots of the pieces that tasks of an inner scope touched. Those of the outermost scope are in the pieces.
-    slots: FxHashMap<*const Piece, Slot>,
+    /// Slots of the pieces that tasks of an inner scope touched, by address. Those of the outermost scope are in the pieces.
+    slots: FxHashMap<usize, Slot>,
     mark: u64,
     /// How many reductions were opened, at least.
     opened: u64,
@@ -78,21 +77,27 @@ pub(crate) struct History {
     folds: Vec<Fold>,
 }
 
-// SAFETY: the pointers are addresses of pieces, which are `Sync` and outlive the scope's tasks.
-unsafe impl Send for History {}
-
 impl History {
+    /// The history of an inner scope, or of a plan.
     pub(crate) fn new(scope: ScopeId) -> Self {
+        assert!(scope != ScopeId::OUTERMOST, "there is one history of the outermost scope");
         Self { scope, slots: FxHashMap::default(), mark: 0, opened: 0, open: 0, folds: Vec::new() }
+    }
+
+    /// The history of the outermost scope of a runtime.
+    ///
+    /// # Safety
+    /// A runtime has one, and it is asked about the regions of that runtime only: their pieces have its slots.
+    pub(crate) unsafe fn outermost() -> Self {
+        Self { scope: ScopeId::OUTERMOST, ..Self::new(ScopeId(u64::MAX)) }
     }
 
     fn slot(&mut self, piece: &Piece) -> &mut Slot {
         if self.scope == ScopeId::OUTERMOST {
-            // SAFETY: the slot in a piece belongs to the history of the outermost scope, which is borrowed mutably. There
-            // is one such history per runtime, and a piece belongs to one runtime.
+            // SAFETY: the slot belongs to this history, as `outermost` was promised, and this is borrowed mutably.
             unsafe { &mut *piece.slot.get() }
         } else {
-            self.slots.entry(piece).or_default()
+            self.slots.entry(std::ptr::from_ref(piece).addr()).or_default()
         }
     }
 
@@ -113,7 +118,7 @@ impl History {
         if self.open > 0 {
             for &arg in args.iter().filter(|a| a.is_ordered()) {
                 let folds = folds_of(args, folds, arg);
-                let goes_on = |open: &OpenReduction| folds.is_some_and(|(folds, all)| open.takes(&**folds, *all));
+                let goes_on = |open: &OpenReduction| folds.is_some_and(|folds| open.takes(&**folds));
                 self.settle_reductions(weaver, arg.piece(), |open| !goes_on(open));
             }
         }
@@ -135,7 +140,7 @@ impl History {
                 push_and_forget(&mut root.loose, task, |id| weaver.is_complete(id));
             } else if arg.mode() == Mode::Reduce {
                 let folds = folds_of(args, folds, arg).expect("each reduction has an operator");
-                joined.push(self.contribute(weaver, task, context, arg.piece(), folds));
+                joined.push(self.contribute(weaver, task, context, arg, folds));
             } else {
                 self.remember(weaver, task, arg);
             }
@@ -243,12 +248,12 @@ impl History {
     #[inline]
     fn settle_reductions<W: Weaver>(&mut self, weaver: &W, piece: &Piece, over: impl Fn(&OpenReduction) -> bool) {
         // Allocates only when something is closed.
-        let mut closing: Vec<(u64, *const Piece)> = Vec::new();
+        let mut closing: Vec<(u64, Arg)> = Vec::new();
         for overlapping in std::iter::once(piece).chain(piece.aliases().map(|alias| alias.piece())) {
             if let Some(open) = &self.slot(overlapping).reduction
                 && over(open)
             {
-                closing.push((open.opened, overlapping));
+                closing.push((open.opened, open.arg));
             }
         }
         if !closing.is_empty() {
@@ -262,34 +267,31 @@ impl History {
     /// Others that overlap those, and were opened before, are folded before; and so on. Those that were opened later can
     /// wait.
     #[cold]
-    fn close_in_order<W: Weaver>(&mut self, weaver: &W, mut closing: Vec<(u64, *const Piece)>) {
-        let mut known: FxHashSet<*const Piece> = closing.iter().map(|(_, piece)| *piece).collect();
+    fn close_in_order<W: Weaver>(&mut self, weaver: &W, mut closing: Vec<(u64, Arg)>) {
+        let mut known: FxHashSet<u64> = closing.iter().map(|(opened, _)| *opened).collect();
         let mut at = 0;
-        while let Some(&(opened, piece)) = closing.get(at) {
-            // SAFETY: the pieces are those of tasks that were ordered here, whose regions are still in use.
-            for overlapping in unsafe { &*piece }.aliases().map(|alias| alias.piece()) {
+        while let Some(&(opened, arg)) = closing.get(at) {
+            for overlapping in arg.piece().aliases().map(|alias| alias.piece()) {
                 if let Some(open) = &self.slot(overlapping).reduction
                     && open.opened < opened
-                    && known.insert(overlapping)
+                    && known.insert(open.opened)
                 {
-                    closing.push((open.opened, overlapping));
+                    closing.push((open.opened, open.arg));
                 }
             }
             at += 1;
         }
         closing.sort_unstable_by_key(|(opened, _)| *opened);
-        for (_, piece) in closing {
-            // SAFETY: as above.
-            self.close_reduction(weaver, unsafe { &*piece });
+        for (_, arg) in closing {
+            self.close_reduction(weaver, arg);
         }
     }
 
     /// Submits the task that folds a reduction into its piece.
     #[cold]
-    fn close_reduction<W: Weaver>(&mut self, weaver: &W, piece: &Piece) {
-        let Some(open) = self.slot(piece).reduction.take() else { return };
+    fn close_reduction<W: Weaver>(&mut self, weaver: &W, arg: Arg) {
+        let Some(open) = self.slot(arg.piece()).reduction.take() else { return };
         self.open -= 1;
-        let arg = Arg::new(piece, Mode::Update);
         let fold = weaver.begin_fold(self.scope, &open, arg);
         let mut waits = open.members.into_vec();
         self.place(weaver, Comer::plain(fold, &[arg]), &mut waits, &mut Vec::new());
@@ -305,9 +307,9 @@ impl History {
 
     /// Closes all open reductions of an inner scope.
     pub(crate) fn close_all<W: Weaver>(&mut self, weaver: &W) {
-        let open = self.slots.iter().filter_map(|(piece, slot)| Some((slot.reduction.as_ref()?.opened, *piece)));
-        let open = open.collect();
-        self.close_in_order(weaver, open);
+        let open = self.slots.values().filter_map(|slot| slot.reduction.as_ref());
+        let closing = open.map(|open| (open.opened, open.arg)).collect();
+        self.close_in_order(weaver, closing);
     }
 
     fn contribute<W: Weaver>(
@@ -315,17 +317,18 @@ impl History {
         weaver: &W,
         task: TaskId,
         context: u32,
-        piece: &Piece,
-        (folds, ordered): &(Arc<dyn Folds>, bool),
+        arg: Arg,
+        folds: &Arc<dyn Folds>,
     ) -> Joined {
         self.opened += 1;
-        let opened = self.opened;
+        let (opened, piece) = (self.opened, arg.piece());
         self.slot(&piece.tree().root).changes += 1;
         let slot = self.slot(piece);
         let is_new = slot.reduction.is_none();
         let open = slot.reduction.get_or_insert_with(|| {
             Box::new(OpenReduction {
-                reduction: Arc::new(Reduction::new(Arc::clone(folds), *ordered)),
+                reduction: Arc::new(Reduction::new(Arc::clone(folds))),
+                arg: arg.with_mode(Mode::Update),
                 members: Tasks::new(),
                 count: 0,
                 context,
@@ -445,7 +448,7 @@ fn group_of(mode: Mode) -> Option<Group> {
     }
 }
 
-fn folds_of<'a>(args: &[Arg], folds: &'a [(Arc<dyn Folds>, bool)], arg: Arg) -> Option<&'a (Arc<dyn Folds>, bool)> {
+fn folds_of<'a>(args: &[Arg], folds: &'a [Arc<dyn Folds>], arg: Arg) -> Option<&'a Arc<dyn Folds>> {
     if arg.mode() != Mode::Reduce {
         return None;
     }

@@ -46,6 +46,36 @@ struct Attempt {
 /// The shortest list of children that is swept.
 const SWEEP: usize = 64;
 
+/// A region without handles, to be freed when no task uses it any more.
+pub(crate) struct Orphan(NonNull<Tree>);
+
+// SAFETY: trees are `Send` and `Sync`.
+unsafe impl Send for Orphan {}
+// SAFETY: as above.
+unsafe impl Sync for Orphan {}
+
+impl Orphan {
+    /// # Safety
+    /// The tree was made by `Box::leak`, and its last handle is gone. This is made once.
+    pub(crate) unsafe fn new(tree: NonNull<Tree>) -> Self {
+        Self(tree)
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        // SAFETY: it is not freed yet.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The tree itself, to be dropped.
+    ///
+    /// # Safety
+    /// All tasks that use the region are complete.
+    pub(crate) unsafe fn into_box(self) -> Box<Tree> {
+        // SAFETY: promised by the caller, and where this was made.
+        unsafe { Box::from_raw(self.0.as_ptr()) }
+    }
+}
+
 /// The inside of a task that has children.
 pub(crate) struct Scope {
     pub(crate) id: ScopeId,
@@ -59,18 +89,13 @@ pub(crate) struct Scope {
     /// Scopes of children, so that a waiting parent finds grandchildren too.
     inner: Mutex<Vec<Arc<Scope>>>,
     /// Regions created here whose last handle is gone; none once the scope has ended.
-    garbage: Mutex<Option<Vec<NonNull<Tree>>>>,
+    garbage: Mutex<Option<Vec<Orphan>>>,
     /// Whether a child failed.
     failed: AtomicBool,
     /// The children that may not be complete, if the parent may be tried again; see [`Scope::note_child`].
     attempt: Option<Mutex<Attempt>>,
     itself: Weak<Scope>,
 }
-
-// SAFETY: the pointers are to trees, which are `Sync`.
-unsafe impl Send for Scope {}
-// SAFETY: as above; everything that changes is behind locks.
-unsafe impl Sync for Scope {}
 
 impl Attempt {
     #[cold]
@@ -134,13 +159,13 @@ impl Scope {
     }
 
     /// Keeps a region until the scope ends. False when it has ended.
-    pub(crate) fn keep(&self, tree: NonNull<Tree>) -> bool {
+    pub(crate) fn keep(&self, tree: &mut Option<Orphan>) -> bool {
         let mut garbage = lock(&self.garbage);
-        garbage.as_mut().map(|list| list.push(tree)).is_some()
+        garbage.as_mut().map(|list| list.extend(tree.take())).is_some()
     }
 
     /// Ends the scope, and returns the regions that were left to it.
-    pub(crate) fn end(&self) -> Option<Vec<NonNull<Tree>>> {
+    pub(crate) fn end(&self) -> Option<Vec<Orphan>> {
         lock(&self.garbage).take()
     }
 

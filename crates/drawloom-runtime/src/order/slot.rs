@@ -6,6 +6,7 @@
 
 use smallvec::SmallVec;
 
+use crate::access::Arg;
 use crate::access::reduction::{Folds, Reduction};
 use crate::data::piece::Piece;
 use crate::data::tree::Partition;
@@ -38,6 +39,8 @@ pub(crate) type Tasks = SmallVec<[TaskId; 4]>;
 /// A reduction that further tasks may still contribute to.
 pub(crate) struct OpenReduction {
     pub(crate) reduction: Arc<Reduction>,
+    /// What it is folded into, to be updated.
+    pub(crate) arg: Arg,
     pub(crate) members: Tasks,
     /// Contributions so far, those of complete tasks included.
     pub(crate) count: u32,
@@ -48,8 +51,8 @@ pub(crate) struct OpenReduction {
 
 impl OpenReduction {
     /// Whether contributions with these folds belong to it.
-    pub(crate) fn takes(&self, folds: &dyn Folds, ordered: bool) -> bool {
-        self.reduction.ordered == ordered && self.reduction.folds.mixes_with(folds)
+    pub(crate) fn takes(&self, folds: &dyn Folds) -> bool {
+        self.reduction.folds.mixes_with(folds)
     }
 }
 
@@ -78,15 +81,11 @@ pub(crate) struct Slot {
 /// when others overwrite too, the group is just remembered for longer than needed.
 #[derive(Default)]
 struct Covered {
-    by: Option<*const Partition>,
+    /// The address of the partition, which is only compared.
+    by: Option<usize>,
     colours: Vec<u64>,
     elements: u64,
 }
-
-// SAFETY: the pointer is only compared.
-unsafe impl Send for Covered {}
-// SAFETY: as above.
-unsafe impl Sync for Covered {}
 
 impl Default for Slot {
     fn default() -> Self {
@@ -163,7 +162,8 @@ impl Covered {
     }
 
     fn add(&mut self, partition: &Partition, colour: u32, shared: u64) -> u64 {
-        if *self.by.get_or_insert(partition) != &raw const *partition {
+        let by = std::ptr::from_ref(partition).addr();
+        if *self.by.get_or_insert(by) != by {
             return 0;
         }
         let (word, bit) = (colour as usize / 64, 1 << (colour % 64));

@@ -86,7 +86,8 @@ impl Program {
 }
 
 fn arg<R: Region>(region: &R, mode: Mode) -> Arg {
-    Arg::new(region.handle().piece(), mode)
+    // SAFETY: the region is there until the test ends.
+    unsafe { Arg::new(region.handle().piece(), mode) }
 }
 
 #[test]

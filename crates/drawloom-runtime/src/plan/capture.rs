@@ -1,22 +1,20 @@
 //! Tasks that are recorded instead of run.
 
-use std::alloc::Layout;
 use std::panic::Location;
 
-use super::apart::Wishes;
 use super::handle::Plan;
 use super::{compile, graph};
-use crate::access::parameter::Parameter;
+use crate::access::Frame;
 use crate::access::reduction::Folds;
-use crate::access::{Arg, Frame};
 use crate::core::Core;
 use crate::data::region::Handle;
 use crate::data::tree::Root;
-use crate::error::{Error, ErrorKind, Result, TaskOrigin};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex, lock};
 use crate::task::body::BodyResult;
 use crate::task::builder::{Sink, Task};
+use crate::task::extras::Extras;
 use crate::task::name::{Label, Name};
 use crate::task::spec::Spec;
 
@@ -28,22 +26,32 @@ const ANY_CONTEXT: u32 = u32::MAX;
 
 /// A task that was recorded.
 pub(crate) struct Taken {
-    pub(crate) name: Name,
-    pub(crate) location: &'static Location<'static>,
-    pub(crate) priority: i32,
-    pub(crate) args: Vec<Arg>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) folds: Vec<(Arc<dyn Folds>, bool)>,
-    pub(crate) scratch: Vec<Layout>,
-    pub(crate) after: Vec<u32>,
-    pub(crate) ends_with: Vec<u32>,
-    pub(crate) wishes: Wishes,
+    pub(crate) spec: Spec,
     pub(crate) body: Repeatable,
 }
 
 impl Taken {
-    pub(crate) fn origin(&self) -> TaskOrigin {
-        TaskOrigin { name: self.name.as_str().to_owned(), location: self.location }
+    /// The operators of the arguments that are reduced into.
+    pub(super) fn folds(&self) -> &[Arc<dyn Folds>] {
+        self.spec.extras.as_ref().map_or(&[], |extras| &extras.folds)
+    }
+
+    /// The tasks that it comes after by the user's wish.
+    pub(super) fn after(&self) -> &[u32] {
+        self.spec.extras.as_ref().map_or(&[], |extras| &extras.steps)
+    }
+
+    /// Where it runs, unless that is where its plan does.
+    pub(super) fn context(&self) -> Option<u32> {
+        (self.spec.context != ANY_CONTEXT).then_some(self.spec.context)
+    }
+
+    /// Whether it takes a task of its own.
+    pub(super) fn is_apart(&self) -> bool {
+        let asks = |extras: &Extras| extras.retries > 0 || extras.team.is_some() || extras.is_for_devices();
+        self.context().is_some()
+            || self.spec.extras.as_deref().is_some_and(asks)
+            || self.spec.args().iter().any(|arg| arg.mode().lends())
     }
 }
 
@@ -109,7 +117,7 @@ impl Capture {
     /// Describes a task.
     #[track_caller]
     pub fn task(&self, name: impl Into<Label>) -> Task<'_, (), Recorded<'_>> {
-        let spec = Spec::new(self.core.names.intern(name.into()), Location::caller(), ANY_CONTEXT);
+        let spec = Spec::new(Name::intern(name.into()), Location::caller(), ANY_CONTEXT);
         Task::new(&self.core, spec, Recorded { capture: self })
     }
 
@@ -124,7 +132,7 @@ impl Capture {
     }
 
     /// What was recorded as a graph, which can be checked, drawn, and asked for its order. Tasks that commute are in it as a
-    /// chain of updates that is marked as reorderable; that tasks end with others is not in it.
+    /// chain of updates that is marked as reorderable.
     ///
     /// # Errors
     /// When a task was refused.
@@ -153,61 +161,27 @@ fn refused(tape: &Tape) -> Result<()> {
 impl<'a, A> Task<'a, A, Recorded<'a>> {
     /// The task starts after another one of the same recording, and is cancelled when that one fails.
     pub fn after(mut self, step: Step) -> Self {
-        if let Some(number) = self.own(step) {
-            self.spec_mut().extras().steps.push(number);
-        }
-        self
-    }
-
-    /// The task is complete only when another one of the same recording is, too: what comes after it comes after both.
-    pub fn ends_with(mut self, step: Step) -> Self {
-        if let Some(number) = self.own(step) {
-            self.spec_mut().extras().end_steps.push(number);
-        }
-        self
-    }
-
-    fn own(&mut self, step: Step) -> Option<u32> {
         if step.recording == self.sink().capture.recording() {
-            return Some(step.number);
+            self.spec_mut().extras().steps.push(step.number);
+        } else {
+            self.spec_mut().refuse(ErrorKind::Plan, "cannot come after a task of another recording".to_owned());
         }
-        self.spec_mut().refuse(ErrorKind::Plan, "cannot come after a task of another recording".to_owned());
-        None
+        self
     }
 
     pub(super) fn record(self, body: Repeatable) -> Step {
         let (mut spec, sink) = self.into_parts();
-        let args = spec.args().to_vec();
-        let mut extras = spec.extras.take().map(|e| *e).unwrap_or_default();
-        if extras.is_for_devices() {
+        if let Some(mut extras) = spec.extras.take_if(|extras| extras.is_for_devices()) {
+            let args = if extras.args.is_empty() { spec.args().to_vec() } else { extras.args.clone() };
             Core::leave_to_processors(&args, &mut extras, &mut spec);
+            spec.extras = Some(extras);
         }
-        let wishes = Wishes {
-            context: (spec.context != ANY_CONTEXT).then_some(spec.context),
-            retries: extras.retries,
-            team: extras.team,
-            device: extras.device,
-            implementations: extras.implementations,
-            lends: args.iter().any(|arg| arg.mode().lends()),
-        };
         let mut tape = lock(&sink.capture.tape);
         if let Some(error) = spec.refused.take() {
             tape.refused.get_or_insert(error);
         }
         let number = tape.tasks.len() as u32;
-        tape.tasks.push(Taken {
-            name: spec.name,
-            location: spec.location,
-            priority: spec.priority,
-            args,
-            parameters: extras.parameters,
-            folds: extras.folds,
-            scratch: extras.scratch,
-            after: extras.steps,
-            ends_with: extras.end_steps,
-            wishes,
-            body,
-        });
+        tape.tasks.push(Taken { spec, body });
         Step { recording: sink.capture.recording(), number }
     }
 }

@@ -1,24 +1,25 @@
 //! Flat arrays: everything a replay needs, without a pointer to chase or a list to grow.
 
+use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::panic::Location;
 
 use drawloom_graph::IndexSet;
 use rustc_hash::FxHashMap;
 
-use super::apart::Wishes;
 use super::capture::{Repeatable, Tape};
 use super::handle::Plan;
 use super::rank::{distances, priorities};
 use super::thin::{successors, thin};
 use super::weave::{Cloth, Draft, Work, weave};
-use crate::access::Arg;
 use crate::access::parameter::Parameter;
 use crate::access::reduction::{Accumulator, Folds};
+use crate::access::{Arg, Mode};
 use crate::core::Core;
 use crate::data::tree::{Root, Tree};
 use crate::error::{Result, TaskOrigin};
 use crate::sync::Arc;
+use crate::task::extras::Extras;
 use crate::task::name::Name;
 
 /// A node, ready to run. Ranges are of the arrays in [`Pattern`].
@@ -49,20 +50,26 @@ pub(super) const NO_RARE: u32 = u32::MAX;
 /// What only some nodes need.
 #[derive(Default)]
 pub(super) struct Rare {
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) scratch: Vec<std::alloc::Layout>,
+    /// What was asked for besides arguments.
+    pub(super) extras: Option<Box<Extras>>,
     /// Places of contributions: the reduction, and the number in it.
     pub(super) joined: Vec<(u32, u32)>,
     /// The nodes that it comes after by the user's wish.
     pub(super) after: Vec<u32>,
-    /// What it needs a task of its own for.
-    pub(super) wishes: Option<Wishes>,
+    /// Whether it takes a task of its own, and where that runs, unless it is where the plan does.
+    pub(super) apart: bool,
+    pub(super) context: Option<u32>,
 }
 
 impl Rare {
     fn is_empty(&self) -> bool {
-        let is_plain = self.parameters.is_empty() && self.scratch.is_empty();
-        is_plain && self.joined.is_empty() && self.after.is_empty() && self.wishes.is_none()
+        self.extras.is_none() && self.joined.is_empty() && !self.apart
+    }
+
+    /// What the body needs beyond arguments.
+    #[inline]
+    pub(super) fn parts(&self) -> (&[Parameter], &[Layout]) {
+        self.extras.as_ref().map_or((&[], &[]), |extras| (&extras.parameters, &extras.scratch))
     }
 }
 
@@ -70,9 +77,8 @@ impl Rare {
 pub(super) struct Title {
     pub(super) name: Name,
     pub(super) location: &'static Location<'static>,
-    /// The recorded tasks that it comes after by the user's wish, and those that it ends with.
+    /// The recorded tasks that it comes after by the user's wish.
     pub(super) after: Box<[u32]>,
-    pub(super) ends_with: Box<[u32]>,
 }
 
 impl Title {
@@ -137,7 +143,7 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
     let later_of = successors(&drafts);
     let distance = distances(&later_of);
     let given = drafts.iter().map(|draft| match draft.work {
-        Work::Task(task) => Some(tape.tasks[task as usize].priority),
+        Work::Task(task) => Some(tape.tasks[task as usize].spec.priority),
         Work::Sync | Work::Fold(_) => None,
     });
     let given: Vec<Option<i32>> = given.collect();
@@ -169,15 +175,15 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
             Work::Fold(reduction) => NodeWork::Fold(reduction),
             Work::Task(task) => {
                 let taken = &tape.tasks[task as usize];
-                args.extend_from_slice(&taken.args);
+                args.extend_from_slice(taken.spec.args());
                 let parts = Rare {
-                    parameters: taken.parameters.clone(),
-                    scratch: taken.scratch.clone(),
+                    extras: taken.spec.extras.as_ref().map(|extras| Box::new(extras.asked_for())),
                     joined: std::mem::take(&mut joined[task as usize]),
-                    after: taken.after.iter().map(|&step| node_of[step as usize]).collect(),
-                    wishes: Wishes::of(taken),
+                    after: taken.after().iter().map(|&step| node_of[step as usize]).collect(),
+                    apart: taken.is_apart(),
+                    context: taken.context(),
                 };
-                pattern.apart |= parts.wishes.is_some();
+                pattern.apart |= parts.apart;
                 if !parts.is_empty() {
                     rare = pattern.rare.len() as u32;
                     pattern.rare.push(parts);
@@ -205,13 +211,13 @@ pub(super) fn compile(core: &Arc<Core>, name: Name, location: &'static Location<
             rare,
         });
     }
-    let folds = reductions.iter().map(|r| r.arg).collect();
+    let folds = reductions.iter().map(|r| r.arg.with_mode(Mode::Update)).collect();
     pattern.reductions =
         reductions.into_iter().map(|r| PatternReduction { folds: r.folds, contributions: r.contributions }).collect();
     let needs = needs_of(&tape);
     for task in tape.tasks {
-        let (after, ends_with) = (task.after.into(), task.ends_with.into());
-        pattern.titles.push(Title { name: task.name, location: task.location, after, ends_with });
+        let (name, location, after) = (task.spec.name, task.spec.location, task.after().into());
+        pattern.titles.push(Title { name, location, after });
         pattern.bodies.push(task.body);
     }
     let bound = Bound { whole: whole_of(&args), args, folds, needs };
@@ -249,7 +255,7 @@ pub(super) fn whole_of(args: &[Arg]) -> Vec<Arg> {
     let mut whole = Vec::new();
     for tree in trees {
         let (pieces, mutates) = &used[&tree];
-        let mode = if *mutates { crate::access::Mode::LendUpdate } else { crate::access::Mode::LendRead };
+        let mode = if *mutates { Mode::LendUpdate } else { Mode::LendRead };
         let disjoint = || {
             pieces
                 .iter()
@@ -257,9 +263,10 @@ pub(super) fn whole_of(args: &[Arg]) -> Vec<Arg> {
                 .all(|(i, a)| pieces[..i].iter().all(|b| a.piece().indices.first_common(&b.piece().indices).is_none()))
         };
         if pieces.len() <= FEW && disjoint() {
-            whole.extend(pieces.iter().map(|arg| Arg::new(arg.piece(), mode)));
+            whole.extend(pieces.iter().map(|arg| arg.with_mode(mode)));
         } else {
-            whole.push(Arg::new(&pieces[0].piece().tree().root, mode));
+            // SAFETY: the whole region lives as long as its pieces.
+            whole.push(unsafe { Arg::new(&pieces[0].piece().tree().root, mode) });
         }
     }
     whole
@@ -277,7 +284,7 @@ fn needs_of(tape: &Tape) -> Vec<(Arc<Root>, IndexSet, IndexSet)> {
         .filter(|(_, root)| root.tree().has_missing.load(crate::sync::atomic::Ordering::Relaxed))
         .map(|(i, root)| (std::ptr::from_ref(root.tree()), i))
         .collect();
-    for arg in tape.tasks.iter().flat_map(|task| &task.args) {
+    for arg in tape.tasks.iter().flat_map(|task| task.spec.args()) {
         let Some(&at) = number.get(&std::ptr::from_ref(arg.piece().tree())) else { continue };
         let (_, reads, writes) = &mut needs[at];
         note_need(arg, reads, writes);

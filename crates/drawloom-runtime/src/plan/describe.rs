@@ -30,7 +30,6 @@ impl PlanState {
                     node_of[task as usize] = number;
                     let title = &pattern.titles[task as usize];
                     plan.after.extend(title.after.iter().map(|&step| (number, node_of[step as usize])));
-                    plan.ends_with.extend(title.ends_with.iter().map(|&step| (number, node_of[step as usize])));
                     self.describe_accesses(operators, recording, tables, node, &mut plan.accesses);
                     Some(Site { name: title.name, location: title.location })
                 }
@@ -43,7 +42,7 @@ impl PlanState {
             plan.nodes.push(NodeRecord {
                 site,
                 priority: node.priority,
-                context: self.wishes(node).and_then(|wishes| wishes.context),
+                context: if node.rare == NO_RARE { None } else { pattern.rare[node.rare as usize].context },
                 internal: matches!(node.work, NodeWork::Fold(_)),
                 accesses: first_access..plan.accesses.len() as u32,
                 later: node.first_later..node.first_later + node.later_count,

@@ -2,14 +2,12 @@
 //!
 //! A task that commutes becomes one that updates: the chain of such tasks in the graph is one of the orders it allows, and its
 //! edges are marked as reorderable.
-//! Scratch buffers are no data, and make no edge. What comes after a task comes after those that it ends with, which the graph
-//! says by edges of its own.
+//! Scratch buffers are no data, and make no edge.
 
 use drawloom_graph::{Access, Builder, Edge, FieldId, Graph, IndexSet, Label, Pieces, RegionId, Regions, SpaceId};
 use rustc_hash::FxHashMap;
 
 use super::capture::{Taken, Tape};
-use super::weave;
 use crate::access::{Arg, Mode};
 use crate::data::piece::Piece;
 use crate::data::tree::{Partition, Tree};
@@ -31,10 +29,10 @@ pub(super) fn graph_of(tape: &Tape) -> Result<Graph> {
     let mut nodes = Vec::with_capacity(tape.tasks.len());
     for (task, regions) in tape.tasks.iter().zip(&arguments) {
         let call: Vec<(RegionId, Access<'_>)> = regions.iter().copied().zip(accesses(task)).collect();
-        let node = builder.call(task.name.as_str(), &call).map_err(|finding| {
+        let node = builder.call(task.spec.name.as_str(), &call).map_err(|finding| {
             Error::of_task(
                 ErrorKind::Plan,
-                task.origin(),
+                task.spec.origin(),
                 format!("was refused ({}): {}", finding.rule.code(), finding.message),
             )
         })?;
@@ -47,14 +45,8 @@ pub(super) fn graph_of(tape: &Tape) -> Result<Graph> {
     }
     let mut graph = builder.finish();
     for (task, &node) in tape.tasks.iter().zip(&nodes) {
-        for &earlier in &task.after {
+        for &earlier in task.after() {
             graph.add_edge(Edge::new(nodes[earlier as usize], node, Label::HappensBefore));
-        }
-    }
-    // Of tasks that the check refuses the order is not known.
-    if tape.tasks.iter().any(|task| !task.ends_with.is_empty()) && graph.check().is_valid() {
-        for (earlier, later) in weave::orders_of_ends(tape) {
-            graph.add_edge(Edge::new(nodes[earlier as usize], nodes[later as usize], Label::HappensBefore));
         }
     }
     Ok(graph)
@@ -66,18 +58,18 @@ fn takes_part(arg: &Arg) -> bool {
 }
 
 fn ordered(task: &Taken) -> Vec<Arg> {
-    task.args.iter().copied().filter(takes_part).collect()
+    task.spec.args().iter().copied().filter(takes_part).collect()
 }
 
 /// What a task does with each of those arguments.
 fn accesses(task: &Taken) -> impl Iterator<Item = Access<'_>> {
-    let mut folds = task.folds.iter();
-    task.args.iter().filter_map(move |arg| {
+    let mut folds = task.folds().iter();
+    task.spec.args().iter().filter_map(move |arg| {
         let access = match arg.mode() {
             Mode::Read | Mode::LendRead => Access::Read,
             Mode::Write | Mode::LendWrite => Access::Write,
             Mode::Update | Mode::LendUpdate | Mode::Commute => Access::Update,
-            Mode::Reduce => Access::Reduce(folds.next().expect("each reduction has an operator").0.name()),
+            Mode::Reduce => Access::Reduce(folds.next().expect("each reduction has an operator").name()),
         };
         takes_part(arg).then_some(access)
     })

@@ -33,7 +33,6 @@
 //! | [`handle`] | a plan, as its users hold it |
 //! | [`rebind`] | the same plan on other regions |
 //! | [`replay`] | running it: a worker takes a node that is ready, and goes on with one that this makes ready |
-//! | [`claim`] | claiming a node that waits for one more |
 //! | [`node`] | running one node |
 //! | [`apart`] | nodes that run as tasks of their own |
 //! | [`trouble`] | what went wrong in a run |
@@ -43,7 +42,6 @@
 
 pub(crate) mod apart;
 mod capture;
-mod claim;
 mod compile;
 mod describe;
 mod graph;

@@ -7,11 +7,10 @@ use drawloom_trace::EventKind;
 use super::compile::{NO_RARE, Node, NodeWork};
 use super::replay::PlanState;
 use crate::access::reduction::fold_all;
-use crate::access::{Arg, Frame, Mode, Scratchpad};
-use crate::core::{Core, returned};
-use crate::error::{Error, ErrorKind};
+use crate::access::{Arg, Frame, Scratchpad};
+use crate::core::{Core, outcome, spoiled_input};
+use crate::error::Error;
 use crate::panic;
-use crate::task::body::BodyResult;
 use crate::trace::nodes::NodeLog;
 
 impl PlanState {
@@ -25,71 +24,47 @@ impl PlanState {
         log: &mut impl NodeLog,
     ) {
         let node = &self.pattern.nodes[number as usize];
-        if node.work == NodeWork::Nothing {
-            return;
-        }
+        let (args, fold) = match node.work {
+            NodeWork::Nothing => return,
+            NodeWork::Task(_) => (self.args(node), None),
+            NodeWork::Fold(reduction) => (std::slice::from_ref(&self.bound.folds[reduction as usize]), Some(reduction)),
+        };
         log.start(alone);
-        let outcome = match node.work {
-            NodeWork::Task(task) => self.run_task(core, node, number, task, scratch),
-            NodeWork::Fold(reduction) => self.fold(core, number, reduction),
-            NodeWork::Nothing => EventKind::End,
+        let because = match fold {
+            None if node.rare == NO_RARE => None,
+            None => self.fails_after(&self.pattern.rare[node.rare as usize].after),
+            Some(reduction) => self.lacks(reduction),
         };
-        log.end(number, outcome);
+        let result = match because.or_else(|| spoiled_input(args)) {
+            Some(because) => Err(Error::cancelled(self.origin(number), because)),
+            None => core
+                .prepare(args)
+                .map_err(|error| Error::of_task(error.kind(), self.origin(number), error.message()))
+                .and_then(|()| self.run_body(node, number, args, scratch)),
+        };
+        log.end(number, result.map_or_else(|error| self.fail(core, number, args, error), |()| EventKind::End));
     }
 
+    /// Runs what is the user's of a node: its body, or an operator.
     #[inline]
-    fn run_task(&self, core: &Core, node: &Node, number: u32, task: u32, scratch: &mut Scratchpad) -> EventKind {
-        let args = self.args(node);
-        if node.rare != NO_RARE
-            && let Some(because) = self.fails_after(&self.pattern.rare[node.rare as usize].after)
-        {
-            return self.fail(core, number, args, Error::cancelled(self.origin(number), because));
-        }
-        // Contributions are private: it is the fold which depends on the contents.
-        for arg in args.iter().filter(|a| a.mode().reads() && a.mode() != Mode::Reduce) {
-            if let Some(because) = arg.piece().tree().spoiled(&arg.piece().indices) {
-                return self.fail(core, number, args, Error::cancelled(self.origin(number), because));
+    fn run_body(&self, node: &Node, number: u32, args: &[Arg], scratch: &mut Scratchpad) -> Result<(), Error> {
+        let result = panic::catch(|| match node.work {
+            NodeWork::Nothing => Ok(()),
+            NodeWork::Fold(reduction) => {
+                self.fold(reduction, &args[0]);
+                Ok(())
             }
-        }
-        if let Err(error) = core.make_proper_here(args) {
-            return self.fail(core, number, args, Error::of_task(error.kind(), self.origin(number), error.message()));
-        }
-        let body = &self.pattern.bodies[task as usize];
-        let result = if node.rare == NO_RARE {
-            let mut frame = Frame::new(args, &[], &[], scratch, &[]);
-            panic::catch(|| body(&mut frame))
-        } else {
-            self.run_rare(node, args, task, scratch)
-        };
-        match result {
-            Ok(Ok(())) => {
-                for arg in args.iter().filter(|a| a.mode().replaces()) {
-                    arg.piece().tree().heal(&arg.piece().indices);
-                }
-                EventKind::End
+            NodeWork::Task(task) if node.rare == NO_RARE => {
+                self.pattern.bodies[task as usize](&mut Frame::new(args, &[], &[], scratch, &[]))
             }
-            Ok(Err(error)) => self.fail(core, number, args, returned(self.origin(number), error)),
-            Err(message) => {
-                self.fail(core, number, args, Error::of_task(ErrorKind::Panicked, self.origin(number), message))
+            NodeWork::Task(task) => {
+                let (parameters, layouts) = self.pattern.rare[node.rare as usize].parts();
+                self.reset_contributions(node.rare);
+                let places = &self.places[node.rare as usize];
+                self.pattern.bodies[task as usize](&mut Frame::new(args, parameters, places, scratch, layouts))
             }
-        }
-    }
-
-    fn run_rare(
-        &self,
-        node: &Node,
-        args: &[Arg],
-        task: u32,
-        scratch: &mut Scratchpad,
-    ) -> std::result::Result<BodyResult, String> {
-        let rare = &self.pattern.rare[node.rare as usize];
-        // The identities of operators are the user's, as the body is.
-        panic::catch(|| {
-            self.reset_contributions(node.rare);
-            let places = &self.places[node.rare as usize];
-            let mut frame = Frame::new(args, &rare.parameters, places, scratch, &rare.scratch);
-            self.pattern.bodies[task as usize](&mut frame)
-        })
+        });
+        outcome(result, || self.origin(number))
     }
 
     /// Begins the contributions of a node anew.
@@ -103,31 +78,14 @@ impl PlanState {
     }
 
     /// Folds a reduction into its piece.
-    fn fold(&self, core: &Core, number: u32, reduction: u32) -> EventKind {
-        let arg = self.bound.folds[reduction as usize];
-        let tree = arg.piece().tree();
-        if let Some(because) = tree.spoiled(&arg.piece().indices).or_else(|| self.lacks(reduction)) {
-            return self.fail(core, number, &[arg], Error::cancelled(self.origin(number), because));
-        }
-        if let Err(error) = core.make_proper_here(&[arg]) {
-            return self.fail(core, number, &[arg], Error::of_task(error.kind(), self.origin(number), error.message()));
-        }
+    fn fold(&self, reduction: u32, arg: &Arg) {
         let folds = &self.pattern.reductions[reduction as usize].folds;
         let cells = &self.accumulators[reduction as usize];
         // SAFETY: all contributors are complete, and the next run has not begun, so nobody else uses these cells, which have
         // the layout of what is in them.
         let list = unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), cells.len()) };
-        let folded = panic::catch(|| {
-            fold_all(&**folds, list);
-            // SAFETY: the node has exclusive access to the piece, whose elements have the reduction's type.
-            unsafe { folds.apply(arg.piece(), tree.base(), &list[0]) };
-        });
-        match folded {
-            Ok(()) => EventKind::End,
-            Err(message) => {
-                let error = Error::of_task(ErrorKind::Panicked, self.origin(number), message);
-                self.fail(core, number, &[arg], error)
-            }
-        }
+        fold_all(&**folds, list);
+        // SAFETY: the node has exclusive access to the piece, whose elements have the reduction's type.
+        unsafe { folds.apply(arg.piece(), arg.piece().tree().base(), &list[0]) };
     }
 }

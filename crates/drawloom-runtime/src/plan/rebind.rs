@@ -129,7 +129,7 @@ impl Counterparts<'_> {
     fn exchange(&mut self, arg: Arg) -> Result<Arg> {
         let piece = self.counterpart(arg.piece())?;
         // SAFETY: pieces live as long as their tree, which the new plan keeps.
-        let exchanged = Arg::new(unsafe { piece.as_ref() }, arg.mode());
+        let exchanged = unsafe { Arg::new(piece.as_ref(), arg.mode()) };
         Ok(if arg.is_ordered() { exchanged } else { exchanged.unordered() })
     }
 

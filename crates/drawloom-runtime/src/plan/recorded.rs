@@ -23,13 +23,24 @@
 //! ```
 
 use super::capture::{Recorded, Step};
-use crate::access::Access;
+use crate::access::{Access, Accesses};
 use crate::task::arity::for_each_arity;
-use crate::task::body::BodyError;
+use crate::task::body::{BodyError, BodyResult};
 use crate::task::builder::{RetryTask, Task};
 use crate::team::Member;
 use crate::team::share::TeamAccess;
-use crate::team::task::TeamTask;
+use crate::team::task::{TeamTask, team_body};
+
+impl<A: Accesses> Task<'_, A, Recorded<'_>> {
+    fn keep<F>(self, body: F) -> Step
+    where
+        F: for<'v> Fn(A::Views<'v>) -> BodyResult + Send + Sync + 'static,
+    {
+        // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs only once they are
+        // granted.
+        self.record(Box::new(move |frame| body(unsafe { A::views(frame) })))
+    }
+}
 
 macro_rules! record {
     ($(($($a:ident $x:ident),*))*) => { $(
@@ -40,15 +51,10 @@ macro_rules! record {
             where
                 F: for<'v> Fn($($a::View<'v>),*) + Send + Sync + 'static,
             {
-                self.record(Box::new(move |_frame| {
-                    $(
-                        // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs
-                        // only once they are granted.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
+                self.keep(move |($($x,)*)| {
                     body($($x),*);
                     Ok(())
-                }))
+                })
             }
 
             /// Records the task. An error makes it fail in that replay.
@@ -57,13 +63,7 @@ macro_rules! record {
                 F: for<'v> Fn($($a::View<'v>),*) -> Result<(), E> + Send + Sync + 'static,
                 E: Into<BodyError>,
             {
-                self.record(Box::new(move |_frame| {
-                    $(
-                        // SAFETY: as in `run`.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    body($($x),*).map_err(Into::into)
-                }))
+                self.keep(move |($($x,)*)| body($($x),*).map_err(Into::into))
             }
         }
 
@@ -106,14 +106,8 @@ macro_rules! record {
                 F: for<'v> Fn(&Member<'v>, $($a::TeamView<'v>),*) -> Result<(), E> + Send + Sync + 'static,
                 E: Into<BodyError>,
             {
-                self.0.record(Box::new(move |frame| {
-                    let member = frame.member();
-                    $(
-                        // SAFETY: as in `Task::run`.
-                        let $x = unsafe { $a::team_view(frame, &member) };
-                    )*
-                    body(&member, $($x),*).map_err(Into::into)
-                }))
+                let body = team_body::<($($a,)*), _>(move |member, ($($x,)*)| body(member, $($x),*).map_err(Into::into));
+                self.0.record(Box::new(body))
             }
         }
     )* };

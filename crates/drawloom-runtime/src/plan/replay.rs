@@ -9,6 +9,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
+use std::ptr::NonNull;
 
 use drawloom_graph::IndexSet;
 
@@ -16,12 +17,13 @@ use super::compile::{Bound, Node, NodeWork, Pattern, accumulators};
 use super::trouble::Trouble;
 use crate::access::reduction::Accumulator;
 use crate::access::{Arg, Mode, Scratchpad};
-use crate::core::{Core, Local, SharedLocal};
+use crate::core::ready::Place;
+use crate::core::{Core, Local, SharedLocal, reserve};
 use crate::data::region::Region;
 use crate::data::tree::Tree;
 use crate::data::value::Value;
 use crate::error::{Error, TaskOrigin};
-use crate::policy::{Ready, WorkerId};
+use crate::policy::{Ready, ReadyKind, WorkerId};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
 use crate::task::name::Name;
@@ -42,6 +44,8 @@ pub(crate) struct PlanState {
     pub(super) pending: Vec<AtomicU32>,
     ends: Padded<AtomicUsize>,
     next_root: Padded<AtomicUsize>,
+    /// The plan itself, while it runs: nodes on their way to workers know only where it is.
+    pub(super) held: Mutex<Option<Arc<PlanState>>>,
     /// The task that stands for the run.
     run: AtomicU64,
     /// The context in which it runs.
@@ -59,7 +63,7 @@ pub(crate) struct PlanState {
     /// Its number in a trace.
     pub(crate) mark: Mark,
     /// Updated by each run, so that runs of one plan follow each other.
-    _turn: Value<u8>,
+    turn: Value<u8>,
 }
 
 // SAFETY: accumulators are used by the node they belong to, and by the fold after it, which the order of nodes keeps apart;
@@ -67,6 +71,39 @@ pub(crate) struct PlanState {
 unsafe impl Send for PlanState {}
 // SAFETY: as above.
 unsafe impl Sync for PlanState {}
+
+/// A node of a plan that runs, ready to be run itself; or a share of the nodes that wait for nothing.
+///
+/// This is the right to run the node. There is one of it, it cannot be copied, and the run is not complete before it was used:
+/// so the plan is there for as long as this is.
+#[derive(Debug)]
+pub(crate) struct ReadyNode {
+    plan: NonNull<PlanState>,
+    node: u32,
+    /// Whether the user gave the task a priority.
+    pub(crate) ranked: bool,
+}
+
+// SAFETY: it is a reference to a plan, which is `Sync`.
+unsafe impl Send for ReadyNode {}
+// SAFETY: as above.
+unsafe impl Sync for ReadyNode {}
+
+/// In the place of a node: a share of the nodes that wait for nothing.
+const SHARE_OF_ROOTS: u32 = u32::MAX;
+
+impl ReadyNode {
+    /// Runs the node, and what it makes ready on this worker. Returns the plan when its run is over.
+    pub(crate) fn run(self, core: &Core, local: &mut Local) -> Option<Arc<PlanState>> {
+        let ended = {
+            // SAFETY: the run is not complete, as this node is not; the run holds the plan.
+            let plan = unsafe { self.plan.as_ref() };
+            plan.run_from(core, local, self.node)
+        };
+        // SAFETY: what has ended here was not counted before, unless that is nothing.
+        unsafe { PlanState::count_ends(self.plan, core, local, ended) }
+    }
+}
 
 /// What a thread that runs nodes is doing, for messages.
 pub(crate) struct At<'a> {
@@ -94,11 +131,13 @@ impl PlanState {
         };
         let places = pattern.rare.iter().map(|rare| rare.joined.iter().map(&mut place).collect()).collect();
         let turn = core.make_turn(pattern.name.as_str());
-        bound.whole.push(Arg::new(turn.handle().piece(), Mode::LendUpdate));
+        // SAFETY: the plan keeps the region.
+        bound.whole.push(unsafe { Arg::new(turn.handle().piece(), Mode::LendUpdate) });
         Self {
             pending: pattern.nodes.iter().map(|n| AtomicU32::new(n.waits)).collect(),
             ends: Padded::default(),
             next_root: Padded::default(),
+            held: Mutex::default(),
             run: AtomicU64::new(0),
             context: AtomicU32::new(0),
             asks: AtomicBool::new(false),
@@ -108,10 +147,14 @@ impl PlanState {
             accumulators,
             places,
             mark: Mark::default(),
-            _turn: turn,
+            turn,
             pattern,
             bound,
         }
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        &self.turn.handle().root.core
     }
 
     pub(crate) fn name(&self) -> Name {
@@ -213,25 +256,27 @@ impl PlanState {
         self.next_root.store(0, Ordering::Relaxed);
         self.cancellations.store(core.failures.cancellations(), Ordering::Relaxed);
         self.forget_trouble();
+        *lock(&self.held) = Some(Arc::clone(self));
         if core.is_serial() {
             self.run_in_order(core, local);
             return;
         }
         let asks = pattern.ranked || !core.context(context).follows_on;
         self.asks.store(asks, Ordering::Relaxed);
-        self.hold();
         self.reset_counts();
         if pattern.roots.len() > MANY_ROOTS && !asks {
             let shares = core.workers.count.min(pattern.roots.len().div_ceil(SHARE));
             // Shares count as nodes that nobody waits for, so that the run is complete only after the last of them.
             self.set_ends(pattern.ends + shares);
             for _ in 0..shares {
-                core.push_node(local.worker_in(context), context, Ready::share(self));
+                // SAFETY: counted above.
+                core.give(context, unsafe { self.share() }, local.worker_in(context));
             }
         } else {
             self.set_ends(pattern.ends);
             for &root in &pattern.roots {
-                core.push_node(local.worker_in(context), context, self.ready(root));
+                // SAFETY: each root is given once, and waits for nothing.
+                core.give(context, unsafe { self.ready(root) }, local.worker_in(context));
             }
         }
     }
@@ -248,17 +293,24 @@ impl PlanState {
         self.ends.store(ends, Ordering::Relaxed);
     }
 
-    /// Nodes on their way to workers know only where the plan is, so the run holds it too: until `Core::run_plan` finds that it
-    /// is over.
-    fn hold(self: &Arc<Self>) {
-        let _ = Arc::into_raw(Arc::clone(self)).expose_provenance();
+    /// A node that has become ready, for the policy.
+    ///
+    /// # Safety
+    /// The node is one of the present run that waits for nothing more, and this is called once for it.
+    #[inline]
+    pub(super) unsafe fn ready(&self, node: u32) -> Ready {
+        let priority = self.pattern.nodes[node as usize].priority;
+        let node = ReadyNode { plan: NonNull::from(self), node, ranked: self.pattern.is_ranked(priority) };
+        Ready { what: ReadyKind::Node(node), priority }
     }
 
-    /// A node on its way to the policy.
-    #[inline]
-    pub(super) fn ready(&self, node: u32) -> Ready {
-        let priority = self.pattern.nodes[node as usize].priority;
-        Ready::node(self, node, priority, self.pattern.is_ranked(priority))
+    /// A share of the nodes that wait for nothing.
+    ///
+    /// # Safety
+    /// The share is one of those that `set_ends` has counted for the present run, and is neither taken nor complete.
+    unsafe fn share(&self) -> Ready {
+        let node = ReadyNode { plan: NonNull::from(self), node: SHARE_OF_ROOTS, ranked: false };
+        Ready { what: ReadyKind::Node(node), priority: i32::MAX }
     }
 
     /// Runs all nodes one after the other: the serial engine.
@@ -312,32 +364,21 @@ impl PlanState {
         core.tracer.nodes(self.run(), worker)
     }
 
-    /// Runs a node, and whatever it makes ready on this worker. True when the run is over.
-    pub(crate) fn run_from(&self, core: &Core, local: &mut Local, first: u32) -> bool {
+    /// Runs a node, or shares of the nodes that wait for nothing, and what that makes ready on this worker. Returns how many of
+    /// these no other node waits for.
+    fn run_from(&self, core: &Core, local: &mut Local, first: u32) -> usize {
         let context = self.context();
         let mut scratch = local.take_scratch();
         let at = At::new(self);
         let worker = local.worker;
-        let ended = core.running_nodes(local, &at, |local| match self.log(core, worker) {
-            None => self.follow(core, local, context, &at, first, &mut scratch, &mut ()),
-            Some(mut log) => self.follow(core, local, context, &at, first, &mut scratch, &mut log),
+        let ended = core.running_nodes(local, &at, |local| match (first, self.log(core, worker)) {
+            (SHARE_OF_ROOTS, None) => self.follow_roots(core, local, context, &at, &mut scratch, &mut ()),
+            (SHARE_OF_ROOTS, Some(mut log)) => self.follow_roots(core, local, context, &at, &mut scratch, &mut log),
+            (_, None) => self.follow(core, local, context, &at, first, &mut scratch, &mut ()),
+            (_, Some(mut log)) => self.follow(core, local, context, &at, first, &mut scratch, &mut log),
         });
         local.give_scratch(scratch);
-        self.count_ends(core, local, ended)
-    }
-
-    /// Runs shares of the nodes that wait for nothing until none are left. True when the run is over.
-    pub(crate) fn run_share(&self, core: &Core, local: &mut Local) -> bool {
-        let context = self.context();
-        let mut scratch = local.take_scratch();
-        let at = At::new(self);
-        let worker = local.worker;
-        let ended = core.running_nodes(local, &at, |local| match self.log(core, worker) {
-            None => self.follow_roots(core, local, context, &at, &mut scratch, &mut ()),
-            Some(mut log) => self.follow_roots(core, local, context, &at, &mut scratch, &mut log),
-        });
-        local.give_scratch(scratch);
-        self.count_ends(core, local, ended)
+        ended
     }
 
     /// Runs shares until none are left. Returns how many of the nodes nobody waits for, and one for the share itself.
@@ -356,7 +397,8 @@ impl PlanState {
         loop {
             if !core.place(local).may_go_on() {
                 // Someone else goes on with the share, or this worker after an operation, if it still belongs to the context.
-                core.push_node(local.worker_in(context), context, Ready::share(self));
+                // SAFETY: the share that this thread has, and does not count.
+                core.give(context, unsafe { self.share() }, local.worker_in(context));
                 return ended - 1;
             }
             // Relaxed: the counter only shares out numbers.
@@ -411,7 +453,7 @@ impl PlanState {
                 if pattern.nodes[other as usize].waits > 1 {
                     let claims = left == 0 && next.is_none() && !asks;
                     let ready = if claims {
-                        self.count_down_or_claim(core, place, context, other)
+                        self.count_down_or_reserve(core, place, context, other)
                     } else {
                         self.count_down(other)
                     };
@@ -422,7 +464,8 @@ impl PlanState {
                 if next.is_none() && !asks && place.may_go_on() {
                     next = Some(other);
                 } else {
-                    core.push_node(local.worker_in(context), context, self.ready(other));
+                    // SAFETY: this thread has counted down the last that it waited for.
+                    core.give(context, unsafe { self.ready(other) }, local.worker_in(context));
                 }
             }
         }
@@ -434,18 +477,44 @@ impl PlanState {
     #[inline]
     pub(super) fn count_down(&self, node: u32) -> bool {
         let pending = &self.pending[node as usize];
-        // The last one need not write: no thread looks at the count any more. A claim is a different number.
+        // The last one need not write: no thread looks at the count any more. A reservation is a different number.
         // Acquire and AcqRel: the one who runs the node sees what all earlier nodes did.
         pending.load(Ordering::Acquire) == 1 || pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Counts nodes that nobody waits for. True when they were the last ones.
-    pub(super) fn count_ends(&self, core: &Core, local: &mut Local, ended: usize) -> bool {
-        // AcqRel: the last one sees what all nodes did, before the run is complete.
-        let last = ended > 0 && self.ends.fetch_sub(ended, Ordering::AcqRel) == ended;
-        if last {
-            self.finish(core, local);
+    /// As [`PlanState::count_down`], by a worker that has nothing to go on with: it reserves the node, if that waits for one more.
+    /// When the reservation is taken back others may end the run, and the plan with it, so that is the last it does.
+    #[cold]
+    fn count_down_or_reserve(&self, core: &Core, place: Place<'_>, context: u32, node: u32) -> bool {
+        let policy = &core.context(context).policy;
+        let has_nothing_else = || place.may_go_on() && policy.is_empty();
+        let pending = &self.pending[node as usize];
+        if !has_nothing_else() || !reserve::begin(pending) {
+            return self.count_down(node);
         }
-        last
+        reserve::watch(pending, has_nothing_else);
+        reserve::take_back(pending)
+    }
+
+    /// Counts nodes that no other node waits for. Returns the plan when they were the last ones, and the run is over.
+    ///
+    /// # Safety
+    /// The plan runs, and `ended` nodes that no other one waits for are complete and were not counted before; or `ended` is zero.
+    /// The caller has no reference to the plan but through a count of its own: others may end the run.
+    pub(super) unsafe fn count_ends(
+        plan: NonNull<Self>,
+        core: &Core,
+        local: &mut Local,
+        ended: usize,
+    ) -> Option<Arc<PlanState>> {
+        if ended == 0 {
+            return None;
+        }
+        // SAFETY: the run is not complete before these nodes are counted, which is the last that is done with this reference.
+        let ends = unsafe { &(*plan.as_ptr()).ends };
+        // AcqRel: the last one sees what all nodes did, before the run is complete.
+        let last = ends.fetch_sub(ended, Ordering::AcqRel) == ended;
+        // SAFETY: this thread ends the run.
+        last.then(|| unsafe { plan.as_ref() }.finish(core, local))
     }
 }

@@ -13,90 +13,46 @@ use rustc_hash::FxHashMap;
 use super::compile::{NO_RARE, NodeWork};
 use super::replay::PlanState;
 use crate::access::{Arg, Mode};
-use crate::core::{Core, Local};
-use crate::error::{Error, ErrorKind, LISTED, TaskOrigin};
+use crate::core::{Core, Local, spoil};
+use crate::error::{Error, ErrorKind, TaskOrigin};
+use crate::failure::{Collected, Root};
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
+use crate::sync::{Arc, lock};
 use crate::trace::nodes::NodeLog;
 
 /// What went wrong in a run.
 #[derive(Default)]
 pub(super) struct Trouble {
-    /// The failures of the nodes with the lowest numbers, in the order of those.
-    failures: Vec<Failure>,
-    /// How many more there are.
-    more: u64,
-    /// The first node that was cancelled for a failure from before the run, that failure, and all such nodes.
-    before: Option<(u32, Error, Given)>,
+    /// The failures, in the order of nodes.
+    failures: Collected,
+    /// The first node that was cancelled for a failure from before the run, with that failure, and all such nodes.
+    before: Option<Root>,
     /// For each node that failed or did not run, the failure behind it.
     bad: FxHashMap<u32, Error>,
     /// Contributions that are lacking: the reduction, the node, and why.
     lacking: Vec<(u32, u32, Error)>,
 }
 
-struct Failure {
-    node: u32,
-    error: Error,
-    given: Given,
-}
-
-/// Tasks that were given up for a failure.
-#[derive(Default)]
-struct Given {
-    tasks: Vec<TaskOrigin>,
-    count: u64,
-}
-
-impl Given {
-    fn push(&mut self, task: TaskOrigin) {
-        self.count += 1;
-        if self.tasks.len() < LISTED {
-            self.tasks.push(task);
-        }
-    }
-
-    fn of(self, error: Error) -> Error {
-        error.with_cancelled(self.tasks, self.count)
-    }
-}
-
 impl Trouble {
-    fn failed(&mut self, node: u32, error: Error) {
-        let at = self.failures.partition_point(|failure| failure.node < node);
-        self.failures.insert(at, Failure { node, error, given: Given::default() });
-        if self.failures.len() > LISTED {
-            self.failures.pop();
-            self.more += 1;
-        }
-    }
-
     /// Notes a node that was cancelled for a failure of this run. False when it is none of those that are listed.
     fn cancelled(&mut self, because: &Error, task: &TaskOrigin) -> bool {
-        let is_behind = |error: &Error| {
+        let own = self.failures.find(|error| {
             std::iter::successors(Some(error), |error| error.because()).any(|error| error.number() == because.number())
-        };
-        let own = self.failures.iter_mut().find(|failure| is_behind(&failure.error));
-        own.map(|failure| failure.given.push(task.clone())).is_some()
+        });
+        own.map(|failure| failure.add_cancelled(task.clone())).is_some()
     }
 
     /// Notes a node that was cancelled for a failure from before the run.
     fn cancelled_before(&mut self, node: u32, because: &Error, task: TaskOrigin) {
-        let (first, error, given) = self.before.get_or_insert_with(|| (node, because.clone(), Given::default()));
-        if node < *first {
-            (*first, *error) = (node, because.clone());
-        }
-        given.push(task);
+        let before = self.before.get_or_insert_with(|| Root::new(node, because.clone()));
+        before.precede(node, because);
+        before.add_cancelled(task);
     }
 
     /// The failure of a run, if there is any.
     fn into_error(self, run: TaskOrigin) -> Option<Error> {
-        let mut failures = self.failures.into_iter().map(|failure| failure.given.of(failure.error));
-        let Some(first) = failures.next() else {
-            return self.before.map(|(_, because, given)| given.of(Error::cut_short(run, because)));
-        };
-        let others: Vec<Error> = failures.collect();
-        let count = others.len() as u64 + self.more;
-        Some(first.with_others(others, count))
+        let cut_short = |because| Error::cut_short(run, because);
+        self.failures.into_error().or_else(|| Some(self.before?.into_error(cut_short)))
     }
 
     /// Why a reduction cannot be folded.
@@ -113,12 +69,7 @@ impl PlanState {
     pub(super) fn fail(&self, core: &Core, number: u32, args: &[Arg], error: Error) -> EventKind {
         let cancelled = error.kind() == ErrorKind::Cancelled;
         let error = if cancelled { error } else { core.failures.number(error) };
-        let contributes = |arg: &Arg| {
-            matches!(self.pattern.nodes[number as usize].work, NodeWork::Task(_)) && arg.mode() == Mode::Reduce
-        };
-        for arg in args.iter().filter(|a| a.mode().mutates() && !contributes(a)) {
-            arg.piece().tree().spoil(&arg.piece().indices, error.root());
-        }
+        spoil(args.iter().filter(|arg| arg.mode() != Mode::Reduce), error.root());
         if cancelled {
             self.note_cancelled(core, number, error.root());
             EventKind::Cancelled
@@ -131,14 +82,14 @@ impl PlanState {
     /// Notes a failure that has its number.
     pub(super) fn note_failed(&self, number: u32, error: Error) {
         self.note_bad(number, &error);
-        lock(&self.trouble).failed(number, error);
+        lock(&self.trouble).failures.add(number, error);
     }
 
     /// Notes a failure of a child, which has its number. The node itself has done its part, and contributed what it should.
     pub(super) fn note_adopted(&self, number: u32, error: Error) {
         let mut trouble = lock(&self.trouble);
         trouble.bad.insert(number, error.clone());
-        trouble.failed(number, error);
+        trouble.failures.add(number, error);
         drop(trouble);
         // Relaxed: as in `note_bad`.
         self.troubled.store(true, Ordering::Relaxed);
@@ -150,7 +101,7 @@ impl PlanState {
         let origin = self.origin(number);
         let mut trouble = lock(&self.trouble);
         // Failures of this run that are one too many to be listed are known as reasons of other nodes still.
-        if !trouble.cancelled(because, &origin) && trouble.more == 0 {
+        if !trouble.cancelled(because, &origin) && trouble.failures.is_whole() {
             core.failures.also_cancelled(because, &origin);
             trouble.cancelled_before(number, because, origin);
         }
@@ -218,12 +169,15 @@ impl PlanState {
         }
     }
 
-    /// The last node is complete, and so is the run.
-    pub(super) fn finish(&self, core: &Core, local: &mut Local) {
+    /// The last node is complete, and so is the run. Returns the plan, which the run has held.
+    pub(super) fn finish(&self, core: &Core, local: &mut Local) -> Arc<PlanState> {
+        let held = lock(&self.held).take().expect("a run holds its plan");
         // Relaxed: whoever stored it is complete, which the count of ends makes known here.
         let troubled = self.troubled.load(Ordering::Relaxed);
         let trouble = troubled.then(|| std::mem::take(&mut *lock(&self.trouble)));
         let error = trouble.and_then(|trouble| trouble.into_error(self.own_origin()));
+        // From here on the next run may begin.
         core.end_run(local, self.run(), error);
+        held
     }
 }

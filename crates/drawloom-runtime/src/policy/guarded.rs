@@ -1,43 +1,45 @@
 //! What keeps a runtime sound whatever a policy of the user does.
 //!
 //! A policy is trusted with values that stand for tasks. It may lose them, return those of another runtime, or panic when it
-//! has already stored one. So the runtime keeps a *ticket* for each task that it has given to a policy of the user, and runs
-//! what comes out only in exchange for the ticket. Who has no ticket is thrown away; a ticket that nobody asks for is named
-//! in the report of a stall. The policies that come with the runtime need none of this, and have none.
+//! has already stored one. So a policy of the user gets *tickets*: numbers that no other ticket of the process has. The task
+//! stays here, and is exchanged for its ticket when that comes back. A ticket that stands for nothing any more is thrown away; a
+//! task whose ticket does not come back is named in the report of a stall. The policies that come with the runtime are trusted
+//! with the tasks themselves.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 use super::queue::Queue;
-use super::{Policy, Ready, ReadyKey, ReadyKind, WorkerId};
+use super::{Policy, Ready, ReadyKind, WorkerId};
 use crate::panic;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, lock};
+
+/// The number of the next ticket. No part of any protocol: a number only tells tickets apart.
+static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// What a policy was given and has not handed out.
 #[derive(Default)]
 pub(crate) struct Tickets {
     count: AtomicUsize,
-    /// How often each is outstanding, which is more than once for shares of a plan, and its priority.
-    outstanding: Mutex<FxHashMap<ReadyKey, (u32, i32)>>,
+    /// In the order in which they became ready.
+    outstanding: Mutex<BTreeMap<u64, Ready>>,
 }
 
 impl Tickets {
-    fn issue(&self, task: &Ready) {
-        let mut outstanding = lock(&self.outstanding);
-        outstanding.entry(task.key()).or_insert((0, task.priority)).0 += 1;
+    /// Keeps a task, and returns the number of its ticket.
+    fn issue(&self, task: Ready) -> u64 {
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        lock(&self.outstanding).insert(number, task);
         self.count.fetch_add(1, Ordering::SeqCst);
+        number
     }
 
-    /// Takes the ticket of a task. False when it has none.
-    fn redeem(&self, task: &Ready) -> bool {
-        let mut outstanding = lock(&self.outstanding);
-        let Some((times, _)) = outstanding.get_mut(&task.key()) else { return false };
-        *times -= 1;
-        if *times == 0 {
-            outstanding.remove(&task.key());
-        }
+    /// The task of a ticket. None when it is not here, or not any more.
+    fn redeem(&self, ticket: &Ready) -> Option<Ready> {
+        let ReadyKind::Ticket { number, .. } = ticket.what else { return None };
+        let task = lock(&self.outstanding).remove(&number)?;
         self.count.fetch_sub(1, Ordering::SeqCst);
-        true
+        Some(task)
     }
 
     /// How many tickets are outstanding.
@@ -45,30 +47,19 @@ impl Tickets {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Gives the memory back that tickets took.
-    pub(crate) fn forget(&self) {
-        lock(&self.outstanding).shrink_to_fit();
-    }
-
     /// Whether nodes of plans are among what the policy has.
     pub(crate) fn has_nodes(&self) -> bool {
-        let is_node = |key: &ReadyKey| !matches!(Ready::from_key(*key, 0).kind(), ReadyKind::Task(_));
-        self.len() > 0 && lock(&self.outstanding).keys().any(is_node)
+        self.len() > 0 && lock(&self.outstanding).values().any(|task| matches!(task.what, ReadyKind::Node(_)))
     }
 
-    /// Takes tickets whatever the policy does with what they are for, and returns the tasks in a fixed order.
+    /// Takes tasks out, whatever the policy does with their tickets, in the order in which they became ready.
     pub(crate) fn take(&self, which: impl Fn(&ReadyKind) -> bool) -> Vec<Ready> {
         let mut outstanding = lock(&self.outstanding);
-        let meant = |key: &ReadyKey| which(&Ready::from_key(*key, 0).kind());
-        let mut keys: Vec<ReadyKey> = outstanding.keys().copied().filter(meant).collect();
-        keys.sort_unstable();
-        let mut taken = Vec::new();
-        for key in keys {
-            let (times, priority) = outstanding.remove(&key).expect("it was there under the same lock");
-            taken.extend((0..times).map(|_| Ready::from_key(key, priority)));
-        }
+        let all = std::mem::take(&mut *outstanding);
+        let (taken, kept) = all.into_iter().partition::<BTreeMap<_, _>, _>(|(_, task)| which(&task.what));
+        *outstanding = kept;
         self.count.fetch_sub(taken.len(), Ordering::SeqCst);
-        taken
+        taken.into_values().collect()
     }
 }
 
@@ -76,7 +67,7 @@ impl Tickets {
 pub(super) struct Guarded {
     policy: Box<dyn Policy>,
     tickets: Arc<Tickets>,
-    /// Tasks that the policy panicked over. It may have stored them before: whichever comes out first has the ticket.
+    /// Tickets that the policy panicked over. It may have stored them before: the one that comes out first is exchanged.
     stranded: Queue,
 }
 
@@ -93,18 +84,18 @@ impl Guarded {
 
 impl Policy for Guarded {
     fn push(&self, task: Ready, by: Option<WorkerId>) {
-        // First, so that whoever pops the task meanwhile finds its ticket.
-        self.tickets.issue(&task);
-        let again = task.duplicate();
-        if self.ask(|policy| policy.push(task, by)).is_none() {
-            self.stranded.push_back(again);
+        let (priority, ranked) = (task.priority, task.is_ranked());
+        let number = self.tickets.issue(task);
+        let ticket = || Ready { what: ReadyKind::Ticket { number, ranked }, priority };
+        if self.ask(|policy| policy.push(ticket(), by)).is_none() {
+            self.stranded.push_back(ticket());
         }
     }
 
     fn pop(&self, worker: WorkerId) -> Option<Ready> {
         let next = || self.stranded.pop_front().or_else(|| self.ask(|policy| policy.pop(worker)).flatten());
-        // Ends, as nobody but a runtime makes such values, and those without a ticket are gone.
-        std::iter::from_fn(next).find(|task| self.tickets.redeem(task))
+        // Ends, as only a runtime makes such values, and those that stand for nothing are gone.
+        std::iter::from_fn(next).find_map(|ticket| self.tickets.redeem(&ticket))
     }
 
     fn len(&self) -> usize {
@@ -118,7 +109,7 @@ impl Policy for Guarded {
     fn drain(&self, workers: &[WorkerId], into: &mut Vec<Ready>) {
         let mut drained: Vec<Ready> = std::iter::from_fn(|| self.stranded.pop_front()).collect();
         self.ask(|policy| policy.drain(workers, &mut drained));
-        into.extend(drained.into_iter().filter(|task| self.tickets.redeem(task)));
+        into.extend(drained.iter().filter_map(|ticket| self.tickets.redeem(ticket)));
         // What the policy has lost, or keeps for itself.
         into.extend(self.tickets.take(|_| true));
     }

@@ -54,7 +54,7 @@ pub use view::WorkersView;
 
 use std::num::NonZeroU32;
 
-use crate::plan::replay::PlanState;
+use crate::plan::replay::ReadyNode;
 use crate::task::record::TaskId;
 
 /// The number of a worker in its runtime. Workers of two runtimes are never equal.
@@ -124,66 +124,27 @@ impl std::fmt::Display for WorkerId {
 }
 
 /// A task that may run now. There is one of it: a policy passes it on, and cannot make another one.
+///
+/// A policy of the user gets a number in its place, which the runtime exchanges for the task when it comes back.
 #[derive(Debug)]
 pub struct Ready {
-    /// The task, or the address of the plan.
-    what: u64,
-    /// The node of the plan, or what else it is.
-    run: u32,
+    pub(crate) what: ReadyKind,
     pub(crate) priority: i32,
 }
 
 impl Ready {
-    /// From here on, the order among ready tasks should follow the priority. Plans have fewer nodes than that.
-    const RANKED: u32 = 1 << 31;
-    const TASK: u32 = u32::MAX;
-    const SHARE: u32 = Self::RANKED - 1;
-
     pub(crate) fn task(id: TaskId, priority: i32) -> Self {
-        Self { what: id.bits(), run: Self::TASK, priority }
-    }
-
-    /// A node of a plan; `ranked` when the user gave its task a priority.
-    #[inline]
-    pub(crate) fn node(plan: &PlanState, node: u32, priority: i32, ranked: bool) -> Self {
-        let run = if ranked { node | Self::RANKED } else { node };
-        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run, priority }
-    }
-
-    /// A share of the nodes that a plan starts with.
-    pub(crate) fn share(plan: &PlanState) -> Self {
-        Self { what: std::ptr::from_ref(plan).expose_provenance() as u64, run: Self::SHARE, priority: i32::MAX }
-    }
-
-    /// What is ready.
-    pub(crate) fn kind(&self) -> ReadyKind {
-        let plan = || std::ptr::with_exposed_provenance(self.what as usize);
-        match self.run {
-            Self::TASK => ReadyKind::Task(TaskId::from_bits(self.what)),
-            Self::SHARE => ReadyKind::Share(plan()),
-            node => ReadyKind::Node(plan(), node & !Self::RANKED),
-        }
-    }
-
-    /// What it is, without its priority.
-    pub(crate) fn key(&self) -> ReadyKey {
-        (self.what, self.run)
-    }
-
-    pub(crate) fn from_key((what, run): ReadyKey, priority: i32) -> Self {
-        Self { what, run, priority }
-    }
-
-    /// The same again. Whoever does this makes sure that only one of them is run.
-    fn duplicate(&self) -> Self {
-        Self { ..*self }
+        Self { what: ReadyKind::Task(id), priority }
     }
 
     /// Whether the order among ready tasks should follow its priority, also where that is not the only thing to follow.
     /// Nodes of plans whose priorities are those of their critical paths come in a good order already.
     #[inline]
     pub(crate) fn is_ranked(&self) -> bool {
-        self.priority != 0 && self.run >= Self::RANKED
+        match &self.what {
+            ReadyKind::Task(_) => self.priority != 0,
+            ReadyKind::Node(ReadyNode { ranked, .. }) | ReadyKind::Ticket { ranked, .. } => *ranked,
+        }
     }
 
     /// Tasks with a higher priority should start first.
@@ -192,14 +153,16 @@ impl Ready {
     }
 }
 
-/// What a ready task is, to be compared.
-pub(crate) type ReadyKey = (u64, u32);
-
-/// What is ready. The plan of a node lives until the run is complete, which is after all its nodes.
+/// What is ready.
+#[derive(Debug)]
 pub(crate) enum ReadyKind {
     Task(TaskId),
-    Node(*const PlanState, u32),
-    Share(*const PlanState),
+    Node(ReadyNode),
+    /// What a policy of the user has in the place of one of the others; see [`guarded`].
+    Ticket {
+        number: u64,
+        ranked: bool,
+    },
 }
 
 /// Decides which ready task runs next on which worker.

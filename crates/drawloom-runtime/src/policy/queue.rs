@@ -3,8 +3,8 @@
 //! A queue is a lock around a deque. An uncontended lock costs about as much as the fence that a lock-free deque needs when
 //! its owner pops, and allows any order, batches and priorities.
 
-use std::cmp::Ordering as Compare;
-use std::collections::{BinaryHeap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
@@ -104,42 +104,24 @@ impl Queue {
 #[derive(Default)]
 pub struct PriorityQueue {
     len: AtomicUsize,
-    tasks: Mutex<Heap>,
+    tasks: Mutex<Sorted>,
 }
 
+/// Tasks by priority, the highest first, and by the number of their arrival.
 #[derive(Default)]
-struct Heap {
-    tasks: BinaryHeap<Ranked>,
+struct Sorted {
+    tasks: BTreeMap<(Reverse<i32>, u64), Ready>,
     arrived: u64,
 }
-
-struct Ranked(Ready, u64);
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> Compare {
-        self.0.priority.cmp(&other.0.priority).then(other.1.cmp(&self.1))
-    }
-}
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<Compare> {
-        Some(self.cmp(other))
-    }
-}
-impl PartialEq for Ranked {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Compare::Equal
-    }
-}
-impl Eq for Ranked {}
 
 impl PriorityQueue {
     /// Adds a task.
     pub fn push(&self, task: Ready) {
-        let mut heap = lock(&self.tasks);
-        heap.arrived += 1;
-        let arrived = heap.arrived;
-        heap.tasks.push(Ranked(task, arrived));
-        self.len.store(heap.tasks.len(), Ordering::Release);
+        let mut sorted = lock(&self.tasks);
+        sorted.arrived += 1;
+        let key = (Reverse(task.priority), sorted.arrived);
+        sorted.tasks.insert(key, task);
+        self.len.store(sorted.tasks.len(), Ordering::Release);
     }
 
     /// Takes the task with the highest priority.
@@ -147,10 +129,10 @@ impl PriorityQueue {
         if self.is_empty() {
             return None;
         }
-        let mut heap = lock(&self.tasks);
-        let task = heap.tasks.pop();
-        self.len.store(heap.tasks.len(), Ordering::Release);
-        task.map(|ranked| ranked.0)
+        let mut sorted = lock(&self.tasks);
+        let first = sorted.tasks.pop_first();
+        self.len.store(sorted.tasks.len(), Ordering::Release);
+        first.map(|(_, task)| task)
     }
 
     /// How many tasks there are.

@@ -14,7 +14,7 @@ pub struct Random {
 }
 
 struct Lots {
-    state: u64,
+    numbers: fastrand::Rng,
     members: Vec<WorkerId>,
 }
 
@@ -22,28 +22,16 @@ impl Random {
     /// A queue for each worker of the runtime.
     pub fn new(workers: usize, seed: u64) -> Self {
         Self {
-            lots: Mutex::new(Lots { state: seed, members: Vec::new() }),
+            lots: Mutex::new(Lots { numbers: fastrand::Rng::with_seed(seed), members: Vec::new() }),
             queues: (0..workers).map(|_| Padded::default()).collect(),
         }
     }
 
     fn place(&self, lots: &mut Lots, task: Ready) {
-        let count = lots.members.len().max(1) as u64;
-        let drawn = ((u128::from(lots.draw()) * u128::from(count)) >> 64) as usize;
+        let drawn = lots.numbers.usize(..lots.members.len().max(1));
         // Without members the task waits at any place: those who come later look everywhere.
         let place = lots.members.get(drawn).map_or(0, |worker| worker.index());
         self.queues[place].push_back(task);
-    }
-}
-
-impl Lots {
-    /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-    fn draw(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

@@ -47,8 +47,6 @@ pub(super) struct Picture {
     pub(super) waiting: Waiting,
     /// Whether a policy of the user keeps tasks that are ready.
     pub(super) kept: bool,
-    /// Whether a device is about to see that the children of a failed attempt are complete.
-    rested: bool,
 }
 
 impl Picture {
@@ -66,13 +64,7 @@ impl Picture {
         entries.hash(&mut hasher);
         let signature = hasher.finish();
         let (commuting, waiting) = (core.commuting(), Waiting::default());
-        let mut this = Self { entries, commuting, earlier, partners, signature, waiting, kept: false, rested: false };
-        let resting = core.devices.resting();
-        if !resting.is_empty() {
-            let children = this.children(core);
-            this.rested = resting.iter().any(|task| !children.contains_key(&task.index()));
-        }
-        this
+        Self { entries, commuting, earlier, partners, signature, waiting, kept: false }
     }
 
     /// One task that each task has submitted and that is not complete, by the record of the parent.
@@ -83,7 +75,7 @@ impl Picture {
 
     /// Whether anything can go on.
     pub(super) fn judge(&mut self, core: &Core, state: &State) -> Motion {
-        if self.rested || state.is_helped() || state.blocked.iter().any(Blocked::goes_on) {
+        if state.is_helped() || state.blocked.iter().any(Blocked::goes_on) {
             return Motion::Now;
         }
         self.waiting = state.waiting();

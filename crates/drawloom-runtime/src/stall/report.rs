@@ -122,7 +122,7 @@ impl Report<'_> {
     /// What a task waits for that has begun: a child, or a task that it ends with. None for the one in which the calling
     /// thread waits, of which the report tells first.
     fn end(&self, entry: &Entry) -> Option<String> {
-        let own = self.core.running().is_some_and(|running| running.id == entry.id);
+        let own = self.core.with_running(|running| running.is_some_and(|running| running.id == entry.id));
         if own || entry.pending > 0 || !entry.claimed {
             return None;
         }

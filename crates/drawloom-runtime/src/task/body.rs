@@ -62,7 +62,10 @@ where
 }
 
 /// The body of a task that does nothing.
-pub(crate) static NOTHING: BodyTable = BodyTable { call: |_, _| Ok(()), drop: |_| {}, again: false };
+pub(crate) const NOTHING: Body = Body {
+    payload: [MaybeUninit::uninit(); PAYLOAD],
+    table: &BodyTable { call: |_, _| Ok(()), drop: |_| {}, again: false },
+};
 
 const fn fits<F>() -> bool {
     size_of::<F>() <= size_of::<Payload>() && align_of::<F>() <= align_of::<Payload>()

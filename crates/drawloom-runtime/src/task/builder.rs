@@ -15,7 +15,7 @@ use super::spec::Spec;
 use crate::access::parameter::Parameter;
 use crate::access::reduction::folds;
 use crate::access::{
-    Access, ByValue, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write,
+    Access, Accesses, ByValue, Commute, Lend, Mode, Operator, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Write,
 };
 use crate::context::Context;
 use crate::core::Core;
@@ -160,36 +160,12 @@ impl<'a, A, S: Sink> Task<'a, A, S> {
     /// The body fills a private accumulator, which starts with the operator's identity and is folded into the region
     /// later. Tasks that reduce with the same operator run at the same time. Contributions are folded in an order that
     /// depends only on the order of submission, so the result has the same bits for any number of workers.
-    pub fn reduce<R: Elements, O: Operator<R::Element>>(self, region: &'a R, operator: O) -> Task<'a, A::List, S>
-    where
-        A: Append<Reduce<R>>,
-    {
-        self.reduce_with(region, operator, true)
-    }
-
-    /// As [`Task::reduce`], with contributions folded as they come: less memory, and bits that depend on the run.
-    pub fn reduce_in_any_order<R: Elements, O: Operator<R::Element>>(
-        self,
-        region: &'a R,
-        operator: O,
-    ) -> Task<'a, A::List, S>
-    where
-        A: Append<Reduce<R>>,
-    {
-        self.reduce_with(region, operator, false)
-    }
-
-    fn reduce_with<R: Elements, O: Operator<R::Element>>(
-        mut self,
-        region: &'a R,
-        operator: O,
-        ordered: bool,
-    ) -> Task<'a, A::List, S>
+    pub fn reduce<R: Elements, O: Operator<R::Element>>(mut self, region: &'a R, operator: O) -> Task<'a, A::List, S>
     where
         A: Append<Reduce<R>>,
     {
         let folds = folds::<R::Element, O>(operator, self.core, &self.spec);
-        self.spec.extras().folds.push((folds, ordered));
+        self.spec.extras().folds.push(folds);
         self.with::<Reduce<R>, R>(region, Mode::Reduce)
     }
 
@@ -409,6 +385,56 @@ macro_rules! append {
 }
 append! { ; A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 }
 
+impl<A: Accesses> Task<'_, A> {
+    /// Submits the task. Its body runs once.
+    #[inline]
+    fn once<F>(self, body: F) -> Future<()>
+    where
+        F: for<'v> FnOnce(A::Views<'v>) + Send + 'static,
+    {
+        let core = Arc::clone(self.core);
+        let id = self.submit(body::once(move |frame| {
+            // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs only once they are
+            // granted.
+            body(unsafe { A::views(frame) });
+            Ok(())
+        }));
+        Future::without_value(core, id)
+    }
+
+    /// Submits the task. Its body runs once, and returns the value of the future.
+    fn once_for<F, T>(self, body: F) -> Future<T>
+    where
+        F: for<'v> FnOnce(A::Views<'v>) -> Result<T, BodyError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (future, result) = Future::new(Arc::clone(self.core));
+        let id = self.submit(body::once(move |frame| {
+            // SAFETY: as in `once`.
+            result.set(body(unsafe { A::views(frame) })?);
+            Ok(())
+        }));
+        future.of_task(id)
+    }
+}
+
+impl<A: Accesses> RetryTask<'_, A> {
+    /// Submits the task. Its body can run again, and returns the value of the future.
+    fn again<F, T>(self, body: F) -> Future<T>
+    where
+        F: for<'v> Fn(A::Views<'v>) -> Result<T, BodyError> + Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let (future, result) = Future::new(Arc::clone(self.0.core));
+        let id = self.0.submit(body::again(move |frame| {
+            // SAFETY: as in `Task::once`.
+            result.set(body(unsafe { A::views(frame) })?);
+            Ok(())
+        }));
+        future.of_task(id)
+    }
+}
+
 macro_rules! submit {
     ($(($($a:ident $x:ident),*))*) => { $(
         #[allow(clippy::type_complexity)]
@@ -419,17 +445,7 @@ macro_rules! submit {
             where
                 F: for<'v> FnOnce($($a::View<'v>),*) + Send + 'static,
             {
-                let core = Arc::clone(self.core);
-                let id = self.submit(body::once(move |_frame| {
-                    $(
-                        // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs
-                        // only once they are granted.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    body($($x),*);
-                    Ok(())
-                }));
-                Future::without_value(core, id)
+                self.once(move |($($x,)*)| body($($x),*))
             }
 
             /// Submits the task. What its body returns is the value of the future.
@@ -438,16 +454,7 @@ macro_rules! submit {
                 F: for<'v> FnOnce($($a::View<'v>),*) -> T + Send + 'static,
                 T: Send + 'static,
             {
-                let (future, result) = Future::new(Arc::clone(self.core));
-                let id = self.submit(body::once(move |_frame| {
-                    $(
-                        // SAFETY: as in `run`.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    result.set(body($($x),*));
-                    Ok(())
-                }));
-                future.of_task(id)
+                self.once_for(move |($($x,)*)| Ok(body($($x),*)))
             }
 
             /// Submits the task. The value of the future is what its body returns; an error makes the task fail.
@@ -457,16 +464,7 @@ macro_rules! submit {
                 T: Send + 'static,
                 E: Into<BodyError>,
             {
-                let (future, result) = Future::new(Arc::clone(self.core));
-                let id = self.submit(body::once(move |_frame| {
-                    $(
-                        // SAFETY: as in `run`.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    result.set(body($($x),*).map_err(Into::into)?);
-                    Ok(())
-                }));
-                future.of_task(id)
+                self.once_for(move |($($x,)*)| body($($x),*).map_err(Into::into))
             }
         }
 
@@ -476,16 +474,7 @@ macro_rules! submit {
             where
                 F: for<'v> Fn($($a::View<'v>),*) + Send + Sync + 'static,
             {
-                let core = Arc::clone(self.0.core);
-                let id = self.0.submit(body::again(move |_frame| {
-                    $(
-                        // SAFETY: as in `Task::run`.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    body($($x),*);
-                    Ok(())
-                }));
-                Future::without_value(core, id)
+                self.returns(body)
             }
 
             /// Submits the task. What its body returns is the value of the future; a panic makes it run again.
@@ -494,16 +483,7 @@ macro_rules! submit {
                 F: for<'v> Fn($($a::View<'v>),*) -> T + Send + Sync + 'static,
                 T: Send + 'static,
             {
-                let (future, result) = Future::new(Arc::clone(self.0.core));
-                let id = self.0.submit(body::again(move |_frame| {
-                    $(
-                        // SAFETY: as in `Task::run`.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    result.set(body($($x),*));
-                    Ok(())
-                }));
-                future.of_task(id)
+                self.again(move |($($x,)*)| Ok(body($($x),*)))
             }
 
             /// Submits the task. The value of the future is what its body returns; an error makes it run again.
@@ -513,16 +493,7 @@ macro_rules! submit {
                 T: Send + 'static,
                 E: Into<BodyError>,
             {
-                let (future, result) = Future::new(Arc::clone(self.0.core));
-                let id = self.0.submit(body::again(move |_frame| {
-                    $(
-                        // SAFETY: as in `Task::run`.
-                        let $x = unsafe { $a::view(_frame) };
-                    )*
-                    result.set(body($($x),*).map_err(Into::into)?);
-                    Ok(())
-                }));
-                future.of_task(id)
+                self.again(move |($($x,)*)| body($($x),*).map_err(Into::into))
             }
         }
     )* };

@@ -1,29 +1,18 @@
 //! What only some tasks need: kept apart, so that the records of all others stay small.
 
 use std::alloc::Layout;
-use std::ptr::NonNull;
 
 use crate::access::Arg;
 use crate::access::parameter::Parameter;
 use crate::access::reduction::Folds;
 use crate::core::Saved;
-use crate::data::tree::Tree;
 use crate::order::history::Joined;
-use crate::order::scope::Scope;
+use crate::order::scope::{Orphan, Scope};
 use crate::plan::apart::NodeTask;
 use crate::sync::Arc;
 use crate::team::Bounds;
 
-use super::record::{ARGS, TaskId};
-
-/// The first `count` arguments of a task: all of them are either in place or in its rare parts.
-#[inline]
-pub(crate) fn arguments<'r>(in_place: &'r [Arg; ARGS], extras: Option<&'r Extras>, count: usize) -> &'r [Arg] {
-    match extras {
-        Some(extras) if count > ARGS => &extras.args[..count],
-        _ => &in_place[..count],
-    }
-}
+use super::record::TaskId;
 
 /// What a device runs in the place of a body.
 pub(crate) type Implementation = Arc<dyn std::any::Any + Send + Sync>;
@@ -35,8 +24,8 @@ pub(crate) struct Extras {
     pub(crate) args: Vec<Arg>,
     /// Of those parameters of the body that need more than arguments.
     pub(crate) parameters: Vec<Parameter>,
-    /// Operators of the arguments that are reduced into, and whether their order is the canonical one.
-    pub(crate) folds: Vec<(Arc<dyn Folds>, bool)>,
+    /// Operators of the arguments that are reduced into.
+    pub(crate) folds: Vec<Arc<dyn Folds>>,
     /// The places in those reductions.
     pub(crate) joined: Vec<Joined>,
     /// Scratch buffers.
@@ -45,8 +34,6 @@ pub(crate) struct Extras {
     pub(crate) after: Vec<TaskId>,
     /// Recorded tasks to come after.
     pub(crate) steps: Vec<u32>,
-    /// Recorded tasks to be complete together with.
-    pub(crate) end_steps: Vec<u32>,
     /// Tasks to be complete together with.
     pub(crate) ends_with: Vec<TaskId>,
     /// How often the task may be tried again.
@@ -64,7 +51,7 @@ pub(crate) struct Extras {
     /// The node of a plan that the task stands for.
     pub(crate) node: Option<NodeTask>,
     /// A region to free when the task is complete.
-    pub(crate) frees: Option<NonNull<Tree>>,
+    pub(crate) frees: Option<Orphan>,
     /// Records that hold further edges of this task.
     pub(crate) extensions: Vec<u32>,
 }
@@ -73,6 +60,19 @@ impl Extras {
     /// What devices of a kind run in the place of the body.
     pub(crate) fn implementation_for(&self, kind: u32) -> Option<&Implementation> {
         self.implementations.iter().find(|(of, _)| *of == kind).map(|(_, implementation)| implementation)
+    }
+
+    /// What was asked for of a task that runs many times, for one more time.
+    pub(crate) fn asked_for(&self) -> Self {
+        Self {
+            parameters: self.parameters.clone(),
+            scratch: self.scratch.clone(),
+            retries: self.retries,
+            team: self.team,
+            device: self.device,
+            implementations: self.implementations.clone(),
+            ..Self::default()
+        }
     }
 
     /// Whether devices are among those who may run the task.

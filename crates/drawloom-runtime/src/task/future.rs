@@ -11,7 +11,7 @@ use crate::sync::{Arc, Mutex, lock};
 
 /// Something that completes: what `after` and `ends_with` take.
 #[diagnostic::on_unimplemented(message = "`{Self}` is no task", label = "the future of a task is needed here")]
-pub trait Pending {
+pub trait Pending: sealed::Sealed {
     /// The task.
     #[doc(hidden)]
     fn id(&self) -> TaskId;
@@ -20,6 +20,12 @@ pub trait Pending {
     /// What it is called, in words.
     #[doc(hidden)]
     fn describe(&self) -> String;
+}
+
+mod sealed {
+    /// Keeps what can be waited for to this crate: a task's name is looked up without a check.
+    pub trait Sealed {}
+    impl<T> Sealed for super::Future<T> {}
 }
 
 /// The result of a task that may not have run yet. Dropping it does not stop the task.
@@ -74,15 +80,7 @@ impl<T: 'static> Future<T> {
         self.take()
     }
 
-    /// The value, if the task is complete.
-    ///
-    /// # Errors
-    /// When the task failed or was cancelled.
-    pub fn try_get(self) -> Result<T, TryGet<T>> {
-        if self.is_complete() { self.take().map_err(TryGet::Failed) } else { Err(TryGet::NotYet(self)) }
-    }
-
-    /// Whether the task is complete.
+    /// Whether the task is complete. Then [`Future::wait`] does not wait.
     pub fn is_complete(&self) -> bool {
         self.core.is_complete(self.id)
     }
@@ -107,23 +105,6 @@ impl<T> Drop for Future<T> {
     fn drop(&mut self) {
         if self.core.failures.any() {
             self.core.forget(self.id);
-        }
-    }
-}
-
-/// Why [`Future::try_get`] has no value.
-pub enum TryGet<T> {
-    /// The task is not complete; here is its future again.
-    NotYet(Future<T>),
-    /// The task failed or was cancelled.
-    Failed(Error),
-}
-
-impl<T> std::fmt::Debug for TryGet<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            TryGet::NotYet(_) => f.write_str("NotYet"),
-            TryGet::Failed(e) => write!(f, "Failed({e:?})"),
         }
     }
 }

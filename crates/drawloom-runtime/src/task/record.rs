@@ -23,25 +23,28 @@
 //! | `kind` | writes last | looked at from outside; `Free` from completion to the next description |
 //! | `open` | starts at one; in an extension, the record it belongs to | children and "ends with" add while the body runs; who reaches zero completes the task |
 //! | `claimed` | | whoever takes the task out of a queue |
-//! | arguments | writes before publishing edges | a worker that has reserved the task, or may do so, reads |
-//! | rest of the description, payload | writes before the task can be ready | only the thread that runs or completes it |
+//! | arguments, priority | writes before publishing edges | as the rest of the description |
+//! | rest of the description, payload | writes before the task can be ready | only the thread that runs or completes it: it has the task, see `core::owned`; while a team runs it, all members read |
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 // Not seen by the model checkers, as no protocol rests on them.
-use std::sync::atomic::{AtomicU8 as PlainU8, AtomicU32 as PlainU32};
+use std::sync::atomic::{AtomicI32 as PlainI32, AtomicU8 as PlainU8, AtomicU32 as PlainU32};
 
 use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use super::body::BodyTable;
+use super::body::{BodyTable, Payload};
 use super::extras::Extras;
 use super::title::Title;
 use crate::access::Arg;
+use crate::order::scope::Scope;
 
 /// The links of one record. Tasks that wait for more use further records as extensions.
 pub(crate) const EDGES: usize = 6;
 /// The arguments that a record holds in place.
 pub(crate) const ARGS: usize = 4;
+/// Those arguments.
+pub(crate) type InPlace = [MaybeUninit<Arg>; ARGS];
 /// Words of a task's closure that a record holds in place.
 pub(crate) const PAYLOAD: usize = 6;
 
@@ -105,6 +108,17 @@ impl EdgeId {
     }
 }
 
+/// What an edge between two tasks means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Edge {
+    /// The later task starts after the earlier one.
+    Order,
+    /// So it does, and fails when the earlier one has failed: an explicit order.
+    Binding,
+    /// The later task ends after the earlier one.
+    Ending,
+}
+
 /// What a record is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
@@ -160,7 +174,7 @@ pub(crate) mod flag {
 pub(crate) struct Description {
     pub(crate) table: &'static BodyTable,
     pub(crate) extras: Option<Box<Extras>>,
-    pub(crate) args: [Arg; ARGS],
+    pub(crate) args: InPlace,
     pub(crate) payload: [MaybeUninit<u64>; PAYLOAD],
 }
 
@@ -178,14 +192,14 @@ pub(crate) struct Record {
     /// Bit k: edge k delays the end of this task, not its start.
     ending: AtomicU8,
     context: PlainU32,
-    pub(crate) priority: UnsafeCell<i32>,
-    pub(crate) arg_count: UnsafeCell<u32>,
+    priority: PlainI32,
+    arg_count: PlainU32,
     /// The generation whose task was taken to be run. A child can be found in two places, and must run once.
     claimed: AtomicU32,
     /// The last generation whose future is known to be gone; see `Failures`.
     pub(crate) forgotten: AtomicU32,
     pub(crate) title: Title,
-    pub(crate) description: UnsafeCell<MaybeUninit<Description>>,
+    description: UnsafeCell<MaybeUninit<Description>>,
 }
 
 // SAFETY: the fields in cells are written by one thread and read by others only as the table in the module's documentation
@@ -207,8 +221,8 @@ impl Record {
             binding: AtomicU8::new(0),
             ending: AtomicU8::new(0),
             context: PlainU32::new(0),
-            priority: UnsafeCell::new(0),
-            arg_count: UnsafeCell::new(0),
+            priority: PlainI32::new(0),
+            arg_count: PlainU32::new(0),
             claimed: AtomicU32::new(0),
             forgotten: AtomicU32::new(0),
             title: Title::new(),
@@ -244,6 +258,107 @@ impl Record {
         self.context.store(context, std::sync::atomic::Ordering::Relaxed);
     }
 
+    /// Tasks with a higher priority should start first. Relaxed, as all that is written before the task can be ready.
+    #[inline]
+    pub(crate) fn priority(&self) -> i32 {
+        self.priority.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Describes a task.
+    ///
+    /// # Safety
+    /// The calling thread took the record from the pool. As many arguments as counted are in the description.
+    #[inline]
+    pub(crate) unsafe fn describe(&self, priority: i32, arg_count: u32, description: Description) {
+        self.priority.store(priority, std::sync::atomic::Ordering::Relaxed);
+        self.arg_count.store(arg_count, std::sync::atomic::Ordering::Relaxed);
+        // SAFETY: promised by the caller; what was there before was taken out, or needs no drop.
+        unsafe { (*self.description.get()).write(description) };
+    }
+
+    /// Leaves all arguments out: for a task that is refused what it was not lent. Only for the submitting thread.
+    pub(crate) fn forget_args(&self) {
+        self.arg_count.store(0, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// The description, of which there is never a reference to all of it: several threads may look at parts of it.
+    #[inline]
+    fn description(&self) -> *mut Description {
+        self.description.get().cast()
+    }
+
+    /// Where the body is.
+    #[inline]
+    pub(crate) fn payload(&self) -> *mut Payload {
+        // SAFETY: only the address is taken.
+        unsafe { &raw mut (*self.description()).payload }
+    }
+
+    /// How to run and drop the body.
+    ///
+    /// # Safety
+    /// The record is that of a task which is described, and not complete.
+    #[inline]
+    pub(crate) unsafe fn table(&self) -> &'static BodyTable {
+        // SAFETY: promised by the caller; the table is not changed.
+        unsafe { (*self.description()).table }
+    }
+
+    /// The arguments.
+    ///
+    /// # Safety
+    /// The record is that of a task which is described, and not complete as long as they are used.
+    #[inline]
+    pub(crate) unsafe fn args(&self) -> &[Arg] {
+        // SAFETY: promised by the caller.
+        unsafe { self.args_with((*self.description()).extras.as_deref()) }
+    }
+
+    /// The arguments of a task, some of whose rare parts may have been taken out.
+    ///
+    /// # Safety
+    /// As for `args`; the rare parts are those of the task.
+    #[inline]
+    pub(crate) unsafe fn args_with<'r>(&'r self, extras: impl Into<Option<&'r Extras>>) -> &'r [Arg] {
+        let count = self.arg_count.load(std::sync::atomic::Ordering::Relaxed) as usize;
+        if count > ARGS {
+            return &extras.into().expect("many arguments are among the rare parts").args[..count];
+        }
+        // SAFETY: promised by the caller. Arguments are not changed any more, and there are that many.
+        unsafe { std::slice::from_raw_parts((&raw const (*self.description()).args).cast(), count) }
+    }
+
+    /// The rare parts, which only some tasks have.
+    ///
+    /// # Safety
+    /// The calling thread has the task: see the table above. Nothing else refers to the rare parts as long as this is used.
+    #[allow(clippy::mut_from_ref)]
+    #[inline]
+    pub(crate) unsafe fn extras_mut(&self) -> &mut Option<Box<Extras>> {
+        // SAFETY: promised by the caller.
+        unsafe { &mut (*self.description()).extras }
+    }
+
+    /// The rare parts, to be looked at.
+    ///
+    /// # Safety
+    /// The record is that of a task which is described, and nothing changes its rare parts as long as this is used.
+    #[inline]
+    pub(crate) unsafe fn extras(&self) -> Option<&Extras> {
+        // SAFETY: promised by the caller.
+        unsafe { (*self.description()).extras.as_deref() }
+    }
+
+    /// The scope in which the task was submitted, unless that is the outermost.
+    ///
+    /// # Safety
+    /// The task is not complete as long as this is used: a scope lives until its parent is complete, which is after its children.
+    #[inline]
+    pub(crate) unsafe fn scope(&self) -> Option<&Scope> {
+        // SAFETY: promised by the caller.
+        unsafe { self.title.scope().as_ref() }
+    }
+
     /// The generation of the task that this record holds now, or will hold next.
     pub(crate) fn generation(&self) -> u32 {
         // Acquire: pairs with `close`. Who finds a task complete also sees everything that the task did.
@@ -268,30 +383,30 @@ impl Record {
         }
     }
 
-    /// Forgets what the edges of an earlier task of this record meant. Only for the submitting thread, as all that marks.
+    /// Forgets what the edges of an earlier task of this record meant. Only for the submitting thread, as `mark`.
     #[inline]
     pub(crate) fn clear_marks(&self) {
         self.binding.store(0, Ordering::Relaxed);
         self.ending.store(0, Ordering::Relaxed);
     }
 
-    /// Says whether this task fails when the one that an edge comes from has failed, before the edge is published.
-    pub(crate) fn mark_binding(&self, link: usize, binding: bool) {
-        mark(&self.binding, link, binding);
+    /// Says what an edge means, before it is published. At first it means an order.
+    pub(crate) fn mark(&self, link: usize, edge: Edge) {
+        for (bits, set) in [(&self.binding, edge == Edge::Binding), (&self.ending, edge == Edge::Ending)] {
+            // Others read the bits of links that were published before meanwhile. Only one thread writes, so a load and a
+            // store do. Relaxed: publishing the edge releases its bit; see `Record::link`.
+            let others = bits.load(Ordering::Relaxed) & !(1 << link);
+            bits.store(others | u8::from(set) << link, Ordering::Relaxed);
+        }
     }
 
-    /// Says whether an edge delays the end of this task instead of its start, before the edge is published.
-    pub(crate) fn mark_ending(&self, link: usize, ending: bool) {
-        mark(&self.ending, link, ending);
-    }
-
-    /// What [`Record::mark_binding`] said of an edge that was published.
+    /// Whether an edge that was published is a [binding](Edge::Binding) one.
     #[inline]
     pub(crate) fn is_binding(&self, link: usize) -> bool {
         self.binding.load(Ordering::Relaxed) & 1 << link != 0
     }
 
-    /// What [`Record::mark_ending`] said of an edge that was published.
+    /// Whether an edge that was published is an [ending](Edge::Ending) one.
     #[inline]
     pub(crate) fn is_ending(&self, link: usize) -> bool {
         self.ending.load(Ordering::Relaxed) & 1 << link != 0
@@ -351,13 +466,6 @@ impl Record {
     pub(crate) fn next_edge(&self, link: usize) -> Option<EdgeId> {
         edge(self.links[link].load(Ordering::Relaxed))
     }
-}
-
-/// Sets or clears a bit that belongs to a link. Others read the bits of links that were published before meanwhile. Only one
-/// thread writes, so a load and a store do. Relaxed: publishing the edge releases its bit; see `Record::link`.
-fn mark(bits: &AtomicU8, link: usize, set: bool) {
-    let others = bits.load(Ordering::Relaxed) & !(1 << link);
-    bits.store(others | u8::from(set) << link, Ordering::Relaxed);
 }
 
 fn pack(generation: u32, head: u32) -> u64 {

@@ -60,9 +60,8 @@ impl Slab {
         let (chunk, offset) = place(index);
         // Acquire: pairs with `grow`.
         let chunk = self.chunks[chunk].load(Ordering::Acquire);
-        debug_assert!(!chunk.is_null());
-        // SAFETY: numbers are only made by `grow`, after the chunk was published; chunks live as long as the slab, and
-        // `place` stays within the chunk's length.
+        assert!(!chunk.is_null(), "there is no record with this number");
+        // SAFETY: the chunk was published by `grow`, and lives as long as the slab; `place` stays within its length.
         unsafe { &*chunk.add(offset) }
     }
 

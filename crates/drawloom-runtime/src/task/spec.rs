@@ -1,5 +1,6 @@
 //! A task that is being described.
 
+use std::mem::MaybeUninit;
 use std::panic::Location;
 
 use crate::access::{Arg, Mode};
@@ -8,9 +9,9 @@ use crate::data::region::Region;
 use crate::error::{Error, ErrorKind, TaskOrigin};
 use crate::sync::Arc;
 
-use super::extras::{Extras, arguments};
+use super::extras::Extras;
 use super::name::Name;
-use super::record::ARGS;
+use super::record::{ARGS, InPlace};
 
 /// A task that is being described.
 pub(crate) struct Spec {
@@ -18,7 +19,8 @@ pub(crate) struct Spec {
     pub(crate) location: &'static Location<'static>,
     pub(crate) context: u32,
     pub(crate) priority: i32,
-    args: [Arg; ARGS],
+    /// The first `count` of these are there, or all are among the rare parts.
+    args: InPlace,
     count: usize,
     pub(crate) extras: Option<Box<Extras>>,
     /// Why the task must be refused, as far as the description shows.
@@ -28,7 +30,16 @@ pub(crate) struct Spec {
 impl Spec {
     #[inline]
     pub(crate) fn new(name: Name, location: &'static Location<'static>, context: u32) -> Self {
-        Self { name, location, context, priority: 0, args: [Arg::NONE; ARGS], count: 0, extras: None, refused: None }
+        Self {
+            name,
+            location,
+            context,
+            priority: 0,
+            args: [MaybeUninit::uninit(); ARGS],
+            count: 0,
+            extras: None,
+            refused: None,
+        }
     }
 
     pub(crate) fn origin(&self) -> TaskOrigin {
@@ -40,10 +51,11 @@ impl Spec {
     pub(crate) fn add<R: Region>(&mut self, core: &Arc<Core>, region: &R, mode: Mode) {
         let handle = region.handle();
         if !Arc::ptr_eq(&handle.root.core, core) {
-            self.refuse_foreign(&region.name());
-            return;
+            let message = format!("cannot use region `{}`: it belongs to another runtime", region.name());
+            return self.refuse(ErrorKind::Foreign, message);
         }
-        let arg = Arg::new(handle.piece(), mode);
+        // SAFETY: the handle is there until the task is submitted; from then on the order of tasks keeps the region.
+        let arg = unsafe { Arg::new(handle.piece(), mode) };
         self.push(if region.is_ordered() { arg } else { arg.unordered() });
     }
 
@@ -51,25 +63,18 @@ impl Spec {
     pub(crate) fn push(&mut self, arg: Arg) {
         let at = self.count;
         if at < ARGS {
-            self.args[at] = arg;
+            self.args[at] = MaybeUninit::new(arg);
         } else {
-            let args = self.args;
-            let list = &mut self.extras().args;
-            if list.is_empty() {
-                list.extend_from_slice(&args);
+            if at == ARGS {
+                let first = self.args().to_vec();
+                self.extras().args = first;
             }
-            list.push(arg);
+            self.extras().args.push(arg);
         }
         self.count += 1;
     }
 
     #[cold]
-    fn refuse_foreign(&mut self, region: &str) {
-        let message = format!("cannot use region `{region}`: it belongs to another runtime");
-        let origin = self.origin();
-        self.refused.get_or_insert_with(|| Error::of_task(ErrorKind::Foreign, origin, message));
-    }
-
     pub(crate) fn refuse(&mut self, kind: ErrorKind, message: String) {
         let origin = self.origin();
         self.refused.get_or_insert_with(|| Error::of_task(kind, origin, message));
@@ -88,7 +93,11 @@ impl Spec {
     /// All arguments, in the order in which they were declared.
     #[inline]
     pub(crate) fn args(&self) -> &[Arg] {
-        arguments(&self.args, self.extras.as_deref(), self.count)
+        match &self.extras {
+            Some(extras) if self.count > ARGS => &extras.args,
+            // SAFETY: as many were written.
+            _ => unsafe { std::slice::from_raw_parts(self.args.as_ptr().cast(), self.count.min(ARGS)) },
+        }
     }
 
     /// Leaves all arguments out, for a task that will not run and has no business with them.
@@ -100,7 +109,7 @@ impl Spec {
         self.count as u32
     }
 
-    pub(crate) fn in_place(&self) -> [Arg; ARGS] {
+    pub(crate) fn in_place(&self) -> InPlace {
         self.args
     }
 

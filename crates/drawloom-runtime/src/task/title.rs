@@ -41,7 +41,7 @@ impl Title {
     /// Sets all of it. Only for the thread that has the record.
     #[inline]
     pub(crate) fn set(&self, name: Name, location: &'static Location<'static>, scope: *const Scope) {
-        let name = name.as_ptr();
+        let name: *const str = name.as_str();
         // Release: pairs with the fence in `Core::peek`. Who reads a word of a later task sees the later generation.
         self.name.store(name.cast_mut().cast(), Ordering::Release);
         self.name_len.store((name as *const [u8]).len(), Ordering::Release);
@@ -71,6 +71,6 @@ impl TitleWords {
     #[inline]
     pub(crate) unsafe fn whole(self) -> (Name, &'static Location<'static>) {
         // SAFETY: promised by the caller; both were written by `Title::set` together.
-        unsafe { (Name::from_ptr(self.name), &*self.location) }
+        unsafe { (Name::literal(&*self.name), &*self.location) }
     }
 }

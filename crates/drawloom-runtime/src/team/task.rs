@@ -2,9 +2,10 @@
 
 use super::member::Member;
 use super::share::TeamAccess;
+use crate::access::Frame;
 use crate::sync::Arc;
 use crate::task::arity::for_each_arity;
-use crate::task::body::{self, BodyError};
+use crate::task::body::{self, BodyError, BodyResult};
 use crate::task::builder::{Sink, Submit, Task};
 use crate::task::future::Future;
 
@@ -35,8 +36,65 @@ impl<'a, A, S: Sink> TeamTask<'a, A, S> {
     }
 }
 
+/// What each member of a team runs.
+pub(crate) fn team_body<A: TeamAccesses, F>(body: F) -> impl Fn(&mut Frame<'_>) -> BodyResult + Send + Sync + 'static
+where
+    F: for<'v> Fn(&Member<'v>, A::Views<'v>) -> BodyResult + Send + Sync + 'static,
+{
+    move |frame: &mut Frame<'_>| {
+        let member = frame.member();
+        // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs only once they are
+        // granted.
+        let views = unsafe { A::views(frame, &member) };
+        body(&member, views)
+    }
+}
+
+impl<A: TeamAccesses> TeamTask<'_, A> {
+    fn submit<F, T>(self, body: F) -> Future<T>
+    where
+        F: for<'v> Fn(&Member<'v>, A::Views<'v>) -> Result<T, BodyError> + Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let core = Arc::clone(self.0.core());
+        let (future, result) = Future::new(Arc::clone(&core));
+        let body = team_body::<A, _>(move |member, views| {
+            let value = body(member, views)?;
+            // A value counts only when no member failed.
+            if member.all_succeeded() && member.rank() == 0 {
+                result.set(value);
+            }
+            Ok(())
+        });
+        let id = core.submit_team(self.0.into_parts().0, body::again(body));
+        future.of_task(id)
+    }
+}
+
+/// The accesses of a team task, in the order in which they were declared.
+pub trait TeamAccesses: 'static {
+    /// What the body of a member receives.
+    type Views<'v>;
+
+    /// Makes the views of all arguments of a frame.
+    ///
+    /// # Safety
+    /// The frame's arguments are those that were declared with these accesses, and the task has been granted them.
+    #[doc(hidden)]
+    unsafe fn views<'v>(frame: &mut Frame<'v>, member: &Member<'v>) -> Self::Views<'v>;
+}
+
 macro_rules! submit {
     ($(($($a:ident $x:ident),*))*) => { $(
+        impl<$($a: TeamAccess),*> TeamAccesses for ($($a,)*) {
+            type Views<'v> = ($($a::TeamView<'v>,)*);
+            #[allow(clippy::unused_unit, reason = "the list may be empty")]
+            unsafe fn views<'v>(_frame: &mut Frame<'v>, _member: &Member<'v>) -> Self::Views<'v> {
+                // SAFETY: promised by the caller.
+                ($(unsafe { $a::team_view(_frame, _member) },)*)
+            }
+        }
+
         #[allow(clippy::type_complexity)]
         impl<'a, $($a: TeamAccess),*> TeamTask<'a, ($($a,)*)> {
             /// Submits the task. Every member of the team runs the body, with what it knows about the team and one
@@ -45,17 +103,7 @@ macro_rules! submit {
             where
                 F: for<'v> Fn(&Member<'v>, $($a::TeamView<'v>),*) + Send + Sync + 'static,
             {
-                let core = Arc::clone(self.0.core());
-                let id = core.submit_team(self.0.into_parts().0, body::again(move |frame| {
-                    let member = frame.member();
-                    $(
-                        // SAFETY: as in `try_run`.
-                        let $x = unsafe { $a::team_view(frame, &member) };
-                    )*
-                    body(&member, $($x),*);
-                    Ok(())
-                }));
-                Future::without_value(core, id)
+                self.returns(body)
             }
 
             /// Submits the task. The value of the future is what the body returns on the first member.
@@ -64,7 +112,7 @@ macro_rules! submit {
                 F: for<'v> Fn(&Member<'v>, $($a::TeamView<'v>),*) -> T + Send + Sync + 'static,
                 T: Send + 'static,
             {
-                self.try_run(move |member, $($x),*| Ok::<T, BodyError>(body(member, $($x),*)))
+                self.submit(move |member, ($($x,)*)| Ok(body(member, $($x),*)))
             }
 
             /// Submits the task. The value of the future is what the body returns on the first member. An error on any
@@ -75,23 +123,7 @@ macro_rules! submit {
                 T: Send + 'static,
                 E: Into<BodyError>,
             {
-                let core = Arc::clone(self.0.core());
-                let (future, result) = Future::new(Arc::clone(&core));
-                let id = core.submit_team(self.0.into_parts().0, body::again(move |frame| {
-                    let member = frame.member();
-                    $(
-                        // SAFETY: the frame's arguments are those that were declared, in this order, and the task runs
-                        // only once they are granted.
-                        let $x = unsafe { $a::team_view(frame, &member) };
-                    )*
-                    let value = body(&member, $($x),*).map_err(Into::into)?;
-                    // A value counts only when no member failed.
-                    if member.all_succeeded() && member.rank() == 0 {
-                        result.set(value);
-                    }
-                    Ok(())
-                }));
-                future.of_task(id)
+                self.submit(move |member, ($($x,)*)| body(member, $($x),*).map_err(Into::into))
             }
         }
     )* };

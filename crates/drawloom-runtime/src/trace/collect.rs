@@ -256,9 +256,6 @@ fn describe(
         for &(node, other) in &plan.after {
             trace.tasks[places[node as usize]].after.push(first + u64::from(other));
         }
-        for &(node, other) in &plan.ends_with {
-            trace.tasks[places[node as usize]].ends_with.push(first + u64::from(other));
-        }
     }
 }
 

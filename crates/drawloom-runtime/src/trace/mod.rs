@@ -83,7 +83,7 @@ pub(crate) struct Described<'a> {
     pub(crate) internal: bool,
     pub(crate) ends_with: &'a [TaskId],
     /// The operators of the arguments that are reduced into.
-    pub(crate) folds: &'a [(Arc<dyn Folds>, bool)],
+    pub(crate) folds: &'a [Arc<dyn Folds>],
 }
 
 impl Tracer {

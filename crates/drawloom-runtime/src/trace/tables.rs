@@ -47,8 +47,6 @@ pub(crate) struct PlanRecord {
     pub(crate) later: Vec<u32>,
     /// Pairs of nodes of which the first comes after the second by the user's wish.
     pub(crate) after: Vec<(u32, u32)>,
-    /// Pairs of nodes of which the first is complete only when the second is.
-    pub(crate) ends_with: Vec<(u32, u32)>,
 }
 
 /// A node of a plan. Ranges are of the arrays of its plan.

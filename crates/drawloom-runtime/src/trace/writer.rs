@@ -206,7 +206,7 @@ impl Writer {
         let mut folds = task.folds.iter();
         for arg in args {
             let fold = if arg.mode() == Mode::Reduce { folds.next() } else { None };
-            let operator = fold.map_or("", |(fold, _)| fold.name());
+            let operator = fold.map_or("", |fold| fold.name());
             let piece = arg.piece();
             if !arg.is_ordered() || piece.indices.is_empty() {
                 continue;

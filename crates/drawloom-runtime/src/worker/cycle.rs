@@ -102,7 +102,7 @@ pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &
             return worked;
         };
         phases.enter(Phase::Execute);
-        core.run_arrived(local, arrived);
+        core.execute_or_call(local, arrived);
     }
     *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
     true

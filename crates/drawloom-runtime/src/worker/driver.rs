@@ -90,7 +90,7 @@ impl Driver {
             let message = format!("{} was not initialised; `init` comes first", self.worker);
             return Err(Error::new(ErrorKind::Setting, message));
         };
-        if !self.core.workers.is_driven_here(self.worker) || self.core.running().is_some() {
+        if !self.core.workers.is_driven_here(self.worker) || self.core.is_running() {
             let message = format!("{} must be driven by the thread that called `init`, outside of tasks", self.worker);
             return Err(Error::new(ErrorKind::Setting, message));
         }

@@ -92,59 +92,22 @@ fn submission_from_a_device_is_never_throttled() {
 }
 
 #[test]
-fn a_task_on_a_device_is_retried_on_what_was_there_before() {
-    for (loom, _heaps) in [(Loom::serial(), Vec::new()), with_accelerators(1), with_accelerators(3)] {
-        let x = loom.vector("x", (0..10_u64).collect());
-        let y = loom.vector("y", vec![5_u64; 10]);
-        for round in 0..10_u64 {
-            let tries = Arc::new(AtomicU64::new(0));
-            let count = Arc::clone(&tries);
-            let task = loom.task("unlucky").update(&x).write(&y).on_device("accelerator").retry(3);
-            let value = task.try_run(move |x, y| {
-                x.iter_mut().for_each(|x| *x += 1);
-                y.fill(x[0]);
-                match count.fetch_add(1, Ordering::Relaxed) {
-                    0 => panic!("at first"),
-                    1 => Err("once more"),
-                    _ => Ok(x[3]),
-                }
-            });
-            assert_eq!(value.wait().unwrap(), 3 + round + 1);
-            assert_eq!(tries.load(Ordering::Relaxed), 3);
-        }
-        assert_eq!(x.to_vec().unwrap()[9], 19);
-        assert_eq!(y.to_vec().unwrap(), [10; 10]);
-        let hopeless = loom.task("hopeless").update(&x).on_device("accelerator").retry(2);
-        let error = hopeless.try_run(|_| Err::<(), _>("never")).wait().unwrap_err();
-        assert!(error.to_string().contains("`hopeless`") && error.to_string().contains("never"), "{error}");
-        assert!(x.read().is_err());
-    }
-}
-
-#[test]
-fn the_children_of_a_failed_attempt_on_a_device_end_before_the_next_one_begins() {
-    for (loom, _heaps) in [(Loom::serial(), Vec::new()), with_accelerators(1), with_accelerators(3)] {
-        let x = loom.value("x", 1_u64);
-        let attempt = Arc::new(AtomicU64::new(0));
-        let (inner, now) = (loom.clone(), Arc::clone(&attempt));
-        let parent = loom.task("parent").update(&x).on_device("accelerator").retry(3).try_run(move |x| {
+fn a_task_that_may_be_tried_again_is_left_to_processors() {
+    for (loom, heaps) in [(Loom::serial(), Vec::new()), with_accelerators(1)] {
+        let x = loom.value("x", 0_u64);
+        let tries = Arc::new(AtomicU64::new(0));
+        let unlucky = loom.task("unlucky").update(&x).implementation("accelerator", 7_u64).retry(1);
+        let result = unlucky.try_run(move |x| {
             *x += 1;
-            let mine = now.fetch_add(1, Ordering::SeqCst) + 1;
-            for number in 0..20 {
-                let now = Arc::clone(&now);
-                let child = inner.task("child");
-                // Some need the device that their parent failed on.
-                let child = if number % 2 == 0 { child.on_device("accelerator") } else { child };
-                child.try_run(move || {
-                    assert_eq!(now.load(Ordering::SeqCst), mine, "another attempt has begun");
-                    if mine < 4 { Err("as its parent") } else { Ok(()) }
-                });
-            }
-            if mine < 4 { Err("not yet") } else { Ok(mine) }
+            if tries.fetch_add(1, Ordering::Relaxed) == 0 { Err("at first") } else { Ok(*x) }
         });
-        assert_eq!(parent.wait().unwrap(), 4);
-        loom.wait_all().unwrap();
-        assert_eq!((x.get().unwrap(), loom.stats().failed), (2, 60));
+        assert_eq!(result.wait().unwrap(), 1);
+        let named = loom.task("named").update(&x).on_device("accelerator").retry(1).returns(|x| *x).wait();
+        let said = named.map_err(|error| (error.kind(), error.to_string()));
+        match said {
+            Ok(x) => assert!(heaps.is_empty() && x == 1, "only the serial engine runs the body"),
+            Err((kind, text)) => assert!(kind == ErrorKind::Setting && text.contains("it is tried again"), "{text}"),
+        }
     }
 }
 

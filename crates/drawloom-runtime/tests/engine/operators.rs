@@ -45,16 +45,11 @@ impl Operator<u64> for Busy {
         self.reach("fold");
         *into += from;
     }
-
-    fn mixes_with(&self, _: &Self) -> bool {
-        self.reach("mixes_with");
-        true
-    }
 }
 
 #[test]
 fn an_operator_that_uses_the_runtime_holds_nothing_up() {
-    for at in ["name", "identity", "fold", "mixes_with"] {
+    for at in ["name", "identity", "fold"] {
         for what in ["submits", "waits", "reads"] {
             for loom in looms() {
                 let (sum, other) = (loom.value("sum", 0), loom.value("other", 0));

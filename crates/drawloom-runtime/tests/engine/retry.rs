@@ -242,3 +242,14 @@ fn a_team_that_changes_what_cannot_be_restored_is_not_retried() {
         let _ = loom.wait_all();
     }
 }
+
+#[test]
+fn what_a_body_captured_is_dropped_though_it_may_be_tried_no_times() {
+    for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
+        let held = Arc::new(());
+        let inner = Arc::clone(&held);
+        loom.task("once").retry(0).run(move || drop(Arc::clone(&inner))).wait().unwrap();
+        loom.wait_all().unwrap();
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+}

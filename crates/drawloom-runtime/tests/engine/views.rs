@@ -431,9 +431,6 @@ impl Operator<Word> for Append {
     fn fold(&self, into: &mut Word, from: &Word) {
         into.0.push_str(&from.0);
     }
-    fn mixes_with(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use drawloom_graph::Label;
 use drawloom_runtime::{ErrorKind, Loom, Sum};
 
 use crate::looms;
@@ -106,57 +105,6 @@ fn failures_of_such_tasks_are_those_of_the_run() {
 }
 
 #[test]
-fn what_comes_after_a_task_comes_after_those_that_it_ends_with() {
-    for loom in looms() {
-        let (x, flag) = (loom.value("x", 0_u64), Arc::new(AtomicU64::new(0)));
-        let capture = loom.capture("ends");
-        let [one, two, three] = [0; 3].map(|_| Arc::clone(&flag));
-        let late = capture.task("late").run(move || {
-            (0..200).for_each(|_| std::hint::spin_loop());
-            one.fetch_add(1, Ordering::SeqCst);
-        });
-        let early = capture.task("early").update(&x).ends_with(late).run(|x| *x += 1);
-        capture.task("by data").read(&x).run(move |_| assert_eq!(two.load(Ordering::SeqCst), 1));
-        capture.task("by wish").after(early).run(move || assert_eq!(three.load(Ordering::SeqCst), 1));
-        let plan = capture.plan().unwrap();
-        for _ in 0..20 {
-            flag.store(0, Ordering::SeqCst);
-            plan.run().unwrap();
-        }
-    }
-}
-
-#[test]
-fn the_graph_has_the_orders_that_come_from_common_ends() {
-    let loom = Loom::serial();
-    let (x, sum) = (loom.value("x", 0_u64), loom.value("sum", 0_u64));
-    let capture = loom.capture("ends");
-    let late = capture.task("late").run(|| ());
-    let later = capture.task("later").ends_with(late).run(|| ());
-    let early = capture.task("early").update(&x).reduce(&sum, Sum).ends_with(later).run(|x, _| *x += 1);
-    capture.task("by data").read(&x).run(|_| ());
-    capture.task("by wish").after(early).run(|| ());
-    capture.task("by fold").read(&sum).run(|_| ());
-    capture.task("apart").run(|| ());
-    let graph = capture.graph().unwrap();
-    assert!(graph.check().is_valid());
-    let order = graph.order().unwrap();
-    let name = |node| order.name(&graph, node).into_owned();
-    let mut orders: Vec<(String, String)> = graph
-        .edges()
-        .iter()
-        .filter(|edge| edge.label == Label::HappensBefore)
-        .map(|edge| (name(edge.from), name(edge.to)))
-        .collect();
-    orders.sort();
-    let both = ["late", "later"].into_iter().flat_map(|end| ["by data", "by fold", "by wish"].map(|task| (end, task)));
-    let mut expected: Vec<(String, String)> =
-        both.chain([("early", "by wish")]).map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
-    expected.sort();
-    assert_eq!(orders, expected);
-}
-
-#[test]
 fn runs_and_recorded_tasks_stay_in_their_contexts() {
     let loom = Loom::builder().workers(3).build().unwrap();
     let ids = loom.worker_ids();
@@ -213,7 +161,7 @@ fn nodes_that_are_tasks_of_their_own_show_in_a_trace_as_nodes_of_their_run() {
     let parent = capture.task("parent").lend(&x).in_context(&own).priority(4).run(move |_| {
         inner.task("child").update(&lent).run(|x| *x += 1);
     });
-    capture.task("last").read(&x).ends_with(parent).write(&y).run(|x, y| *y = *x);
+    capture.task("last").read(&x).after(parent).write(&y).run(|x, y| *y = *x);
     let plan = capture.plan().unwrap();
     loom.trace_start();
     for _ in 0..3 {
@@ -229,7 +177,7 @@ fn nodes_that_are_tasks_of_their_own_show_in_a_trace_as_nodes_of_their_run() {
         assert_eq!(inside.iter().map(|task| &*task.name).collect::<Vec<_>>(), ["first", "parent", "last"]);
         assert_eq!((&*inside[1].context, &*inside[2].context), ("own", &*run.context));
         assert!(inside[1].priority >= 4);
-        assert_eq!(inside[2].ends_with, [inside[1].number]);
+        assert_eq!(inside[2].after, [inside[1].number]);
         let child = trace.tasks.iter().find(|task| task.parent == Some(inside[1].number)).unwrap();
         assert_eq!(&*child.name, "child");
     }

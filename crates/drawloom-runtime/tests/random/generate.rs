@@ -370,10 +370,8 @@ impl Generator {
         if retries > 0 {
             fate = if self.rng.bool() { Fate::Errs } else { Fate::Panics };
         }
-        let mut some = |one_in| {
-            if self.rng.u32(..one_in) == 0 { earlier(&mut self.rng, before).into_iter().collect() } else { Vec::new() }
-        };
-        let (after, ends_with) = (some(6), some(10));
+        let comes_after = self.rng.u32(..6) == 0;
+        let after = if comes_after { earlier(&mut self.rng, before).into_iter().collect() } else { Vec::new() };
         let priority = if self.rng.u32(..6) == 0 { self.rng.i32(-3..=3) } else { 0 };
         let barren = team.is_some() && fate != Fate::Returns;
         let wants = !lent.is_empty() || retries > 0 && self.rng.u32(..3) == 0;
@@ -384,7 +382,7 @@ impl Generator {
             direct: false,
             priority,
             after,
-            ends_with,
+            ends_with: Vec::new(),
             fate,
             // Of runs at the same time, each may meet all of them.
             bad: if retries > 0 { self.rng.u32(..=retries) } else { u32::MAX },

@@ -37,9 +37,6 @@ impl Run {
             for id in &task.after {
                 described = described.after(steps[id]);
             }
-            for id in &task.ends_with {
-                described = described.ends_with(steps[id]);
-            }
             if let Some(context) = task.context {
                 described = described.in_context(self.contexts.get(context));
             }
