@@ -106,6 +106,13 @@ impl<'a> Scanner<'a> {
         value.ok_or_else(|| self.unexpected(start, "an integer", what))
     }
 
+    /// An integer that is not negative.
+    pub(crate) fn unsigned(&mut self, what: impl Fn() -> String) -> Result<u64, Error> {
+        let start = self.start();
+        let value = self.word().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        value.ok_or_else(|| self.unexpected(start, "an integer", what))
+    }
+
     /// An integer that is not negative and is below `end`; `what` it is comes into the error.
     pub(crate) fn index(&mut self, end: u64, what: impl Fn() -> String) -> Result<u64, Error> {
         let start = self.start();

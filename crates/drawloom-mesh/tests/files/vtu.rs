@@ -4,7 +4,7 @@ use crate::naca::naca0012_fe;
 use crate::support::msh::TEXT_41;
 use drawloom_mesh::ErrorKind;
 use drawloom_mesh::files::vtu::{self, Encoding};
-use drawloom_mesh::files::{gmsh, read_bytes};
+use drawloom_mesh::files::{gmsh, open_bytes, read_bytes};
 use drawloom_mesh::raw::{RawMesh, Values};
 
 const ENCODINGS: [Encoding; 3] = [Encoding::Ascii, Encoding::Base64, Encoding::Raw];
@@ -72,5 +72,17 @@ fn what_is_not_supported_or_wrong_is_named() {
         assert!(text.contains(from), "{from}: {text}");
         let error = read_bytes(text.replacen(from, to, 1).as_bytes()).expect_err(from);
         assert!(error.kind() == kind && error.to_string().contains(message), "{from}: {:?} {error}", error.kind());
+    }
+}
+
+#[test]
+fn an_unsigned_number_without_a_place_is_a_note_and_not_an_error() {
+    let text = vtu::write(&naca0012_fe(1, 1).expect("a mesh"), Encoding::Ascii).expect("written");
+    for (number, left_out) in [(i64::MAX as u64, 0), (i64::MAX as u64 + 1, 1), (u64::MAX, 1)] {
+        let array =
+            format!("<DataArray type=\"UInt64\" Name=\"id\" format=\"ascii\">1 2 {number}</DataArray></CellData>");
+        let text = String::from_utf8(text.clone()).expect("text").replace("</CellData>", &array);
+        let file = open_bytes(text.as_bytes()).expect("a mesh");
+        assert_eq!((file.notes.len(), file.mesh.dat("id").is_err()), (left_out, left_out == 1), "{:?}", file.notes);
     }
 }

@@ -213,7 +213,7 @@ impl Document<'_> {
             "Int8" | "Int16" | "Int32" => Values::I32(all(&mut scanner, signed)?),
             "UInt8" | "UInt16" | "UInt32" => Values::U32(all(&mut scanner, unsigned)?),
             "Int64" => Values::I64(all(&mut scanner, |scanner| scanner.integer(what))?),
-            "UInt64" => Values::I64(all(&mut scanner, |scanner| self.signed(array, scanner.index(u64::MAX, what)?))?),
+            "UInt64" => Values::I64(all(&mut scanner, |scanner| self.signed(array, scanner.unsigned(what)?))?),
             "Bit" => Values::Bool(all(&mut scanner, |scanner| Ok(scanner.index(2, what)? == 1))?),
             "Float32" => Values::F32(all(&mut scanner, |scanner| scanner.any_float(what))?),
             "Float64" => Values::F64(all(&mut scanner, |scanner| scanner.any_float(what))?),
