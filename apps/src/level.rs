@@ -1,40 +1,25 @@
 //! Instruction sets that kernels are compiled for.
 
-/// A set of instructions, of which a program asks the processor at run time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// What every processor of the target has.
-    Portable,
-    /// AVX2 and FMA: vectors of four.
-    Avx2,
-    /// AVX-512F: vectors of eight.
-    Avx512,
+use pulp::Arch;
+#[cfg(target_arch = "x86_64")]
+use pulp::x86::{V3, V4};
+
+/// All that this processor has, the slowest first. The fastest one is what [`Arch::new`] gives.
+pub fn levels() -> Vec<Arch> {
+    #[allow(unused_mut)]
+    let mut levels = vec![Arch::Scalar];
+    #[cfg(target_arch = "x86_64")]
+    levels.extend(V3::try_new().map(Arch::V3).into_iter().chain(V4::try_new().map(Arch::V4)));
+    levels
 }
 
-impl Level {
-    /// Every level, slowest first.
-    pub const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
-
-    /// The name in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Portable => "portable",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
-        }
-    }
-
-    /// Whether this processor has it, and the operating system keeps its registers. A level has all that the ones
-    /// before it have.
-    pub fn is_available(self) -> bool {
-        match self {
-            Level::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Level::Avx2.is_available() && is_x86_feature_detected!("avx512f"),
-            #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 | Level::Avx512 => false,
-        }
+/// The name of a level in lower case.
+pub fn level_name(level: Arch) -> &'static str {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V3(_) => "avx2",
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(_) => "avx512",
+        _ => "portable",
     }
 }

@@ -12,7 +12,7 @@
 //! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`reduction`] | counting iterations, and lowest and highest values |
 //!
-//! Kernels are compiled for several instruction sets and chosen at run time ([`Level`]).
+//! Kernels are compiled for several instruction sets and chosen at run time ([`levels`]).
 
 #![deny(unsafe_code)]
 
@@ -27,4 +27,4 @@ pub mod messages;
 pub mod naca;
 pub mod reduction;
 
-pub use level::Level;
+pub use level::{level_name, levels};

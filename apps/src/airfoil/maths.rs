@@ -9,8 +9,9 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// The same number in all lanes.
-    fn of(value: f64) -> Self;
+    /// Another number of the same kind: the same in all lanes.
+    #[must_use]
+    fn of(self, value: f64) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
     /// The magnitude.
@@ -19,7 +20,7 @@ pub trait Real:
 
 impl Real for f64 {
     #[inline(always)]
-    fn of(value: f64) -> Self {
+    fn of(self, value: f64) -> Self {
         value
     }
 
@@ -37,11 +38,11 @@ impl Real for f64 {
 /// The area of a cell over the largest time step that is stable in it, from its corners and its state.
 #[inline(always)]
 pub fn time_step<R: Real>(x: [[R; 2]; 4], q: [R; 4], gam: R, gm1: R, cfl: R) -> R {
-    let ri = R::of(1.0) / q[0];
+    let ri = gm1.of(1.0) / q[0];
     let u = ri * q[1];
     let v = ri * q[2];
-    let c = (gam * gm1 * (ri * q[3] - R::of(0.5) * (u * u + v * v))).sqrt();
-    let mut sides = [R::of(0.0); 4];
+    let c = (gam * gm1 * (ri * q[3] - gm1.of(0.5) * (u * u + v * v))).sqrt();
+    let mut sides = [gm1.of(0.0); 4];
     for (n, side) in sides.iter_mut().enumerate() {
         let (a, b) = (x[n], x[(n + 1) % 4]);
         let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
@@ -53,15 +54,15 @@ pub fn time_step<R: Real>(x: [[R; 2]; 4], q: [R; 4], gam: R, gm1: R, cfl: R) -> 
 /// The flux through an edge between two cells.
 #[inline(always)]
 pub fn flux<R: Real>([dx, dy]: [R; 2], q1: [R; 4], q2: [R; 4], mu: R, gm1: R) -> [R; 4] {
-    let half = R::of(0.5);
-    let (r1, r2) = (R::of(1.0) / q1[0], R::of(1.0) / q2[0]);
+    let half = gm1.of(0.5);
+    let (r1, r2) = (gm1.of(1.0) / q1[0], gm1.of(1.0) / q2[0]);
     let p1 = gm1 * (q1[3] - half * r1 * (q1[1] * q1[1] + q1[2] * q1[2]));
     let p2 = gm1 * (q2[3] - half * r2 * (q2[1] * q2[1] + q2[2] * q2[2]));
     let vol1 = r1 * (q1[1] * dy - q1[2] * dx);
     let vol2 = r2 * (q2[1] * dy - q2[2] * dx);
-    let pressure = [R::of(0.0), (p1 + p2) * dy, -(p1 + p2) * dx, vol1 * p1 + vol2 * p2];
+    let pressure = [gm1.of(0.0), (p1 + p2) * dy, -(p1 + p2) * dx, vol1 * p1 + vol2 * p2];
     // The same operations for all four numbers, so that they can be done at once.
-    let mut flux = [R::of(0.0); 4];
+    let mut flux = [gm1.of(0.0); 4];
     for n in 0..4 {
         flux[n] = half * (vol1 * q1[n] + vol2 * q2[n] + pressure[n]) + mu * (q1[n] - q2[n]);
     }

@@ -4,8 +4,8 @@
 //! without one, all of them. Every figure is in GFlop/s of this thread's processor time, best of many repetitions, so
 //! that others on the machine disturb it as little as possible.
 
-use drawloom_apps::Level;
 use drawloom_apps::cholesky::{Kernels, Layout, Order, Spd, TiledMatrix};
+use drawloom_apps::levels;
 use drawloom_bench::taskbench::{Compute, flops};
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ fn main() {
     let parts: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
     if wanted("tiles") {
-        Level::ALL.into_iter().rev().filter_map(Kernels::at).for_each(tiles);
+        levels().into_iter().rev().map(Kernels::at).for_each(tiles);
     }
     if wanted("cold") {
         cold();
@@ -31,7 +31,7 @@ fn main() {
 
 /// Kernels on tiles that stay in the caches, and `matrixmultiply` on the same.
 fn tiles(kernels: Kernels) {
-    println!("tiles in the caches, level {}", kernels.level().name());
+    println!("tiles in the caches, level {}", kernels.level());
     println!("{:>5} {:>8} {:>8} {:>8} {:>8} {:>15}", "nb", "gemm", "syrk", "trsm", "potrf", "matrixmultiply");
     for nb in SIZES {
         let [mut a, mut b, mut c, mut l] = std::array::from_fn(|_| Tile::new(nb));
@@ -103,14 +103,14 @@ fn whole() {
 fn compute() {
     println!("kernel of Task Bench");
     println!("{:>10} {:>10} {:>8} {:>8}", "level", "iterations", "GFlop/s", "ns");
-    for compute in Level::ALL.into_iter().rev().filter_map(Compute::at) {
+    for compute in levels().into_iter().rev().map(Compute::at) {
         for iterations in [0, 1, 10, 100, 10_000] {
             let calls = 1 + 1_000_000 / (iterations as usize + 1);
             let rate = best(calls, flops(iterations), || {
                 black_box(compute.run(black_box(iterations)));
             });
             let nanoseconds = flops(iterations) / rate;
-            println!("{:>10} {iterations:>10} {rate:>8.1} {nanoseconds:>8.1}", compute.level().name());
+            println!("{:>10} {iterations:>10} {rate:>8.1} {nanoseconds:>8.1}", compute.level());
         }
     }
 }

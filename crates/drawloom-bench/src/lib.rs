@@ -15,7 +15,7 @@
 //! | [`micro`] | the smallest tasks in six shapes: what a task costs |
 //! | [`taskbench`] | Task Bench: graphs of known shape with a kernel of any size, and what they say about a runtime |
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod cholesky;
 #[cfg(feature = "tensor-peers")]

@@ -10,11 +10,12 @@
 //! fall into few sets of the cache, and each on another page. A small tile fits as it is, and packing would cost more
 //! than it saves.
 
+use super::level::{Diagonal, factor, largest, solve, update};
 use super::micro::{Operands, WIDEST};
 use super::scratch;
-use super::table::{self, Table};
 use super::view::{View, ViewMut};
-use crate::Level;
+use crate::level_name;
+use pulp::Arch;
 use std::fmt;
 
 /// Products with more terms than this go through packed panels.
@@ -54,24 +55,27 @@ impl std::error::Error for NotPositive {}
 /// ```
 #[derive(Clone, Copy)]
 pub struct Kernels {
-    table: &'static Table,
+    level: Arch,
+    /// Rows and columns of the microkernel's largest block.
+    height: usize,
+    width: usize,
 }
 
 impl Kernels {
     /// The fastest this processor has.
     pub fn detect() -> Kernels {
-        let best = Level::ALL.into_iter().rev().find_map(Kernels::at);
-        best.expect("a broken invariant of the tile kernels: the portable level is always there")
+        Kernels::at(Arch::new())
     }
 
-    /// A certain level, if this processor has it.
-    pub fn at(level: Level) -> Option<Kernels> {
-        table::of(level).map(|table| Kernels { table })
+    /// Those of a certain level.
+    pub fn at(level: Arch) -> Kernels {
+        let (height, width) = largest(level);
+        Kernels { level, height, width }
     }
 
-    /// The level in use.
-    pub fn level(self) -> Level {
-        self.table.level
+    /// The name of the level in use.
+    pub fn level(self) -> &'static str {
+        level_name(self.level)
     }
 
     /// `C := C - A * B^T`.
@@ -109,7 +113,7 @@ impl Kernels {
             for (column, width) in self.panels(width) {
                 let (left, panel) = rest.split_columns(column);
                 let l = l.from(start + column, start);
-                (self.table.solve)(Operands::solve(nb, width, column, left, l, panel, l.from(0, column)));
+                solve(self.level, Operands::solve(nb, width, column, left, l, panel, l.from(0, column)));
             }
         }
     }
@@ -142,20 +146,20 @@ impl Kernels {
         for (column, width) in self.panels(columns) {
             let (left, mut panel) = a.split_columns(column);
             let left = left.from(column, 0);
-            (self.table.update)(Operands::update(width, width, column, left, left, panel.from(column, 0)));
+            update(self.level, Operands::update(width, width, column, left, left, panel.from(column, 0)));
             // The block on the diagonal is copied out: below it, its columns are written while it is read.
-            let mut diagonal = [[0.0; WIDEST]; WIDEST];
+            let mut diagonal: Diagonal = [[0.0; WIDEST]; WIDEST];
             for (j, block) in diagonal.iter_mut().enumerate().take(width) {
                 block[..width].copy_from_slice(panel.from(column, 0).column(j, width));
             }
-            (self.table.factor)(width, &mut diagonal).map_err(|pivot| column + pivot)?;
+            factor(self.level, width, &mut diagonal).map_err(|pivot| column + pivot)?;
             for (j, block) in diagonal.iter().enumerate().take(width) {
                 panel.from(column, 0).column(j, width).copy_from_slice(&block[..width]);
             }
             let (below, rows) = (column + width, rows - column - width);
             let triangle = View::new(diagonal.as_flattened(), WIDEST);
             let rest = panel.from(below, 0);
-            (self.table.solve)(Operands::solve(rows, width, column, left.from(width, 0), left, rest, triangle));
+            solve(self.level, Operands::solve(rows, width, column, left.from(width, 0), left, rest, triangle));
         }
         Ok(())
     }
@@ -176,11 +180,11 @@ impl Kernels {
             _ if depth > DIRECT => scratch::with(DEPTH * HEIGHT, |packed| {
                 self.subtract_packed(part, rows, columns, depth, a, b, c, packed);
             }),
-            Whole => (self.table.update)(Operands::update(rows, columns, depth, a, b, c)),
+            Whole => update(self.level, Operands::update(rows, columns, depth, a, b, c)),
             Lower => {
                 for (column, width) in self.panels(columns) {
                     let (a, b) = (a.from(column, 0), b.from(column, 0));
-                    (self.table.update)(Operands::update(rows - column, width, depth, a, b, c.from(column, column)));
+                    update(self.level, Operands::update(rows - column, width, depth, a, b, c.from(column, column)));
                 }
             }
         }
@@ -200,7 +204,7 @@ impl Kernels {
         packed_a: &mut [f64],
     ) {
         let mut packed_b = [0.0; DEPTH * WIDEST];
-        let height = self.table.height;
+        let height = self.height;
         for term in (0..depth).step_by(DEPTH) {
             let depth = DEPTH.min(depth - term);
             for top in (0..rows).step_by(HEIGHT) {
@@ -215,7 +219,7 @@ impl Kernels {
                         let rows = height.min(bottom - row);
                         if part.wants(row + rows, column) {
                             let a = View::new(packed, rows);
-                            (self.table.update)(Operands::update(rows, width, depth, a, b, c.from(row, column)));
+                            update(self.level, Operands::update(rows, width, depth, a, b, c.from(row, column)));
                         }
                     }
                 }
@@ -225,7 +229,7 @@ impl Kernels {
 
     /// Cuts columns into panels: as wide as the level allows, then what is left in powers of two.
     fn panels(self, columns: usize) -> impl Iterator<Item = (usize, usize)> {
-        let widest = self.table.width;
+        let widest = self.width;
         let mut next = 0;
         std::iter::from_fn(move || {
             let left = columns - next;

@@ -5,22 +5,18 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`view`] | strided views that know their bounds |
-//! | [`lanes`] | the vectors of each instruction set |
 //! | [`micro`] | the block of registers through which nearly all operations go |
-//! | [`table`] | one table of functions for each instruction set, chosen at run time |
+//! | [`level`] | the same at each level of instructions |
 //! | [`scratch`] | memory to pack large tiles into |
 //! | [`blocked`] | the four operations, made of panels |
 //!
-//! `unsafe` code is confined to `lanes`, `micro` and `table`.
+//! `unsafe` code is confined to `micro`.
 
 mod blocked;
-#[allow(unsafe_code)]
-mod lanes;
+mod level;
 #[allow(unsafe_code)]
 mod micro;
 mod scratch;
-#[allow(unsafe_code)]
-mod table;
 mod view;
 
 pub use blocked::{Kernels, NotPositive};

@@ -4,7 +4,8 @@
 //! level's target features; the 64 numbers are eight vectors of AVX-512 or sixteen of AVX2, just enough independent
 //! chains to keep two multipliers busy. The multiply-add is fused where the level has one, as it is in Task Bench.
 
-use drawloom_apps::Level;
+use drawloom_apps::level_name;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Numbers that are worked on.
 const LANES: usize = 64;
@@ -12,44 +13,29 @@ const LANES: usize = 64;
 /// The kernel for one level of instructions. Cheap to copy: ask for it once and hand it to every task.
 #[derive(Clone, Copy, Debug)]
 pub struct Compute {
-    level: Level,
-    run: fn(u64) -> f64,
+    level: Arch,
 }
 
 impl Compute {
     /// The fastest this processor has.
     pub fn detect() -> Compute {
-        let best = Level::ALL.into_iter().rev().find_map(Compute::at);
-        best.expect("a broken invariant of the compute kernel: the portable level is always there")
+        Compute::at(Arch::new())
     }
 
-    /// A certain level, if this processor has it.
-    pub fn at(level: Level) -> Option<Compute> {
-        level.is_available().then_some(Compute {
-            level,
-            run: match level {
-                Level::Portable => portable,
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: this arm is only called when the level is available, and then the features are there.
-                Level::Avx2 => |iterations| unsafe { avx2(iterations) },
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above.
-                Level::Avx512 => |iterations| unsafe { avx512(iterations) },
-                #[cfg(not(target_arch = "x86_64"))]
-                Level::Avx2 | Level::Avx512 => portable,
-            },
-        })
+    /// That of a certain level.
+    pub fn at(level: Arch) -> Compute {
+        Compute { level }
     }
 
-    /// The level in use.
-    pub fn level(self) -> Level {
-        self.level
+    /// The name of the level in use.
+    pub fn level(self) -> &'static str {
+        level_name(self.level)
     }
 
     /// Runs the kernel, [`flops`]`(iterations)` operations, and gives the product of the numbers. They grow beyond all
     /// bounds within a few iterations, so the value says nothing; pass it to [`std::hint::black_box`].
     pub fn run(self, iterations: u64) -> f64 {
-        (self.run)(iterations)
+        self.level.dispatch(Squares { iterations })
     }
 }
 
@@ -58,23 +44,19 @@ pub fn flops(iterations: u64) -> f64 {
     (2 * LANES) as f64 * iterations as f64 + LANES as f64
 }
 
-/// Whether the target always has a fused multiply-add. Elsewhere the fused form would be a slow library call.
-const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
-
-fn portable(iterations: u64) -> f64 {
-    squares::<FUSED>(iterations)
+/// The loop, compiled for each level.
+struct Squares {
+    iterations: u64,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2(iterations: u64) -> f64 {
-    squares::<true>(iterations)
-}
+impl WithSimd for Squares {
+    type Output = f64;
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx2,fma")]
-fn avx512(iterations: u64) -> f64 {
-    squares::<true>(iterations)
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        // Where there is no instruction for it, the fused form would be a slow library call.
+        if S::IS_SCALAR { squares::<false>(self.iterations) } else { squares::<true>(self.iterations) }
+    }
 }
 
 /// The starting value goes through a black box, so that nothing is computed beforehand.
@@ -111,13 +93,13 @@ mod tests {
             let after = |start: f64| (0..iterations).fold(start, |number, _| number * number + number);
             (0..LANES).map(|lane| after(1.2345 + lane as f64)).product::<f64>()
         };
-        for level in Level::ALL {
-            let Some(compute) = Compute::at(level) else { continue };
+        for compute in drawloom_apps::levels().into_iter().map(Compute::at) {
+            let level = compute.level();
             for iterations in 0..2 {
                 let ratio = compute.run(iterations) / by_hand(iterations);
-                assert!((ratio - 1.0).abs() < 1e-13, "{level:?}, {iterations} iterations: {ratio}");
+                assert!((ratio - 1.0).abs() < 1e-13, "{level}, {iterations} iterations: {ratio}");
             }
-            assert_eq!(compute.run(1000), f64::INFINITY, "{level:?}");
+            assert_eq!(compute.run(1000), f64::INFINITY, "{level}");
         }
     }
 

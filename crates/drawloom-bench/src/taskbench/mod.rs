@@ -29,7 +29,6 @@
 //! | [`metg`] | from measured points to METG |
 //! | [`handoff`] | how long news takes from one core to another |
 
-#[allow(unsafe_code)]
 mod compute;
 mod engine;
 mod handoff;
