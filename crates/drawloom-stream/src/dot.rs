@@ -2,30 +2,38 @@
 
 use std::fmt::Write;
 
+use drawloom_graph::dot::{Attributes, Dot, escaped};
+
 use crate::plan::{Description, Kind};
 use crate::report::{Report, visible};
 
 /// Nodes with their figures below each other, channels as edges, back edges dashed, regions as boxes around their nodes.
 pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> String {
     let places = crate::plan::regions::places(of);
-    let mut text = format!("digraph {} {{\n  rankdir=LR;\n  node [shape=plain];\n", quoted(name));
-    // Writing to a string cannot fail.
-    if let Some(report) = report {
-        let _ = writeln!(text, "  label=\"{} firings\";", report.trips);
-    }
+    let mut dot = Dot::new(&shown(name));
+    let whole = Attributes::new().word("rankdir", "LR");
+    dot.defaults(
+        "graph",
+        &match report {
+            Some(report) => whole.text("label", &format!("{} firings", report.trips)),
+            None => whole,
+        },
+    );
+    dot.defaults("node", &Attributes::new().word("shape", "plain"));
     for (number, node) in of.nodes.iter().enumerate() {
-        let mut rows = format!("<tr><td><b>{}</b></td></tr>", escaped(&node.name));
+        let mut rows = format!("<tr><td><b>{}</b></td></tr>", escaped(&shown(&node.name)));
         let what = match node.kind {
             Kind::Source { .. } => "source".to_owned(),
             Kind::Sink => "sink".to_owned(),
             _ => format!("width {}", node.width),
         };
+        // Writing to a string cannot fail.
         let apart = if node.fuses { "" } else { ", apart" };
         let _ = write!(rows, "<tr><td>{what}{apart}</td></tr>");
         if let Some(figures) = report.and_then(|report| report.nodes.get(number)) {
             let _ = write!(rows, "<tr><td>{} items</td></tr><tr><td>", figures.inputs);
             let _ = match &figures.fused_into {
-                Some(head) => write!(rows, "in {}", escaped(head)),
+                Some(head) => write!(rows, "in {}", escaped(&shown(head))),
                 None => write!(rows, "{} runs", figures.runs),
             };
             if figures.is_source || figures.fused_into.is_some() {
@@ -39,16 +47,18 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
                 let _ = write!(rows, "<tr><td>{user:.3} + {pushing:.3} + {overhead:.3} ms</td></tr>");
             }
         }
-        let _ = writeln!(text, "  n{number} [label=<<table cellborder=\"0\" style=\"rounded\">{rows}</table>>];");
+        let table = format!("<table cellborder=\"0\" style=\"rounded\">{rows}</table>");
+        dot.node(format_args!("n{number}"), &Attributes::new().html(&table));
     }
     for (region, head) in of.regions.iter().enumerate() {
         let inside = (0..of.nodes.len()).filter(|node| places.of_node[*node].last() == Some(&(region as u32)));
-        let inside: Vec<String> = inside.map(|node| format!("n{node};")).collect();
-        let title = quoted(&format!("region of {}", of.nodes[head.node as usize].name));
-        let _ = writeln!(text, "  subgraph cluster_{region} {{ label={title}; style=rounded; {} }}", inside.join(" "));
+        let title = format!("region of {}", shown(&of.nodes[head.node as usize].name));
+        dot.open(region, &Attributes::new().text("label", &title).word("style", "rounded"));
+        inside.for_each(|node| dot.node(format_args!("n{node}"), &Attributes::new()));
+        dot.close();
     }
     for (number, edge) in (0_u32..).zip(&of.edges) {
-        let mut label = of.channels[edge.channel as usize].name.clone();
+        let mut label = shown(&of.channels[edge.channel as usize].name);
         // Between nodes that run as one there is no queue.
         if let Some(report) = report
             && let Some(figures) = report.edges.get(number as usize)
@@ -59,40 +69,14 @@ pub(crate) fn picture(name: &str, of: &Description, report: Option<&Report>) -> 
                 let _ = write!(label, ", {:.3} ms", figures.blocked.as_secs_f64() * 1e3);
             }
         }
-        let style = if edge.growth.is_some() { ", style=dashed" } else { "" };
-        let _ = writeln!(text, "  n{} -> n{} [label={}{style}];", of.from(number), edge.to, quoted(&label));
+        let attributes = Attributes::new().text("label", &label);
+        let attributes = if edge.growth.is_some() { attributes.word("style", "dashed") } else { attributes };
+        dot.edge(format_args!("n{}", of.from(number)), format_args!("n{}", edge.to), &attributes);
     }
-    text.push_str("}\n");
-    text
+    dot.finish()
 }
 
-/// A text between quotes. A label is read twice: as a text in which a backslash begins something else, and for what HTML calls `&`.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for sign in text.chars() {
-        match sign {
-            '"' | '\\' => quoted.extend(['\\', sign]),
-            '&' => quoted.push_str("&amp;"),
-            '\n' => quoted.push_str("\\n"),
-            sign => quoted.push(visible(sign)),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// A text in a label of Graphviz's kind of HTML.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for sign in text.chars() {
-        match sign {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push_str("<br/>"),
-            sign => escaped.push(visible(sign)),
-        }
-    }
-    escaped
+/// A name with signs in place of control characters, but for the ends of lines.
+fn shown(name: &str) -> String {
+    name.chars().map(|sign| if sign == '\n' { sign } else { visible(sign) }).collect()
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::{Body, Chain, Fault, Ran, Stop, Wires};
 use crate::machine::pace::Pace;
-use crate::machine::parents::{Parents, Storage};
+use crate::machine::parents::Parents;
 use crate::machine::pipe::{Pipe, typed};
-use crate::machine::signal::{Marks, Signal, Signals, Turns};
+use crate::machine::signal::{Marks, Signal, Turns};
 use crate::wide::{self, Kernel, MOST_ITEMS};
 
 /// How many parents begin together.
@@ -118,8 +118,9 @@ pub(crate) struct Enumerate<P, It: Iterator, F> {
     parents: Rc<Parents<P>>,
     region: u32,
     code: Arc<F>,
-    /// The parent that is under way, and its number.
-    current: Option<(It, u32)>,
+    /// What is left of the parent that is under way, and the number of that parent, or of the next one.
+    current: Option<It>,
+    parent: u32,
     /// How many elements are made at a time.
     pace: Pace,
 }
@@ -140,6 +141,7 @@ where
             region,
             code: Arc::clone(code),
             current: None,
+            parent: 0,
             pace: Pace::default(),
         })
     }
@@ -160,34 +162,72 @@ where
         let (region, code, space) = (self.region, &*self.code, buffer.space(room));
         let (front, full) = (space.len() - waiting, space.len() + room);
         let begun = self.pace.begin();
-        let (items, signals, parents, current) = (&items[..], &mut *signals, &mut *parents, &mut self.current);
-        let ran = wide::call(Pouring { items, region, code, current, signals, parents, space, front, full });
+        // Elements, parents and boundaries are handled in turn, for a group of parents: so each loop is a simple one.
+        let (mut ends, mut done) = ([0; GROUP], 0);
+        let stop = loop {
+            if done == items.len() {
+                break Stop::Done;
+            }
+            let (under_way, current) = (usize::from(self.current.is_some()), &mut self.current);
+            // There is a boundary for each parent, and one more: a parent begins only where it can end too.
+            let room = signals.room().saturating_sub(1);
+            let group = GROUP.min(items.len() - done).min(room).min(under_way + parents.free()).max(under_way);
+            if group == 0 {
+                break if room == 0 { Stop::Full } else { Stop::Parents };
+            }
+            let group = &items[done..done + group];
+            let (before, room) = (space.len(), (full - space.len()).min(MOST_ITEMS));
+            let ended = wide::call(Pouring {
+                items: group,
+                code,
+                current: &mut *current,
+                room,
+                space: &mut *space,
+                ends: &mut ends,
+            });
+            let is_left = current.is_some();
+            let (first, started) = (before - front, ended + usize::from(is_left));
+            if started > under_way {
+                let parent = parents.keep(&group[under_way..started]);
+                if under_way == 0 {
+                    self.parent = parent;
+                    let is_raised = signals.push(first, Signal::Begin { region, parent });
+                    assert!(is_raised, "a boundary has no room: this is a mistake of ours");
+                }
+            }
+            signals.follow(Turns::ends_of(region, self.parent, is_left), first, &ends[..ended]);
+            self.parent = self.parent.wrapping_add(ended as u32);
+            done += ended;
+            if is_left {
+                break Stop::Full;
+            }
+        };
         self.pace.end(begun, buffer.len() - waiting);
         buffer.measure();
-        Ok(ran)
+        Ok(Ran { done, stop })
     }
 
     fn pour(&mut self, input: usize, items: Range<usize>, room: usize, ends: &mut [u32]) -> usize {
         let all = self.inputs[input].peek(items.end);
         let mut buffer = self.output.buffer.borrow_mut();
         let (items, code, space) = (&all[items.start..], &*self.code, buffer.space(room));
-        let ended = wide::call(PouringAlone { items, code, current: &mut self.current, room, space, ends });
+        let ended = wide::call(Pouring { items, code, current: &mut self.current, room, space, ends });
         buffer.measure();
         ended
     }
 }
 
 /// Pours the elements of parents into a channel, and notes behind how many each ends. Says how many have ended.
-struct PouringAlone<'a, P, It: Iterator, F> {
+struct Pouring<'a, P, It: Iterator, F> {
     items: &'a [P],
     code: &'a F,
-    current: &'a mut Option<(It, u32)>,
+    current: &'a mut Option<It>,
     room: usize,
     space: &'a mut Vec<It::Item>,
     ends: &'a mut [u32],
 }
 
-impl<P, It, F> Kernel for PouringAlone<'_, P, It, F>
+impl<P, It, F> Kernel for Pouring<'_, P, It, F>
 where
     It: Iterator + 'static,
     It::Item: 'static,
@@ -200,80 +240,17 @@ where
         let Self { items, code, current, room, space, ends } = self;
         let (group, mut ended, before) = (&items[..items.len().min(ends.len())], 0, space.len());
         // What is left of the parent under way, and then more of them.
-        if let Some((mut elements, parent)) = current.take() {
+        if let Some(mut elements) = current.take() {
             if !pour(&mut elements, room, space) {
-                *current = Some((elements, parent));
+                *current = Some(elements);
                 return 0;
             }
             (ends[0], ended) = ((space.len() - before) as u32, 1);
         }
         let (begun, rest) = pour_all(&group[ended..], code, (before, room), space, &mut ends[ended..]);
-        // No node looks at parents, so they have no numbers.
         ended += begun - usize::from(rest.is_some());
-        *current = rest.map(|elements| (elements, 0));
+        *current = rest;
         ended
-    }
-}
-
-/// Pours the elements of parents into a channel, with boundaries among them.
-struct Pouring<'a, P, It: Iterator, F> {
-    items: &'a [P],
-    region: u32,
-    code: &'a F,
-    current: &'a mut Option<(It, u32)>,
-    signals: &'a mut Signals,
-    parents: &'a mut Storage<P>,
-    space: &'a mut Vec<It::Item>,
-    /// How many items at the front of the space are consumed already, and how many there may be.
-    front: usize,
-    full: usize,
-}
-
-impl<P, It, F> Kernel for Pouring<'_, P, It, F>
-where
-    P: Clone,
-    It: Iterator + 'static,
-    It::Item: 'static,
-    F: Fn(&P) -> It,
-{
-    type Output = Ran;
-
-    #[inline(always)]
-    fn run(self) -> Ran {
-        let Self { items, region, code, current, signals, parents, space, front, full } = self;
-        let mut done = 0;
-        if let Some((mut elements, parent)) = current.take() {
-            if !pour(&mut elements, full - space.len(), space) {
-                *current = Some((elements, parent));
-                return Ran { done, stop: Stop::Full };
-            }
-            raise(signals, space.len() - front, Signal::End { region, parent });
-            done += 1;
-        }
-        // Elements, parents and boundaries are seen to in turn, for a group of parents: so each loop is a simple one.
-        let mut ends = [0; GROUP];
-        while done < items.len() {
-            // There is a boundary for each parent, and one more: a parent begins only where it can end too.
-            let room = signals.room().saturating_sub(1);
-            let group = GROUP.min(items.len() - done).min(room).min(parents.free());
-            if group == 0 {
-                return Ran { done, stop: if room == 0 { Stop::Full } else { Stop::Parents } };
-            }
-            let group = &items[done..done + group];
-            let (before, first) = (space.len(), space.len() - front);
-            let room = (full - before).min(MOST_ITEMS);
-            let (begun, rest) = pour_all(group, code, (before, room), space, &mut ends);
-            let parent = parents.keep(&group[..begun]);
-            raise(signals, first, Signal::Begin { region, parent });
-            let ended = begun - usize::from(rest.is_some());
-            signals.follow(Turns::ends_of(region, parent, rest.is_some()), first, &ends[..ended]);
-            done += ended;
-            if let Some(elements) = rest {
-                *current = Some((elements, parent.wrapping_add(ended as u32)));
-                return Ran { done, stop: Stop::Full };
-            }
-        }
-        Ran { done, stop: Stop::Done }
     }
 }
 
@@ -307,10 +284,4 @@ where
         }
     }
     (parents.len(), None)
-}
-
-/// Raises a boundary, for which there is room.
-#[inline]
-fn raise(signals: &mut Signals, items: usize, signal: Signal) {
-    assert!(signals.push(items, signal), "a boundary has no room: this is a mistake of ours");
 }

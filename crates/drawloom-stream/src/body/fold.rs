@@ -1,5 +1,6 @@
 //! The elements of a parent become one item.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -8,78 +9,122 @@ use crate::machine::pipe::{Pipe, typed};
 use crate::machine::signal::{Marks, Signal};
 use crate::wide::{self, Kernel};
 
-/// How elements are folded: the first value, what an element does to it, and what becomes of it.
-pub(crate) struct Folding<N, F, D> {
+/// How elements are folded. All functions are inlined into loops that are compiled for wide instructions.
+pub(crate) trait Folding<I>: 'static {
+    /// What elements become, and the item that it is at the end of a parent.
+    type Value: 'static;
+    type Item: 'static;
+    /// Space that is kept between runs.
+    type Space: Default + 'static;
+
+    /// The value of a parent without elements.
+    fn first(&self) -> Self::Value;
+
+    /// What becomes of the value of a parent that has ended.
+    fn finish(&self, value: Self::Value) -> Self::Item;
+
+    /// Folds elements of one parent.
+    fn fold(&self, value: Self::Value, items: &[I]) -> Self::Value;
+
+    /// Looks at all elements of a run before they are folded segment by segment.
+    #[inline(always)]
+    fn prepare(&self, items: &[I], space: &mut Self::Space) {
+        let _ = (items, space);
+    }
+
+    /// Folds the elements of one segment of a run. Segments follow each other.
+    #[inline(always)]
+    fn segment(&self, value: Self::Value, items: &[I], part: Range<usize>, space: &mut Self::Space) -> Self::Value {
+        let _ = space;
+        self.fold(value, &items[part])
+    }
+}
+
+/// Three functions of the user's: the first value, what an element does to it, and what becomes of it.
+pub(crate) struct Functions<N, F, D> {
     pub(crate) first: N,
     pub(crate) fold: F,
     pub(crate) finish: D,
 }
 
-/// A node that folds the elements of each parent.
-pub(crate) struct Fold<I, A, O, N, F, D> {
-    inputs: Vec<Rc<Pipe<I>>>,
-    output: Rc<Pipe<O>>,
-    code: Arc<Folding<N, F, D>>,
-    value: A,
-}
-
-impl<I, A, O, N, F, D> Fold<I, A, O, N, F, D>
+impl<I, A, O, N, F, D> Folding<I> for Functions<N, F, D>
 where
-    I: 'static,
     A: 'static,
     O: 'static,
     N: Fn() -> A + 'static,
     F: Fn(&mut A, &I) + 'static,
     D: Fn(A) -> O + 'static,
 {
-    pub(crate) fn make(code: &Arc<Folding<N, F, D>>, wires: &Wires) -> Box<dyn Body> {
+    type Value = A;
+    type Item = O;
+    type Space = ();
+
+    #[inline(always)]
+    fn first(&self) -> A {
+        (self.first)()
+    }
+
+    #[inline(always)]
+    fn finish(&self, value: A) -> O {
+        (self.finish)(value)
+    }
+
+    #[inline(always)]
+    fn fold(&self, mut value: A, items: &[I]) -> A {
+        // The value is local, so that it stays in registers.
+        items.iter().for_each(|item| (self.fold)(&mut value, item));
+        value
+    }
+}
+
+/// A node that folds the elements of each parent.
+pub(crate) struct Fold<I, K: Folding<I>> {
+    inputs: Vec<Rc<Pipe<I>>>,
+    output: Rc<Pipe<K::Item>>,
+    code: Arc<K>,
+    /// Of the parent that is under way.
+    value: K::Value,
+    space: K::Space,
+}
+
+impl<I: 'static, K: Folding<I>> Fold<I, K> {
+    pub(crate) fn make(code: &Arc<K>, wires: &Wires) -> Box<dyn Body> {
         Box::new(Self {
             inputs: wires.inputs.iter().map(typed).collect(),
             output: typed(&wires.outputs[0].pipe),
             code: Arc::clone(code),
-            value: (code.first)(),
+            value: code.first(),
+            space: K::Space::default(),
         })
     }
 
     /// A parent has ended.
     fn push(&mut self) -> Result<(), Fault> {
-        let value = std::mem::replace(&mut self.value, (self.code.first)());
-        push_one(&self.output, (self.code.finish)(value))
+        let value = std::mem::replace(&mut self.value, self.code.first());
+        let item = self.code.finish(value);
+        let mut buffer = self.output.buffer.borrow_mut();
+        if buffer.room() == 0 {
+            // Everywhere else there is room before a node fires; a back edge has what the bound of its loop says.
+            return Err(Fault::Loop { channel: 0 });
+        }
+        buffer.space(1).push(item);
+        buffer.measure();
+        Ok(())
     }
 }
 
-/// Pushes the item that a parent became to a node's only channel.
-pub(super) fn push_one<O>(to: &Pipe<O>, item: O) -> Result<(), Fault> {
-    let mut buffer = to.buffer.borrow_mut();
-    if buffer.room() == 0 {
-        // Everywhere else there is room before a node fires; a back edge has what the bound of its loop says.
-        return Err(Fault::Loop { channel: 0 });
-    }
-    buffer.space(1).push(item);
-    buffer.measure();
-    Ok(())
-}
-
-impl<I, A, O, N, F, D> Body for Fold<I, A, O, N, F, D>
-where
-    I: 'static,
-    A: 'static,
-    O: 'static,
-    N: Fn() -> A + 'static,
-    F: Fn(&mut A, &I) + 'static,
-    D: Fn(A) -> O + 'static,
-{
+impl<I: 'static, K: Folding<I>> Body for Fold<I, K> {
     fn run(&mut self, input: usize, count: usize, _: &mut Chain, marks: Option<&mut Marks<'_>>) -> Result<Ran, Fault> {
         let (items, code) = (self.inputs[input].peek(count), &*self.code);
-        let value = std::mem::replace(&mut self.value, (code.first)());
+        let value = std::mem::replace(&mut self.value, code.first());
         let Some(marks) = marks else {
             self.value = wide::call(Whole { items: &items, code, value });
             return Ok(Ran::all(count));
         };
         marks.clear();
         let mut buffer = self.output.buffer.borrow_mut();
-        let space = buffer.space(marks.ended());
-        self.value = wide::call(Segments { items: &items, marks, code, value, space });
+        let (to, space) = (buffer.space(marks.ended()), &mut self.space);
+        self.value = wide::call(Segments { items: &items, marks, code, value, space, to });
         buffer.measure();
         Ok(Ran::all(count))
     }
@@ -103,74 +148,59 @@ where
 }
 
 /// Folds items of one parent.
-struct Whole<'a, I, A, N, F, D> {
+struct Whole<'a, I, K: Folding<I>> {
     items: &'a [I],
-    code: &'a Folding<N, F, D>,
-    value: A,
+    code: &'a K,
+    value: K::Value,
 }
 
-impl<I, A, N, F, D> Kernel for Whole<'_, I, A, N, F, D>
-where
-    F: Fn(&mut A, &I),
-{
-    type Output = A;
+impl<I, K: Folding<I>> Kernel for Whole<'_, I, K> {
+    type Output = K::Value;
 
     #[inline(always)]
-    fn run(self) -> A {
-        let Self { items, code, mut value } = self;
-        // The value is local, so that it stays in registers.
-        items.iter().for_each(|item| (code.fold)(&mut value, item));
-        value
+    fn run(self) -> K::Value {
+        self.code.fold(self.value, self.items)
     }
 }
 
 /// Folds segment after segment.
-struct Segments<'a, 'b, I, A, O, N, F, D> {
+struct Segments<'a, 'b, I, K: Folding<I>> {
     items: &'a [I],
     marks: &'a mut Marks<'b>,
-    code: &'a Folding<N, F, D>,
+    code: &'a K,
     /// Of the parent that is under way.
-    value: A,
-    space: &'a mut Vec<O>,
+    value: K::Value,
+    space: &'a mut K::Space,
+    to: &'a mut Vec<K::Item>,
 }
 
-impl<I, A, O, N, F, D> Kernel for Segments<'_, '_, I, A, O, N, F, D>
-where
-    N: Fn() -> A,
-    F: Fn(&mut A, &I),
-    D: Fn(A) -> O,
-{
-    type Output = A;
+impl<I, K: Folding<I>> Kernel for Segments<'_, '_, I, K> {
+    type Output = K::Value;
 
+    // No closure or adapter has the loop's body: it would not be compiled for wide instructions.
     #[inline(always)]
-    fn run(self) -> A {
-        let Self { items, marks, code, mut value, space } = self;
+    fn run(self) -> K::Value {
+        let Self { items, marks, code, mut value, space, to } = self;
+        code.prepare(items, space);
         let mut at = 0;
-        let mut segment = |place: usize, value: &mut A| {
-            let mut local = std::mem::replace(value, (code.first)());
-            items[at..place].iter().for_each(|item| (code.fold)(&mut local, item));
-            at = place;
-            local
-        };
         if let Some(ends) = marks.ends().filter(|_| !marks.go_on) {
-            // No adapter, which would not be compiled for wide instructions.
             for end in ends {
-                space.push((code.finish)(segment(*end as usize, &mut value)));
+                let part = std::mem::replace(&mut at, *end as usize)..*end as usize;
+                to.push(code.finish(code.segment(value, items, part, space)));
+                value = code.first();
             }
-            return segment(items.len(), &mut value);
+        } else {
+            let before = to.len();
+            for (place, ends) in marks.places() {
+                value = code.segment(value, items, std::mem::replace(&mut at, place)..place, space);
+                if ends {
+                    to.push(code.finish(std::mem::replace(&mut value, code.first())));
+                }
+                if marks.go_on {
+                    marks.pushed[0].push((to.len() - before) as u32);
+                }
+            }
         }
-        let before = space.len();
-        for (place, ends) in marks.places() {
-            let folded = segment(place, &mut value);
-            if ends {
-                space.push((code.finish)(folded));
-            } else {
-                value = folded;
-            }
-            if marks.go_on {
-                marks.pushed[0].push((space.len() - before) as u32);
-            }
-        }
-        segment(items.len(), &mut value)
+        code.segment(value, items, at..items.len(), space)
     }
 }

@@ -9,11 +9,11 @@ use super::stream::{PARENTS, Stream};
 use crate::body::Factory;
 use crate::body::channels::{Append, Channels};
 use crate::body::expand::Expand;
-use crate::body::fold::{Fold, Folding};
+use crate::body::fold::{Fold, Functions};
 use crate::body::handled::Handled;
 use crate::body::lanes::{Pick, Select, Split};
 use crate::body::slice::{Code, Hooks, Run, Slice};
-use crate::body::sum::{Adding, Sum};
+use crate::body::sum::{Adding, SUM_BYTES};
 use crate::error::{Failure, Outcome};
 use crate::plan::{Kind, Role};
 use crate::sink::Sink;
@@ -192,7 +192,7 @@ impl<I: 'static, S: 'static> NodeBuilder<'_, I, (), S> {
         A: 'static,
         O: 'static,
     {
-        let code = Arc::new(Folding { first, fold, finish });
+        let code = Arc::new(Functions { first, fold, finish });
         self.with(|stream, node| {
             let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
             stream.finish(node, Arc::new(move |wires| Fold::make(&code, wires)));
@@ -213,10 +213,9 @@ impl<I: 'static, S: 'static> NodeBuilder<'_, I, (), S> {
         let code = Arc::new(Adding { value, finish });
         self.with(|stream, node| {
             let channel = stream.add_channel::<O>(node, "out".to_owned(), Some(1), true);
-            stream.finish(node, Arc::new(move |wires| Sum::make(&code, wires)));
+            stream.finish(node, Arc::new(move |wires| Fold::make(&code, wires)));
             let this = &mut stream.description.nodes[node as usize];
-            // A sum for each item.
-            (this.role, this.bytes_for_each) = (Role::Folds, size_of::<u64>());
+            (this.role, this.bytes_for_each) = (Role::Folds, SUM_BYTES);
             Output::new(stream, channel)
         })
     }

@@ -39,29 +39,64 @@ pub fn buffer<T: Send + 'static>(capacity: usize, patience: Duration) -> (Giver<
     (giver, live(exchange, patience, Some(around)))
 }
 
-/// A source of items that arrive, with a patience unless somebody says another.
-fn live<T: 'static, S>(shared: Arc<S>, patience: Duration, around: Option<Around>) -> Source<T>
-where
-    S: Send + Sync + 'static,
-    Live<T, S>: Shared<T>,
-{
+/// A source of items that arrive, with a patience unless the opening says another.
+fn live<T: Send + 'static>(arrivals: Arc<dyn Arrivals<T>>, patience: Duration, around: Option<Around>) -> Source<T> {
     let open = move |opening: &Opening| {
         let patience = opening.patience.unwrap_or(patience);
-        Arc::new(Live::new(Arc::clone(&shared), patience)) as Arc<dyn Shared<T>>
+        Arc::new(Live::new(Arc::clone(&arrivals), patience)) as Arc<dyn Shared<T>>
     };
     Source { open: Arc::new(open), in_chunks: false, around }
 }
 
+/// A place where items arrive.
+pub(super) trait Arrivals<T>: Send + Sync {
+    /// Takes up to `most` items.
+    fn take_some(&self, most: usize, to: &mut Vec<T>, bell: &Arc<Bell>) -> Found;
+
+    /// Whether the bell is rung when items arrive after there was none. If not, it is asked again after a moment.
+    fn calls(&self) -> bool;
+}
+
+impl<T: Send> Arrivals<T> for Exchange<T> {
+    fn take_some(&self, most: usize, to: &mut Vec<T>, bell: &Arc<Bell>) -> Found {
+        Exchange::take_some(self, most, to, bell)
+    }
+
+    fn calls(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Send> Arrivals<T> for Mutex<mpsc::Receiver<T>> {
+    fn take_some(&self, most: usize, to: &mut Vec<T>, _: &Arc<Bell>) -> Found {
+        // Nothing panics while it is locked.
+        let receiver = self.lock();
+        match receiver.try_recv() {
+            Ok(item) => {
+                to.push(item);
+                to.extend(receiver.try_iter().take(most - 1));
+                Found::Items
+            }
+            Err(mpsc::TryRecvError::Disconnected) => Found::End,
+            Err(mpsc::TryRecvError::Empty) => Found::NoneNow,
+        }
+    }
+
+    fn calls(&self) -> bool {
+        false
+    }
+}
+
 /// Where items arrive, in one run. What its copies gave back is of no other run.
-pub(super) struct Live<T, S> {
-    shared: Arc<S>,
+pub(super) struct Live<T> {
+    arrivals: Arc<dyn Arrivals<T>>,
     patience: Duration,
     returned: Returned<T>,
 }
 
-impl<T, S> Live<T, S> {
-    pub(super) fn new(shared: Arc<S>, patience: Duration) -> Self {
-        Self { shared, patience, returned: Returned::default() }
+impl<T> Live<T> {
+    pub(super) fn new(arrivals: Arc<dyn Arrivals<T>>, patience: Duration) -> Self {
+        Self { arrivals, patience, returned: Returned::default() }
     }
 }
 
@@ -138,101 +173,47 @@ impl Patience {
     }
 }
 
-/// The receiving end of a channel.
-type Received<T> = Mutex<mpsc::Receiver<T>>;
-
-struct ReceivedFeed<T> {
-    run: Arc<Live<T, Received<T>>>,
+/// One copy's side of a place where items arrive.
+pub(super) struct LiveFeed<T> {
+    run: Arc<Live<T>>,
     patience: Patience,
     asking: Asking,
 }
 
-impl<T: Send + 'static> Shared<T> for Live<T, Received<T>> {
-    fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
-        let patience = Patience::new(self.patience);
-        Box::new(ReceivedFeed { run: self, patience, asking: Asking::default() })
-    }
-}
-
-impl<T> Feed<T> for ReceivedFeed<T> {
-    fn feed(&mut self, most: usize, to: &mut Buffer<T>, _: &Arc<Bell>) -> Result<Fed, Failure> {
-        let items = to.space(most);
-        if self.run.returned.take(most, items) {
-            return Ok(Fed::Idle);
-        }
-        // Nothing panics while it is locked.
-        let receiver = self.run.shared.lock();
-        Ok(match receiver.try_recv() {
-            Ok(item) => {
-                items.push(item);
-                items.extend(receiver.try_iter().take(most - 1));
-                self.asking.answered();
-                self.patience.gave()
-            }
-            Err(mpsc::TryRecvError::Disconnected) => Fed::Exhausted,
-            Err(mpsc::TryRecvError::Empty) => self.patience.none(Some(self.asking.again())),
-        })
-    }
-
-    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        self.run.returned.put(from.items(), count)
-    }
-
-    fn left(&self) -> Option<u64> {
-        self.run.returned.left()
-    }
-
-    fn has_returned(&self) -> bool {
-        self.left().is_some()
-    }
-
-    fn patience(&self) -> Option<Duration> {
-        Some(self.patience.patience)
-    }
-}
-
-/// One copy's side of a buffer that the program fills.
-pub(super) struct BufferedFeed<T> {
-    run: Arc<Live<T, Exchange<T>>>,
-    patience: Patience,
-}
-
-impl<T> BufferedFeed<T> {
-    pub(super) fn new(run: Arc<Live<T, Exchange<T>>>) -> Self {
+impl<T> LiveFeed<T> {
+    pub(super) fn new(run: Arc<Live<T>>) -> Self {
         let patience = Patience::new(run.patience);
-        Self { run, patience }
+        Self { run, patience, asking: Asking::default() }
     }
 }
 
-impl<T: Send + 'static> Shared<T> for Live<T, Exchange<T>> {
+impl<T: Send + 'static> Shared<T> for Live<T> {
     fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
-        Box::new(BufferedFeed::new(self))
+        Box::new(LiveFeed::new(self))
     }
 }
 
-impl<T> Feed<T> for BufferedFeed<T> {
+impl<T> Feed<T> for LiveFeed<T> {
     fn feed(&mut self, most: usize, to: &mut Buffer<T>, bell: &Arc<Bell>) -> Result<Fed, Failure> {
         let items = to.space(most);
         if self.run.returned.take(most, items) {
             return Ok(Fed::Idle);
         }
-        Ok(match self.run.shared.take_some(most, items, bell) {
-            Found::Items => self.patience.gave(),
-            Found::NoneNow => self.patience.none(None),
+        Ok(match self.run.arrivals.take_some(most, items, bell) {
+            Found::Items => {
+                self.asking.answered();
+                self.patience.gave()
+            }
+            Found::NoneNow => {
+                let again = (!self.run.arrivals.calls()).then(|| self.asking.again());
+                self.patience.none(again)
+            }
             Found::End => Fed::Exhausted,
         })
     }
 
-    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        self.run.returned.put(from.items(), count)
-    }
-
-    fn left(&self) -> Option<u64> {
-        self.run.returned.left()
-    }
-
-    fn has_returned(&self) -> bool {
-        self.left().is_some()
+    fn returned(&self) -> Option<&Returned<T>> {
+        Some(&self.run.returned)
     }
 
     fn patience(&self) -> Option<Duration> {

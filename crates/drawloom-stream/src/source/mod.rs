@@ -28,6 +28,7 @@ pub use self::chunks::{indexed, range, slice};
 pub use self::live::{Giver, buffer, receiver};
 pub use self::pulled::{fallible, iter};
 pub use self::reader::reader;
+use self::returned::Returned;
 use crate::bell::{Around, Bell};
 use crate::error::Failure;
 use crate::machine::pipe::Buffer;
@@ -84,18 +85,22 @@ pub(crate) trait Feed<T> {
     /// Up to `count` of the last items that it gave go back, and perhaps more that only this copy could give: others have
     /// nothing to do. Says how many of those items, if anything goes back.
     fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        let _ = (count, from);
-        None
+        self.returned()?.put(from.items(), count)
     }
 
     /// How many items there are for all copies besides those that it gave, if that is known.
     fn left(&self) -> Option<u64> {
-        None
+        self.returned()?.left()
     }
 
     /// Whether something that was given back can be had.
     fn has_returned(&self) -> bool {
-        false
+        self.left().is_some()
+    }
+
+    /// Where the items are that copies gave back, if this source keeps them.
+    fn returned(&self) -> Option<&Returned<T>> {
+        None
     }
 
     /// How long what a live source gave may be under way.

@@ -234,15 +234,7 @@ impl<T, E: Into<Failure>, I: Iterator<Item = Result<T, E>>> Feed<T> for PulledFe
         }
     }
 
-    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        self.run.returned.put(from.items(), count)
-    }
-
-    fn left(&self) -> Option<u64> {
-        self.run.returned.left()
-    }
-
-    fn has_returned(&self) -> bool {
-        self.left().is_some()
+    fn returned(&self) -> Option<&Returned<T>> {
+        Some(&self.run.returned)
     }
 }

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::live::{BufferedFeed, Live};
+use super::live::{Live, LiveFeed};
+use super::returned::Returned;
 use super::{Fed, Feed, Opening, Shared, Source};
 use crate::bell::Bell;
 use crate::body::quietly;
@@ -68,7 +69,7 @@ where
 /// What all copies share in one run.
 struct Reading<T> {
     ahead: Arc<Exchange<T>>,
-    live: Arc<Live<T, Exchange<T>>>,
+    live: Arc<Live<T>>,
     ended: Arc<Mutex<Option<Ended>>>,
 }
 
@@ -86,7 +87,7 @@ impl<T: Send + 'static> Reading<T> {
         I: Iterator<Item = Result<T, E>> + Send + 'static,
     {
         let (ahead, ended) = (Exchange::new(AHEAD), Arc::default());
-        let this = Self { live: Arc::new(Live::new(Arc::clone(&ahead), patience)), ahead, ended };
+        let this = Self { live: Arc::new(Live::new(ahead.clone(), patience)), ahead, ended };
         let Some(items) = items else {
             this.ahead.end();
             return this;
@@ -142,13 +143,13 @@ impl<T> Drop for Reading<T> {
 
 impl<T: Send + 'static> Shared<T> for Reading<T> {
     fn feed(self: Arc<Self>) -> Box<dyn Feed<T>> {
-        Box::new(ReaderFeed { arrived: BufferedFeed::new(Arc::clone(&self.live)), run: self })
+        Box::new(ReaderFeed { arrived: LiveFeed::new(Arc::clone(&self.live)), run: self })
     }
 }
 
 /// One copy's side.
 struct ReaderFeed<T> {
-    arrived: BufferedFeed<T>,
+    arrived: LiveFeed<T>,
     run: Arc<Reading<T>>,
 }
 
@@ -167,16 +168,8 @@ impl<T> Feed<T> for ReaderFeed<T> {
         }
     }
 
-    fn give_back(&mut self, count: usize, from: &mut Buffer<T>) -> Option<usize> {
-        self.arrived.give_back(count, from)
-    }
-
-    fn left(&self) -> Option<u64> {
-        self.arrived.left()
-    }
-
-    fn has_returned(&self) -> bool {
-        self.arrived.has_returned()
+    fn returned(&self) -> Option<&Returned<T>> {
+        self.arrived.returned()
     }
 
     fn patience(&self) -> Option<Duration> {

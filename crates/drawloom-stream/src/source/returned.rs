@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::{Mutex, MutexGuard};
 
 /// What copies gave back, the oldest first.
-pub(super) struct Returned<T> {
+pub(crate) struct Returned<T> {
     items: Mutex<VecDeque<T>>,
     /// How many they are, for those who only want to know.
     count: AtomicUsize,

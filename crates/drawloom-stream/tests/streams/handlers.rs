@@ -1,5 +1,6 @@
 //! What nodes do at signals: the user's own, and the boundaries of any region around them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use drawloom_stream::{Code, ErrorKind, NodeBuilder, Output, Raise, Stream, sink, source};
@@ -139,6 +140,36 @@ fn all_that_is_said_to_be_done_at_signals_is_done() {
     let (begin, end) = ([100, 101, 102], [200, 201]);
     let expected = [&begin[..], &end, &begin, &[0, 7, 8], &end, &begin, &[0, 1, 7, 8], &end].concat();
     assert_eq!(all.take(), expected);
+}
+
+#[test]
+fn signals_are_not_put_off_while_fewer_than_a_vector_of_items_wait() {
+    const ITEMS: u64 = 1000;
+    let (made, furthest) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (counted, ahead) = (Arc::clone(&made), Arc::clone(&furthest));
+    let mut stream = Stream::new("early").width(128).queue_scale(1);
+    let mark = stream.signal::<u64>();
+    let items = stream.source("numbers", source::range(0..ITEMS));
+    let node = stream.node("raise", items).width(4).signals(4, 0).channel::<u64>("out", 1);
+    let raised = node.each(move |n, out| {
+        out.push(*n);
+        out.raise(mark, *n);
+        counted.store(n + 1, Ordering::Relaxed);
+    });
+    let node = stream.node("handle", raised).channel::<u64>("out", 1);
+    // How many items had been made when the signal behind one of them was handled.
+    let node = node.on(mark, move |_, _, n| _ = ahead.fetch_max(made.load(Ordering::Relaxed) - n, Ordering::Relaxed));
+    let same = node.each(|n, out| out.push(*n));
+    let same = stream.collect("all", same);
+    let report = stream.run(&loom(1)).unwrap();
+    assert!(same.take().into_iter().eq(0..ITEMS));
+    let node = report.node("handle").unwrap();
+    assert_eq!((node.runs, node.signals), (ITEMS, ITEMS), "each signal ends a vector");
+    // The queue of items has room for more than a vector, that of signals for a few.
+    let waited = furthest.load(Ordering::Relaxed);
+    assert!(waited < 16, "{waited} items were made before the signal behind the first of them was handled");
+    let edge = report.edges.iter().find(|edge| edge.to == "handle").unwrap();
+    assert!(edge.capacity >= 128 && edge.high_water < 16, "{edge:?}");
 }
 
 /// Makes a node of one that has handlers.

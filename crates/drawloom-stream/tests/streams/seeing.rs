@@ -147,7 +147,7 @@ fn names_in_pictures_are_written_as_graphviz_reads_them() {
     for text in [
         // In quotes a backslash and a quotation mark have a backslash before them, and a line ends with `\n`.
         r#"digraph "back\\slash \"&amp;amp;\"\n" {"#,
-        r#"label="region of a<b>\\N&amp;␁";"#,
+        r#"label="region of a<b>\\N&␁","#,
         "label=\"one\\ntwo\\\\G&amp;lt;␡\u{fffd}\"]",
         // And in HTML, elsewhere.
         "<b>two<br/>lines</b>",
