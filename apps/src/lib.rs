@@ -8,6 +8,7 @@
 //! | [`dots`] | sums and scalar products whose results are known |
 //! | [`filters`] | streams with irregular numbers of items: filters, expansions, regions, loops |
 //! | [`jacobi`] | Jacobi's method on a grid, in one precision and in two |
+//! | [`messages`] | graphs of devices that send each other messages |
 //! | [`naca`] | a generator of meshes around an airfoil |
 //! | [`reduction`] | counting iterations, and lowest and highest values |
 //!
@@ -22,6 +23,7 @@ pub mod dots;
 pub mod filters;
 pub mod jacobi;
 mod level;
+pub mod messages;
 pub mod naca;
 pub mod reduction;
 

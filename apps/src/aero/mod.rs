@@ -10,10 +10,11 @@ mod text;
 
 pub use text::text;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use drawloom_mesh::raw::RawMesh;
-use drawloom_mesh::{Dat, Error, Layout, Mesh, Program};
+use drawloom_mesh::{Dat, Error, Mesh, Program};
+use parking_lot::Mutex;
 
 /// What one outer iteration came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +84,6 @@ impl Aero {
         let p = zeros("p_P")?;
         let u = zeros("p_U")?;
         let k = mesh.dat_of("p_K", cells, [0.0; 16])?;
-        mesh.lay_out(k, Layout::ByComponent)?;
 
         let c1 = mesh.global("c1", [0.0])?;
         let c2 = mesh.global("c2", [0.0])?;
@@ -152,7 +152,7 @@ impl Aero {
             let done = Arc::clone(&done);
             program.scalar("report").read(rms).read(inner).read(outer).run(move |rms, inner, outer| {
                 let came = Outer { inner: inner[0], residual: (rms[0] / node_count.max(1) as f64).sqrt() };
-                done.lock().unwrap_or_else(PoisonError::into_inner).push(came);
+                done.lock().push(came);
                 progress(outer[0] as u64 + 1, came);
             });
         });

@@ -414,7 +414,7 @@ mod tests {
         let raw = naca::naca0012(7, 9).unwrap();
         let app = Airfoil::new(&raw, 30, |_, _| ()).unwrap();
         app.program.start(Backend::Serial).unwrap().run().unwrap();
-        let expected = app.residuals.lock().unwrap().clone();
+        let expected = app.residuals.lock().clone();
         for level in [Level::Portable, Level::Avx2] {
             if !level.is_available() {
                 continue;

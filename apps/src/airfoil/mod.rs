@@ -14,10 +14,11 @@ mod text;
 
 pub use text::text;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use drawloom_mesh::raw::RawMesh;
 use drawloom_mesh::{Dat, Error, Global, Mesh, Program};
+use parking_lot::Mutex;
 
 use maths::Constants;
 
@@ -126,7 +127,7 @@ impl Airfoil {
             let residuals = Arc::clone(&residuals);
             program.scalar("report").read(rms).read(iteration).run(move |rms, iteration| {
                 let residual = (rms[0] / count.max(1) as f64).sqrt();
-                residuals.lock().unwrap_or_else(PoisonError::into_inner).push(residual);
+                residuals.lock().push(residual);
                 progress(iteration[0] as u64 + 1, residual);
             });
         });

@@ -11,11 +11,12 @@ mod text;
 
 pub use text::text;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use drawloom_mesh::kernel::{Acc, Out};
 use drawloom_mesh::raw::{RawMesh, Values};
 use drawloom_mesh::{Dat, Error, Mesh, Program};
+use parking_lot::Mutex;
 
 /// The longest line: as many elements as the largest mesh that is generated has cells.
 const LONGEST: usize = 1 << 26;
@@ -148,7 +149,7 @@ impl Dots {
             let results = program.scalar("report").read(indices).read(squares).read(both).read(iteration);
             results.run(move |indices, squares, both, iteration| {
                 let sums = Sums { indices: indices[0], squares: squares[0], even: both[0], odd: both[1] };
-                noted.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
+                noted.lock().push(sums);
                 progress(iteration[0] as u64 + 1, sums);
             });
         });

@@ -18,10 +18,11 @@ mod text;
 pub use grid::{by_name, grid};
 pub use text::text;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use drawloom_mesh::raw::RawMesh;
 use drawloom_mesh::{Dat, Error, Program, Run};
+use parking_lot::Mutex;
 
 /// What one sweep came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +78,7 @@ impl Jacobi {
         let noted = Arc::clone(&done);
         let report = move |sweep: i64, max: f64, sum: f64| {
             let came = Sweep { max, rms: (sum / nodes.max(1) as f64).sqrt() };
-            noted.lock().unwrap_or_else(PoisonError::into_inner).push(came);
+            noted.lock().push(came);
             progress(sweep as u64 + 1, came);
         };
         let (program, values) = match variant {

@@ -15,11 +15,12 @@ mod text;
 pub use bounds::{Bounds, FIVE, five};
 pub use text::{bounds_text, text};
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use drawloom_mesh::kernel::Acc;
 use drawloom_mesh::raw::RawMesh;
 use drawloom_mesh::{Dat, Error, Mesh, Program};
+use parking_lot::Mutex;
 
 /// How many iterations two loops counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +84,7 @@ impl Reduction {
             let counted = program.scalar("report").read(edge_count).read(cell_count).read(iteration);
             counted.run(move |edges, cells, iteration| {
                 let counts = Counts { edges: edges[0], cells: cells[0] };
-                noted.lock().unwrap_or_else(PoisonError::into_inner).push(counts);
+                noted.lock().push(counts);
                 progress(iteration[0] as u64 + 1, counts);
             });
         });

@@ -10,7 +10,7 @@ fn residuals(i: usize, j: usize, iterations: u64, backend: Backend) -> Vec<f64> 
     let raw = naca::naca0012(i, j).unwrap();
     let app = Airfoil::new(&raw, iterations, |_, _| ()).unwrap();
     app.program.start(backend).unwrap().run().unwrap();
-    app.residuals.lock().unwrap().clone()
+    app.residuals.lock().clone()
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn as_messages_it_takes_the_known_number_of_them() {
         let counts = run.messages().unwrap();
         assert_eq!((counts.devices, counts.deliveries), (698, 20 * 13_140), "{executor:?}");
         assert_eq!(counts.sends, 20 * 10_317, "{executor:?}");
-        for (a, b) in app.residuals.lock().unwrap().iter().zip(&serial) {
+        for (a, b) in app.residuals.lock().iter().zip(&serial) {
             assert!((a - b).abs() <= 1e-12 * b, "{executor:?}: {a} instead of {b}");
         }
     }
@@ -63,7 +63,7 @@ fn checked(events: Events, serial: &[f64]) -> MessageCounts {
     let app = Airfoil::new(&raw, serial.len() as u64, |_, _| ()).unwrap();
     let mut run = app.program.start(Backend::Events(events.checked())).unwrap();
     run.run().unwrap_or_else(|e| panic!("{events:?}: {e}"));
-    let found = app.residuals.lock().unwrap();
+    let found = app.residuals.lock();
     assert_eq!(found.len(), serial.len());
     for (a, b) in found.iter().zip(serial) {
         assert!((a - b).abs() <= 1e-12 * b, "{events:?}: {a} instead of {b}");

@@ -19,7 +19,7 @@ fn sums_are_the_known_ones_on_every_backend() {
             let mut run = app.program.start(backend.clone()).unwrap();
             run.run().unwrap();
             run.run().unwrap();
-            assert_eq!(*app.sums.lock().unwrap(), [known; 4], "{backend:?}");
+            assert_eq!(*app.sums.lock(), [known; 4], "{backend:?}");
         }
     }
 }

@@ -29,7 +29,7 @@ fn in_c(name: &str, program: Program, text: &HandlerText, result: &str) -> f64 {
 fn aero() {
     let app = Aero::new(&naca::naca0012_fe(3, 5).unwrap(), 2, |_, _| ()).unwrap();
     let sum = in_c("aero", app.program, &aero::text(), "$global_rms");
-    let came = app.iterations.lock().unwrap()[1];
+    let came = app.iterations.lock()[1];
     let nodes = naca::naca0012_fe(3, 5).unwrap().set("nodes").unwrap().size as f64;
     assert_close((sum / nodes).sqrt(), came.residual, 1e-9, &"residual");
 }
@@ -40,7 +40,7 @@ fn jacobi() {
         let app = Jacobi::new(&jacobi::grid(5).unwrap(), variant, 3, |_, _| ()).unwrap();
         let (program, sweeps) = (app.program, app.sweeps);
         let found = in_c(name, program, &jacobi::text(variant), "$global_u_sum + 1000 * $global_u_max");
-        let last = sweeps.lock().unwrap()[2];
+        let last = sweeps.lock()[2];
         assert_close(found, last.rms * last.rms * 25.0 + 1000.0 * last.max, tolerance, &name);
     }
 }
@@ -76,7 +76,7 @@ fn dots() {
     let (program, sums) = (app.program, app.sums);
     let result = "$global_indices + 1e3 * $global_squares + 1e6 * $global_both[0] + 1e9 * $global_both[1]";
     let found = in_c("dots", program, &dots::text(), result);
-    let sums = sums.lock().unwrap()[1];
+    let sums = sums.lock()[1];
     assert_eq!(found, sums.indices as f64 + 1e3 * sums.squares + 1e6 * sums.even + 1e9 * sums.odd);
 }
 

@@ -25,7 +25,7 @@ fn both_variants_come_to_the_known_values_on_every_backend() {
                 for (found, known) in app.values(&run).unwrap().into_iter().zip(KNOWN) {
                     assert!((found - known).abs() < 1e-12, "{of:?}: {found} instead of {known}");
                 }
-                let sweeps = app.sweeps.lock().unwrap().clone();
+                let sweeps = app.sweeps.lock().clone();
                 let [.., first, second] = sweeps[..] else { panic!("{of:?}: {sweeps:?}") };
                 assert_eq!((first.max, second.max), (0.5, 0.625), "{of:?}");
                 assert_eq!(format!("{:.6} {:.6}", first.rms, second.rms), "0.264575 0.386491", "{of:?}");
@@ -40,7 +40,7 @@ fn many_sweeps_come_near_the_solution_with_the_same_bits_on_any_number_of_worker
     let sweeps = |variant, backend: Backend| -> Vec<Sweep> {
         let app = Jacobi::new(&raw, variant, 2000, |_, _| ()).unwrap();
         app.program.start(backend).unwrap().run().unwrap();
-        app.sweeps.lock().unwrap().clone()
+        app.sweeps.lock().clone()
     };
     for variant in [Variant::Double, Variant::Mixed] {
         let serial = sweeps(variant, Backend::Serial);
@@ -55,7 +55,7 @@ fn many_sweeps_come_near_the_solution_with_the_same_bits_on_any_number_of_worker
 fn meshes_with_edges_will_do_and_others_are_refused_by_name() {
     let app = Jacobi::new(&naca::naca0012(6, 9).unwrap(), Variant::Double, 1000, |_, _| ()).unwrap();
     app.program.start(Backend::Serial).unwrap().run().unwrap();
-    let last = *app.sweeps.lock().unwrap().last().unwrap();
+    let last = *app.sweeps.lock().last().unwrap();
     assert!(last.rms > 0.5 && last.max <= 1.0 + 1e-12, "{last:?}");
     let none = Jacobi::new(&naca::naca0012_fe(3, 5).unwrap(), Variant::Double, 1, |_, _| ()).err().unwrap();
     assert!(none.to_string().contains("no map `pedge`"), "{none}");

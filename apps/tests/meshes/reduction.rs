@@ -12,7 +12,7 @@ fn check_counts(raw: &RawMesh, backend: Backend) {
     let mut run = app.program.start(backend.clone()).unwrap();
     run.run().unwrap();
     run.run().unwrap();
-    assert_eq!(*app.counts.lock().unwrap(), [app.sizes; 6], "{backend:?}");
+    assert_eq!(*app.counts.lock(), [app.sizes; 6], "{backend:?}");
     let mut first = vec![0.0; app.sizes.cells as usize];
     raw.map("pecell").unwrap().rows().for_each(|row| first[row[0] as usize] += 6.0);
     for (cell, seen) in run.dat(app.seen).unwrap().into_iter().enumerate() {

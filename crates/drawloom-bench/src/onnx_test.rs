@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drawloom_cli::exit::Exit;
 use drawloom_cli::output::{Output, complain};
-use drawloom_onnx::node_tests;
 use serde::Serialize;
+
+#[path = "../../drawloom-onnx/tests/support/node_tests.rs"]
+mod node_tests;
 
 /// Run a directory of tests of ONNX operators
 ///

@@ -1,25 +1,34 @@
-//! A writer of the DOT language of Graphviz: statements, attributes and escapes.
+//! A writer of the DOT language of Graphviz: statements, attributes and escapes. Every drawing for Graphviz is written here.
 //!
 //! ```
-//! use drawloom_graph::dot::{Attributes, Dot};
+//! use drawloom_graph::dot::{Attributes, Dot, escaped};
 //! let mut dot = Dot::new("steps");
+//! dot.defaults("graph", &Attributes::new().word("rankdir", "LR"));
 //! dot.defaults("node", &Attributes::new().word("shape", "box"));
-//! dot.node("a", &Attributes::new().text("label", "say \"a\""));
-//! dot.edge("a", "b", &Attributes::new());
-//! assert_eq!(dot.finish(), r#"digraph "steps" {
+//! dot.open("first", &Attributes::new().text("label", "the \"first\" step"));
+//! dot.node("a", &Attributes::new().html(&format!("<b>{}</b>", escaped("a < b"))));
+//! dot.close();
+//! dot.edge("a", format_args!("n{}", 7), &Attributes::new().text("color", "#1d66b0").word("penwidth", 1.5));
+//! assert_eq!(dot.finish(), r##"digraph "steps" {
+//!   graph [rankdir=LR];
 //!   node [shape=box];
-//!   a [label="say \"a\""];
-//!   a -> b;
+//!   subgraph cluster_first {
+//!     graph [label="the \"first\" step"];
+//!     a [label=<<b>a &lt; b</b>>];
+//!   }
+//!   a -> n7 [color="#1d66b0", penwidth=1.5];
 //! }
-//! "#);
+//! "##);
 //! ```
 
 use std::fmt::{Display, Write as _};
 
 /// A digraph in the DOT language, written statement by statement.
 ///
-/// Identifiers are written as they are: letters, digits and underscores, beginning with a letter. Names that users choose
-/// belong into labels.
+/// Identifiers are written as they are: letters, digits and underscores, beginning with a letter. A name that a user chose
+/// is never an identifier but a [label](Attributes::text), which is quoted.
+///
+/// A node may be named again without attributes to put it into a cluster; Graphviz merges the statements of one node.
 #[derive(Clone, Debug)]
 pub struct Dot {
     text: String,
@@ -47,7 +56,8 @@ impl Dot {
         self.statement(format_args!("{from} -> {to}"), attributes);
     }
 
-    /// Begins a frame around the nodes that follow, until [`close`](Self::close). Frames nest.
+    /// Begins a cluster, which Graphviz draws as a frame around the nodes that follow until [`close`](Self::close).
+    /// Clusters nest; `attributes` are those of the cluster itself. `id` is unique in the graph and may begin with a digit.
     pub fn open(&mut self, id: impl Display, attributes: &Attributes) {
         self.pad();
         // Writing to a string cannot fail.
@@ -58,18 +68,18 @@ impl Dot {
         }
     }
 
-    /// Ends the frame that was begun last.
+    /// Ends the cluster that was begun last.
     ///
     /// # Panics
-    /// When no frame is open.
+    /// When no cluster is open.
     pub fn close(&mut self) {
-        assert!(self.indent > 1, "a frame is closed that was not opened");
+        assert!(self.indent > 1, "a cluster is closed that was not opened");
         self.indent -= 1;
         self.pad();
         self.text.push_str("}\n");
     }
 
-    /// The text. Frames that are still open end here.
+    /// The text. Clusters that are still open end here.
     pub fn finish(mut self) -> String {
         while self.indent > 1 {
             self.close();
@@ -169,36 +179,4 @@ pub fn escaped(text: &str) -> String {
         }
     }
     escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Attributes, Dot, escaped, quoted};
-
-    #[test]
-    fn frames_nest_and_end_with_the_graph() {
-        let mut dot = Dot::new("a \"b\"");
-        dot.open(0, &Attributes::new().text("label", "outer"));
-        dot.open("0_1", &Attributes::new());
-        dot.node("n", &Attributes::new().word("penwidth", 2.5).html("<b>x</b>"));
-        dot.close();
-        dot.edge("n", "m", &Attributes::new().word("style", "dashed"));
-        let expected = r#"digraph "a \"b\"" {
-  subgraph cluster_0 {
-    graph [label="outer"];
-    subgraph cluster_0_1 {
-      n [penwidth=2.5, label=<<b>x</b>>];
-    }
-    n -> m [style=dashed];
-  }
-}
-"#;
-        assert_eq!(dot.finish(), expected);
-    }
-
-    #[test]
-    fn no_text_of_a_user_ends_a_label() {
-        assert_eq!(quoted("a\"\\\n\u{7}& &lt;"), "\"a\\\"\\\\\\n\u{fffd}& &amp;lt;\"");
-        assert_eq!(escaped("<a> & \"b\"\n\t"), "&lt;a&gt; &amp; &quot;b&quot;<br/>\u{fffd}");
-    }
 }

@@ -23,8 +23,10 @@ pub mod drawing;
 pub mod json;
 pub mod load;
 pub mod loom;
+mod names;
 pub mod render;
 pub mod report;
+mod scope;
 pub mod svg;
 
 pub use drawing::{Drawing, TooLarge};

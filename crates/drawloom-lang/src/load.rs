@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::json::{self, JsonError};
+use super::loom::span::line_and_column;
 use super::loom::{self, Finding, Spans, SyntaxError};
 use super::render;
 use drawloom_graph::diagnostic::Diagnostic;
@@ -137,7 +138,7 @@ impl fmt::Display for LoadError {
             }
             LoadErrorKind::Loom { text, errors } => {
                 let Some(first) = errors.first() else { return f.write_str(name) };
-                let (line, column) = render::line_and_column(text, first.span);
+                let (line, column) = line_and_column(text, first.span.range().start);
                 write!(f, "{name}:{line}:{column}: {first}")?;
                 match errors.len() {
                     1 => Ok(()),

@@ -11,15 +11,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use drawloom_apps::messages;
 use drawloom_messages::data::Record;
-use drawloom_messages::{Executor, InputId, Instance, InstanceBuilder, Machine, OutputId, Result, Settings, samples};
+use drawloom_messages::{Executor, InputId, Instance, InstanceBuilder, Machine, OutputId, Result, Settings};
 
 fn main() -> Result<()> {
     let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse::<u32>().ok());
     let mut next = |default| numbers.next().unwrap_or(default);
     let (nodes, degree, waves) = (next(1_000), next(1), next(10));
     let only = std::env::args().skip(1).find(|word| word.parse::<u32>().is_err());
-    let storm = samples::storm::instance(nodes, degree, waves, 1)?;
+    let storm = messages::storm::instance(nodes, degree, waves, 1)?;
     let relay = relay(nodes, 20)?;
     for (name, executor) in [
         ("fifo", Executor::Fifo),
@@ -40,7 +41,7 @@ fn main() -> Result<()> {
 
 /// A ring in which every node has a token at first, which makes so many hops.
 fn relay(nodes: u32, hops: u32) -> Result<Arc<Instance>> {
-    let ring = samples::ring::graph_type();
+    let ring = messages::ring::graph_type();
     let node = ring.device("node").expect("a ring has nodes");
     let starts = Record::new(ring.devices()[node.index()].properties()).with("starts", 1_u8)?;
     let mut builder = InstanceBuilder::new(&ring, "relay");

@@ -2,7 +2,8 @@
 
 mod support;
 
-use drawloom_messages::{DeviceId, Executor, Machine, Settings, samples};
+use drawloom_apps::messages;
+use drawloom_messages::{DeviceId, Executor, Machine, Settings};
 use support::{check_conservation, executors, interpret, mixer, mixer_type, result, run};
 
 /// How many random graphs; more on demand.
@@ -43,7 +44,7 @@ fn the_same_seed_gives_the_same_log() {
 
 #[test]
 fn a_token_goes_around_under_every_executor() {
-    let instance = samples::ring::instance(5, 4).unwrap();
+    let instance = messages::ring::instance(5, 4).unwrap();
     for executor in executors() {
         let (_, report) = run(&instance, executor);
         assert_eq!((report.counts.sends, report.counts.deliveries), (20, 20), "{executor:?}");
@@ -55,7 +56,7 @@ fn a_token_goes_around_under_every_executor() {
 #[test]
 fn heat_spreads_alike_under_every_executor_and_as_in_a_plain_loop() {
     let (width, height, steps) = (6, 5, 30);
-    let instance = samples::heat::instance(width, height, steps).unwrap();
+    let instance = messages::heat::instance(width, height, steps).unwrap();
     let heat = instance.graph_type().devices()[0].state().field::<i32>("heat").unwrap();
     let mut expected = vec![0_i64; (width * height) as usize];
     expected[0] = 1 << 24;
@@ -81,7 +82,7 @@ fn heat_spreads_alike_under_every_executor_and_as_in_a_plain_loop() {
 
 #[test]
 fn waves_wait_for_quiet_under_every_executor() {
-    let instance = samples::storm::instance(50, 3, 7, 9).unwrap();
+    let instance = messages::storm::instance(50, 3, 7, 9).unwrap();
     for executor in executors() {
         let (_, report) = run(&instance, executor);
         assert_eq!((report.counts.sends, report.counts.deliveries), (350, 1400), "{executor:?}");
@@ -108,7 +109,7 @@ fn any_partition_gives_the_same_result() {
 
 #[test]
 fn a_graph_without_devices_is_quiet_at_once() {
-    let graph_type = samples::ring::graph_type();
+    let graph_type = messages::ring::graph_type();
     let instance = drawloom_messages::InstanceBuilder::new(&graph_type, "nothing").build().unwrap();
     for executor in executors() {
         let (_, report) = run(&instance, executor);
@@ -119,7 +120,7 @@ fn a_graph_without_devices_is_quiet_at_once() {
 #[test]
 fn an_engine_can_be_used_for_several_runs() {
     let loom = drawloom_runtime::Loom::builder().workers(2).build().unwrap();
-    let instance = samples::heat::instance(8, 8, 20).unwrap();
+    let instance = messages::heat::instance(8, 8, 20).unwrap();
     for _ in 0..3 {
         let mut machine = Machine::new(&instance);
         let report = machine.run(&Settings::new(Executor::Parallel { workers: 2 }).loom(&loom)).unwrap();
@@ -133,7 +134,7 @@ fn an_engine_can_be_used_for_several_runs() {
 #[test]
 fn many_short_parallel_runs_become_quiet_each_time() {
     let loom = drawloom_runtime::Loom::builder().workers(4).build().unwrap();
-    let instance = samples::storm::instance(12, 1, 6, 2).unwrap();
+    let instance = messages::storm::instance(12, 1, 6, 2).unwrap();
     for workers in [2, 3, 4] {
         for _ in 0..100 {
             let settings = Settings::new(Executor::Parallel { workers }).loom(&loom);

@@ -4,10 +4,11 @@ mod support;
 
 use std::sync::Arc;
 
-use drawloom_messages::data::{Field, Layout, Record, Scalar, Tuple};
+use drawloom_apps::messages;
+use drawloom_messages::data::{Field, Layout, Record, Scalar, Tuple, Type};
 use drawloom_messages::{
     Device, DeviceType, DeviceView, EdgeValues, EdgeView, ErrorKind, Executor, GraphType, Handlers, InputId, InputPin,
-    Instance, InstanceBuilder, Machine, OutputId, OutputPin, Pins, Sent, Settings, samples,
+    Instance, InstanceBuilder, Log, Machine, OutputId, OutputPin, Pins, Sent, Settings,
 };
 use support::executors;
 
@@ -188,7 +189,7 @@ fn a_run_that_would_never_end_stops_at_its_limit() {
 
 #[test]
 fn settings_that_cannot_be_used_are_refused() {
-    let instance = samples::ring::instance(3, 1).unwrap();
+    let instance = messages::ring::instance(3, 1).unwrap();
     let refuse = |settings: Settings| Machine::new(&instance).run(&settings).unwrap_err().to_string();
     for probability in [1.0, -0.1, f64::NAN, f64::INFINITY] {
         let message = refuse(Settings::new(Executor::Delay { probability, seed: 0 }));
@@ -356,26 +357,98 @@ fn devices_that_still_wait_when_all_is_quiet_are_named() {
     }
 }
 
-/// Says a number of things at the beginning.
-struct Talker;
+/// Sends the byte of its state as a truth value, in an array within a struct, and remembers it.
+struct Teller;
 
-impl Handlers for Talker {
-    fn init(&self, device: &mut Device<'_>) {
-        (0..75).for_each(|number: u32| device.log(1, || number.to_string()));
+impl Handlers for Teller {
+    fn ready(&self, device: &DeviceView<'_>, pins: &mut Pins<'_>) {
+        pins.insert_if(OutputId(0), device.state[1] == 0);
+    }
+
+    fn send(&self, _: OutputId, device: &mut Device<'_>, message: &mut [u8]) -> Sent {
+        message[5] = device.state[2];
+        device.state[1] = 1;
+        device.checkpoint(0, "sent");
+        Sent::Broadcast
+    }
+}
+
+/// Two devices of which the first sends `byte` to the second.
+fn tellers(byte: u8) -> drawloom_messages::Result<Arc<Instance>> {
+    let flags = Tuple::new().with("number", Scalar::U32).with("flags", Type::array(Scalar::Bool, 2));
+    let state = Tuple::new().with("is_so", Scalar::Bool).with("sent", Scalar::U8).with("byte", Scalar::U8);
+    let device = DeviceType::builder("teller")
+        .state(Layout::new(state)?)
+        .input(InputPin::new("in", "flags"))
+        .output(OutputPin::new("out", "flags"))
+        .handlers(Teller);
+    let message = Layout::new(Tuple::new().with("list", Type::array(flags, 1)))?;
+    let graph_type = GraphType::builder("tell").message("flags", message).device(device).build()?;
+    let mut builder = InstanceBuilder::new(&graph_type, "tell");
+    let kind = graph_type.device("teller").unwrap();
+    let a = builder.device_with("a", kind, None, Some(&[0, 0, byte]))?;
+    let b = builder.device_with("b", kind, None, Some(&[0, 1, 0]))?;
+    builder.connect(a, "out", b, "in")?;
+    builder.build()
+}
+
+#[test]
+fn a_bool_of_2_in_a_message_is_an_error_that_names_the_member() {
+    for executor in executors() {
+        Machine::new(&tellers(1).unwrap()).run(&Settings::new(executor)).unwrap();
+        let error = Machine::new(&tellers(2).unwrap()).run(&Settings::new(executor)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "device \"a\" failed in its send handler of pin \"out\": it wrote no message: member \"list[0].flags[1]\" \
+             holds a bool of 2, and a bool is 0 or 1 (graph type \"tell\")",
+            "{executor:?}"
+        );
+        assert_eq!((error.kind(), error.device(), error.pin()), (ErrorKind::Handler, Some("a"), Some("out")));
     }
 }
 
 #[test]
-fn no_more_lines_are_kept_than_asked_for_and_the_others_are_counted() {
-    let graph_type = GraphType::builder("talk").device(DeviceType::builder("talker").handlers(Talker)).build().unwrap();
-    let mut builder = InstanceBuilder::new(&graph_type, "talk");
-    let kind = graph_type.device("talker").unwrap();
-    for number in 0..4 {
-        builder.device(&format!("talker_{number}"), kind).unwrap();
-    }
-    let instance = builder.build().unwrap();
-    for executor in executors() {
-        let report = Machine::new(&instance).run(&Settings::new(executor).lines(1, 100)).unwrap();
-        assert_eq!((report.lines.len(), report.dropped_lines), (100, 200), "{executor:?}");
-    }
+fn a_bool_of_2_in_the_bytes_of_a_record_is_refused_with_the_names() {
+    let instance = tellers(1).unwrap();
+    let mut builder = InstanceBuilder::new(instance.graph_type(), "tell");
+    let kind = instance.graph_type().device("teller").unwrap();
+    let error = builder.device_with("a", kind, None, Some(&[2, 0, 0])).unwrap_err();
+    assert!(error.to_string().starts_with("the state of device \"a\": member \"is_so\" holds a bool of 2"), "{error}");
+    let layout = instance.graph_type().messages()[0].layout();
+    let error = Record::from_bytes(layout, &[0, 0, 0, 0, 255, 0, 0, 0]).unwrap_err();
+    assert!(error.to_string().starts_with("member \"list[0].flags[0]\" holds a bool of 255"), "{error}");
+}
+
+#[test]
+fn a_bool_of_2_in_a_log_is_refused_with_the_line_and_the_names() {
+    let instance = tellers(1).unwrap();
+    let log = Machine::new(&instance).run(&Settings::new(Executor::Fifo).log()).unwrap().log.unwrap();
+    let mut text = Vec::new();
+    log.write(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(Log::read(text.as_bytes(), &instance).unwrap(), log);
+    let refused = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from} in\n{text}");
+        Log::read(text.replace(from, to).as_bytes(), &instance).unwrap_err()
+    };
+    let error = refused("\"state\":\"000101\"", "\"state\":\"020101\"");
+    assert!(
+        error
+            .to_string()
+            .ends_with("the state: member \"is_so\" holds a bool of 2, and a bool is 0 or 1 (device \"a\")")
+    );
+    assert!(error.line().is_some());
+    // FNV-1a, so that the hash of the message is right.
+    let hash = |bytes: [u8; 8]| {
+        bytes
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    };
+    let line = |bytes: [u8; 8]| {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("\"hash\":\"{:016x}\",\"bytes\":\"{digits}\"", hash(bytes))
+    };
+    let error = refused(&line([0, 0, 0, 0, 0, 1, 0, 0]), &line([0, 0, 0, 0, 0, 2, 0, 0]));
+    assert!(error.to_string().contains("the message: member \"list[0].flags[1]\" holds a bool of 2"), "{error}");
+    assert_eq!((error.device(), error.pin(), error.line().is_some()), (Some("a"), Some("out"), true));
 }

@@ -4,11 +4,12 @@ mod support;
 
 use std::sync::Arc;
 
+use drawloom_apps::messages;
 use drawloom_messages::data::{Layout, Scalar, Tuple};
 use drawloom_messages::log::{Comparison, compare, compare_within};
 use drawloom_messages::{
     Device, DeviceType, DeviceView, ErrorKind, Executor, GraphType, Handlers, InputPin, Instance, InstanceBuilder, Log,
-    Machine, OutputId, OutputPin, Pins, Sent, Settings, samples,
+    Machine, OutputId, OutputPin, Pins, Sent, Settings,
 };
 use support::{executors, mixer, mixer_type};
 
@@ -24,7 +25,7 @@ fn text(log: &Log) -> String {
 
 #[test]
 fn a_log_is_read_back_as_it_was_written() {
-    for instance in [mixer(&mixer_type(), 3), samples::heat::instance(3, 3, 4).unwrap()] {
+    for instance in [mixer(&mixer_type(), 3), messages::heat::instance(3, 3, 4).unwrap()] {
         for executor in executors() {
             let log = logged(&instance, executor);
             let text = text(&log);
@@ -50,7 +51,7 @@ fn runs_under_different_executors_agree() {
 
 #[test]
 fn a_difference_is_named() {
-    let instance = samples::heat::instance(3, 2, 4).unwrap();
+    let instance = messages::heat::instance(3, 2, 4).unwrap();
     let log = logged(&instance, Executor::Fifo);
     let text = text(&log);
     let tampered = |from: &str, to: &str| {
@@ -73,18 +74,18 @@ fn a_difference_is_named() {
     );
     let found = compare(&log, &tampered("\"idle_rounds\":1", "\"idle_rounds\":1,\"exit\":3")).unwrap();
     assert_eq!(found.differences, ["no exit code in one run, exit code 3 in the other"]);
-    let other = samples::heat::instance(2, 3, 4).unwrap();
+    let other = messages::heat::instance(2, 3, 4).unwrap();
     assert_eq!(compare(&log, &logged(&other, Executor::Fifo)).unwrap_err().kind(), ErrorKind::Mismatch);
 }
 
 #[test]
 fn every_log_can_be_followed() {
-    let nothing = drawloom_messages::InstanceBuilder::new(&samples::ring::graph_type(), "nothing").build().unwrap();
+    let nothing = drawloom_messages::InstanceBuilder::new(&messages::ring::graph_type(), "nothing").build().unwrap();
     let instances = [
         nothing,
         mixer(&mixer_type(), 7),
-        samples::heat::instance(4, 3, 5).unwrap(),
-        samples::storm::instance(10, 2, 3, 1).unwrap(),
+        messages::heat::instance(4, 3, 5).unwrap(),
+        messages::storm::instance(10, 2, 3, 1).unwrap(),
     ];
     for instance in instances {
         for executor in executors() {
@@ -102,7 +103,7 @@ fn every_log_can_be_followed() {
 
 #[test]
 fn a_log_that_was_tampered_with_cannot_be_followed() {
-    let instance = samples::heat::instance(3, 2, 4).unwrap();
+    let instance = messages::heat::instance(3, 2, 4).unwrap();
     let text = text(&logged(&instance, Executor::Random { seed: 3 }));
     let lines: Vec<&str> = text.lines().collect();
     let mut refused = 0;
@@ -131,7 +132,7 @@ fn a_log_that_was_tampered_with_cannot_be_followed() {
 
 #[test]
 fn files_that_are_no_logs_are_refused_with_the_line() {
-    let instance = samples::ring::instance(2, 1).unwrap();
+    let instance = messages::ring::instance(2, 1).unwrap();
     let text = text(&logged(&instance, Executor::Fifo));
     let read = |text: &str| Log::read(text.as_bytes(), &instance).unwrap_err();
     assert_eq!(read("").to_string(), "line 1: the log is empty");

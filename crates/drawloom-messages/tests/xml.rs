@@ -4,9 +4,10 @@ mod support;
 
 use std::sync::Arc;
 
+use drawloom_apps::messages;
 use drawloom_messages::data::{Layout, Scalar, Tuple, Type};
 use drawloom_messages::xml::{self, Registry, Version};
-use drawloom_messages::{DeviceType, ErrorKind, GraphType, Handlers, InputPin, Instance, InstanceBuilder, samples};
+use drawloom_messages::{DeviceType, ErrorKind, GraphType, Handlers, InputPin, Instance, InstanceBuilder};
 use support::{mixer, mixer_type, result, run};
 
 const VERSIONS: [Version; 2] = [Version::V3, Version::V4];
@@ -48,24 +49,10 @@ fn random_instances_come_back_and_run_alike() {
 
 #[test]
 fn samples_come_back() {
-    let registry = samples::registry();
-    round_trip(&samples::ring::instance(4, 2).unwrap(), &registry);
-    round_trip(&samples::heat::instance(3, 4, 5).unwrap(), &registry);
-    round_trip(&samples::storm::instance(10, 2, 3, 4).unwrap(), &registry);
-}
-
-#[test]
-fn states_of_a_machine_are_written_as_they_are() {
-    let instance = samples::heat::instance(3, 3, 6).unwrap();
-    let (machine, _) = run(&instance, Default::default());
-    for version in VERSIONS {
-        let mut file = Vec::new();
-        xml::write_machine(&machine, version, &mut file).unwrap();
-        let read = xml::read(&*file, &samples::registry()).unwrap();
-        for device in (0..9).map(drawloom_messages::DeviceId) {
-            assert_eq!(read.initial_state(device), machine.state(device), "{version:?}");
-        }
-    }
+    let registry = messages::registry();
+    round_trip(&messages::ring::instance(4, 2).unwrap(), &registry);
+    round_trip(&messages::heat::instance(3, 4, 5).unwrap(), &registry);
+    round_trip(&messages::storm::instance(10, 2, 3, 4).unwrap(), &registry);
 }
 
 struct Silent;
@@ -167,8 +154,8 @@ fn every_kind_of_data_survives_with_its_bits() {
 
 #[test]
 fn what_is_wrong_in_a_file_is_refused_with_the_line() {
-    let instance = samples::heat::instance(2, 2, 3).unwrap();
-    let registry = samples::registry();
+    let instance = messages::heat::instance(2, 2, 3).unwrap();
+    let registry = messages::registry();
     for (version, from, to, words) in [
         (Version::V3, "drawloom_heat", "drawloom_cold", "no handlers are registered for graph type \"drawloom_cold\""),
         (
@@ -221,13 +208,13 @@ fn what_is_wrong_in_a_file_is_refused_with_the_line() {
 #[test]
 fn a_truncated_file_is_refused_wherever_it_ends() {
     for version in VERSIONS {
-        let file = text(&samples::heat::instance(2, 1, 1).unwrap(), version);
+        let file = text(&messages::heat::instance(2, 1, 1).unwrap(), version);
         let end = file.trim_end().len();
         for cut in 0..end {
-            let error = xml::read(&file.as_bytes()[..cut], &samples::registry()).unwrap_err();
+            let error = xml::read(&file.as_bytes()[..cut], &messages::registry()).unwrap_err();
             assert!(error.line().is_some(), "{version:?} cut at {cut}: {error}");
         }
-        assert!(xml::read(&file.as_bytes()[..end], &samples::registry()).is_ok());
+        assert!(xml::read(&file.as_bytes()[..end], &messages::registry()).is_ok());
     }
 }
 
@@ -235,14 +222,14 @@ fn a_truncated_file_is_refused_wherever_it_ends() {
 fn bytes_that_are_changed_at_random_never_cause_a_panic() {
     let mut rng = fastrand::Rng::with_seed(11);
     for version in VERSIONS {
-        let file = text(&samples::heat::instance(2, 2, 1).unwrap(), version).into_bytes();
+        let file = text(&messages::heat::instance(2, 2, 1).unwrap(), version).into_bytes();
         for _ in 0..2000 {
             let mut bytes = file.clone();
             for _ in 0..rng.usize(1..4) {
                 let place = rng.usize(..bytes.len());
                 bytes[place] = *rng.choice(b"<>/\"'&;{}[]:,-0x9eA \xff\0").unwrap();
             }
-            if let Err(error) = xml::read(&*bytes, &samples::registry()) {
+            if let Err(error) = xml::read(&*bytes, &messages::registry()) {
                 assert!(!error.to_string().is_empty());
             }
         }
@@ -251,25 +238,25 @@ fn bytes_that_are_changed_at_random_never_cause_a_panic() {
 
 #[test]
 fn huge_declarations_and_deep_nesting_are_refused() {
-    let file = text(&samples::heat::instance(1, 1, 1).unwrap(), Version::V3);
+    let file = text(&messages::heat::instance(1, 1, 1).unwrap(), Version::V3);
     let deep = file.replacen("<MessageTypes>", &"<Types>".repeat(100_000), 1);
-    let error = xml::read(deep.as_bytes(), &samples::registry()).unwrap_err();
+    let error = xml::read(deep.as_bytes(), &messages::registry()).unwrap_err();
     assert!(error.to_string().contains("nested too deep"), "{error}");
     let huge = file.replacen("length=\"2\"", "length=\"99999999999999999\"", 1);
-    assert!(xml::read(huge.as_bytes(), &samples::registry()).is_err());
+    assert!(xml::read(huge.as_bytes(), &messages::registry()).is_err());
 }
 
 #[test]
 fn defaults_of_a_file_count() {
-    let file = text(&samples::ring::instance(2, 3).unwrap(), Version::V3);
+    let file = text(&messages::ring::instance(2, 3).unwrap(), Version::V3);
     let file = file.replace("default=\"1\"", "default=\"12\"").replace("<Properties>\"total\":6</Properties>", "");
-    let read = xml::read(file.as_bytes(), &samples::registry()).unwrap();
+    let read = xml::read(file.as_bytes(), &messages::registry()).unwrap();
     assert_eq!(run(&read, Default::default()).1.counts.deliveries, 12);
 }
 
 #[test]
 fn a_registry_refuses_a_second_type_of_one_name() {
-    let error = samples::registry().register(&samples::ring::graph_type()).unwrap_err();
+    let error = messages::registry().register(&messages::ring::graph_type()).unwrap_err();
     assert_eq!((error.kind(), error.graph_type()), (ErrorKind::Type, Some("drawloom_ring")));
 }
 
@@ -316,7 +303,7 @@ const FOREIGN: &str = r#"<?xml version="1.0"?>
 
 #[test]
 fn a_file_that_others_wrote_is_read_and_runs() {
-    let instance = xml::read(FOREIGN.as_bytes(), &samples::registry()).unwrap();
+    let instance = xml::read(FOREIGN.as_bytes(), &messages::registry()).unwrap();
     assert_eq!((instance.id(), instance.devices(), instance.edges()), ("r", 2, 2));
     assert_eq!(run(&instance, Default::default()).1.counts.deliveries, 6);
 }

@@ -13,9 +13,8 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | [`read`], [`from_bytes`] | models in files |
+//! | [`read`], [`from_bytes`], [`read_tensor`] | models and tensors in files |
 //! | [`Operators`], [`Attributes`] | operators of the user's own |
-//! | [`node_tests`] | directories of tests, as the ONNX project has them |
 //! | [`sample`] | a small model to try things with |
 //! | `guard`, `value` | a first look at the bytes of a file, and tensors in files |
 //! | `operators` | the operators of ONNX, and their kernels |
@@ -25,7 +24,6 @@
 
 mod guard;
 mod import;
-pub mod node_tests;
 mod operators;
 mod optimise;
 mod registry;
@@ -41,6 +39,7 @@ use rten_onnx::onnx::ModelProto;
 
 use optimise::optimise;
 pub use registry::{Attributes, Operators};
+pub use value::read_tensor;
 
 /// The newest version of the operators whose meaning is known.
 const NEWEST_OPSET: i64 = 22;

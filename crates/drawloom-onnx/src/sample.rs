@@ -8,6 +8,7 @@ use rten_onnx::onnx::{
 };
 
 use drawloom_tensor::{ElementType, Error, RowSink, Tensor};
+use fastrand::Rng;
 
 /// The height and width of the images that the sample classifies.
 pub const SIZE: usize = 32;
@@ -21,22 +22,16 @@ const CHANNELS: usize = 16;
 /// How many rows of a batch are made at once.
 const ROWS_AT_ONCE: usize = 64;
 
-/// Where the numbers of the batch begin. Those of the weights begin elsewhere.
+/// The seed of the batch. That of the weights is another one.
 const BATCH_SEED: u64 = 2;
 
-/// The same numbers between -1 and 1 each time.
-struct Numbers(u64);
+/// Numbers between -1 and 1, times a scale. They mean nothing.
+fn numbers(random: &mut Rng, count: usize, scale: f32) -> Vec<f32> {
+    (0..count).map(|_| number(random) * scale).collect()
+}
 
-impl Numbers {
-    fn next(&mut self) -> f32 {
-        // The generator of Knuth: good enough for weights that mean nothing.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1u32 << 23) as f32 - 1.0
-    }
-
-    fn many(&mut self, count: usize, scale: f32) -> Vec<f32> {
-        (0..count).map(|_| self.next() * scale).collect()
-    }
+fn number(random: &mut Rng) -> f32 {
+    2.0 * random.f32() - 1.0
 }
 
 fn node(operator: &str, inputs: &[&str], output: &str, attribute: Vec<AttributeProto>) -> NodeProto {
@@ -92,17 +87,17 @@ fn port(name: &str, lengths: &[i64]) -> ValueInfoProto {
 /// The bytes of the model: a convolution, one of each channel by itself, one across channels, the mean, and a layer of
 /// weights for each class. Its input is `image`, its output `class`.
 pub fn sample_model() -> Result<Vec<u8>, Error> {
-    let mut numbers = Numbers(1);
+    let mut random = Rng::with_seed(1);
     let channels = CHANNELS as i64;
     let around = || ints("pads", &[1, 1, 1, 1]);
     let initializer = vec![
-        weights("w1", &[channels, 3, 3, 3], &numbers.many(CHANNELS * 27, 0.3)),
-        weights("b1", &[channels], &numbers.many(CHANNELS, 0.1)),
-        weights("w2", &[channels, 1, 3, 3], &numbers.many(CHANNELS * 9, 0.4)),
-        weights("w3", &[channels, channels, 1, 1], &numbers.many(CHANNELS * CHANNELS, 0.3)),
-        weights("b3", &[channels], &numbers.many(CHANNELS, 0.1)),
-        weights("w4", &[CLASSES as i64, channels], &numbers.many(CLASSES * CHANNELS, 0.8)),
-        weights("b4", &[CLASSES as i64], &numbers.many(CLASSES, 0.1)),
+        weights("w1", &[channels, 3, 3, 3], &numbers(&mut random, CHANNELS * 27, 0.3)),
+        weights("b1", &[channels], &numbers(&mut random, CHANNELS, 0.1)),
+        weights("w2", &[channels, 1, 3, 3], &numbers(&mut random, CHANNELS * 9, 0.4)),
+        weights("w3", &[channels, channels, 1, 1], &numbers(&mut random, CHANNELS * CHANNELS, 0.3)),
+        weights("b3", &[channels], &numbers(&mut random, CHANNELS, 0.1)),
+        weights("w4", &[CLASSES as i64, channels], &numbers(&mut random, CLASSES * CHANNELS, 0.8)),
+        weights("b4", &[CLASSES as i64], &numbers(&mut random, CLASSES, 0.1)),
     ];
     let nodes = vec![
         node("Conv", &["image", "w1", "b1"], "c1", vec![around(), ints("strides", &[2, 2])]),
@@ -137,18 +132,18 @@ pub fn sample_model() -> Result<Vec<u8>, Error> {
 /// A batch for it.
 pub fn sample_batch(rows: usize) -> Result<Tensor, Error> {
     let mut tensor = Tensor::zeros(ElementType::F32, &shape(rows))?;
-    let mut numbers = Numbers(BATCH_SEED);
-    tensor.values_mut::<f32>()?.iter_mut().for_each(|value| *value = numbers.next());
+    let mut random = Rng::with_seed(BATCH_SEED);
+    tensor.values_mut::<f32>()?.iter_mut().for_each(|value| *value = number(&mut random));
     Ok(tensor)
 }
 
 /// Gives the same rows away, some at a time: there may be more of them than memory holds.
 pub fn give_batch(rows: usize, sink: &dyn RowSink) -> Result<(), Error> {
     sink.begin(ElementType::F32, &shape(rows))?;
-    let mut numbers = Numbers(BATCH_SEED);
+    let mut random = Rng::with_seed(BATCH_SEED);
     for first in (0..rows).step_by(ROWS_AT_ONCE) {
         let shape = shape(ROWS_AT_ONCE.min(rows - first));
-        let values = numbers.many(shape.iter().product(), 1.0);
+        let values = numbers(&mut random, shape.iter().product(), 1.0);
         sink.write(first, Tensor::new(&shape, values)?.view())?;
     }
     Ok(())

@@ -12,8 +12,8 @@ use drawloom_tensor::files::regular;
 use drawloom_tensor::operator::count;
 use drawloom_tensor::{ElementType, Error, ErrorKind, Fault, Tensor};
 
-/// Reads a file that holds one tensor.
-pub(crate) fn read_tensor(bytes: &[u8]) -> Result<Tensor, Error> {
+/// Reads a tensor from the bytes of a file that holds nothing else.
+pub fn read_tensor(bytes: &[u8]) -> Result<Tensor, Error> {
     guard::tensor(bytes)?;
     let message = TensorProto::decode(ValueReader::from_buf(bytes))
         .map_err(|error| Error::new(ErrorKind::Import, format!("this is not a tensor, or it is damaged: {error}")))?;

@@ -78,7 +78,7 @@ impl State {
         // SAFETY: the piece belongs to a task that is in flight.
         let piece = unsafe { &*piece };
         let overlaps = |&other: &*const Piece| {
-            std::ptr::eq(other, piece) || piece.aliases().iter().any(|alias| std::ptr::eq(alias.piece(), other))
+            std::ptr::eq(other, piece) || piece.aliases().any(|alias| std::ptr::eq(alias.piece(), other))
         };
         !self.held.iter().any(overlaps) && !self.waiting[..earlier].iter().any(|w| w.wants.iter().any(overlaps))
     }

@@ -70,7 +70,6 @@ mod worker;
 pub use access::{Max, Min, Operator, Product, Sum};
 pub use context::{Context, ContextBuilder, ContextId};
 pub use data::array::Array;
-pub use data::csr::{Csr, Pattern};
 pub use data::element::{self, Element};
 pub use data::erased::Erased;
 pub use data::guard::{ReadGuard, WriteGuard};

@@ -26,7 +26,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`Tensor`], [`View`], [`Element`] | values with a type and a shape |
-//! | [`Graph`], [`Kernel`], [`LoopControl`], [`Reduction`] | describing what is computed |
+//! | [`Graph`], [`Kernel`], [`LoopControl`] | describing what is computed |
 //! | [`Program`] | a graph that was checked: its order, partitions and lifetimes |
 //! | [`Settings`], [`Outcome`] | running it, and what came of it |
 //! | [`Counts`], [`LoopTurn`] | where a loop is |
@@ -51,7 +51,7 @@ mod tensor;
 
 pub use batch::{BatchPlan, Fact};
 pub use error::{Error, ErrorKind, Fault};
-pub use graph::{Graph, Kernel, LoopControl, Node, NodeId, Operator, Placement, Reduction, TensorId};
+pub use graph::{Graph, Kernel, LoopControl, Node, NodeId, Operator, Placement, TensorId};
 pub use model::{Dimension, Model, Port};
 pub use plan::{PiecePlan, Pieces};
 pub use program::dump::Described;

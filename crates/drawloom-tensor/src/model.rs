@@ -37,6 +37,20 @@ pub enum Dimension {
     Unknown,
 }
 
+impl Dimension {
+    /// The length, if it is known.
+    pub fn known(&self) -> Option<usize> {
+        if let Self::Known(length) = self { Some(*length) } else { None }
+    }
+}
+
+impl From<Option<usize>> for Dimension {
+    /// A length that may be known.
+    fn from(length: Option<usize>) -> Self {
+        length.map_or(Self::Unknown, Self::Known)
+    }
+}
+
 impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

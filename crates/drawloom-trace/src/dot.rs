@@ -4,7 +4,7 @@
 //! follows from accesses, labelled with the regions; a dashed one was asked for. The children of a task stand in a frame
 //! with it.
 
-use std::fmt::Write as _;
+use drawloom_graph::dot::{Attributes, Dot};
 
 use crate::error::Error;
 use crate::order::edges::{Edge, edges};
@@ -18,27 +18,33 @@ const BUDGET: usize = 1 << 20;
 pub fn text(trace: &Trace) -> Result<String, Error> {
     trace.check()?;
     let family = Family::new(trace);
-    let mut out = String::from("digraph drawloom {\n");
-    out.push_str("  graph [bgcolor=white, fontname=\"Helvetica\", fontsize=12, ranksep=0.5, nodesep=0.3];\n");
-    out.push_str("  node [fontname=\"Helvetica\", fontsize=12, shape=box, style=filled, fillcolor=\"#fff4d6\"];\n");
-    out.push_str("  edge [fontname=\"Helvetica\", fontsize=11];\n");
-    nodes(trace, &family, &mut out);
+    let font = |size: u32| Attributes::new().text("fontname", "Helvetica").word("fontsize", size);
+    let mut dot = Dot::new("drawloom");
+    dot.defaults("graph", &font(12).word("bgcolor", "white").word("ranksep", 0.5).word("nodesep", 0.3));
+    dot.defaults("node", &font(12).word("shape", "box").word("style", "filled").text("fillcolor", "#fff4d6"));
+    dot.defaults("edge", &font(11));
+    nodes(trace, &family, &mut dot);
     let (mut budget, mut found, mut left_out) = (BUDGET, Vec::new(), 0);
     for scope in family.scopes.iter().rev() {
         left_out += edges(&family, scope, &mut budget, &mut found);
     }
-    arrows(trace, &found, &mut out);
+    arrows(trace, &found, &mut dot);
     for task in &trace.tasks {
         for &other in task.after.iter().filter(|&&other| trace.position(other).is_some()) {
-            let _ = writeln!(out, "  t{other} -> t{} [style=dashed];", task.number);
+            dot.edge(id(other), id(task.number), &Attributes::new().word("style", "dashed"));
         }
     }
     if left_out > 0 {
         let note = format!("The orders of {left_out} more tasks are not drawn: there are too many.");
-        let _ = writeln!(out, "  note [shape=note, fillcolor=\"#ffd6d6\", label={}];", quote(&note));
+        let attributes = Attributes::new().word("shape", "note").text("fillcolor", "#ffd6d6").text("label", &note);
+        dot.node("note", &attributes);
     }
-    out.push_str("}\n");
-    Ok(out)
+    Ok(dot.finish())
+}
+
+/// What a task is called in the drawing's text.
+fn id(task: u64) -> String {
+    format!("t{task}")
 }
 
 /// What is left to write: a task, or the end of a frame.
@@ -48,51 +54,38 @@ enum Step {
 }
 
 /// Nodes and frames, with a stack of our own because frames may nest as deep as the trace says.
-fn nodes(trace: &Trace, family: &Family, out: &mut String) {
+fn nodes(trace: &Trace, family: &Family, dot: &mut Dot) {
     let roots = &family.scopes[trace.tasks.len()];
     let mut steps: Vec<Step> = roots.iter().rev().map(|&task| Step::Task(task)).collect();
     while let Some(step) = steps.pop() {
         let Step::Task(place) = step else {
-            out.push_str("  }\n");
+            dot.close();
             continue;
         };
         let task = &trace.tasks[place as usize];
         let children = &family.scopes[place as usize];
         if !children.is_empty() {
-            let _ = writeln!(out, "  subgraph cluster_{} {{", task.number);
-            let _ = writeln!(out, "  label={}; style=rounded; color=\"#9aa3b2\";", quote(&task.name));
+            let frame = Attributes::new().text("label", &task.name).word("style", "rounded").text("color", "#9aa3b2");
+            dot.open(task.number, &frame);
             steps.push(Step::Close);
             steps.extend(children.iter().rev().map(|&child| Step::Task(child)));
         }
-        let style = if task.internal { ", style=\"filled,rounded\", fillcolor=\"#e9e9ef\"" } else { "" };
-        let tooltip = task.site().map_or_else(String::new, |site| format!(", tooltip={}", quote(&site)));
-        let label = format!("{}\n#{}", task.name, task.number);
-        let _ = writeln!(out, "  t{} [label={}{style}{tooltip}];", task.number, quote(&label));
+        let mut attributes = Attributes::new().text("label", &format!("{}\n#{}", task.name, task.number));
+        if task.internal {
+            attributes = attributes.text("style", "filled,rounded").text("fillcolor", "#e9e9ef");
+        }
+        if let Some(site) = task.site() {
+            attributes = attributes.text("tooltip", &site);
+        }
+        dot.node(id(task.number), &attributes);
     }
 }
 
 /// One arrow for each pair of tasks, with all regions on it. Edges are sorted by pair within each scope.
-fn arrows(trace: &Trace, edges: &[Edge], out: &mut String) {
+fn arrows(trace: &Trace, edges: &[Edge], dot: &mut Dot) {
     for pair in edges.chunk_by(|one, two| (one.from, one.to) == (two.from, two.to)) {
-        let [from, to] = [pair[0].from, pair[0].to].map(|place| trace.tasks[place as usize].number);
+        let [from, to] = [pair[0].from, pair[0].to].map(|place| id(trace.tasks[place as usize].number));
         let names: Vec<&str> = pair.iter().map(|edge| &*trace.regions[edge.region as usize].name).collect();
-        let _ = writeln!(out, "  t{from} -> t{to} [label={}];", quote(&names.join(", ")));
+        dot.edge(from, to, &Attributes::new().text("label", &names.join(", ")));
     }
-}
-
-/// A string of the DOT language. A backslash would start an escape, and a bare line break would end up as a space.
-fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            letter if letter.is_control() => quoted.push(' '),
-            letter => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -108,11 +108,6 @@ impl EventKind {
         Self::Dropped,
     ];
 
-    /// The kind with this number, for whoever stores bare words.
-    pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number)).copied()
-    }
-
     /// The name of the kind in files.
     pub const fn name(self) -> &'static str {
         match self {
@@ -216,28 +211,5 @@ impl Phase {
             Self::Transfers => "progress of transfers",
             Self::Execute => "execution",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{EventKind, IdleReason, Phase};
-
-    #[test]
-    fn numbers_and_kinds_correspond() {
-        for (number, kind) in (0_u8..).zip(EventKind::ALL) {
-            assert_eq!(kind as u8, number);
-            assert_eq!(EventKind::from_number(number), Some(kind));
-            #[cfg(feature = "serde")]
-            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{}\"", kind.name()));
-        }
-        assert_eq!(EventKind::from_number(15), None);
-        for (number, reason) in (0_u32..).zip(IdleReason::ALL) {
-            assert_eq!((reason as u32, IdleReason::from_value(number)), (number, Some(reason)));
-        }
-        for (number, phase) in (0_u32..).zip(Phase::ALL) {
-            assert_eq!((phase as u32, Phase::from_value(number)), (number, Some(phase)));
-        }
-        assert_eq!((IdleReason::from_value(6), Phase::from_value(u32::MAX)), (None, None));
     }
 }

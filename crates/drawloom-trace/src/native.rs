@@ -14,6 +14,7 @@
 //! be worse than an error. Keys that a reader does not know are skipped. The last line counts the others, so that a file
 //! that was cut short is noticed.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufWriter, Read, Write};
 
 use serde::{Deserialize, Serialize};
@@ -35,23 +36,13 @@ struct Header {
     machine: MachineRecord,
 }
 
-#[derive(Deserialize)]
+/// A line after the first. What is written is borrowed, and what is read is owned.
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
-    Worker(WorkerRecord),
-    Region(RegionRecord),
-    Task(Box<TaskRecord>),
-    Event(EventLine),
-    End(Counts),
-}
-
-/// A [`Line`] to write, without copies.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum LineOf<'a> {
-    Worker(&'a WorkerRecord),
-    Region(&'a RegionRecord),
-    Task(&'a TaskRecord),
+enum Line<'a> {
+    Worker(Cow<'a, WorkerRecord>),
+    Region(Cow<'a, RegionRecord>),
+    Task(Cow<'a, TaskRecord>),
     Event(EventLine),
     End(Counts),
 }
@@ -93,15 +84,15 @@ impl Counts {
 pub fn write(trace: &Trace, out: impl Write) -> Result<(), Error> {
     let mut out = BufWriter::new(out);
     line(&mut out, &Header { drawloom_trace: VERSION, machine: trace.machine.clone() })?;
-    trace.workers.iter().try_for_each(|worker| line(&mut out, &LineOf::Worker(worker)))?;
-    trace.regions.iter().try_for_each(|region| line(&mut out, &LineOf::Region(region)))?;
-    trace.tasks.iter().try_for_each(|task| line(&mut out, &LineOf::Task(task)))?;
+    trace.workers.iter().try_for_each(|worker| line(&mut out, &Line::Worker(Cow::Borrowed(worker))))?;
+    trace.regions.iter().try_for_each(|region| line(&mut out, &Line::Region(Cow::Borrowed(region))))?;
+    trace.tasks.iter().try_for_each(|task| line(&mut out, &Line::Task(Cow::Borrowed(task))))?;
     for event in &trace.events {
         let value = (event.value != 0).then_some(event.value);
         let (task, worker) = (event.task(), event.worker());
-        line(&mut out, &LineOf::Event(EventLine { time: event.time, kind: event.kind, task, worker, value }))?;
+        line(&mut out, &Line::Event(EventLine { time: event.time, kind: event.kind, task, worker, value }))?;
     }
-    line(&mut out, &LineOf::End(Counts::of(trace)))?;
+    line(&mut out, &Line::End(Counts::of(trace)))?;
     out.flush().map_err(Error::from)
 }
 
@@ -136,9 +127,9 @@ pub fn read(mut input: impl BufRead) -> Result<Trace, Error> {
     while next_line(&mut input, &mut text)? {
         number += 1;
         match serde_json::from_slice(&text).map_err(|error| malformed(number, &error))? {
-            Line::Worker(worker) => trace.workers.push(worker),
-            Line::Region(region) => trace.regions.push(region),
-            Line::Task(task) => trace.tasks.push(*task),
+            Line::Worker(worker) => trace.workers.push(worker.into_owned()),
+            Line::Region(region) => trace.regions.push(region.into_owned()),
+            Line::Task(task) => trace.tasks.push(task.into_owned()),
             Line::Event(event) => trace.events.push(Event {
                 time: event.time,
                 task: event.task.unwrap_or(NO_TASK),

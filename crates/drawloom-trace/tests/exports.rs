@@ -308,15 +308,15 @@ fn random_changes_to_a_file_never_panic_any_reader_or_export() {
 
 #[test]
 fn the_drawing_has_tasks_frames_and_orders() {
-    let expected = r##"digraph drawloom {
-  graph [bgcolor=white, fontname="Helvetica", fontsize=12, ranksep=0.5, nodesep=0.3];
+    let expected = r##"digraph "drawloom" {
+  graph [fontname="Helvetica", fontsize=12, bgcolor=white, ranksep=0.5, nodesep=0.3];
   node [fontname="Helvetica", fontsize=12, shape=box, style=filled, fillcolor="#fff4d6"];
   edge [fontname="Helvetica", fontsize=11];
   t0 [label="fill, \"all\"\nof it\n#0", tooltip="src/main.rs:10"];
   subgraph cluster_1 {
-  label="smooth\\"; style=rounded; color="#9aa3b2";
-  t1 [label="smooth\\\n#1", tooltip="src/main.rs:12"];
-  t2 [label="half\n#2", tooltip="src/main.rs:30"];
+    graph [label="smooth\\", style=rounded, color="#9aa3b2"];
+    t1 [label="smooth\\\n#1", tooltip="src/main.rs:12"];
+    t2 [label="half\n#2", tooltip="src/main.rs:30"];
   }
   t3 [label="sum\n#3", style="filled,rounded", fillcolor="#e9e9ef", tooltip="src/main.rs:14"];
   t4 [label="show\n#4", tooltip="src/main.rs:15"];

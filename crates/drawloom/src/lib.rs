@@ -81,7 +81,7 @@ pub mod prelude {
     pub use drawloom_runtime::element::Element;
     #[cfg(feature = "tasks")]
     pub use drawloom_runtime::{
-        Array, Csr, Future, Indexed, Loom, Matrix, Max, Min, Operator, Pattern, Plan, Product, Region, Sum, Value,
+        Array, Future, Indexed, Loom, Matrix, Max, Min, Operator, Plan, Product, Region, Sum, Value,
         Vector,
     };
     #[cfg(feature = "streams")]

@@ -1,11 +1,12 @@
 //! What programs report after each iteration, as numbers that a checkpoint can keep.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use drawloom_apps::aero::Outer;
 use drawloom_apps::dots::Sums;
 use drawloom_apps::jacobi::Sweep;
 use drawloom_apps::reduction::Counts;
+use parking_lot::Mutex;
 
 /// What a program reports after an iteration.
 pub(super) trait Report: Copy + Send + 'static {
@@ -83,13 +84,13 @@ pub(super) type History<R> = Arc<Mutex<Vec<R>>>;
 
 /// A copy of all reports so far.
 pub(super) fn all<R: Report>(history: &History<R>) -> Vec<R> {
-    history.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    history.lock().clone()
 }
 
 /// All reports so far, as bytes.
 pub(super) fn to_bytes<R: Report>(history: &History<R>) -> Vec<u8> {
     let mut numbers = Vec::new();
-    history.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|report| report.put(&mut numbers));
+    history.lock().iter().for_each(|report| report.put(&mut numbers));
     numbers.into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
@@ -102,7 +103,7 @@ pub(super) fn recall<R: Report>(history: &History<R>, bytes: &[u8], count: u64) 
     if !whole || reports.len() as u64 != count {
         return None;
     }
-    *history.lock().unwrap_or_else(PoisonError::into_inner) = reports;
+    *history.lock() = reports;
     Some(())
 }
 

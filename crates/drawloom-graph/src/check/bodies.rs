@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 use super::{Findings, Options};
 use crate::build::Access;
 use crate::diagnostic::{Diagnostic, Rule, Witness};
-use crate::graph::adjacency::Rows;
-use crate::graph::{Body, Graph, Label, NodeId};
+use crate::graph::adjacency::{Lists, edges_by};
+use crate::graph::{Body, EdgeId, Graph, Label, NodeId};
 use crate::pass::summary::summarise_body;
 use crate::region::RegionId;
 
@@ -15,10 +15,7 @@ pub(crate) fn check(graph: &Graph, options: &Options<'_>, findings: &mut Finding
         return;
     }
     let n = graph.nodes().len();
-    let edges = [
-        Rows::new(n, graph.edges(), |_| true, |e| e.from.index() as u32),
-        Rows::new(n, graph.edges(), |_| true, |e| e.to.index() as u32),
-    ];
+    let edges = [edges_by(n, graph.edges(), |_| true, |e| e.from.0), edges_by(n, graph.edges(), |_| true, |e| e.to.0)];
     for (node, body) in graph.bodies() {
         let mut valid = true;
         for inner in body.graphs() {
@@ -41,8 +38,8 @@ pub(crate) fn check(graph: &Graph, options: &Options<'_>, findings: &mut Finding
 }
 
 /// B1: every access of the body is covered by an access of the control node.
-fn check_declared(graph: &Graph, edges: &[Rows; 2], node: NodeId, body: &Body, findings: &mut Findings) {
-    let at = |end: usize| edges[end].row(node.index() as u32).iter().map(|e| graph.edge(*e));
+fn check_declared(graph: &Graph, edges: &[Lists<EdgeId>; 2], node: NodeId, body: &Body, findings: &mut Findings) {
+    let at = |end: usize| edges[end].get(node.index() as u32).iter().map(|e| graph.edge(*e));
     let declared: FxHashSet<(RegionId, Label)> = at(0)
         .map(|e| (e.to, e.label))
         .chain(at(1).map(|e| (e.from, e.label)))

@@ -39,10 +39,7 @@ pub(crate) fn shortest_dataflow_cycles(graph: &Graph, flow: &Flow, tangled: &[u3
 /// For each strongly connected component with two or more tasks, a shortest cycle of tasks.
 pub(crate) fn shortest_order_cycles(ordered: &Ordered<'_>, orders: &Orders, tangled: &[u32]) -> Vec<Vec<OrderStep>> {
     let flow = ordered.flow;
-    let after = |n: u32| {
-        let data: &[u32] = if n < orders.nodes { flow.out.nodes(n) } else { &[] };
-        data.iter().chain(orders.after(n)).copied()
-    };
+    let after = |n: u32| orders.successors(flow, n);
     let is_task = |n: u32| n < orders.nodes && flow.is_task(n);
     let mut cycles: Vec<Vec<OrderStep>> = components_of(tangled, orders.len(), after)
         .into_iter()
@@ -51,7 +48,7 @@ pub(crate) fn shortest_order_cycles(ordered: &Ordered<'_>, orders: &Orders, tang
             if tasks.len() < 2 {
                 return None;
             }
-            let cycle = match tasks.len() <= MOST_TASKS {
+            let mut cycle = match tasks.len() <= MOST_TASKS {
                 true => {
                     let exact = exact_orders(ordered, &tasks);
                     let direct = |n: u32| {
@@ -63,6 +60,7 @@ pub(crate) fn shortest_order_cycles(ordered: &Ordered<'_>, orders: &Orders, tang
                 }
                 false => shortest(&members, after, is_task, &tasks)?,
             };
+            cycle.push(cycle[0]);
             Some(steps(ordered, &cycle, is_task))
         })
         .collect();
@@ -186,18 +184,15 @@ fn trace(members: &[u32], came_from: &[u32], home: u32, last: u32) -> Vec<u32> {
     path
 }
 
-/// Cuts a cycle of nodes and gates, which starts with a task, into steps from task to task.
-fn steps(ordered: &Ordered<'_>, cycle: &[u32], is_task: impl Fn(u32) -> bool) -> Vec<OrderStep> {
+/// Cuts a path of nodes and gates into steps from one counted node to the next.
+fn steps(ordered: &Ordered<'_>, path: &[u32], counts: impl Fn(u32) -> bool) -> Vec<OrderStep> {
     let mut steps = Vec::new();
     let mut from = 0;
-    for at in 1..=cycle.len() {
-        let node = cycle[at % cycle.len()];
-        if !is_task(node) {
-            continue;
+    for at in 1..path.len() {
+        if counts(path[at]) {
+            steps.push(step(ordered, path[from], &path[from + 1..at], path[at]));
+            from = at;
         }
-        let between = &cycle[from + 1..at];
-        steps.push(step(ordered, cycle[from], between, node));
-        from = at;
     }
     steps
 }
@@ -245,8 +240,7 @@ pub(crate) fn shortest_chain(ordered: &Ordered<'_>, orders: &Orders, from: u32, 
         if at == to {
             break;
         }
-        let data: &[u32] = if at < orders.nodes { flow.out.nodes(at) } else { &[] };
-        for &next in data.iter().chain(orders.after(at)) {
+        for next in orders.successors(flow, at) {
             let reached = distance[at as usize] + u32::from(counts(next));
             if reached < distance[next as usize] {
                 distance[next as usize] = reached;
@@ -263,13 +257,5 @@ pub(crate) fn shortest_chain(ordered: &Ordered<'_>, orders: &Orders, from: u32, 
         path.push(came_from[path[path.len() - 1] as usize]);
     }
     path.reverse();
-    let mut steps = Vec::new();
-    let mut start = 0;
-    for at in 1..path.len() {
-        if counts(path[at]) {
-            steps.push(step(ordered, path[start], &path[start + 1..at], path[at]));
-            start = at;
-        }
-    }
-    Some(steps)
+    Some(steps(ordered, &path, counts))
 }

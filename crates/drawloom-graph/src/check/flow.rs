@@ -3,7 +3,8 @@
 //! Three kinds of edges matter to different rules, so each list says what it holds: dataflow is everything but
 //! HappensBefore; stated orders are HappensBefore.
 
-use crate::graph::{Graph, Label, NodeKind};
+use crate::graph::adjacency::{left_out, topological};
+use crate::graph::{Edge, Graph, Label, NodeKind};
 
 /// Neighbours of every node on one side.
 pub(crate) struct Side {
@@ -48,8 +49,12 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(graph: &Graph) -> Self {
-        let (n, edges) = (graph.nodes().len(), graph.edges());
-        let kinds: Vec<NodeKind> = graph.nodes().iter().map(|node| node.kind()).collect();
+        Self::of(graph.nodes().iter().map(|node| node.kind()).collect(), graph.edges())
+    }
+
+    /// The neighbours of nodes of these kinds along these edges.
+    pub(crate) fn of(kinds: Vec<NodeKind>, edges: &[Edge]) -> Self {
+        let n = kinds.len();
         let mut has_reductions = false;
         // Offsets are filled one slot late, so that the scatter below leaves each at the start of its row.
         let mut out_starts = vec![0u32; n + 2];
@@ -135,23 +140,11 @@ impl Topology {
         if (0..n as u32).all(|node| flow.out.nodes(node).iter().all(|&to| node < to)) {
             return Ok(Self { order: None });
         }
-        let mut waiting: Vec<u32> = (0..n as u32).map(|node| flow.into.degree(node)).collect();
-        let mut order: Vec<u32> = (0..n as u32).filter(|&node| waiting[node as usize] == 0).collect();
-        order.reserve(n - order.len());
-        let mut at = 0;
-        while at < order.len() {
-            for &to in flow.out.nodes(order[at]) {
-                waiting[to as usize] -= 1;
-                if waiting[to as usize] == 0 {
-                    order.push(to);
-                }
-            }
-            at += 1;
-        }
+        let order = topological(n, |node| flow.out.nodes(node).iter().copied());
         if order.len() < n {
-            return Err((0..n as u32).filter(|&node| waiting[node as usize] > 0).collect());
+            return Err(left_out(n, &order));
         }
-        let mut position = waiting;
+        let mut position = vec![0; n];
         for (at, &node) in order.iter().enumerate() {
             position[node as usize] = at as u32;
         }

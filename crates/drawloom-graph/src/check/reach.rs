@@ -1,12 +1,13 @@
-//! Whether one node reaches another along dataflow.
+//! Whether one node reaches another along dataflow, or along dataflow and stated orders, over at least one node in between.
 //!
-//! Almost every question the checks ask is answered near by: the last version of a region is an input of the task that
+//! Almost every question is answered near by: the last version of a region is an input of the task that
 //! makes the next one. So each question is tried in three ways, cheap to dear: is it an input of a producer; a short
 //! backward search; and, for what is left, sweeps over the whole graph that answer for many sources at once, one bit each.
 //! The last way bounds the cost of any graph: questions / 512 sweeps over the edges.
 
 use super::flow::{Flow, Topology};
 use crate::graph::Label;
+use rustc_hash::FxHashMap;
 
 /// How many edges a backward search may look at before its questions are put off to a sweep.
 const SEARCH: usize = 256;
@@ -15,6 +16,8 @@ const SEARCH: usize = 256;
 pub(crate) struct Reach<'a> {
     flow: &'a Flow,
     topology: &'a Topology,
+    /// Whether stated orders are followed too. Then an edge may join the two ends of a question, and does not answer it.
+    stated: bool,
     seen: Vec<u32>,
     round: u32,
     stack: Vec<u32>,
@@ -23,8 +26,18 @@ pub(crate) struct Reach<'a> {
 }
 
 impl<'a> Reach<'a> {
+    /// Questions about the dataflow between versions.
     pub(crate) fn new(flow: &'a Flow, topology: &'a Topology) -> Self {
-        Self { flow, topology, seen: vec![0; flow.len()], round: 0, stack: Vec::new(), put_off: Vec::new() }
+        Self::along(flow, topology, false)
+    }
+
+    /// Questions about detours around stated orders, along all edges.
+    pub(crate) fn with_stated(flow: &'a Flow, topology: &'a Topology) -> Self {
+        Self::along(flow, topology, true)
+    }
+
+    fn along(flow: &'a Flow, topology: &'a Topology, stated: bool) -> Self {
+        Self { flow, topology, stated, seen: vec![0; flow.len()], round: 0, stack: Vec::new(), put_off: Vec::new() }
     }
 
     /// Removes from `sources` all that surely reach `to` or whose question was put off. What stays surely does not.
@@ -110,7 +123,7 @@ impl<'a> Reach<'a> {
             }
             for (to, label) in self.flow.out.of(self.topology.node(at)) {
                 let place = self.topology.position(to);
-                if label != Label::HappensBefore && place <= last {
+                if self.follows(label) && place <= last {
                     let target = &mut rows[(place - first) as usize];
                     for (t, r) in target.iter_mut().zip(row) {
                         *t |= r;
@@ -119,16 +132,42 @@ impl<'a> Reach<'a> {
             }
         }
         let mut bit = 0;
+        // The starts from which a detour leads to a node, by node.
+        let mut detours: FxHashMap<u32, [u64; W]> = FxHashMap::default();
         for &(from, to) in questions {
             while sources[bit] != from {
                 bit += 1;
             }
             let place = self.topology.position(to);
-            if place < first || rows[(place - first) as usize][bit / 64] >> (bit % 64) & 1 == 0 {
+            let row = match place.checked_sub(first) {
+                None => [0; W],
+                Some(at) if !self.stated => rows[at as usize],
+                Some(_) => *detours.entry(to).or_insert_with(|| self.detours(to, first, &rows, &sources)),
+            };
+            if row[bit / 64] >> (bit % 64) & 1 == 0 {
                 unconnected.push((from, to));
             }
         }
         taken
+    }
+
+    /// What the rows of a node's predecessors hold, but for each predecessor itself.
+    fn detours<const W: usize>(&self, to: u32, first: u32, rows: &[[u64; W]], sources: &[u32]) -> [u64; W] {
+        let mut found = [0; W];
+        for &before in self.flow.into.nodes(to) {
+            let place = self.topology.position(before);
+            let Some(at) = place.checked_sub(first) else { continue };
+            let mut row = rows[at as usize];
+            if let Ok(own) = sources.binary_search_by_key(&place, |source| self.topology.position(*source)) {
+                row[own / 64] &= !(1 << (own % 64));
+            }
+            found.iter_mut().zip(row).for_each(|(word, more)| *word |= more);
+        }
+        found
+    }
+
+    fn follows(&self, label: Label) -> bool {
+        self.stated || label != Label::HappensBefore
     }
 
     /// Marks what reaches `to` from positions at or above `floor`. False when the budget ran out first.
@@ -138,14 +177,18 @@ impl<'a> Reach<'a> {
         self.stack.push(to);
         let mut looked = 0usize;
         while let Some(node) = self.stack.pop() {
+            // What only an edge joins to the end of a question is followed, and not marked.
+            let joined = self.stated && node == to;
             let into = &self.flow.into;
             looked = looked.saturating_add(into.degree(node) as usize);
             for (from, label) in into.of(node) {
-                if label != Label::HappensBefore
+                if self.follows(label)
                     && self.seen[from as usize] != self.round
                     && self.topology.position(from) >= floor
                 {
-                    self.seen[from as usize] = self.round;
+                    if !joined {
+                        self.seen[from as usize] = self.round;
+                    }
                     self.stack.push(from);
                 }
             }

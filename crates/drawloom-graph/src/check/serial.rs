@@ -18,9 +18,10 @@
 //!    component is a violation exactly when it holds two different tasks.
 
 use super::flow::{Flow, Topology};
+use crate::graph::adjacency::{Lists, left_out, topological};
 use crate::graph::{Graph, Label};
 use crate::region::RegionId;
-use crate::region::cover::{Covers, Group};
+use crate::region::cover::{Covers, Group, Join, Joined};
 
 const NONE: u32 = u32::MAX;
 
@@ -54,8 +55,6 @@ impl Ordered<'_> {
 struct Earliest([u32; 2]);
 
 impl Earliest {
-    const NOTHING: Earliest = Earliest([NONE; 2]);
-
     fn add(&mut self, position: u32) {
         let [first, second] = self.0;
         if position < first {
@@ -65,29 +64,27 @@ impl Earliest {
         }
     }
 
-    fn join(&mut self, other: Earliest) {
-        self.add(other.0[0]);
-        self.add(other.0[1]);
-    }
-
     /// The earliest task other than the one at `position`.
     fn other_than(self, position: u32) -> u32 {
         if self.0[0] == position { self.0[1] } else { self.0[0] }
     }
 }
 
+impl Join for Earliest {
+    const NOTHING: Self = Earliest([NONE; 2]);
+
+    fn join(&mut self, other: Self) {
+        self.add(other.0[0]);
+        self.add(other.0[1]);
+    }
+}
+
 /// Whether the topological order itself satisfies the exact rule. True means S1 holds; false means nothing yet.
 pub(crate) fn follows_topology(ordered: &Ordered<'_>) -> bool {
     let Ordered { flow, topology, covers, .. } = *ordered;
-    let n = covers.group_count();
-    let mut here = vec![Earliest::NOTHING; n];
-    let mut below = vec![Earliest::NOTHING; n];
-    let mut todo: Vec<Group> = Vec::new();
+    let mut mutators = Joined::new(covers);
     for (version, region) in ordered.versions_backwards() {
-        let mut later = Earliest::NOTHING;
-        for part in covers.cover(region) {
-            later.join(if part.below { below[part.group as usize] } else { here[part.group as usize] });
-        }
+        let later: Earliest = mutators.over(region);
         if later != Earliest::NOTHING {
             for reader in flow.task_readers(version) {
                 let position = topology.position(reader);
@@ -96,21 +93,10 @@ pub(crate) fn follows_topology(ordered: &Ordered<'_>) -> bool {
                 }
             }
         }
-        let group = covers.group(region);
         let mut new = Earliest::NOTHING;
         flow.task_mutators(version).for_each(|c| new.add(topology.position(c)));
-        if new == Earliest::NOTHING {
-            continue;
-        }
-        here[group as usize].join(new);
-        todo.push(group);
-        while let Some(g) = todo.pop() {
-            let before = below[g as usize];
-            below[g as usize].join(new);
-            // What changes nothing here changes nothing further up.
-            if below[g as usize] != before {
-                todo.extend_from_slice(covers.parents(g));
-            }
+        if new != Earliest::NOTHING {
+            mutators.enter(region, new);
         }
     }
     true
@@ -120,19 +106,24 @@ pub(crate) fn follows_topology(ordered: &Ordered<'_>) -> bool {
 pub(crate) struct Orders {
     /// How many nodes the graph has; larger numbers are gates.
     pub(crate) nodes: u32,
-    starts: Vec<u32>,
-    targets: Vec<u32>,
+    after: Lists<u32>,
 }
 
 impl Orders {
     /// What must come after a node or gate, by the exact rule alone.
     pub(crate) fn after(&self, node: u32) -> &[u32] {
-        &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+        self.after.get(node)
+    }
+
+    /// What comes after a node or gate, by the dataflow, stated orders and the exact rule.
+    pub(crate) fn successors<'a>(&'a self, flow: &'a Flow, node: u32) -> impl Iterator<Item = u32> + 'a {
+        let data: &[u32] = if node < self.nodes { flow.out.nodes(node) } else { &[] };
+        data.iter().chain(self.after(node)).copied()
     }
 
     /// How many nodes and gates there are.
     pub(crate) fn len(&self) -> usize {
-        self.starts.len() - 1
+        self.after.len()
     }
 
     /// Builds the rule. Costs the edges, plus for each version that is read the length of its region's cover.
@@ -143,44 +134,14 @@ impl Orders {
             gates.record_mutation(version, region);
         }
         let nodes = ordered.flow.len() as u32;
-        let total = (nodes + gates.count) as usize;
-        let mut starts = vec![0u32; total + 2];
-        for &(from, _) in &gates.edges {
-            starts[from as usize + 2] += 1;
-        }
-        for i in 2..starts.len() {
-            starts[i] += starts[i - 1];
-        }
-        let mut targets = vec![0u32; gates.edges.len()];
-        for &(from, to) in &gates.edges {
-            let at = &mut starts[from as usize + 1];
-            targets[*at as usize] = to;
-            *at += 1;
-        }
-        starts.pop();
-        Self { nodes, starts, targets }
+        let after = Lists::grouped((nodes + gates.count) as usize, gates.edges.iter().copied());
+        Self { nodes, after }
     }
 }
 
 /// The nodes and gates on a cycle of dataflow, stated orders and the exact rule, or behind one; empty when S1 holds.
 pub(crate) fn tangled(flow: &Flow, orders: &Orders) -> Vec<u32> {
-    let after = |n: u32| {
-        let data: &[u32] = if n < orders.nodes { flow.out.nodes(n) } else { &[] };
-        data.iter().chain(orders.after(n)).copied()
-    };
-    let total = orders.len() as u32;
-    let mut waiting = vec![0u32; total as usize];
-    (0..total).for_each(|n| after(n).for_each(|to| waiting[to as usize] += 1));
-    let mut ready: Vec<u32> = (0..total).filter(|n| waiting[*n as usize] == 0).collect();
-    while let Some(n) = ready.pop() {
-        for to in after(n) {
-            waiting[to as usize] -= 1;
-            if waiting[to as usize] == 0 {
-                ready.push(to);
-            }
-        }
-    }
-    (0..total).filter(|n| waiting[*n as usize] > 0).collect()
+    left_out(orders.len(), &topological(orders.len(), |node| orders.successors(flow, node)))
 }
 
 /// A set of later mutators: nothing, one task, or a gate.

@@ -25,16 +25,16 @@ pub(crate) struct Local<'a> {
 pub(crate) fn fact_faults(graph: &Graph, found: Vec<Inconsistency>) -> Vec<Diagnostic> {
     let sentences = Sentences::new(graph);
     let tell = |inconsistency: Inconsistency| {
-        let (regions, repair) = match &inconsistency {
-            Inconsistency::Undeclared(r) => (vec![*r], "declare the region, or correct the name"),
-            Inconsistency::Cycle(cycle) => (cycle.clone(), "drop one of these subregion facts"),
-            Inconsistency::DisjointFromAncestor(r, a) => (vec![*r, *a], "drop the disjointness, or the containment"),
-            Inconsistency::DisjointAncestors(r, a, b) => {
-                (vec![*r, *a, *b], "drop the disjointness, or let the region lie in only one of the two")
+        let repair = match &inconsistency {
+            Inconsistency::Undeclared(_) => "declare the region, or correct the name",
+            Inconsistency::Cycle(_) => "drop one of these subregion facts",
+            Inconsistency::DisjointFromAncestor(..) => "drop the disjointness, or the containment",
+            Inconsistency::DisjointAncestors(..) => {
+                "drop the disjointness, or let the region lie in only one of the two"
             }
         };
         Diagnostic::new(Rule::RG2, sentences.inconsistency(&inconsistency))
-            .with_regions(regions)
+            .with_regions(inconsistency.regions())
             .because(Witness::Facts(inconsistency))
             .repair(repair)
     };

@@ -29,20 +29,3 @@ impl fmt::Display for Report {
 }
 
 impl Error for Report {}
-
-#[cfg(test)]
-mod tests {
-    use super::{Diagnostic, Report};
-    use crate::diagnostic::Rule;
-
-    #[test]
-    fn a_report_shows_its_first_violation_and_counts_the_rest() {
-        let mut report = Report::default();
-        assert_eq!(report.to_string(), "no violations");
-        report.violations.push(Diagnostic::new(Rule::T1, "t writes A".to_owned()));
-        assert_eq!(report.to_string(), "T1: t writes A");
-        report.violations.push(Diagnostic::new(Rule::RF2, "a race".to_owned()));
-        report.unlisted = 3;
-        assert_eq!(report.to_string(), "T1: t writes A (and 4 more)");
-    }
-}

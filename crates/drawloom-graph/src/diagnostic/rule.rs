@@ -81,13 +81,6 @@ rules! {
     W5 Warning "Reducers into one version start from different versions, or do not say where they start.",
 }
 
-impl Rule {
-    /// The rule of that name.
-    pub fn from_code(code: &str) -> Option<Rule> {
-        Rule::ALL.iter().copied().find(|r| r.code() == code)
-    }
-}
-
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())

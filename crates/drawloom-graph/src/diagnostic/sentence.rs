@@ -25,7 +25,7 @@ use std::cell::OnceCell;
 use std::fmt::Write as _;
 
 use crate::diagnostic::{Because, OrderStep, Witness};
-use crate::graph::adjacency::Rows;
+use crate::graph::adjacency::{Lists, edges_by, topological};
 use crate::graph::{EdgeId, Graph, Label, NodeId};
 use crate::region::hierarchy::Inconsistency;
 use crate::region::{Alias, RegionId, SpaceId};
@@ -70,7 +70,7 @@ pub fn sentence(graph: &Graph, step: &OrderStep) -> String {
 pub struct Sentences<'g> {
     graph: &'g Graph,
     versions: OnceCell<Versions>,
-    incoming: OnceCell<Rows>,
+    incoming: OnceCell<Lists<EdgeId>>,
 }
 
 impl<'g> Sentences<'g> {
@@ -257,8 +257,8 @@ impl<'g> Sentences<'g> {
     /// The label of an edge between two nodes; dataflow before a stated order when there are both.
     fn label(&self, from: NodeId, to: NodeId) -> Option<Label> {
         let graph = self.graph;
-        let rows = self.incoming.get_or_init(|| Rows::new(graph.nodes().len(), graph.edges(), |_| true, |e| e.to.0));
-        let edges = rows.row(to.0).iter().map(|e| graph.edge(*e)).filter(|e| e.from == from);
+        let rows = self.incoming.get_or_init(|| edges_by(graph.nodes().len(), graph.edges(), |_| true, |e| e.to.0));
+        let edges = rows.get(to.0).iter().map(|e| graph.edge(*e)).filter(|e| e.from == from);
         edges.map(|e| e.label).min_by_key(|l| !l.is_dataflow())
     }
 
@@ -301,22 +301,7 @@ impl<'g> Sentences<'g> {
 /// one wave, so the order is a function of the graph alone.
 fn dataflow_order(graph: &Graph) -> Option<Vec<NodeId>> {
     let nodes = graph.nodes().len();
-    let outgoing = Rows::new(nodes, graph.edges(), |e| e.label.is_dataflow(), |e| e.from.0);
-    let mut missing = vec![0u32; nodes];
-    for edge in graph.edges().iter().filter(|e| e.label.is_dataflow()) {
-        missing[edge.to.index()] += 1;
-    }
-    let mut order: Vec<NodeId> = graph.node_ids().filter(|n| missing[n.index()] == 0).collect();
-    let mut at = 0;
-    while at < order.len() {
-        for edge in outgoing.row(order[at].0) {
-            let to = graph.edge(*edge).to;
-            missing[to.index()] -= 1;
-            if missing[to.index()] == 0 {
-                order.push(to);
-            }
-        }
-        at += 1;
-    }
-    (order.len() == nodes).then_some(order)
+    let outgoing = edges_by(nodes, graph.edges(), |e| e.label.is_dataflow(), |e| e.from.0);
+    let order = topological(nodes, |node| outgoing.get(node).iter().map(|e| graph.edge(*e).to.0));
+    (order.len() == nodes).then(|| order.into_iter().map(NodeId).collect())
 }

@@ -7,7 +7,7 @@
 //! | [`body`] | nested graphs: repeat, while, if, and outlined calls |
 //! | [`names`] | the users' names of nodes, kept compactly |
 //! | [`table`] | [`Graph`] itself |
-//! | [`adjacency`] | edges by source and by target |
+//! | [`adjacency`] | lists by key, such as edges by source, and topological orders |
 //! | [`components`] | strongly connected components |
 
 pub(crate) mod adjacency;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::graph::adjacency::Rows;
+use crate::graph::adjacency::edges_by;
 use crate::graph::{Edge, Graph, Label, NodeId, OperatorId};
 use crate::region::RegionId;
 
@@ -49,13 +49,13 @@ impl Graph {
     /// Edges at one port, or without ports at one region, make one parameter.
     pub fn launches(&self, tasks: &[NodeId]) -> Vec<Launch> {
         let n = self.nodes().len();
-        let into = Rows::new(n, self.edges(), |e| e.label.is_dataflow(), |e| e.to.0);
-        let out = Rows::new(n, self.edges(), |e| e.label.is_dataflow(), |e| e.from.0);
+        let into = edges_by(n, self.edges(), |e| e.label.is_dataflow(), |e| e.to.0);
+        let out = edges_by(n, self.edges(), |e| e.label.is_dataflow(), |e| e.from.0);
         tasks
             .iter()
             .map(|&task| {
                 let mut edges: Vec<Edge> =
-                    into.row(task.0).iter().chain(out.row(task.0)).map(|e| self.edge(*e)).collect();
+                    into.get(task.0).iter().chain(out.get(task.0)).map(|e| self.edge(*e)).collect();
                 // Ports first, so that an edge without one can join the argument of its region.
                 edges.sort_by_key(|e| e.port().unwrap_or(u32::MAX));
                 let mut slots: Vec<Slot> = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::graph::adjacency::Lists;
 use crate::graph::{Graph, NodeId, NodeKind};
 use crate::order::Order;
 
@@ -30,19 +31,9 @@ impl Graph {
     pub fn profile(&self, order: &Order) -> Profile {
         let n = self.nodes().len() + order.barriers;
         let edges = || self.edges().iter().map(|e| (e.from, e.to)).chain(order.happens_before.iter().copied());
-        let mut starts = vec![0u32; n + 2];
+        let after = Lists::grouped(n, edges().map(|(from, to)| (from.0, to.0)));
         let mut waiting = vec![0u32; n];
-        for (from, to) in edges() {
-            starts[from.index() + 2] += 1;
-            waiting[to.index()] += 1;
-        }
-        (2..n + 2).for_each(|i| starts[i] += starts[i - 1]);
-        let mut targets = vec![0u32; starts[n + 1] as usize];
-        for (from, to) in edges() {
-            let at = &mut starts[from.index() + 1];
-            targets[*at as usize] = to.0;
-            *at += 1;
-        }
+        edges().for_each(|(_, to)| waiting[to.index()] += 1);
         let cost = |node: u32| match self.nodes().get(node as usize).map(|n| n.kind()) {
             Some(NodeKind::Task) => self.cost(NodeId(node)).unwrap_or(1.0).max(0.0),
             _ => 0.0,
@@ -65,7 +56,7 @@ impl Graph {
             {
                 (span, end) = (finish, Some(node));
             }
-            for &to in &targets[starts[node as usize] as usize..starts[node as usize + 1] as usize] {
+            for &to in after.get(node) {
                 if finish > start[to as usize] || last[to as usize] == u32::MAX {
                     start[to as usize] = finish;
                     last[to as usize] = node;

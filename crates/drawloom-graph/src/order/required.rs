@@ -16,7 +16,7 @@ use super::timeline::{Mutation, Timeline};
 use crate::check::serial::Ordered;
 use crate::graph::Label;
 use crate::region::RegionId;
-use crate::region::cover::{Covers, Group};
+use crate::region::cover::{Covers, Group, Joined};
 
 /// Lists pairs (before, after) of tasks whose transitive closure, with the dataflow, is exactly the required order.
 /// `None` when there would be more than `most` of them.
@@ -134,35 +134,20 @@ fn strays(ordered: &Ordered<'_>) -> Option<Vec<bool>> {
     }
     let mut stray = vec![false; flow.len()];
     // Positions are stored plus one, so that zero is "none".
-    let mut here = vec![0u32; covers.group_count()];
-    let mut below = vec![0u32; covers.group_count()];
-    let mut todo: Vec<Group> = Vec::new();
+    let mut versions = Joined::new(covers);
     let is_same = |v: u32, region: RegionId| flow.is_data(v) && graph.nodes()[v as usize].region() == Some(region);
     for at in 0..flow.len() as u32 {
         let version = topology.node(at);
         let Some(region) = ordered.region(version) else { continue };
         if flow.into.labels(version).contains(&Label::Reduce) {
-            let last = covers
-                .cover(region)
-                .iter()
-                .map(|p| if p.below { below[p.group as usize] } else { here[p.group as usize] })
-                .max()
-                .unwrap_or(0);
+            let last: u32 = versions.over(region);
             let base = |reducer: u32| {
                 let inputs = flow.into.nodes(reducer).iter();
                 inputs.filter(|v| is_same(**v, region)).map(|v| topology.position(*v) + 1).max().unwrap_or(0)
             };
             stray[version as usize] = flow.task_mutators(version).any(|r| base(r) < last);
         }
-        let group = covers.group(region);
-        here[group as usize] = at + 1;
-        todo.push(group);
-        while let Some(g) = todo.pop() {
-            if below[g as usize] != at + 1 {
-                below[g as usize] = at + 1;
-                todo.extend_from_slice(covers.parents(g));
-            }
-        }
+        versions.enter(region, at + 1);
     }
     Some(stray)
 }

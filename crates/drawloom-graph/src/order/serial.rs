@@ -114,10 +114,7 @@ fn serial_order(ordered: &Ordered<'_>, orders: Option<&Orders>) -> Vec<NodeId> {
             &built
         }
     };
-    let after = |n: u32| {
-        let data: &[u32] = if n < orders.nodes { flow.out.nodes(n) } else { &[] };
-        data.iter().chain(orders.after(n)).copied()
-    };
+    let after = |n: u32| orders.successors(flow, n);
     let total = orders.len();
     // A task that gates lead back to itself forms a unit with them; everything that enters the unit precedes the task.
     let unit: Vec<u32> = match tangled(flow, orders).is_empty() {

@@ -173,17 +173,7 @@ fn body_of(edit: &Edit<'_>, inside: &FxHashSet<NodeId>, members: &[NodeId]) -> G
     let mut body = edit.base().empty_like();
     let mut ids = rustc_hash::FxHashMap::default();
     for &node in members {
-        let id = body.add_raw(&edit.name(node), edit.kind(node), edit.region(node));
-        ids.insert(node, id);
-        if edit.has_integer_name(node) {
-            body.mark_integer_name(id);
-        }
-        if let Some(cost) = edit.cost(node) {
-            body.set_cost(id, cost);
-        }
-        if let Some(nested) = edit.body(node) {
-            body.set_body(id, nested.clone());
-        }
+        ids.insert(node, edit.copy_node(node, &edit.name(node), &mut body));
     }
     let mut edges: Vec<Edge> = Vec::new();
     for &node in members.iter().filter(|n| inside.contains(n)) {

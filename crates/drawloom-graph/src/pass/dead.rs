@@ -25,7 +25,7 @@ use super::edit::Edit;
 use super::refusal::{Refusal, rechecked, require_node, require_valid};
 use super::walk::{in_bodies, is_superseded, topological};
 use crate::graph::{Edge, Graph, Label, NodeId, NodeKind};
-use crate::region::cover::Covers;
+use crate::region::cover::{Covers, Joined};
 use crate::region::{FieldId, RegionId};
 
 /// What must survive dead-task elimination.
@@ -160,23 +160,9 @@ fn observed(edit: &Edit<'_>, live: &Liveness) -> Vec<bool> {
     let known = |r: &RegionId| r.index() < graph.regions().len();
     let used = graph.nodes().iter().filter_map(|n| n.region()).chain(regions.iter().copied()).filter(known);
     let covers = Covers::new(graph.regions(), used);
-    let mut below = vec![false; covers.group_count()];
-    let mut here = vec![false; covers.group_count()];
-    for part in regions.iter().copied().filter(known).flat_map(|r| covers.cover(r)) {
-        below[part.group as usize] |= part.below;
-        here[part.group as usize] = true;
-    }
-    let is_observed = |region: RegionId| {
-        let own = covers.group(region);
-        let mut todo = vec![own];
-        let mut found = here[own as usize];
-        while let (false, Some(group)) = (found, todo.pop()) {
-            found = below[group as usize];
-            todo.extend_from_slice(covers.parents(group));
-        }
-        found
-    };
-    graph.nodes().iter().map(|n| n.region().is_some_and(is_observed)).collect()
+    let mut observed = Joined::new(&covers);
+    regions.iter().copied().filter(known).for_each(|region| observed.enter(region, 1));
+    graph.nodes().iter().map(|n| n.region().is_some_and(|region| observed.over(region) > 0)).collect()
 }
 
 /// Which nodes stay, when the given dead tasks may be bypassed.

@@ -224,17 +224,7 @@ impl<'g> Edit<'g> {
             let name = self.name(node);
             let id = NodeId::from_index(graph.nodes().len());
             let name = if is_default_name(&name, id) { "" } else { &name };
-            graph.add_raw(name, self.kind(node), self.region(node));
-            ids[node.index()] = id;
-            if self.has_integer_name(node) {
-                graph.mark_integer_name(id);
-            }
-            if let Some(cost) = self.cost(node) {
-                graph.set_cost(id, cost);
-            }
-            if let Some(body) = self.body(node) {
-                graph.set_body(id, body.clone());
-            }
+            ids[node.index()] = self.copy_node(node, name, &mut graph);
         }
         let mut edges: Vec<Edge> = self
             .edges
@@ -248,6 +238,21 @@ impl<'g> Edit<'g> {
             graph.add_edge(edge);
         }
         graph
+    }
+
+    /// Adds a node to a graph over the same regions, with everything but its edges.
+    pub(crate) fn copy_node(&self, node: NodeId, name: &str, graph: &mut Graph) -> NodeId {
+        let id = graph.add_raw(name, self.kind(node), self.region(node));
+        if self.has_integer_name(node) {
+            graph.mark_integer_name(id);
+        }
+        if let Some(cost) = self.cost(node) {
+            graph.set_cost(id, cost);
+        }
+        if let Some(body) = self.body(node) {
+            graph.set_body(id, body.clone());
+        }
+        id
     }
 
     /// A name that no node has: the one asked for, or that with `#2`, `#3` and so on.

@@ -22,7 +22,7 @@ use super::edit::Edit;
 use super::refusal::{Refusal, require_valid};
 use super::walk::{in_bodies, positions, topological};
 use crate::graph::{Edge, Graph, Label, NodeId, NodeKind};
-use crate::region::cover::{Covers, Part};
+use crate::region::cover::{Covers, Joined};
 use crate::region::{RegionId, Regions};
 
 /// Removes Opens and Closes between which nothing happens.
@@ -192,26 +192,9 @@ fn reopen(edit: &mut Edit<'_>, position: &[u32], close: NodeId) -> bool {
 /// Costs the length of the inputs' covers and, for each input, the depth of the region tree.
 fn newest(regions: &Regions, inputs: &[(RegionId, NodeId)], position: &[u32]) -> Vec<(RegionId, NodeId)> {
     let covers = Covers::new(regions, inputs.iter().map(|(r, _)| *r));
-    // For each group, the place of the newest input below it, and of the input that is the group itself.
-    let mut below = vec![0; covers.group_count()];
-    let mut here = vec![0; covers.group_count()];
-    for &(region, version) in inputs {
-        let age = position[version.index()];
-        here[covers.group(region) as usize] = age;
-        let mut todo = vec![covers.group(region)];
-        let mut seen = FxHashSet::default();
-        while let Some(group) = todo.pop() {
-            if !seen.insert(group) {
-                continue;
-            }
-            below[group as usize] = age.max(below[group as usize]);
-            todo.extend_from_slice(covers.parents(group));
-        }
-    }
-    let is_newest = |(region, version): &(RegionId, NodeId)| {
-        let rivals = |part: &Part| if part.below { below[part.group as usize] } else { here[part.group as usize] };
-        covers.cover(*region).iter().all(|part| rivals(part) <= position[version.index()])
-    };
+    let mut ages = Joined::new(&covers);
+    inputs.iter().for_each(|(region, version)| ages.enter(*region, position[version.index()]));
+    let is_newest = |(region, version): &(RegionId, NodeId)| ages.over(*region) <= position[version.index()];
     inputs.iter().copied().filter(is_newest).collect()
 }
 

@@ -38,8 +38,8 @@ use std::collections::BTreeMap;
 use super::coverage::covers;
 use super::sets::Sets;
 use crate::build::Access;
-use crate::graph::adjacency::Rows;
-use crate::graph::{Body, Control, Graph, Label, NodeId, NodeKind};
+use crate::graph::adjacency::{Lists, edges_by, topological};
+use crate::graph::{Body, Control, EdgeId, Graph, Label, NodeId, NodeKind};
 use crate::region::cover::Covers;
 use crate::region::{RegionId, Regions};
 
@@ -117,7 +117,7 @@ fn maybe(access: Access<'_>) -> Access<'_> {
 fn collect(body: &Graph) -> Uses<'_> {
     let regions = body.regions();
     let inside = defined_inside(body);
-    let outgoing = Rows::new(body.nodes().len(), body.edges(), |e| e.label == Label::Write, |e| e.from.index() as u32);
+    let outgoing = edges_by(body.nodes().len(), body.edges(), |e| e.label == Label::Write, |e| e.from.0);
     let mut uses = Uses::new();
     for edge in body.edges() {
         let (task, data) = match edge.label {
@@ -134,7 +134,7 @@ fn collect(body: &Graph) -> Uses<'_> {
             Label::Read => Access::Read,
             Label::Write => Access::Write,
             Label::Discard => {
-                let writes = outgoing.row(task.index() as u32).iter().map(|e| body.edge(*e).to);
+                let writes = outgoing.get(task.0).iter().map(|e| body.edge(*e).to);
                 if writes.into_iter().any(|w| body.region(w) == Some(region)) {
                     continue;
                 }
@@ -154,34 +154,25 @@ fn collect(body: &Graph) -> Uses<'_> {
 fn defined_inside(body: &Graph) -> Vec<bool> {
     let n = body.nodes().len();
     let dataflow = |e: &crate::graph::Edge| e.label.is_dataflow();
-    let incoming = Rows::new(n, body.edges(), dataflow, |e| e.to.index() as u32);
-    let outgoing = Rows::new(n, body.edges(), dataflow, |e| e.from.index() as u32);
-    let mut waiting: Vec<usize> = (0..n as u32).map(|v| incoming.count(v)).collect();
-    let mut ready: Vec<u32> = (0..n as u32).filter(|v| waiting[*v as usize] == 0).collect();
+    let incoming = edges_by(n, body.edges(), dataflow, |e| e.to.0);
+    let outgoing = edges_by(n, body.edges(), dataflow, |e| e.from.0);
     let mut inside = vec![false; n];
-    while let Some(node) = ready.pop() {
+    for node in topological(n, |node| outgoing.get(node).iter().map(|e| body.edge(*e).to.0)) {
         if body.kind(NodeId(node)) == NodeKind::Data {
             inside[node as usize] = is_defined(body, &incoming, &inside, node);
-        }
-        for &edge in outgoing.row(node) {
-            let next = body.edge(edge).to.index();
-            waiting[next] -= 1;
-            if waiting[next] == 0 {
-                ready.push(next as u32);
-            }
         }
     }
     inside
 }
 
 /// Whether one version is defined inside, when that is known of everything before it.
-fn is_defined(body: &Graph, incoming: &Rows, inside: &[bool], version: u32) -> bool {
+fn is_defined(body: &Graph, incoming: &Lists<EdgeId>, inside: &[bool], version: u32) -> bool {
     let takes = |node: NodeId, label: Label| {
-        let edges = incoming.row(node.index() as u32).iter().map(|e| body.edge(*e));
+        let edges = incoming.get(node.0).iter().map(|e| body.edge(*e));
         edges.filter(move |e| e.label == label).map(|e| e.from)
     };
     let region = body.region(NodeId(version));
-    let mut made = incoming.row(version).iter().map(|e| body.edge(*e)).peekable();
+    let mut made = incoming.get(version).iter().map(|e| body.edge(*e)).peekable();
     made.peek().is_some()
         && made.all(|edge| match (edge.label, body.kind(edge.from)) {
             (Label::Write, NodeKind::Task) => true,

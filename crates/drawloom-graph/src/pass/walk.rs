@@ -2,6 +2,7 @@
 
 use super::edit::Edit;
 use super::refusal::Refusal;
+use crate::graph::adjacency::{edges_by, topological as topological_order};
 use crate::graph::{Body, Graph, NodeId, NodeKind};
 
 /// How deep passes follow nested graphs. Anything deeper is left as it is, so that no input can exhaust the stack.
@@ -9,24 +10,9 @@ pub(crate) const DEEPEST: usize = 64;
 
 /// The nodes in a topological order of all edges, first come first served.
 pub(crate) fn topological(graph: &Graph) -> Vec<NodeId> {
-    let edges = graph.edges();
-    let outgoing =
-        crate::graph::adjacency::Rows::new(graph.nodes().len(), edges, |_| true, |edge| edge.from.index() as u32);
-    let mut waiting = vec![0u32; graph.nodes().len()];
-    edges.iter().for_each(|edge| waiting[edge.to.index()] += 1);
-    let mut order: Vec<NodeId> = graph.node_ids().filter(|n| waiting[n.index()] == 0).collect();
-    let mut at = 0;
-    while at < order.len() {
-        for &edge in outgoing.row(order[at].0) {
-            let next = graph.edge(edge).to;
-            waiting[next.index()] -= 1;
-            if waiting[next.index()] == 0 {
-                order.push(next);
-            }
-        }
-        at += 1;
-    }
-    order
+    let outgoing = edges_by(graph.nodes().len(), graph.edges(), |_| true, |edge| edge.from.0);
+    let order = topological_order(graph.nodes().len(), |node| outgoing.get(node).iter().map(|e| graph.edge(*e).to.0));
+    order.into_iter().map(NodeId).collect()
 }
 
 /// The place of each node in a topological order.

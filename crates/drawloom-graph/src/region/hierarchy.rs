@@ -17,6 +17,18 @@ pub enum Inconsistency {
     DisjointAncestors(RegionId, RegionId, RegionId),
 }
 
+impl Inconsistency {
+    /// The regions that it is about.
+    pub fn regions(&self) -> Vec<RegionId> {
+        match self {
+            Inconsistency::Undeclared(region) => vec![*region],
+            Inconsistency::Cycle(regions) => regions.clone(),
+            Inconsistency::DisjointFromAncestor(region, container) => vec![*region, *container],
+            Inconsistency::DisjointAncestors(region, first, second) => vec![*region, *first, *second],
+        }
+    }
+}
+
 impl Regions {
     /// Every contradiction among the stated facts.
     ///

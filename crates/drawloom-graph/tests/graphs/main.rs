@@ -1,6 +1,7 @@
 //! Rules, passes, witnesses and sentences, on small graphs and random ones.
 
 mod check_examples;
+mod dot;
 mod pass_cases;
 mod pass_random;
 mod pass_summary;

@@ -1,7 +1,7 @@
 //! The sentences that reports are made of.
 
 use drawloom_graph::{Because, Graph, Inconsistency, Label, NodeId, NodeKind, OrderStep, Pieces, Regions, Witness};
-use drawloom_graph::{Sentences, Versions};
+use drawloom_graph::{Diagnostic, Report, Rule, Sentences, Versions};
 
 /// RDIR's own example: t1 updates A reading B, t2 updates B reading A.
 fn swap() -> Graph {
@@ -146,4 +146,15 @@ fn versions_count_along_the_dataflow_and_not_along_the_file() {
     graph.connect(later, task, Label::Read);
     let cyclic = Versions::new(&graph);
     assert_eq!((cyclic.of(later), cyclic.of(earlier)), (Some(0), Some(1)), "a cycle leaves the order of the file");
+}
+
+#[test]
+fn a_report_shows_its_first_violation_and_counts_the_rest() {
+    let mut report = Report::default();
+    assert_eq!(report.to_string(), "no violations");
+    report.violations.push(Diagnostic::new(Rule::T1, "t writes A".to_owned()));
+    assert_eq!(report.to_string(), "T1: t writes A");
+    report.violations.push(Diagnostic::new(Rule::RF2, "a race".to_owned()));
+    report.unlisted = 3;
+    assert_eq!(report.to_string(), "T1: t writes A (and 4 more)");
 }

@@ -3,29 +3,27 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use serde::ser::{Serialize, Serializer};
 
 use drawloom_graph::graph::{Graph, NodeId};
 
-/// An id or a name. Texts are borrowed from the file unless they hold escapes.
-#[derive(Clone, Debug, PartialEq)]
+/// An id or a name. Texts are borrowed from the file unless they hold escapes; integers are those of `i64` and `u64`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Id<'a> {
     Text(Cow<'a, str>),
-    Integer(i64),
-    /// An integer beyond `i64`.
-    Large(u64),
+    Integer(i128),
 }
 
 impl<'a> Id<'a> {
     /// A node's name as it is to be written. A name that was marked as an integer and is none stays a text.
     pub(crate) fn of(graph: &'a Graph, node: NodeId) -> Self {
         let name = graph.name(node);
-        let integer = graph.has_integer_name(node).then(|| match name.parse() {
-            Ok(integer) => Some(Id::Integer(integer)),
-            Err(_) => name.parse().ok().map(Id::Large),
-        });
-        integer.flatten().filter(|id| id.text() == name).unwrap_or(Id::Text(name))
+        let integer = if graph.has_integer_name(node) { name.parse().ok() } else { None };
+        let range = i128::from(i64::MIN)..=i128::from(u64::MAX);
+        let id = integer.filter(|integer| range.contains(integer)).map(Id::Integer);
+        id.filter(|id| id.text() == name).unwrap_or(Id::Text(name))
     }
 
     /// The id as a text, in which `1` and `"1"` are the same.
@@ -33,7 +31,6 @@ impl<'a> Id<'a> {
         match self {
             Id::Text(text) => Cow::Borrowed(text),
             Id::Integer(integer) => Cow::Owned(integer.to_string()),
-            Id::Large(integer) => Cow::Owned(integer.to_string()),
         }
     }
 
@@ -42,7 +39,6 @@ impl<'a> Id<'a> {
         match self {
             Id::Text(text) => text,
             Id::Integer(integer) => Cow::Owned(integer.to_string()),
-            Id::Large(integer) => Cow::Owned(integer.to_string()),
         }
     }
 
@@ -56,17 +52,6 @@ impl fmt::Display for Id<'_> {
         match self {
             Id::Text(text) => write!(f, "{text:?}"),
             Id::Integer(integer) => write!(f, "{integer}"),
-            Id::Large(integer) => write!(f, "{integer}"),
-        }
-    }
-}
-
-impl Serialize for Id<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Id::Text(text) => serializer.serialize_str(text),
-            Id::Integer(integer) => serializer.serialize_i64(*integer),
-            Id::Large(integer) => serializer.serialize_u64(*integer),
         }
     }
 }
@@ -95,11 +80,11 @@ impl<'de> Visitor<'de> for IdVisitor {
     }
 
     fn visit_i64<E: Error>(self, integer: i64) -> Result<Id<'de>, E> {
-        Ok(Id::Integer(integer))
+        Ok(Id::Integer(integer.into()))
     }
 
     fn visit_u64<E: Error>(self, integer: u64) -> Result<Id<'de>, E> {
-        Ok(i64::try_from(integer).map_or(Id::Large(integer), Id::Integer))
+        Ok(Id::Integer(integer.into()))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::facts::RegionGraph;
 use super::ids::Id;
+use crate::names::UniqueNames;
 use drawloom_graph::graph::{Body, Control, Graph, NodeId, NodeKind};
 use drawloom_graph::region::RegionId;
 
@@ -45,54 +45,20 @@ struct Whole<'a> {
 
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ids = Ids::new(self.graph);
+        let names = UniqueNames::new(self.graph);
         let mut map = serializer.serialize_map(None)?;
         if self.outer {
             map.serialize_entry("region_graph", &Facts(self.facts))?;
         }
-        map.serialize_entry("nodes", &Nodes { whole: self, ids: &ids })?;
-        map.serialize_entry("edges", &Edges { graph: self.graph, ids: &ids })?;
+        map.serialize_entry("nodes", &Nodes { whole: self, names: &names })?;
+        map.serialize_entry("edges", &Edges { graph: self.graph, names: &names })?;
         map.end()
     }
 }
 
-/// The ids of all nodes. A name that a node before has gets a number, since a file cannot hold an id twice.
-struct Ids<'a> {
-    graph: &'a Graph,
-    renamed: rustc_hash::FxHashMap<NodeId, String>,
-}
-
-impl<'a> Ids<'a> {
-    fn new(graph: &'a Graph) -> Self {
-        let mut taken: FxHashSet<Cow<'a, str>> = FxHashSet::default();
-        let mut repeated = Vec::new();
-        for node in graph.node_ids() {
-            if !taken.insert(graph.name(node)) {
-                repeated.push(node);
-            }
-        }
-        let mut renamed = rustc_hash::FxHashMap::default();
-        let mut next: rustc_hash::FxHashMap<Cow<'a, str>, u32> = rustc_hash::FxHashMap::default();
-        for node in repeated {
-            let number = next.entry(graph.name(node)).or_insert(1);
-            let name = loop {
-                *number += 1;
-                let name = format!("{}#{number}", graph.name(node));
-                if taken.insert(Cow::Owned(name.clone())) {
-                    break name;
-                }
-            };
-            renamed.insert(node, name);
-        }
-        Self { graph, renamed }
-    }
-
-    fn of(&self, node: NodeId) -> Id<'_> {
-        match self.renamed.get(&node) {
-            Some(name) => Id::Text(Cow::Borrowed(name)),
-            None => Id::of(self.graph, node),
-        }
-    }
+/// The id of a node in a file.
+fn id<'a>(graph: &'a Graph, names: &'a UniqueNames<'_>, node: NodeId) -> Id<'a> {
+    names.renamed(node).map_or_else(|| Id::of(graph, node), |name| Id::Text(Cow::Borrowed(name)))
 }
 
 struct Facts<'a>(&'a RegionGraph);
@@ -125,7 +91,7 @@ where
 
 struct Nodes<'a> {
     whole: &'a Whole<'a>,
-    ids: &'a Ids<'a>,
+    names: &'a UniqueNames<'a>,
 }
 
 impl Serialize for Nodes<'_> {
@@ -135,7 +101,7 @@ impl Serialize for Nodes<'_> {
         serializer.collect_seq(declared.map(|node| {
             let body = graph.body(node);
             NodeEntry {
-                id: self.ids.of(node),
+                id: id(graph, self.names, node),
                 label: match graph.kind(node) {
                     NodeKind::Open => "Open",
                     NodeKind::Close => "Close",
@@ -193,14 +159,14 @@ impl Serialize for ControlEntry<'_> {
 
 struct Edges<'a> {
     graph: &'a Graph,
-    ids: &'a Ids<'a>,
+    names: &'a UniqueNames<'a>,
 }
 
 impl Serialize for Edges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.graph.edges().iter().map(|edge| EdgeEntry {
-            from: self.ids.of(edge.from),
-            to: self.ids.of(edge.to),
+            from: id(self.graph, self.names, edge.from),
+            to: id(self.graph, self.names, edge.to),
             label: edge.label.name(),
             op: edge.operator().map(|operator| self.graph.operator_name(operator)),
             port: edge.port(),

@@ -157,41 +157,9 @@ pub(crate) fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str
         .into_iter()
         .take(MOST)
         .filter(|n| n.len() <= LONGEST && *n != written && n.len().abs_diff(written.len()) <= 2 * most)
-        .map(|n| (distance(written, n), n))
+        // Edits insert, delete or replace a letter, or swap two neighbours.
+        .map(|n| (strsim::osa_distance(written, n), n))
         .filter(|(d, _)| *d <= most)
         .min()
         .map(|(_, n)| n)
-}
-
-/// Edits between two words: insert, delete, replace, or swap two neighbours (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    rows[0] = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_swapped_letter_is_near_and_another_word_is_not() {
-        assert_eq!(nearest("blcoks", ["halos", "blocks"]), Some("blocks"));
-        assert_eq!(nearest("blocks", ["halos", "cells"]), None);
-        assert_eq!(nearest("u", ["v", "w"]), Some("v"), "the first of several equally near names is suggested");
-    }
 }

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
 use super::syntax::{
-    AccessWord, Argument, Block, Call, Control, Cost, Cut, Entry, Expression, File, Item, Literal, Name, NodeName,
-    Operator, PartitionPath, Path, RawLabel, RawStatement, Statement, Term, Trivia, When,
+    AccessWord, Argument, Block, COMBINATIONS, Call, Control, Cost, Cut, Entry, Expression, File, Item, KINDS, LABELS,
+    Literal, Name, NodeName, PartitionPath, Path, RawLabel, RawStatement, Statement, THROUGH, Term, Trivia, When, word,
 };
 use super::token::{is_plain_name, is_plain_operator};
 
@@ -142,7 +142,7 @@ impl Printer<'_, '_> {
     fn raw_statement(&mut self, statement: &RawStatement) -> fmt::Result {
         match statement {
             RawStatement::Node { kind, name, region, cost, control } => {
-                write!(self.out, "{} {}", kind.word(), name.value)?;
+                write!(self.out, "{} {}", word(&KINDS, kind), name.value)?;
                 if let Some(region) = region {
                     write!(self.out, ": {region}")?;
                 }
@@ -232,13 +232,9 @@ impl Printer<'_, '_> {
                 self.depth -= 1;
                 Ok(())
             }
-            Cut::Image(of, map) => write!(self.out, "image {of} through {}", quoted(map)),
-            Cut::Preimage(of, map) => write!(self.out, "preimage {of} through {}", quoted(map)),
-            Cut::Union(a, b) => write!(self.out, "union {a} {b}"),
-            Cut::Intersection(a, b) => write!(self.out, "intersection {a} {b}"),
-            Cut::Difference(a, b) => write!(self.out, "difference {a} {b}"),
+            Cut::Through(how, of, map) => write!(self.out, "{} {of} through {}", word(&THROUGH, how), quoted(map)),
+            Cut::Combine(how, a, b) => write!(self.out, "{} {a} {b}", word(&COMBINATIONS, how)),
             Cut::Halo(of, width) => write!(self.out, "halo {of} {width}"),
-            Cut::HaloThrough(of, map) => write!(self.out, "halo {of} through {}", quoted(map)),
             Cut::Declared { count, disjoint, complete } => {
                 write!(self.out, "declared {count}")?;
                 self.out.write_str(if *disjoint { " disjoint" } else { "" })?;
@@ -331,16 +327,9 @@ fn operator_text(operator: &str) -> Cow<'_, str> {
 
 impl Display for RawLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RawLabel::Read => f.write_str("read"),
-            RawLabel::Discard => f.write_str("discard"),
-            RawLabel::Write => f.write_str("write"),
-            RawLabel::Reorderable => f.write_str("write reorderable"),
-            RawLabel::Reduce(None) => f.write_str("reduce"),
-            RawLabel::Reduce(Some(operator)) => write!(f, "reduce({})", operator_text(operator)),
-            RawLabel::Before => f.write_str("before"),
-            RawLabel::Use => f.write_str("use"),
-        }
+        f.write_str(word(&LABELS, &self.label))?;
+        f.write_str(if self.reorderable { " reorderable" } else { "" })?;
+        self.operator.as_ref().map_or(Ok(()), |operator| write!(f, "({})", operator_text(operator)))
     }
 }
 
@@ -391,14 +380,6 @@ impl Display for Expression {
     }
 }
 
-/// How tightly an operator binds.
-fn strength(operator: Operator) -> u8 {
-    match operator {
-        Operator::Add | Operator::Subtract => 1,
-        Operator::Multiply | Operator::Divide | Operator::Remainder => 2,
-    }
-}
-
 /// Prints a term, in parentheses when it binds less tightly than its place needs.
 fn term(f: &mut fmt::Formatter<'_>, value: &Term, needed: u8) -> fmt::Result {
     match value {
@@ -409,7 +390,7 @@ fn term(f: &mut fmt::Formatter<'_>, value: &Term, needed: u8) -> fmt::Result {
             term(f, &inner.value, 3)
         }
         Term::Binary(operator, left, right) => {
-            let own = strength(*operator);
+            let own = operator.strength();
             if own < needed {
                 f.write_char('(')?;
             }

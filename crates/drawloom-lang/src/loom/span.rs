@@ -39,6 +39,14 @@ impl Span {
     }
 }
 
+/// Line and column of a byte, both from 1; columns count characters.
+pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
+    let at = (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let before = &text[..at];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
 /// A value and where it was written. Two are equal when the values are: printing and parsing again moves the places.
 #[derive(Clone, Debug)]
 pub struct Spanned<T> {

@@ -64,6 +64,11 @@ impl Spans {
         self.regions.insert(region, span);
     }
 
+    /// Takes over the places of the regions.
+    pub(crate) fn take_regions(&mut self, from: &mut Spans) {
+        self.regions = std::mem::take(&mut from.regions);
+    }
+
     pub(crate) fn set_bodies(&mut self, node: NodeId, bodies: Vec<Spans>) {
         self.bodies.insert(node, bodies);
     }

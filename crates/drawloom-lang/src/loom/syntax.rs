@@ -1,6 +1,7 @@
 //! The syntax tree: what a text says, with the places where it says it, and with its comments.
 
 use super::span::Spanned;
+use drawloom_graph::graph::{Label, NodeKind};
 
 /// A parsed `.loom` text. Printing it and parsing the result gives an equal file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -219,20 +220,12 @@ pub enum Cut {
     Colours(Vec<Literal>),
     /// `lists [ … ] [ … ]`
     Lists(Vec<Vec<Entry>>),
-    /// `image P through M`
-    Image(PartitionPath, Name),
-    /// `preimage P through M`
-    Preimage(PartitionPath, Name),
-    /// `union P Q`
-    Union(PartitionPath, PartitionPath),
-    /// `intersection P Q`
-    Intersection(PartitionPath, PartitionPath),
-    /// `difference P Q`
-    Difference(PartitionPath, PartitionPath),
+    /// `image P through M`, `preimage P through M` or `halo P through M`
+    Through(Through, PartitionPath, Name),
+    /// `union P Q`, `intersection P Q` or `difference P Q`
+    Combine(Combination, PartitionPath, PartitionPath),
     /// `halo P WIDTH`
     Halo(PartitionPath, Expression),
-    /// `halo P through M`
-    HaloThrough(PartitionPath, Name),
     /// `declared N disjoint complete`
     Declared {
         /// How many pieces there are.
@@ -243,6 +236,39 @@ pub enum Cut {
         complete: bool,
     },
 }
+
+/// How a map makes the pieces of one partition of those of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Through {
+    /// `image`: what the map reaches from a piece.
+    Image,
+    /// `preimage`: from where the map reaches a piece.
+    Preimage,
+    /// `halo`: what the map reaches from a piece, outside of it.
+    Halo,
+}
+
+/// How the pieces of two partitions are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combination {
+    /// `union`
+    Union,
+    /// `intersection`
+    Intersection,
+    /// `difference`
+    Difference,
+}
+
+/// The ways to combine partitions, each with its word.
+pub(crate) const COMBINATIONS: [(&str, Combination); 3] = [
+    ("union", Combination::Union),
+    ("intersection", Combination::Intersection),
+    ("difference", Combination::Difference),
+];
+
+/// The ways to go through a map, each with its word.
+pub(crate) const THROUGH: [(&str, Through); 3] =
+    [("image", Through::Image), ("preimage", Through::Preimage), ("halo", Through::Halo)];
 
 /// An index, or a range of them, in an index list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -327,7 +353,7 @@ pub enum RawStatement {
     /// `data NAME: REGION`, `task NAME`, `open NAME`, `close NAME`
     Node {
         /// What the node is.
-        kind: RawKind,
+        kind: NodeKind,
         /// Its name.
         name: Spanned<NodeName>,
         /// The region of a data node.
@@ -350,36 +376,15 @@ pub enum RawStatement {
     },
 }
 
-/// The kind of a declared node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RawKind {
-    /// `data`
-    Data,
-    /// `task`
-    Task,
-    /// `open`
-    Open,
-    /// `close`
-    Close,
-}
-
 /// The label of a raw edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RawLabel {
-    /// `read`
-    Read,
-    /// `discard`
-    Discard,
-    /// `write`
-    Write,
-    /// `write reorderable`
-    Reorderable,
-    /// `reduce(OPERATOR)`, or `reduce` alone, which violates rule WF4.
-    Reduce(Option<String>),
-    /// `before`
-    Before,
-    /// `use`
-    Use,
+pub struct RawLabel {
+    /// `read`, `discard`, `write`, `reduce`, `before` or `use`.
+    pub label: Label,
+    /// `(OPERATOR)` after `reduce`; `reduce` alone violates rule WF4.
+    pub operator: Option<String>,
+    /// `reorderable` after `write`.
+    pub reorderable: bool,
 }
 
 impl<T> Default for Block<T> {
@@ -401,19 +406,34 @@ impl From<u64> for Literal {
     }
 }
 
-impl RawKind {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            RawKind::Data => "data",
-            RawKind::Task => "task",
-            RawKind::Open => "open",
-            RawKind::Close => "close",
-        }
-    }
+/// The kinds of declared nodes, each with its word.
+pub(crate) const KINDS: [(&str, NodeKind); 4] =
+    [("data", NodeKind::Data), ("task", NodeKind::Task), ("open", NodeKind::Open), ("close", NodeKind::Close)];
+
+/// The labels of raw edges, each with its word.
+pub(crate) const LABELS: [(&str, Label); 6] = [
+    ("read", Label::Read),
+    ("discard", Label::Discard),
+    ("write", Label::Write),
+    ("reduce", Label::Reduce),
+    ("before", Label::HappensBefore),
+    ("use", Label::Use),
+];
+
+/// The word for a value in such a table.
+pub(crate) fn word<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str {
+    table.iter().find(|entry| entry.1 == *value).map_or("", |entry| entry.0)
 }
 
 impl Operator {
+    /// How tightly it binds.
+    pub(crate) fn strength(self) -> u8 {
+        match self {
+            Operator::Add | Operator::Subtract => 1,
+            Operator::Multiply | Operator::Divide | Operator::Remainder => 2,
+        }
+    }
+
     /// The symbol.
     pub fn symbol(self) -> &'static str {
         match self {

@@ -1,15 +1,12 @@
 //! Any graph as a text.
 
-use std::borrow::Cow;
-
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::span::Spanned;
 use super::syntax::{
-    Block, Control as ControlSyntax, Cost, Cut, Entry, File, Item, Literal, NodeName, Path, RawKind, RawLabel,
-    RawStatement, Statement, Step, Term, When,
+    Block, Control as ControlSyntax, Cost, Cut, Entry, File, Item, Literal, NodeName, Path, RawLabel, RawStatement,
+    Statement, Step, Term, When,
 };
-use drawloom_graph::graph::{Body, Control, Edge, Graph, Label, NodeId, NodeKind};
+use crate::names::UniqueNames;
+use drawloom_graph::graph::{Body, Control, Graph, NodeId, NodeKind};
 use drawloom_graph::region::regions::Fact;
 use drawloom_graph::region::{IndexSet, PartitionId, RegionId, Regions, SpaceId};
 
@@ -138,33 +135,34 @@ fn space_path(regions: &Regions, space: SpaceId, field: Option<&str>) -> Path {
 }
 
 fn write_nodes(graph: &Graph) -> Block<RawStatement> {
-    let names = unique_names(graph);
+    let names = UniqueNames::new(graph);
     let node_name = |node: NodeId| {
-        let integer = graph.has_integer_name(node) && is_integer_name(&names[node.index()]);
-        Spanned::made(NodeName { text: names[node.index()].clone(), integer })
+        let text = names.of(node).into_owned();
+        Spanned::made(NodeName { integer: graph.has_integer_name(node) && is_integer_name(&text), text })
     };
     let mut items = Vec::with_capacity(graph.nodes().len() + graph.edges().len());
     for node in graph.node_ids() {
-        let kind = match graph.kind(node) {
-            NodeKind::Data => RawKind::Data,
-            NodeKind::Task => RawKind::Task,
-            NodeKind::Open => RawKind::Open,
-            NodeKind::Close => RawKind::Close,
-            NodeKind::Undeclared => continue,
-        };
+        let kind = graph.kind(node);
+        if kind == NodeKind::Undeclared {
+            continue;
+        }
         items.push(Item::made(RawStatement::Node {
             kind,
             name: node_name(node),
             region: graph.region(node).map(|r| path(graph.regions(), r)),
             cost: graph.cost(node).map(|value| Cost { value, text: value.to_string() }),
-            control: graph.body(node).filter(|_| kind == RawKind::Task).map(|body| write_body(graph, body)),
+            control: graph.body(node).filter(|_| kind == NodeKind::Task).map(|body| write_body(graph, body)),
         }));
     }
     for edge in graph.edges() {
         items.push(Item::made(RawStatement::Edge {
             from: node_name(edge.from),
             to: node_name(edge.to),
-            label: Spanned::made(label(graph, edge)),
+            label: Spanned::made(RawLabel {
+                label: edge.label,
+                operator: edge.operator().map(|operator| graph.operator_name(operator).to_owned()),
+                reorderable: edge.is_reorderable(),
+            }),
             port: edge.port().map(|p| Spanned::made(Literal::from(u64::from(p)))),
         }));
     }
@@ -180,40 +178,6 @@ fn write_body(graph: &Graph, body: &Body) -> ControlSyntax<RawStatement> {
     };
     let otherwise = body.otherwise.as_deref().map(write_nodes);
     ControlSyntax { when, body: write_nodes(&body.graph), otherwise }
-}
-
-fn label(graph: &Graph, edge: &Edge) -> RawLabel {
-    match edge.label {
-        Label::Read => RawLabel::Read,
-        Label::Discard => RawLabel::Discard,
-        Label::Write if edge.is_reorderable() => RawLabel::Reorderable,
-        Label::Write => RawLabel::Write,
-        Label::Reduce => RawLabel::Reduce(edge.operator().map(|o| graph.operator_name(o).to_owned())),
-        Label::HappensBefore => RawLabel::Before,
-        Label::Use => RawLabel::Use,
-    }
-}
-
-/// The names of all nodes, made different where two are equal.
-fn unique_names(graph: &Graph) -> Vec<String> {
-    let mut names: Vec<Cow<'_, str>> = graph.node_ids().map(|node| graph.name(node)).collect();
-    let mut taken: FxHashSet<Cow<'_, str>> = FxHashSet::default();
-    let repeated: Vec<usize> = (0..names.len()).filter(|node| !taken.insert(names[*node].clone())).collect();
-    // Only now are all names known that a number must not collide with.
-    let mut counts: FxHashMap<Cow<'_, str>, u64> = FxHashMap::default();
-    for node in repeated {
-        let base = names[node].clone();
-        let count = counts.entry(base.clone()).or_insert(1);
-        loop {
-            *count += 1;
-            let candidate: Cow<'_, str> = Cow::Owned(format!("{base}#{count}"));
-            if taken.insert(candidate.clone()) {
-                names[node] = candidate;
-                break;
-            }
-        }
-    }
-    names.into_iter().map(Cow::into_owned).collect()
 }
 
 /// Whether a name can be written as a number: digits without leading zeros, and perhaps a minus.

@@ -110,10 +110,3 @@ impl<'s> Excerpts<'s> {
 pub(super) fn renderer(colour: bool) -> Renderer {
     if colour { Renderer::styled() } else { Renderer::plain() }
 }
-
-/// Line and column of a place, both from 1; columns count characters.
-pub(crate) fn line_and_column(text: &str, span: Span) -> (usize, usize) {
-    let before = &text[..span.range().start.min(text.len())];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}

@@ -21,7 +21,6 @@ use drawloom_graph::diagnostic::{Diagnostic, Report, Rule};
 use drawloom_graph::graph::Graph;
 use excerpt::{Excerpts, Remark, renderer};
 
-pub(crate) use excerpt::line_and_column;
 pub(crate) use places::first_place;
 
 /// Everything a check found: violations, then warnings, each with its excerpt, witness and repairs.

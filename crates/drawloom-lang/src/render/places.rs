@@ -1,6 +1,7 @@
 //! Where the things that a diagnostic is about were written.
 
 use super::super::loom::{Span, Spans};
+use super::super::scope;
 use super::excerpt::Remark;
 use drawloom_graph::Sentences;
 use drawloom_graph::diagnostic::{Because, Diagnostic, OrderStep, Witness};
@@ -23,26 +24,13 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub(super) fn find(graph: &'a Graph, spans: Option<&'a Spans>, diagnostic: &Diagnostic) -> Self {
-        let mut scope = Self { graph, spans, outer: spans, names: Vec::new() };
-        for node in &diagnostic.scope {
-            let Some(body) = scope.graph.body(*node) else { return scope };
-            // A diagnostic does not say in which branch of an `if` it was found: the one that has its nodes.
-            let branches: Vec<&Graph> = body.graphs().collect();
-            let last = scope.names.len() + 1 == diagnostic.scope.len();
-            let branch = branches.iter().position(|g| !last || has(g, diagnostic)).unwrap_or(0);
-            scope.names.insert(0, scope.graph.name(*node).into_owned());
-            scope.spans = scope.spans.and_then(|s| s.bodies(*node).get(branch));
-            scope.graph = branches[branch];
-        }
-        scope
+        let nested = scope::scope(graph, diagnostic);
+        let inner = nested.around.iter().try_fold(spans, |spans, control| {
+            Some(spans.and_then(|spans| spans.bodies(control.node).get(control.branch)))
+        });
+        let names = nested.around.iter().rev().map(|control| control.graph.name(control.node).into_owned());
+        Self { graph: nested.graph, spans: inner.flatten(), outer: spans, names: names.collect() }
     }
-}
-
-/// Whether a graph has every node of a diagnostic, by number and by name.
-fn has(graph: &Graph, diagnostic: &Diagnostic) -> bool {
-    let nodes = graph.nodes().len();
-    diagnostic.nodes.iter().all(|n| n.index() < nodes && diagnostic.message.contains(&*graph.name(*n)))
-        && diagnostic.edges.iter().all(|e| e.index() < graph.edges().len())
 }
 
 /// The place of the first thing that a diagnostic is about.
@@ -125,13 +113,7 @@ impl Telling<'_> {
     }
 
     fn facts(&mut self, inconsistency: &Inconsistency) {
-        let regions = match inconsistency {
-            Inconsistency::Undeclared(region) => vec![*region],
-            Inconsistency::Cycle(regions) => regions.clone(),
-            Inconsistency::DisjointFromAncestor(a, b) => vec![*a, *b],
-            Inconsistency::DisjointAncestors(a, b, c) => vec![*a, *b, *c],
-        };
-        for region in regions {
+        for region in inconsistency.regions() {
             let label = match inconsistency {
                 Inconsistency::Undeclared(_) => "not declared".to_owned(),
                 _ => format!("{} is declared here", self.scope.graph.region_name(region)),

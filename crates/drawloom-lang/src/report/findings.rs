@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::scope::{Scope, scope};
 use super::witness::{EdgeEntry, WitnessEntry, edge_entries};
 use crate::json::Id;
+use crate::scope::{Scope, scope};
 use drawloom_graph::Sentences;
 use drawloom_graph::diagnostic::{Diagnostic, Report};
 use drawloom_graph::graph::Graph;
@@ -77,7 +77,7 @@ impl<'a> FindingEntry<'a> {
             edges: edge_entries(graph, &finding.edges),
             witness: WitnessEntry::new(graph, sentences, finding),
             repair: &finding.repairs,
-            scope: around.into_iter().map(|(graph, node)| Id::of(graph, node)).collect(),
+            scope: around.into_iter().map(|control| Id::of(control.graph, control.node)).collect(),
         }
     }
 }

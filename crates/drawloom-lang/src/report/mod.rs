@@ -6,14 +6,12 @@
 //! | `witness` | witnesses as structured values |
 //! | `order` | an order and its launch list, one line of JSON |
 //! | `sarif` | the results of several checks, as SARIF 2.1.0 |
-//! | `scope` | the graph that a finding inside a nested graph is about |
 //!
 //! An absent value is an absent key, never `null`. Ids are integers where they were integers in the file.
 
 mod findings;
 mod order;
 mod sarif;
-pub(crate) mod scope;
 mod witness;
 
 pub use findings::{check_json, error_json};

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use super::scope::{Scope, scope};
+use crate::loom::span::line_and_column;
+use crate::scope::{Scope, scope};
 use drawloom_graph::Sentences;
 use drawloom_graph::diagnostic::{Diagnostic, Report, Rule};
 use drawloom_graph::graph::{Graph, NodeId};
@@ -89,14 +90,14 @@ fn result(file: &Checked<'_>, finding: &Diagnostic) -> Value {
     let place = |node: Option<NodeId>| {
         let mut physical = json!({"artifactLocation": {"uri": uri(file.file)}});
         // Nodes of nested graphs are shown at the control node that the file declares.
-        let declared = around.first().map(|(_, control)| *control).or(node);
+        let declared = around.first().map(|control| control.node).or(node);
         if let (Some(source), Some(span)) = (file.source, declared.and_then(file.spans)) {
             physical["region"] = region(source, span);
         }
         let mut location = json!({"physicalLocation": physical});
         if let Some(node) = node {
-            let path: Vec<String> =
-                around.iter().map(|(g, n)| g.name(*n).into_owned()).chain([graph.name(node).into_owned()]).collect();
+            let controls = around.iter().map(|control| control.graph.name(control.node));
+            let path: Vec<_> = controls.chain([graph.name(node)]).collect();
             location["logicalLocations"] = json!([{"name": graph.name(node), "fullyQualifiedName": path.join("/")}]);
         }
         location
@@ -120,18 +121,9 @@ fn result(file: &Checked<'_>, finding: &Diagnostic) -> Value {
 
 /// Lines and columns, both from 1, in characters; the end column is the one after the last character.
 fn region(source: &str, span: Range<usize>) -> Value {
-    let place = |at: usize| {
-        let at = floor_char_boundary(source, at);
-        let line = source[..at].matches('\n').count() + 1;
-        let start = source[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        (line, source[start..at].chars().count() + 1)
-    };
-    let ((start_line, start_column), (end_line, end_column)) = (place(span.start), place(span.end.max(span.start)));
+    let ends = [span.start, span.end.max(span.start)].map(|at| line_and_column(source, at));
+    let [(start_line, start_column), (end_line, end_column)] = ends;
     json!({"startLine": start_line, "startColumn": start_column, "endLine": end_line, "endColumn": end_column})
-}
-
-fn floor_char_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// A path as a URI reference: what RFC 3986 does not allow in a path is escaped.

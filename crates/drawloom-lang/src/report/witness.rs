@@ -7,165 +7,141 @@ use serde::Serialize;
 use crate::json::Id;
 use drawloom_graph::Sentences;
 use drawloom_graph::diagnostic::{Because, Diagnostic, OrderStep, Witness};
-use drawloom_graph::graph::{EdgeId, Graph};
+use drawloom_graph::graph::{EdgeId, Graph, NodeId};
 use drawloom_graph::region::hierarchy::Inconsistency;
 use drawloom_graph::region::{Alias, RegionId};
 
 /// An edge: from, to, label.
 pub(super) type EdgeEntry<'a> = (Id<'a>, Id<'a>, &'static str);
 
-/// A witness. `kind` tells which of the other keys are there.
+/// A witness, and the same in sentences.
 #[derive(Serialize)]
 pub(super) struct WitnessEntry<'a> {
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first: Option<Id<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    second: Option<Id<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    regions: Vec<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    edges: Vec<EdgeEntry<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    alias: Option<AliasEntry<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    common_ancestor: Option<Id<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    steps: Vec<StepEntry<'a>>,
+    #[serde(flatten)]
+    evidence: Evidence<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sentences: Vec<String>,
 }
 
+/// `kind` tells which of the other keys are there.
 #[derive(Serialize)]
-struct AliasEntry<'a> {
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    container: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    contained: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<u64>,
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Evidence<'a> {
+    Listed {
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        regions: Vec<Cow<'a, str>>,
+    },
+    Cycle {
+        edges: Vec<EdgeEntry<'a>>,
+    },
+    Unordered {
+        first: Id<'a>,
+        second: Id<'a>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        regions: Vec<Cow<'a, str>>,
+        alias: AliasEntry<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        common_ancestor: Option<Id<'a>>,
+    },
+    Overlap {
+        regions: Vec<Cow<'a, str>>,
+        alias: AliasEntry<'a>,
+    },
+    Facts {
+        problem: &'static str,
+        regions: Vec<Cow<'a, str>>,
+    },
+    Order {
+        steps: Vec<StepEntry<'a>>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum AliasEntry<'a> {
+    Same,
+    Contains { container: Cow<'a, str>, contained: Cow<'a, str> },
+    Shares { index: u64 },
+    NotKnownDisjoint,
+    Disjoint,
 }
 
 #[derive(Serialize)]
 struct StepEntry<'a> {
     before: Id<'a>,
     after: Id<'a>,
-    because: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    path: Vec<Id<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reads: Option<Id<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    writes: Option<Id<'a>>,
+    #[serde(flatten)]
+    because: BecauseEntry<'a>,
     sentence: String,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "because", rename_all = "snake_case")]
+enum BecauseEntry<'a> {
+    Flow { path: Vec<Id<'a>> },
+    Overwrites { reads: Id<'a>, writes: Id<'a> },
 }
 
 impl<'a> WitnessEntry<'a> {
     /// The witness of a finding about this graph.
     pub(super) fn new(graph: &'a Graph, sentences: &Sentences<'a>, finding: &Diagnostic) -> Self {
-        let mut entry = Self {
-            kind: "listed",
-            problem: None,
-            first: None,
-            second: None,
-            regions: Vec::new(),
-            edges: Vec::new(),
-            alias: None,
-            common_ancestor: None,
-            steps: Vec::new(),
-            sentences: sentences.witness(&finding.witness),
-        };
         let names = |regions: &[RegionId]| regions.iter().map(|r| graph.region_name(*r)).collect();
-        match &finding.witness {
-            Witness::Listed => entry.regions = names(&finding.regions),
-            Witness::Cycle(edges) => {
-                entry.kind = "cycle";
-                entry.edges = edge_entries(graph, edges);
-            }
-            Witness::Unordered { first, second, alias, common_ancestor } => {
-                entry.kind = "unordered";
-                entry.first = Some(Id::of(graph, *first));
-                entry.second = Some(Id::of(graph, *second));
-                entry.regions =
-                    [first, second].iter().filter_map(|n| graph.region(**n)).map(|r| graph.region_name(r)).collect();
-                entry.alias = Some(AliasEntry::new(graph, alias));
-                entry.common_ancestor = common_ancestor.map(|node| Id::of(graph, node));
-            }
+        let id = |node: NodeId| Id::of(graph, node);
+        let evidence = match &finding.witness {
+            Witness::Listed => Evidence::Listed { regions: names(&finding.regions) },
+            Witness::Cycle(edges) => Evidence::Cycle { edges: edge_entries(graph, edges) },
+            Witness::Unordered { first, second, alias, common_ancestor } => Evidence::Unordered {
+                first: id(*first),
+                second: id(*second),
+                regions: [first, second]
+                    .into_iter()
+                    .filter_map(|n| Some(graph.region_name(graph.region(*n)?)))
+                    .collect(),
+                alias: AliasEntry::new(graph, alias),
+                common_ancestor: common_ancestor.map(id),
+            },
             Witness::Overlap { first, second, alias } => {
-                entry.kind = "overlap";
-                entry.regions = names(&[*first, *second]);
-                entry.alias = Some(AliasEntry::new(graph, alias));
+                Evidence::Overlap { regions: names(&[*first, *second]), alias: AliasEntry::new(graph, alias) }
             }
-            Witness::Facts(inconsistency) => {
-                let (problem, regions) = match inconsistency {
-                    Inconsistency::Undeclared(region) => ("undeclared", vec![*region]),
-                    Inconsistency::Cycle(regions) => ("cycle", regions.clone()),
-                    Inconsistency::DisjointFromAncestor(region, above) => {
-                        ("disjoint_from_ancestor", vec![*region, *above])
-                    }
-                    Inconsistency::DisjointAncestors(region, a, b) => ("disjoint_ancestors", vec![*region, *a, *b]),
-                };
-                entry.kind = "facts";
-                entry.problem = Some(problem);
-                entry.regions = names(&regions);
-            }
+            Witness::Facts(inconsistency) => Evidence::Facts {
+                problem: match inconsistency {
+                    Inconsistency::Undeclared(_) => "undeclared",
+                    Inconsistency::Cycle(_) => "cycle",
+                    Inconsistency::DisjointFromAncestor(..) => "disjoint_from_ancestor",
+                    Inconsistency::DisjointAncestors(..) => "disjoint_ancestors",
+                },
+                regions: names(&inconsistency.regions()),
+            },
             Witness::Order(steps) => {
-                entry.kind = "order";
-                entry.steps = steps.iter().map(|step| StepEntry::new(graph, sentences, step)).collect();
+                Evidence::Order { steps: steps.iter().map(|step| StepEntry::new(graph, sentences, step)).collect() }
             }
-        }
-        entry
+        };
+        Self { evidence, sentences: sentences.witness(&finding.witness) }
     }
 }
 
 impl<'a> AliasEntry<'a> {
     fn new(graph: &'a Graph, alias: &Alias) -> Self {
-        let mut entry = Self { kind: "", container: None, contained: None, index: None };
-        entry.kind = match alias {
-            Alias::Same => "same",
+        match alias {
+            Alias::Same => AliasEntry::Same,
             Alias::Contains(outer, inner) => {
-                entry.container = Some(graph.region_name(*outer));
-                entry.contained = Some(graph.region_name(*inner));
-                "contains"
+                AliasEntry::Contains { container: graph.region_name(*outer), contained: graph.region_name(*inner) }
             }
-            Alias::Shares(index) => {
-                entry.index = Some(*index);
-                "shares"
-            }
-            Alias::NotKnownDisjoint => "not_known_disjoint",
-            Alias::DifferentFields
-            | Alias::DifferentSpaces
-            | Alias::DisjointPieces(..)
-            | Alias::NoSharedIndex
-            | Alias::Stated(..) => "disjoint",
-        };
-        entry
+            Alias::Shares(index) => AliasEntry::Shares { index: *index },
+            Alias::NotKnownDisjoint => AliasEntry::NotKnownDisjoint,
+            _ => AliasEntry::Disjoint,
+        }
     }
 }
 
 impl<'a> StepEntry<'a> {
     fn new(graph: &'a Graph, sentences: &Sentences<'a>, step: &OrderStep) -> Self {
-        let mut entry = Self {
-            before: Id::of(graph, step.before),
-            after: Id::of(graph, step.after),
-            because: "flow",
-            path: Vec::new(),
-            reads: None,
-            writes: None,
-            sentence: sentences.step(step),
+        let id = |node: &NodeId| Id::of(graph, *node);
+        let because = match &step.because {
+            Because::Flow(path) => BecauseEntry::Flow { path: path.iter().map(id).collect() },
+            Because::Overwrites { reads, writes } => BecauseEntry::Overwrites { reads: id(reads), writes: id(writes) },
         };
-        match &step.because {
-            Because::Flow(path) => entry.path = path.iter().map(|node| Id::of(graph, *node)).collect(),
-            Because::Overwrites { reads, writes } => {
-                entry.because = "overwrites";
-                entry.reads = Some(Id::of(graph, *reads));
-                entry.writes = Some(Id::of(graph, *writes));
-            }
-        }
-        entry
+        Self { before: id(&step.before), after: id(&step.after), because, sentence: sentences.step(step) }
     }
 }
 

@@ -6,7 +6,7 @@ use super::text::Number;
 use crate::drawing::{ALARM, Line};
 
 /// The width of a line.
-pub(super) fn weight(line: Line) -> f64 {
+fn weight(line: Line) -> f64 {
     match line {
         Line::Read | Line::Discard | Line::Stated => 1.4,
         Line::Use => 1.6,
@@ -49,17 +49,9 @@ pub(super) fn path(line: Line, alarm: bool, data: &str, out: &mut String) {
     );
 }
 
-/// The name of a kind in the file.
-pub(super) fn class(line: Line) -> &'static str {
-    match line {
-        Line::Read => "read",
-        Line::Discard => "discard",
-        Line::Write => "write",
-        Line::Reduce => "reduce",
-        Line::Use => "use",
-        Line::Stated => "stated",
-        Line::Derived => "derived",
-    }
+/// The name of a kind in the file: the first word of its meaning.
+fn class(line: Line) -> &'static str {
+    line.meaning().split(' ').next().unwrap_or_default()
 }
 
 /// The arrowheads of the given kinds, plain and alarming.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::picture::Picture;
-use super::shape::start_text;
-use super::text::{Escaped, FONTS, Number, width, wrapped};
+use super::shape::{start_text, text};
+use super::text::{FONTS, Number, width, wrapped};
 use super::{MOST_EDGES, MOST_NODES, line};
 use crate::drawing::{ALARM, Drawing, Line, Marks, TooLarge, strokes};
 use drawloom_graph::diagnostic::Report;
@@ -23,18 +23,19 @@ const MOST_FINDINGS: usize = 8;
 ///
 /// Refuses graphs of more than 2000 nodes or 6000 edges: nobody can read them, and a layout would take minutes.
 pub fn write(graph: &Graph, drawing: &Drawing<'_>) -> Result<String, TooLarge> {
-    let (nodes, edges) = census(graph);
+    let graphs = with_nested(graph);
+    let nodes = graphs.iter().map(|graph| graph.nodes().len()).sum();
     if nodes > MOST_NODES {
         return Err(TooLarge { what: "nodes", count: nodes, most: MOST_NODES });
     }
-    let edges = edges + drawing.orders.len();
+    let edges = graphs.iter().map(|graph| graph.edges().len()).sum::<usize>() + drawing.orders.len();
     if edges > MOST_EDGES {
         return Err(TooLarge { what: "edges", count: edges, most: MOST_EDGES });
     }
     let marks = Marks::new(graph, drawing.report);
     let picture = Picture::new(graph, &drawing.orders, &marks, "n")?;
     let mut kinds: Vec<Line> = strokes(graph, &drawing.orders, &marks).iter().map(|s| s.line).collect();
-    nested_kinds(graph, &mut kinds);
+    kinds.extend(graphs.iter().flat_map(|graph| graph.edges()).map(|edge| Line::of(edge.label)));
     kinds.sort_unstable();
     kinds.dedup();
 
@@ -63,24 +64,15 @@ pub fn write(graph: &Graph, drawing: &Drawing<'_>) -> Result<String, TooLarge> {
     Ok(out)
 }
 
-/// All nodes and edges, in nested graphs too.
-fn census(graph: &Graph) -> (usize, usize) {
-    let mut todo = vec![graph];
-    let (mut nodes, mut edges) = (0, 0);
-    while let Some(graph) = todo.pop() {
-        nodes += graph.nodes().len();
-        edges += graph.edges().len();
-        todo.extend(graph.bodies().flat_map(|(_, body)| body.graphs()));
+/// A graph and all graphs nested in it.
+fn with_nested(graph: &Graph) -> Vec<&Graph> {
+    let mut graphs = vec![graph];
+    let mut at = 0;
+    while at < graphs.len() {
+        graphs.extend(graphs[at].bodies().flat_map(|(_, body)| body.graphs()));
+        at += 1;
     }
-    (nodes, edges)
-}
-
-fn nested_kinds(graph: &Graph, kinds: &mut Vec<Line>) {
-    let mut todo: Vec<&Graph> = vec![graph];
-    while let Some(graph) = todo.pop() {
-        kinds.extend(graph.edges().iter().map(|e| Line::of(e.label)));
-        todo.extend(graph.bodies().flat_map(|(_, body)| body.graphs()));
-    }
+    graphs
 }
 
 fn legend(kinds: &[Line], inner: f64, y: &mut f64, out: &mut String) {
@@ -111,16 +103,11 @@ fn findings(report: &Report, inner: f64, y: &mut f64, out: &mut String) {
     out.push_str("<g class=\"findings\">\n");
     *y += 12.0;
     for finding in report.violations.iter().take(MOST_FINDINGS) {
-        let code = finding.rule.code();
         let indent = width("RF1a", FINDING_SIZE) + 14.0;
-        let [x, at] = [MARGIN, *y].map(Number);
-        let _ = writeln!(
-            out,
-            r#"<text x="{x}" y="{at}" font-size="{FINDING_SIZE}" font-weight="bold" fill="{ALARM}">{}</text>"#,
-            Escaped(code)
-        );
-        for text in wrapped(&finding.message, FINDING_SIZE, inner - indent) {
-            start_text(MARGIN + indent, *y, FINDING_SIZE, "#3b4653", &text, out);
+        let style = format!(r#"font-weight="bold" fill="{ALARM}""#);
+        text((MARGIN, *y), FINDING_SIZE, &style, finding.rule.code(), out);
+        for words in wrapped(&finding.message, FINDING_SIZE, inner - indent) {
+            start_text(MARGIN + indent, *y, FINDING_SIZE, "#3b4653", &words, out);
             *y += 16.0;
         }
         *y += 5.0;

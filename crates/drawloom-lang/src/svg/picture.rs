@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::layout::Layout;
-use super::shape::{HEADING, Shape, start_text};
-use super::text::{Escaped, Number, width};
+use super::shape::{self, HEADING, Shape, rect, start_text};
+use super::text::{Number, width};
 use super::{MOST_CELLS, line};
 use crate::drawing::{ALARM, Line, Marks, Stroke, TooLarge, strokes};
 use drawloom_graph::Versions;
@@ -168,13 +168,8 @@ fn draw_label(stroke: &Stroke<'_>, path: &[(f64, f64)], text: &str, taken: &mut 
     // The first place with the fewest collisions; `min_by_key` keeps the first of equals.
     let Some((x, y)) = places.min_by_key(|place| hits(area(*place))) else { return };
     taken.push(area((x, y)));
-    let [left, top, wide, high] = [x - wide / 2.0, y - high / 2.0, wide, high].map(Number);
-    let _ = writeln!(out, r##"<rect x="{left}" y="{top}" width="{wide}" height="{high}" rx="4" fill="#ffffff"/>"##);
+    rect((x - wide / 2.0, y - high / 2.0, wide, high), 4.0, r##"fill="#ffffff""##, out);
     let colour = if stroke.alarm { ALARM } else { Line::Reduce.colour() };
-    let [x, y] = [x, y + 3.8].map(Number);
-    let _ = writeln!(
-        out,
-        r##"<text x="{x}" y="{y}" font-size="{LABEL_SIZE}" font-weight="bold" text-anchor="middle" fill="{colour}">{}</text>"##,
-        Escaped(text)
-    );
+    let style = format!(r#"font-weight="bold" text-anchor="middle" fill="{colour}""#);
+    shape::text((x, y + 3.8), LABEL_SIZE, &style, text, out);
 }

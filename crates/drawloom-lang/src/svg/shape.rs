@@ -103,17 +103,13 @@ impl Shape {
             _ => {
                 let radius = if self.kind == NodeKind::Data { h / 2.0 } else { 5.0 };
                 let dashes = if self.kind == NodeKind::Undeclared { r#" stroke-dasharray="4 3""# } else { "" };
-                let [left, top, w, h, radius] = [left, top, w, h, radius].map(Number);
-                let _ = writeln!(
-                    out,
-                    r#"<rect x="{left}" y="{top}" width="{w}" height="{h}" rx="{radius}" {style}{dashes}/>"#
-                );
+                rect((left, top, w, h), radius, &format!("{style}{dashes}"), out);
             }
         }
         let baseline = if self.note.is_empty() { y + 4.5 } else { y - 1.5 };
-        text(x, baseline, NAME_SIZE, "#1b2733", &self.name, out);
+        text((x, baseline), NAME_SIZE, r##"text-anchor="middle" fill="#1b2733""##, &self.name, out);
         if !self.note.is_empty() {
-            text(x, y + 12.5, NOTE_SIZE, "#5a6776", &self.note, out);
+            text((x, y + 12.5), NOTE_SIZE, r##"text-anchor="middle" fill="#5a6776""##, &self.note, out);
         }
         self.close((left + w, top), rules, out);
     }
@@ -131,20 +127,14 @@ impl Shape {
         let (w, h) = (self.width, self.height);
         let (left, top) = (x - w / 2.0, y - h / 2.0);
         let (stroke, weight) = if rules.is_some() { (ALARM, 2.6) } else { ("#c9a227", 1.2) };
-        let [l, t, nw, nh] = [left, top, w, h].map(Number);
-        let _ = writeln!(
-            out,
-            r##"<rect x="{l}" y="{t}" width="{nw}" height="{nh}" rx="7" fill="#fff4d6" stroke="{stroke}" stroke-width="{weight}"/>"##
-        );
-        let [l, t, nw, nh] = [left + 6.0, top + HEADING, w - 12.0, h - HEADING - 6.0].map(Number);
-        let _ = writeln!(
-            out,
-            r##"<rect x="{l}" y="{t}" width="{nw}" height="{nh}" rx="4" fill="#ffffff" stroke="#e6d9ae"/>"##
-        );
+        let style = format!(r##"fill="#fff4d6" stroke="{stroke}" stroke-width="{weight}""##);
+        rect((left, top, w, h), 7.0, &style, out);
+        let inside = (left + 6.0, top + HEADING, w - 12.0, h - HEADING - 6.0);
+        rect(inside, 4.0, r##"fill="#ffffff" stroke="#e6d9ae""##, out);
         let start = left + 14.0;
         start_text(start, top + 18.0, NAME_SIZE, "#1b2733", &self.name, out);
         start_text(start + width(&self.name, NAME_SIZE) + 12.0, top + 18.0, NOTE_SIZE, "#7a6210", &self.note, out);
-        let _ = writeln!(out, r#"<g transform="translate({},{t})">"#, Number(x - self.inner / 2.0));
+        let _ = writeln!(out, r#"<g transform="translate({},{})">"#, Number(x - self.inner / 2.0), Number(inside.1));
         out.push_str(inner);
         out.push_str("</g>\n");
         self.close((left + w, top), rules, out);
@@ -165,17 +155,13 @@ impl Shape {
     /// The codes of the violated rules, at the upper right corner, and the end of the group.
     fn close(&self, (right, top): (f64, f64), rules: Option<&[Rule]>, out: &mut String) {
         if let Some(rules) = rules {
-            let codes = rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(" ");
+            let codes = codes(rules);
             let wide = width(&codes, CODE_SIZE) + 12.0;
             // Beside the middle, where lines arrive.
             let (left, top) = (right - ON_NODE, top - 9.0);
-            let [l, t, w] = [left, top, wide].map(Number);
-            let _ = writeln!(out, r#"<rect x="{l}" y="{t}" width="{w}" height="16" rx="8" fill="{ALARM}"/>"#);
-            let [x, y] = [left + wide / 2.0, top + 11.6].map(Number);
-            let _ = writeln!(
-                out,
-                r##"<text x="{x}" y="{y}" font-size="{CODE_SIZE}" font-weight="bold" text-anchor="middle" fill="#ffffff">{codes}</text>"##
-            );
+            rect((left, top, wide, 16.0), 8.0, &format!(r#"fill="{ALARM}""#), out);
+            let style = r##"font-weight="bold" text-anchor="middle" fill="#ffffff""##;
+            text((left + wide / 2.0, top + 11.6), CODE_SIZE, style, &codes, out);
         }
         out.push_str("</g>\n");
     }
@@ -191,8 +177,7 @@ impl Shape {
 
     /// How far the codes of violated rules reach beyond the right side.
     pub(super) fn overhang(rules: &[Rule]) -> f64 {
-        let codes = rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(" ");
-        (width(&codes, CODE_SIZE) + 12.0 - ON_NODE).max(0.0)
+        (width(&codes(rules), CODE_SIZE) + 12.0 - ON_NODE).max(0.0)
     }
 
     /// Where the line from the centre to a point outside leaves the bounding box.
@@ -218,17 +203,24 @@ impl Shape {
 /// The height of the heading of a frame.
 pub(super) const HEADING: f64 = 28.0;
 
-fn text(x: f64, y: f64, size: f64, colour: &str, content: &str, out: &mut String) {
+/// The codes of rules, as they stand on a node.
+fn codes(rules: &[Rule]) -> String {
+    rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(" ")
+}
+
+/// A rectangle with round corners: left, top, width, height.
+pub(super) fn rect((x, y, wide, high): (f64, f64, f64, f64), radius: f64, style: &str, out: &mut String) {
+    let [x, y, wide, high, radius] = [x, y, wide, high, radius].map(Number);
+    let _ = writeln!(out, r#"<rect x="{x}" y="{y}" width="{wide}" height="{high}" rx="{radius}" {style}/>"#);
+}
+
+/// A text at a point, with the attributes of its style.
+pub(super) fn text((x, y): (f64, f64), size: f64, style: &str, content: &str, out: &mut String) {
     let [x, y, size] = [x, y, size].map(Number);
-    let content = Escaped(content);
-    let _ = writeln!(
-        out,
-        r#"<text x="{x}" y="{y}" font-size="{size}" text-anchor="middle" fill="{colour}">{content}</text>"#
-    );
+    let _ = writeln!(out, r#"<text x="{x}" y="{y}" font-size="{size}" {style}>{}</text>"#, Escaped(content));
 }
 
 /// A text that starts at a point.
 pub(super) fn start_text(x: f64, y: f64, size: f64, colour: &str, content: &str, out: &mut String) {
-    let [x, y, size] = [x, y, size].map(Number);
-    let _ = writeln!(out, r#"<text x="{x}" y="{y}" font-size="{size}" fill="{colour}">{}</text>"#, Escaped(content));
+    text((x, y), size, &format!(r#"fill="{colour}""#), content, out);
 }

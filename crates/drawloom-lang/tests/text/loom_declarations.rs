@@ -1,7 +1,7 @@
 //! Every declaration of the text language, against what it must mean.
 
 use drawloom_graph::{Control, Graph, Label, NodeKind, Regions};
-use drawloom_lang::loom::{Lowered, lower, parse};
+use drawloom_lang::loom::{Lowered, SyntaxError, lower, parse};
 
 fn read(text: &str) -> Lowered {
     let file = parse(text).unwrap_or_else(|e| panic!("{e:?}"));
@@ -202,4 +202,38 @@ fn places_lead_back_to_the_text() {
     assert_eq!(place(lowered.spans.node(control)), Some("repeat 2"));
     let g = body.graph.find("g").unwrap();
     assert_eq!(place(lowered.spans.bodies(control)[0].node(g)), Some("task g(read A)"));
+}
+
+#[test]
+fn integers_accept_underscores_and_exponents() {
+    let length = |text: &str| {
+        let file = parse(&format!("space cells {text}\nfield u on cells\n"))?;
+        let graph = lower(&file)?.graph;
+        Ok(graph.regions().indices(graph.regions().find_space("cells").unwrap()).unwrap().len())
+    };
+    let message = |text: &str| length(text).map_err(|errors: Vec<SyntaxError>| errors[0].message.clone());
+    assert_eq!(message("1_000"), Ok(1000));
+    assert_eq!(message("3e6"), Ok(3_000_000));
+    assert_eq!(message("0e999"), Ok(0));
+    assert_eq!(message("18446744073709551615"), Ok(u64::MAX));
+    for text in ["18446744073709551616", "1e20", "1e99999999999"] {
+        assert_eq!(message(text), Err(format!("`{text}` is larger than any index can be")));
+    }
+    for text in ["1.5", "1e-3"] {
+        assert_eq!(message(text), Err(format!("`{text}` is not a whole number")));
+    }
+}
+
+#[test]
+fn a_swapped_letter_is_near_and_another_word_is_not() {
+    let suggested = |statement: &str| {
+        let errors = parse(statement).unwrap_err();
+        errors[0].help.as_ref().and_then(|help| help.edit.as_ref()).map(|edit| edit.replacement.clone())
+    };
+    assert_eq!(suggested("psace cells 10").as_deref(), Some("space"));
+    assert_eq!(suggested("cells 10"), None);
+    // The first of several equally near names is suggested.
+    let file = parse("space cells 10\nfield v, w on cells\ntask t(read u)\n").unwrap();
+    let finding = &lower(&file).unwrap().findings[0];
+    assert_eq!(finding.edit.as_ref().map(|edit| edit.replacement.as_str()), Some("v"));
 }

@@ -184,26 +184,3 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bool_of_2_is_refused_with_the_name_of_what_holds_it() {
-        let mut checkpoint = Checkpoint::default();
-        checkpoint.state.constants.push(RawConstant { name: "on".to_owned(), values: Values::Bool(vec![false, true]) });
-        let mut bytes = encode(&checkpoint);
-        assert_eq!(decode(&bytes).unwrap().state.constants[0].values, Values::Bool(vec![false, true]));
-        // The values are followed by the length of the position, which is zero, and the checksum.
-        let at = bytes.len() - TRAILER - 8 - 1;
-        assert_eq!(bytes[at - 1..=at], [0, 1]);
-        bytes[at] = 2;
-        let checked = bytes.len() - TRAILER;
-        let sum = crc32fast::hash(&bytes[..checked]).to_le_bytes();
-        bytes[checked..].copy_from_slice(&sum);
-        let error = decode(&bytes).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Damaged);
-        assert_eq!(error.to_string(), "`on` in the checkpoint holds a bool of 2, and a bool is 0 or 1");
-    }
-}

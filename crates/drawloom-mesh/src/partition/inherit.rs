@@ -96,35 +96,3 @@ impl Votes {
         named.iter().rev().copied().max_by_key(|part| count(*part))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::inherit;
-    use crate::raw::RawMesh;
-
-    #[test]
-    fn the_majority_decides_in_both_directions() {
-        let mut mesh = RawMesh::new();
-        mesh.add_set("cells", 4).add_set("nodes", 3).add_set("edges", 2).add_set("alone", 4);
-        mesh.add_map("pcell", "cells", "nodes", 1, vec![0, 0, 0, 1]).add_map(
-            "pecell",
-            "edges",
-            "cells",
-            3,
-            vec![0, 1, 2, 3, 0, 2],
-        );
-        let all = inherit(&mesh, "cells", 2, vec![0, 1, 1, 0]);
-        assert_eq!(all.owners("nodes"), Some(&[1, 0, 1][..]), "nobody leads to node 2, which is dealt out");
-        assert_eq!(all.owners("edges"), Some(&[1, 0][..]));
-        assert_eq!(all.owners("alone"), Some(&[0, 0, 1, 1][..]));
-    }
-
-    #[test]
-    fn an_element_with_very_many_neighbours_goes_to_the_majority_too() {
-        let mut mesh = RawMesh::new();
-        mesh.add_set("cells", 100_000).add_set("centre", 1).add_map("to", "cells", "centre", 1, vec![0; 100_000]);
-        let mut owners: Vec<u32> = (0..100_000).collect();
-        owners[99_999] = 77_777;
-        assert_eq!(inherit(&mesh, "cells", 100_000, owners).owners("centre"), Some(&[77_777][..]));
-    }
-}

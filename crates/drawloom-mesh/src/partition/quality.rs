@@ -78,31 +78,3 @@ impl Partition {
         Ok(SetQuality { set: set.to_owned(), owned, halo, imbalance })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::partition::{Method, partition};
-    use crate::raw::RawMesh;
-
-    #[test]
-    fn figures_are_those_counted_by_hand() {
-        // Cells 0 1 2 3 in a row, with three edges between them.
-        let mut mesh = RawMesh::new();
-        mesh.add_set("cells", 4).add_set("edges", 3).add_set("none", 0);
-        mesh.add_map("pecell", "edges", "cells", 2, vec![0, 1, 1, 2, 2, 3]);
-        let partition = partition(&mesh, "cells", 2, Method::Blocks).expect("divided");
-        assert_eq!(partition.owners("cells"), Some(&[0, 0, 1, 1][..]));
-        assert_eq!(
-            partition.owners("edges"),
-            Some(&[0, 0, 1][..]),
-            "the middle edge belongs to its first cell's owner"
-        );
-        let quality = partition.quality(&mesh).expect("figures");
-        assert_eq!((quality.parts, quality.cut_edges, quality.edges), (2, 1, 3));
-        let cells = quality.set("cells").expect("a set");
-        assert_eq!((cells.owned.as_slice(), cells.halo.as_slice(), cells.imbalance), (&[2, 2][..], &[1, 0][..], 1.0));
-        let edges = quality.set("edges").expect("a set");
-        assert_eq!((edges.owned.as_slice(), edges.imbalance), (&[2, 1][..], 4.0 / 3.0));
-        assert_eq!(quality.set("none").expect("a set").imbalance, 1.0);
-    }
-}

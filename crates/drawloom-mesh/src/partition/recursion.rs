@@ -23,21 +23,3 @@ pub(super) fn divide(size: usize, parts: usize, mut split: impl FnMut(&mut [u32]
     }
     owners
 }
-
-#[cfg(test)]
-mod tests {
-    use super::divide;
-
-    #[test]
-    fn every_part_has_its_share_within_one() {
-        for (size, parts) in [(0, 3), (1, 1), (5, 8), (100, 7), (1000, 31), (17, 17), (3, 1 << 20)] {
-            let owners = divide(size, parts, |_, wanted| wanted);
-            let mut counts = vec![0; parts];
-            owners.iter().for_each(|owner| counts[*owner as usize] += 1);
-            let (least, most) = (counts.iter().min().expect("parts"), counts.iter().max().expect("parts"));
-            // Each halving rounds once.
-            assert!(most - least <= 2, "{size} elements in {parts} parts: {least} to {most}");
-            assert_eq!(owners.len(), size);
-        }
-    }
-}

@@ -32,28 +32,3 @@ fn extents(elements: &[u32], centres: &Centres) -> [f64; 3] {
     }
     extents
 }
-
-#[cfg(test)]
-mod tests {
-    use super::by_coordinates;
-    use crate::raw::Centres;
-
-    fn grid(across: usize, up: usize) -> Centres {
-        let point = |n: usize| [(n % across) as f64, (n / across) as f64];
-        Centres { dim: 2, values: (0..across * up).flat_map(point).collect() }
-    }
-
-    #[test]
-    fn the_longest_direction_is_cut() {
-        let owners = by_coordinates(&grid(10, 4), 2);
-        assert!((0..40).all(|n| owners[n] == u32::from(n % 10 >= 5)), "{owners:?}");
-    }
-
-    #[test]
-    fn places_that_are_all_the_same_or_extreme_are_divided_too() {
-        for values in [vec![1.0; 20], vec![f64::MAX; 20], (0..20).map(|n| [f64::MAX, f64::MIN][n % 2]).collect()] {
-            let centres = Centres { dim: 2, values };
-            assert_eq!(by_coordinates(&centres, 2).iter().filter(|owner| **owner == 0).count(), 5);
-        }
-    }
-}

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use drawloom_runtime::Element;
 
+use super::described::Described;
 use super::each::Each;
 use super::scalar::Scalar;
 use super::statement::{Condition, LoopDecl, ScalarBody, ScalarDecl, Statement};
 use crate::check;
 use crate::error::{Error, ErrorKind};
 use crate::kernel::body::LoopBody;
-use crate::kernel::site::ArgDecl;
 use crate::mesh::store::Typed;
 use crate::mesh::{Global, Mesh, Set};
 
@@ -111,45 +111,32 @@ impl Program {
         Scalar::new(self, name.into(), Location::caller())
     }
 
-    pub(super) fn add_loop(
-        &mut self,
-        name: String,
-        location: &'static Location<'static>,
-        set: Set,
-        args: Vec<ArgDecl>,
-        body: Box<dyn LoopBody>,
-        refused: Option<Error>,
-    ) {
+    pub(super) fn add_loop(described: Described<'_>, set: Set, body: Box<dyn LoopBody>) {
+        let Described { program, name, location, args, refused, .. } = described;
         if let Some(error) = refused {
-            return self.refuse(error);
+            return program.refuse(error);
         }
-        let before = self.names.entry(name.clone()).or_insert(0);
+        let before = program.names.entry(name.clone()).or_insert(0);
         let invocation = if *before == 0 { name.clone() } else { format!("{name}_{before}") };
         *before += 1;
         let foldings = body.foldings();
         let decl = LoopDecl { name, invocation, location, set: set.number, args, body, foldings };
-        if let Err(error) = check::loop_is_sound(&self.mesh, &decl) {
-            self.refuse(error);
+        if let Err(error) = check::loop_is_sound(&program.mesh, &decl) {
+            program.refuse(error);
         }
-        self.push(Statement::Loop(Arc::new(decl)));
+        program.push(Statement::Loop(Arc::new(decl)));
     }
 
-    pub(super) fn add_scalar(
-        &mut self,
-        name: String,
-        location: &'static Location<'static>,
-        args: Vec<ArgDecl>,
-        (body, code): (ScalarBody, TypeId),
-        refused: Option<Error>,
-    ) {
+    pub(super) fn add_scalar(described: Described<'_>, body: ScalarBody, code: TypeId) {
+        let Described { program, name, location, args, refused, .. } = described;
         if let Some(error) = refused {
-            return self.refuse(error);
+            return program.refuse(error);
         }
         let decl = ScalarDecl { name, location, args, body, code };
-        if let Err(error) = check::scalar_is_sound(&self.mesh, &decl) {
-            self.refuse(error);
+        if let Err(error) = check::scalar_is_sound(&program.mesh, &decl) {
+            program.refuse(error);
         }
-        self.push(Statement::Scalar(Arc::new(decl)));
+        program.push(Statement::Scalar(Arc::new(decl)));
     }
 
     fn block(&mut self, build: impl FnOnce(&mut Program)) -> Arc<[Statement]> {

@@ -6,8 +6,8 @@ use std::panic::Location;
 use drawloom_runtime::Element;
 
 use super::build::Program;
+use super::described::Described;
 use crate::element::Ordered;
-use crate::error::{Error, ErrorKind};
 use crate::kernel::args::{Column, ContributeWith, Direct, Index, LoopArg, Optional, Size};
 use crate::kernel::body::{Compiled, LoopBody};
 use crate::kernel::for_each_arity;
@@ -48,61 +48,28 @@ append! { ; A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 }
 /// A loop over a set that is being described. Nothing happens until `run` is called with its kernel.
 #[must_use = "a loop becomes part of the program by `run`"]
 pub struct Each<'p, A = ()> {
-    program: &'p mut Program,
-    name: String,
-    location: &'static Location<'static>,
+    described: Described<'p>,
     set: Set,
-    args: Vec<ArgDecl>,
-    refused: Option<Error>,
     list: PhantomData<fn() -> A>,
 }
 
 impl<'p> Each<'p> {
     pub(super) fn new(program: &'p mut Program, set: Set, name: String, location: &'static Location<'static>) -> Self {
         let foreign = program.mesh().own("set", set.mesh).err();
-        let mut each = Self { program, name, location, set, args: Vec::new(), refused: None, list: PhantomData };
+        let mut described = Described::new(program, "loop", name, location);
         if let Some(error) = foreign {
-            each.refuse(error.to_string());
+            described.refuse(error);
         }
-        each
+        Self { described, set, list: PhantomData }
     }
 }
 
 impl<'p, A> Each<'p, A> {
-    fn refuse(&mut self, message: String) {
-        let message = format!("loop `{}` at {}: {message}", self.name, self.location);
-        self.refused.get_or_insert(Error::new(ErrorKind::Refused, message));
-    }
-
-    fn add<X>(mut self, declared: Declared) -> Each<'p, A::List>
+    fn add<X>(self, declared: Declared) -> Each<'p, A::List>
     where
         A: Append<X>,
     {
-        let mesh = self.program.mesh();
-        let foreign = mesh.own(declared.arg.what(), declared.mesh).err();
-        let foreign = foreign.or_else(|| {
-            let what = if let ArgDecl::Global { .. } = declared.arg { "global" } else { "map" };
-            declared.map_mesh.and_then(|with| mesh.own(what, with).err())
-        });
-        let map = declared.arg.map().filter(|_| foreign.is_none()).map(|map| mesh.maps[map as usize].name.clone());
-        if let Some(error) = foreign {
-            self.refuse(format!("argument {}: {error}", self.args.len()));
-        }
-        if let (Some((column, arity)), Some(map)) = (declared.column, map)
-            && column >= arity
-        {
-            self.refuse(format!("argument {}: column {column} of map `{map}`, which has {arity}", self.args.len()));
-        }
-        self.args.push(declared.arg);
-        Each {
-            program: self.program,
-            name: self.name,
-            location: self.location,
-            set: self.set,
-            args: self.args,
-            refused: self.refused,
-            list: PhantomData,
-        }
+        Each { described: self.described.add(declared), set: self.set, list: PhantomData }
     }
 
     /// The kernel reads.
@@ -255,7 +222,7 @@ impl<'p, A> Each<'p, A> {
     }
 
     fn finish(self, body: Box<dyn LoopBody>) {
-        self.program.add_loop(self.name, self.location, self.set, self.args, body, self.refused);
+        Program::add_loop(self.described, self.set, body);
     }
 }
 

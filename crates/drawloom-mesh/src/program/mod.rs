@@ -5,10 +5,12 @@
 //! | `build` | [`Program`]: putting statements together |
 //! | `statement` | the statements |
 //! | `steps` | the program as a flat list of steps, which backends run |
+//! | `described` | a loop or scalar code while it is being described |
 //! | `each` | describing a loop: accesses become parameters of its kernel |
 //! | `scalar` | describing scalar code |
 
 mod build;
+mod described;
 mod each;
 mod scalar;
 pub(crate) mod statement;

@@ -8,12 +8,12 @@ use std::panic::Location;
 use drawloom_runtime::Element;
 
 use super::build::Program;
+use super::described::Described;
 use super::each::Append;
 use super::statement::ScalarBody;
-use crate::error::{Error, ErrorKind};
 use crate::kernel::args::{Fixed, LoopArg, ReadGlobal, Update};
 use crate::kernel::for_each_arity;
-use crate::kernel::site::{Access, ArgDecl, Declared, Site};
+use crate::kernel::site::{Access, Declared, Site};
 use crate::mesh::{Constant, Global};
 
 /// Scalar code that is being described. Nothing happens until `run` or `try_run` is called.
@@ -21,39 +21,22 @@ use crate::mesh::{Constant, Global};
 /// Unlike a kernel, it may capture: it is where a program reports, and where it decides.
 #[must_use = "scalar code becomes part of the program by `run` or `try_run`"]
 pub struct Scalar<'p, A = ()> {
-    program: &'p mut Program,
-    name: String,
-    location: &'static Location<'static>,
-    args: Vec<ArgDecl>,
-    refused: Option<Error>,
+    described: Described<'p>,
     list: PhantomData<fn() -> A>,
 }
 
 impl<'p> Scalar<'p> {
     pub(super) fn new(program: &'p mut Program, name: String, location: &'static Location<'static>) -> Self {
-        Self { program, name, location, args: Vec::new(), refused: None, list: PhantomData }
+        Self { described: Described::new(program, "scalar code", name, location), list: PhantomData }
     }
 }
 
 impl<'p, A> Scalar<'p, A> {
-    fn add<X>(mut self, declared: Declared) -> Scalar<'p, A::List>
+    fn add<X>(self, declared: Declared) -> Scalar<'p, A::List>
     where
         A: Append<X>,
     {
-        if let Err(error) = self.program.mesh().own("global", declared.mesh) {
-            let message =
-                format!("scalar code `{}` at {}: argument {}: {error}", self.name, self.location, self.args.len());
-            self.refused.get_or_insert(Error::new(ErrorKind::Refused, message));
-        }
-        self.args.push(declared.arg);
-        Scalar {
-            program: self.program,
-            name: self.name,
-            location: self.location,
-            args: self.args,
-            refused: self.refused,
-            list: PhantomData,
-        }
+        Scalar { described: self.described.add(declared), list: PhantomData }
     }
 
     /// The code reads a global.
@@ -81,7 +64,7 @@ impl<'p, A> Scalar<'p, A> {
     }
 
     fn finish(self, body: ScalarBody, code: TypeId) {
-        self.program.add_scalar(self.name, self.location, self.args, (body, code), self.refused);
+        Program::add_scalar(self.described, body, code);
     }
 }
 

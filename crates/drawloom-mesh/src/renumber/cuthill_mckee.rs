@@ -87,38 +87,3 @@ impl Search<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::order;
-    use crate::raw::{Adjacency, RawMesh};
-
-    fn path(of: &[u32]) -> Adjacency {
-        let mut mesh = RawMesh::new();
-        mesh.add_set("n", of.len()).add_set("e", of.len() - 1);
-        mesh.add_map("m", "e", "n", 2, of.windows(2).flatten().copied().collect());
-        Adjacency::of_set(&mesh, "n").expect("a set")
-    }
-
-    #[test]
-    fn a_scrambled_path_is_straightened() {
-        let scrambled = [3, 0, 5, 1, 4, 2, 6];
-        let mut ordered = order(&path(&scrambled));
-        if ordered[0] != 3 {
-            ordered.reverse();
-        }
-        assert_eq!(ordered, scrambled);
-    }
-
-    #[test]
-    fn every_element_of_every_component_is_placed_once() {
-        let mut mesh = RawMesh::new();
-        mesh.add_set("n", 10).add_set("e", 4).add_map("m", "e", "n", 2, vec![0, 9, 9, 5, 2, 3, 7, 7]);
-        let mut all = order(&Adjacency::of_set(&mesh, "n").expect("a set"));
-        all.sort_unstable();
-        assert_eq!(all, (0..10).collect::<Vec<_>>());
-        mesh.sets[0].size = 0;
-        mesh.maps.clear();
-        assert_eq!(order(&Adjacency::of_set(&mesh, "n").expect("a set")), [0; 0]);
-    }
-}

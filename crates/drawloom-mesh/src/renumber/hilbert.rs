@@ -76,8 +76,7 @@ fn key<const DIM: usize>(mut x: [u32; DIM]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BITS, key, order};
-    use crate::raw::Centres;
+    use super::{BITS, key};
 
     /// The finest steps of the curve cannot be listed, but those of a coarse grid can: its points are corners of blocks
     /// which the curve fills one after another.
@@ -100,14 +99,5 @@ mod tests {
     fn the_curve_visits_every_block_and_steps_to_a_neighbour() {
         assert!(steps_to_a_neighbour(&visited::<2>(4)));
         assert!(steps_to_a_neighbour(&visited::<3>(3)));
-    }
-
-    #[test]
-    fn equal_and_extreme_places_are_ordered() {
-        let same = Centres { dim: 2, values: vec![7.0; 8] };
-        assert_eq!(order(&same), [0, 1, 2, 3]);
-        let far = Centres { dim: 3, values: [f64::MAX, f64::MIN, 0.0, 1.0, f64::MIN, 0.0].to_vec() };
-        assert_eq!(order(&far).len(), 2);
-        assert_eq!(order(&Centres { dim: 2, values: vec![] }), [0; 0]);
     }
 }

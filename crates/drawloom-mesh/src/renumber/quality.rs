@@ -51,19 +51,3 @@ fn of_map(map: &RawMap) -> MapQuality {
         reuse: mean(map.table.len() as u64, distinct as u64),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::quality;
-    use crate::raw::RawMesh;
-
-    #[test]
-    fn figures_are_those_counted_by_hand() {
-        let mut mesh = RawMesh::new();
-        mesh.add_set("e", 3).add_set("n", 9).add_set("none", 0);
-        mesh.add_map("m", "e", "n", 2, vec![0, 1, 1, 2, 8, 2]).add_map("empty", "none", "n", 2, vec![]);
-        let figures = quality(&mesh);
-        assert_eq!((figures[0].bandwidth, figures[0].mean_distance, figures[0].reuse), (6, 8.0 / 3.0, 6.0 / 4.0));
-        assert_eq!((figures[1].bandwidth, figures[1].mean_distance, figures[1].reuse), (0, 0.0, 0.0));
-    }
-}

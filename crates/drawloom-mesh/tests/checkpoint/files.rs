@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::naca::{naca0012, naca0012_fe};
 use drawloom_mesh::checkpoint::Checkpoint;
-use drawloom_mesh::raw::Values;
+use drawloom_mesh::raw::{RawMesh, Values};
 use drawloom_mesh::{Error, ErrorKind};
 
 fn state() -> Checkpoint {
@@ -92,4 +92,22 @@ fn files_are_saved_and_loaded_and_an_inconsistent_state_is_not_saved() {
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("none"), "{error}");
     let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_bool_of_2_is_refused_with_the_name_of_what_holds_it() {
+    let mut checkpoint = Checkpoint::of(&RawMesh::new());
+    checkpoint.add_global("on", Values::Bool(vec![false, true]));
+    let mut bytes = checkpoint.to_bytes();
+    assert_eq!(Checkpoint::from_bytes(&bytes).unwrap().global("on").unwrap().values, Values::Bool(vec![false, true]));
+    // The values are followed by the length of the position, which is zero, and a checksum of four bytes.
+    let checked = bytes.len() - 4;
+    let at = checked - 8 - 1;
+    assert_eq!(bytes[at - 1..=at], [0, 1]);
+    bytes[at] = 2;
+    let sum = crc32fast::hash(&bytes[..checked]).to_le_bytes();
+    bytes[checked..].copy_from_slice(&sum);
+    let error = Checkpoint::from_bytes(&bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    assert_eq!(error.to_string(), "`on` in the checkpoint holds a bool of 2, and a bool is 0 or 1");
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::json::{Number, put_scalar, take_scalar};
+use super::json::{Notation, in_bytes, put_scalar, write_tuple};
 use super::layout::{measure, placed};
 use super::types::{Member, Scalar, Tuple, Type};
 use crate::error::{Error, ErrorKind, Result};
@@ -32,15 +32,6 @@ fn declare(ty: &Type, name: &str, text: &mut String) {
         Type::Scalar(scalar) => drop(write!(text, "{} {name}{lengths}", in_bytes(*scalar).c_name())),
         Type::Tuple(tuple) => drop(write!(text, "struct {{\n{}}} {name}{lengths}", declarations(tuple))),
         Type::Array(..) => {}
-    }
-}
-
-/// What a scalar is declared as.
-fn in_bytes(scalar: Scalar) -> Scalar {
-    match scalar {
-        Scalar::Bool => Scalar::U8,
-        Scalar::Char => Scalar::I8,
-        other => other,
     }
 }
 
@@ -152,49 +143,8 @@ impl<'t> Words<'t> {
 /// The value of a record as an initialiser.
 pub(crate) fn initialiser(tuple: &Tuple, bytes: &[u8]) -> String {
     let mut text = String::new();
-    write_tuple(tuple, bytes, &mut text);
+    write_tuple(Notation::C, tuple, bytes, &mut text);
     text
-}
-
-fn write_tuple(tuple: &Tuple, bytes: &[u8], text: &mut String) {
-    text.push('{');
-    for (number, (offset, member)) in placed(tuple).enumerate() {
-        if number > 0 {
-            text.push(',');
-        }
-        write_value(&member.ty, &bytes[offset..], text);
-    }
-    text.push('}');
-}
-
-fn write_value(ty: &Type, bytes: &[u8], text: &mut String) {
-    match ty {
-        Type::Scalar(scalar) => match take_scalar(in_bytes(*scalar), &bytes[..scalar.size()]) {
-            Number::Whole(n) => drop(write!(text, "{n}")),
-            Number::Single(x) => write_float(f64::from(x), format_args!("{x:?}"), text),
-            Number::Float(x) => write_float(x, format_args!("{x:?}"), text),
-        },
-        Type::Tuple(tuple) => write_tuple(tuple, bytes, text),
-        Type::Array(element, length) => {
-            let size = measure(element, 0).map_or(0, |(size, _)| size);
-            text.push('{');
-            for number in 0..*length {
-                if number > 0 {
-                    text.push(',');
-                }
-                write_value(element, &bytes[number * size..], text);
-            }
-            text.push('}');
-        }
-    }
-}
-
-fn write_float(x: f64, digits: std::fmt::Arguments<'_>, text: &mut String) {
-    let _ = match x {
-        x if x.is_nan() => text.write_str("nan"),
-        x if x.is_infinite() => text.write_str(if x > 0.0 { "inf" } else { "-inf" }),
-        _ => text.write_fmt(digits),
-    };
 }
 
 /// Reads an initialiser into the bytes of a record.
@@ -303,7 +253,7 @@ fn value(message: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::{as_declared, declarations, read_declarations};
-    use crate::data::{Layout, Record, Scalar, Tuple, Type};
+    use crate::data::{Scalar, Tuple, Type};
 
     fn tuple() -> Tuple {
         let inner = Tuple::new().with("a", Scalar::I8).with("b", Scalar::Bool);
@@ -334,32 +284,6 @@ mod tests {
         ] {
             let message = read_declarations(text).unwrap_err().to_string();
             assert!(message.contains(words), "{message}");
-        }
-    }
-
-    #[test]
-    fn initialisers_are_read_back_with_the_same_bits() {
-        let layout = Layout::new(tuple()).unwrap();
-        let text = "{ {{1,2.5f,-inf},{0x10,1e-3,nan}}, {{-1,1},{2,0},}, 18446744073709551615ull }";
-        let record = Record::from_c(&layout, text).unwrap();
-        assert_eq!(record.to_c(), "{{{1.0,2.5,-inf},{16.0,0.001,nan}},{{-1,1},{2,0}},18446744073709551615}");
-        assert_eq!(Record::from_c(&layout, &record.to_c()).unwrap().bytes(), record.bytes());
-    }
-
-    #[test]
-    fn wrong_initialisers_are_refused_by_name() {
-        let layout = Layout::new(Tuple::new().with("n", Scalar::U8).with("m", Type::array(Scalar::I16, 2))).unwrap();
-        for (text, words) in [
-            ("", "ends where '{'"),
-            ("{256,{1,2}}", "member \"n\": \"256\" is no uint8_t"),
-            ("{1,{1}}", "member \"m\": element 1"),
-            ("{1,{1,2,3}}", "stands where '}'"),
-            ("{1,{1,2}} x", "\"x\" follows"),
-            ("{1,{1,2}", "ends where '}'"),
-            ("{1}", "member \"m\""),
-        ] {
-            let message = Record::from_c(&layout, text).unwrap_err().to_string();
-            assert!(message.contains(words), "{text}: {message}");
         }
     }
 }

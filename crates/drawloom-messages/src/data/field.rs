@@ -51,12 +51,6 @@ impl<T: Pod> Field<T> {
         bytes[self.offset..][..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
     }
 
-    /// The member in the bytes of a record.
-    #[inline]
-    pub fn at_ref(self, bytes: &[u8]) -> &T {
-        bytemuck::from_bytes(&bytes[self.offset..][..size_of::<T>()])
-    }
-
     /// The member in the bytes of a record, to be changed.
     #[inline]
     pub fn at_mut(self, bytes: &mut [u8]) -> &mut T {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::field::{Field, Plain};
 use super::json;
-use super::types::{Member, Tuple, Type};
+use super::types::{Member, Scalar, Tuple, Type};
 use crate::error::{Error, ErrorKind, Result, check_name};
 
 /// A record is at most so large, so that a slip in a declaration cannot ask for all memory.
@@ -23,6 +23,8 @@ pub struct Layout(Arc<Body>);
 struct Body {
     tuple: Tuple,
     size: usize,
+    /// Whether there are truth values among the members.
+    has_truths: bool,
     /// The record of all defaults, as words.
     default: Vec<u64>,
 }
@@ -37,12 +39,13 @@ impl Layout {
         let (size, _) = measure_tuple(&tuple, 0)?;
         let mut default = vec![0; size.div_ceil(8)];
         json::fill_defaults(&tuple, &mut bytemuck::cast_slice_mut(&mut default)[..size])?;
-        Ok(Self(Arc::new(Body { tuple, size, default })))
+        let has_truths = tuple.members().iter().any(|member| has_truths(&member.ty));
+        Ok(Self(Arc::new(Body { tuple, size, has_truths, default })))
     }
 
     /// The layout without members.
     pub fn empty() -> Self {
-        Self(Arc::new(Body { tuple: Tuple::new(), size: 0, default: Vec::new() }))
+        Self(Arc::new(Body { tuple: Tuple::new(), size: 0, has_truths: false, default: Vec::new() }))
     }
 
     /// The members.
@@ -63,6 +66,30 @@ impl Layout {
     /// The record of all defaults.
     pub fn default_bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.0.default)[..self.0.size]
+    }
+
+    /// Whether there are truth values among the members, so that some bytes are no record.
+    pub(crate) fn has_truths(&self) -> bool {
+        self.0.has_truths
+    }
+
+    /// Refuses bytes that are no record: too many, too few, or a truth value that is neither 0 nor 1.
+    ///
+    /// # Errors
+    /// When they are none, with the path of the member.
+    pub(crate) fn check(&self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() != self.size() {
+            let message = format!("a record of {} bytes was given {} bytes", self.size(), bytes.len());
+            return Err(Error::new(ErrorKind::Value, message));
+        }
+        let wrong = if self.has_truths() { wrong_truth_of_tuple(self.tuple(), bytes) } else { None };
+        match wrong {
+            None => Ok(()),
+            Some((path, byte)) => {
+                let message = format!("member {:?} holds a bool of {byte}, and a bool is 0 or 1", &path[1..]);
+                Err(Error::new(ErrorKind::Value, message))
+            }
+        }
     }
 
     /// A member, found once by its name and reached by number from then on. A path such as `points[3].x` names a member
@@ -166,6 +193,37 @@ pub(crate) fn placed(tuple: &Tuple) -> impl Iterator<Item = (usize, &Member)> {
     })
 }
 
+fn has_truths(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(scalar) => *scalar == Scalar::Bool,
+        Type::Array(element, _) => has_truths(element),
+        Type::Tuple(tuple) => tuple.members().iter().any(|member| has_truths(&member.ty)),
+    }
+}
+
+/// The first truth value in the bytes of a tuple that is neither 0 nor 1: the way to it, and its byte.
+fn wrong_truth_of_tuple(tuple: &Tuple, bytes: &[u8]) -> Option<(String, u8)> {
+    placed(tuple).find_map(|(offset, member)| {
+        let (path, byte) = wrong_truth(&member.ty, &bytes[offset..])?;
+        Some((format!(".{}{path}", member.name), byte))
+    })
+}
+
+fn wrong_truth(ty: &Type, bytes: &[u8]) -> Option<(String, u8)> {
+    match ty {
+        Type::Scalar(Scalar::Bool) => (bytes[0] > 1).then(|| (String::new(), bytes[0])),
+        Type::Array(element, length) if has_truths(element) => {
+            let size = measure(element, 0).map_or(0, |(size, _)| size);
+            (0..*length).find_map(|number| {
+                let (path, byte) = wrong_truth(element, &bytes[number * size..])?;
+                Some((format!("[{number}]{path}"), byte))
+            })
+        }
+        Type::Tuple(tuple) => wrong_truth_of_tuple(tuple, bytes),
+        Type::Scalar(_) | Type::Array(..) => None,
+    }
+}
+
 fn end_aligned(end: usize, align: usize) -> usize {
     end.next_multiple_of(align)
 }
@@ -210,50 +268,4 @@ fn measure_tuple(tuple: &Tuple, depth: usize) -> Result<(usize, usize)> {
 
 fn too_large() -> Error {
     Error::new(ErrorKind::Type, format!("the record is larger than {LARGEST} bytes"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Layout;
-    use crate::data::types::{Scalar, Tuple, Type};
-
-    #[test]
-    fn members_lie_where_c_puts_them() {
-        let inner = Tuple::new().with("a", Scalar::U8).with("b", Scalar::F64);
-        let tuple = Tuple::new()
-            .with("x", Scalar::U8)
-            .with("y", Scalar::U32)
-            .with("z", Type::array(inner, 2))
-            .with("w", Scalar::U16);
-        let layout = Layout::new(tuple).unwrap();
-        assert_eq!(layout.size(), 48);
-        assert_eq!(layout.field::<u32>("y").unwrap().offset(), 4);
-        assert_eq!(layout.field::<f64>("z[1].b").unwrap().offset(), 32);
-        assert_eq!(layout.field::<u16>("w").unwrap().offset(), 40);
-    }
-
-    #[test]
-    fn what_is_not_there_or_of_another_type_is_refused_by_name() {
-        let layout = Layout::new(Tuple::new().with("x", Type::array(Scalar::F32, 3))).unwrap();
-        assert!(layout.field::<[f32; 3]>("x").is_ok());
-        for path in ["y", "x.y", "x[3]", "x[", "x[1][0]", ""] {
-            assert!(layout.field::<f32>(path).unwrap_err().to_string().contains(&format!("no member {path:?}")));
-        }
-        assert!(layout.field::<[f32; 4]>("x").unwrap_err().to_string().contains("\"x\" is no [f32; 4]"));
-    }
-
-    #[test]
-    fn absurd_declarations_are_refused() {
-        let large = Tuple::new().with("x", Type::array(Type::array(Scalar::U8, usize::MAX), usize::MAX));
-        assert!(Layout::new(large).unwrap_err().to_string().contains("larger than"));
-        let hollow = Tuple::new().with("x", Type::array(Tuple::new(), usize::MAX));
-        assert!(Layout::new(hollow).unwrap_err().to_string().contains("larger than"));
-        let mut deep = Type::from(Scalar::U8);
-        for _ in 0..100 {
-            deep = Type::array(deep, 1);
-        }
-        assert!(Layout::new(Tuple::new().with("x", deep)).unwrap_err().to_string().contains("nested deeper"));
-        let twice = Tuple::new().with("x", Scalar::U8).with("x", Scalar::U8);
-        assert!(Layout::new(twice).unwrap_err().to_string().contains("two members are called \"x\""));
-    }
 }

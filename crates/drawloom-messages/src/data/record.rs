@@ -27,10 +27,10 @@ impl Record {
     /// A record from bytes.
     ///
     /// # Errors
-    /// When there are more or fewer bytes than the layout has.
+    /// When there are more or fewer bytes than the layout has, or a `bool` is neither 0 nor 1.
     pub fn from_bytes(layout: &Layout, bytes: &[u8]) -> Result<Self> {
         let mut record = Self::new(layout);
-        check_size(layout, bytes)?;
+        layout.check(bytes)?;
         record.bytes_mut().copy_from_slice(bytes);
         Ok(record)
     }
@@ -91,14 +91,6 @@ impl Record {
     pub fn to_c(&self) -> String {
         c::initialiser(self.layout.tuple(), self.bytes())
     }
-}
-
-/// Whether bytes can be a record.
-pub(crate) fn check_size(layout: &Layout, bytes: &[u8]) -> Result<()> {
-    if bytes.len() == layout.size() {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::Value, format!("a record of {} bytes was given {} bytes", layout.size(), bytes.len())))
 }
 
 impl PartialEq for Record {

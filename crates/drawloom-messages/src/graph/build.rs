@@ -8,31 +8,15 @@ use super::id::{DeviceId, DeviceTypeId, InputId, OutputId};
 use super::instance::{Changing, Fixed, Instance, Names};
 use super::kind::GraphType;
 use super::topology::{Edge, Row, Topology};
-use crate::data::record::check_size;
+use crate::data::Layout;
 use crate::data::rows::Rows;
 use crate::data::types::{Tuple, Type};
-use crate::data::{Layout, Record};
 use crate::error::{Error, ErrorKind, Result};
 
 /// There are fewer devices, pins of devices and edges than this, so that a number of 32 bits names each.
 const MOST: usize = u32::MAX as usize;
 
-/// An instance that is being built.
-///
-/// ```
-/// use drawloom_messages::{InstanceBuilder, samples};
-///
-/// let ring = samples::ring::graph_type();
-/// let (node, out, next) = (ring.device("node").unwrap(), "out", "in");
-/// let mut builder = InstanceBuilder::new(&ring, "two");
-/// let a = builder.device("a", node)?;
-/// let b = builder.device("b", node)?;
-/// builder.connect(a, out, b, next)?;
-/// builder.connect(b, out, a, next)?;
-/// let instance = builder.build()?;
-/// assert_eq!((instance.devices(), instance.edges()), (2, 2));
-/// # Ok::<(), drawloom_messages::Error>(())
-/// ```
+/// An instance that is being built. See the [crate](crate) for an example.
 pub struct InstanceBuilder {
     graph_type: Arc<GraphType>,
     id: String,
@@ -98,7 +82,7 @@ impl InstanceBuilder {
     /// # Errors
     /// When the bytes are not those of a record of these properties.
     pub fn properties(&mut self, bytes: &[u8]) -> Result<()> {
-        check_size(self.graph_type.properties(), bytes)
+        (self.graph_type.properties().check(bytes))
             .map_err(|e| e.within("the properties of the graph").of_type(self.graph_type.id()))?;
         self.properties = Some(bytes.to_vec());
         Ok(())
@@ -361,7 +345,7 @@ impl Order<'_> {
 /// The bytes of a record that may have been given.
 fn given<'a>(bytes: Option<&'a [u8]>, layout: &'a Layout, optional: bool) -> Result<&'a [u8]> {
     match bytes {
-        Some(bytes) => check_size(layout, bytes).map(|()| bytes),
+        Some(bytes) => layout.check(bytes).map(|()| bytes),
         None => match (!optional).then(|| without_default(layout.tuple())).flatten() {
             Some(name) => Err(Error::new(ErrorKind::Value, format!("{name:?} is missing, and has no default"))),
             None => Ok(layout.default_bytes()),
@@ -381,12 +365,4 @@ fn without_default(tuple: &Tuple) -> Option<&str> {
 
 fn wrong(message: String) -> Error {
     Error::new(ErrorKind::Instance, message)
-}
-
-impl Instance {
-    /// A record of a device's properties.
-    pub fn properties_of(&self, device: DeviceId) -> Record {
-        let layout = self.type_of(device).properties();
-        Record::from_bytes(layout, self.device_properties(device)).expect("the rows of a type have its size")
-    }
 }

@@ -32,13 +32,14 @@ pub struct DeviceType {
     inputs: Vec<InputPin>,
     outputs: Vec<OutputPin>,
     code: Code,
-    handlers: Arc<dyn Handlers>,
+    /// None while it is being described.
+    handlers: Option<Arc<dyn Handlers>>,
 }
 
 impl DeviceType {
     /// Describes a device type.
     pub fn builder(id: impl Into<String>) -> DeviceTypeBuilder {
-        DeviceTypeBuilder {
+        DeviceTypeBuilder(Self {
             id: id.into(),
             properties: Layout::empty(),
             state: Layout::empty(),
@@ -46,7 +47,7 @@ impl DeviceType {
             outputs: Vec::new(),
             code: Code::default(),
             handlers: None,
-        }
+        })
     }
 
     /// Its name.
@@ -81,7 +82,7 @@ impl DeviceType {
 
     /// What it does.
     pub fn handlers(&self) -> &Arc<dyn Handlers> {
-        &self.handlers
+        self.handlers.as_ref().expect("a device type without handlers is refused")
     }
 
     /// The input pin with a name.
@@ -106,44 +107,36 @@ impl fmt::Debug for DeviceType {
 
 /// A device type that is being described.
 #[must_use]
-pub struct DeviceTypeBuilder {
-    id: String,
-    properties: Layout,
-    state: Layout,
-    inputs: Vec<InputPin>,
-    outputs: Vec<OutputPin>,
-    code: Code,
-    handlers: Option<Arc<dyn Handlers>>,
-}
+pub struct DeviceTypeBuilder(DeviceType);
 
 impl DeviceTypeBuilder {
     /// What a device is told when it is made.
     pub fn properties(mut self, properties: Layout) -> Self {
-        self.properties = properties;
+        self.0.properties = properties;
         self
     }
 
     /// What a device remembers.
     pub fn state(mut self, state: Layout) -> Self {
-        self.state = state;
+        self.0.state = state;
         self
     }
 
     /// Adds an input pin.
     pub fn input(mut self, pin: InputPin) -> Self {
-        self.inputs.push(pin);
+        self.0.inputs.push(pin);
         self
     }
 
     /// Adds an output pin.
     pub fn output(mut self, pin: OutputPin) -> Self {
-        self.outputs.push(pin);
+        self.0.outputs.push(pin);
         self
     }
 
     /// C text of the handlers.
     pub fn code(mut self, code: Code) -> Self {
-        self.code = code;
+        self.0.code = code;
         self
     }
 
@@ -154,29 +147,30 @@ impl DeviceTypeBuilder {
 
     /// What the device type does, shared with others.
     pub fn shared_handlers(mut self, handlers: Arc<dyn Handlers>) -> Self {
-        self.handlers = Some(handlers);
+        self.0.handlers = Some(handlers);
         self
     }
 
     /// Checks everything, and makes the device type.
-    pub(super) fn checked(mut self, messages: &FxHashMap<String, MessageId>) -> Result<DeviceType> {
-        check_name("a device type", &self.id)?;
-        let within = |e: Error| e.within(format_args!("device type {:?}", self.id));
+    pub(super) fn checked(self, messages: &FxHashMap<String, MessageId>) -> Result<DeviceType> {
+        let mut kind = self.0;
+        check_name("a device type", &kind.id)?;
+        let within = |e: Error| e.within(format_args!("device type {:?}", kind.id));
         let resolve = |pin: &str, message: &str| {
             messages.get(message).copied().ok_or_else(|| {
                 within(Error::new(ErrorKind::Type, format!("there is no message type {message:?} for pin {pin:?}")))
                     .at_pin(pin)
             })
         };
-        for pin in &mut self.inputs {
+        for pin in &mut kind.inputs {
             pin.id = resolve(&pin.name, &pin.message)?;
         }
-        for pin in &mut self.outputs {
+        for pin in &mut kind.outputs {
             pin.id = resolve(&pin.name, &pin.message)?;
         }
         for names in [
-            self.inputs.iter().map(|pin| &pin.name).collect::<Vec<_>>(),
-            self.outputs.iter().map(|pin| &pin.name).collect(),
+            kind.inputs.iter().map(|pin| &pin.name).collect::<Vec<_>>(),
+            kind.outputs.iter().map(|pin| &pin.name).collect(),
         ] {
             let mut seen = FxHashMap::default();
             for name in names {
@@ -188,17 +182,9 @@ impl DeviceTypeBuilder {
                 }
             }
         }
-        let Some(handlers) = self.handlers else {
+        if kind.handlers.is_none() {
             return Err(within(Error::new(ErrorKind::Type, "it has no handlers")));
-        };
-        Ok(DeviceType {
-            id: self.id,
-            properties: self.properties,
-            state: self.state,
-            inputs: self.inputs,
-            outputs: self.outputs,
-            code: self.code,
-            handlers,
-        })
+        }
+        Ok(kind)
     }
 }

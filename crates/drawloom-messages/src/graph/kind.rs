@@ -48,7 +48,7 @@ pub struct GraphType {
 impl GraphType {
     /// Describes a graph type.
     pub fn builder(id: impl Into<String>) -> GraphTypeBuilder {
-        GraphTypeBuilder {
+        let kind = Self {
             id: id.into(),
             properties: Layout::empty(),
             messages: Vec::new(),
@@ -56,7 +56,9 @@ impl GraphType {
             shared_code: String::new(),
             documentation: String::new(),
             edges_differ: false,
-        }
+            first_input: Vec::new(),
+        };
+        GraphTypeBuilder { kind, devices: Vec::new() }
     }
 
     /// Its name.
@@ -119,32 +121,27 @@ impl fmt::Debug for GraphType {
 /// A graph type that is being described.
 #[must_use]
 pub struct GraphTypeBuilder {
-    id: String,
-    properties: Layout,
-    messages: Vec<MessageType>,
+    kind: GraphType,
     devices: Vec<DeviceTypeBuilder>,
-    shared_code: String,
-    documentation: String,
-    edges_differ: bool,
 }
 
 impl GraphTypeBuilder {
     /// Two edges between the same pins with the same properties are a mistake, because devices count what arrives: a file with
     /// such edges is refused.
     pub fn with_edges_that_differ(mut self) -> Self {
-        self.edges_differ = true;
+        self.kind.edges_differ = true;
         self
     }
 
     /// The properties of a graph.
     pub fn properties(mut self, properties: Layout) -> Self {
-        self.properties = properties;
+        self.kind.properties = properties;
         self
     }
 
     /// Adds a message type.
     pub fn message(mut self, id: impl Into<String>, layout: Layout) -> Self {
-        self.messages.push(MessageType { id: id.into(), layout });
+        self.kind.messages.push(MessageType { id: id.into(), layout });
         self
     }
 
@@ -156,13 +153,13 @@ impl GraphTypeBuilder {
 
     /// C text that all handlers share; it is exported, and never run here.
     pub fn shared_code(mut self, code: impl Into<String>) -> Self {
-        self.shared_code = code.into();
+        self.kind.shared_code = code.into();
         self
     }
 
     /// What the graph type is for, in words.
     pub fn documentation(mut self, text: impl Into<String>) -> Self {
-        self.documentation = text.into();
+        self.kind.documentation = text.into();
         self
     }
 
@@ -172,39 +169,31 @@ impl GraphTypeBuilder {
     /// When a name is no identifier or used twice, a pin names a message type that does not exist, or a device type has no
     /// handlers.
     pub fn build(self) -> Result<Arc<GraphType>> {
-        let id = self.id.clone();
+        let id = self.kind.id.clone();
         self.checked().map(Arc::new).map_err(|e| e.of_type(&id))
     }
 
     fn checked(self) -> Result<GraphType> {
-        check_name("a graph type", &self.id)?;
+        let mut kind = self.kind;
+        check_name("a graph type", &kind.id)?;
         let mut messages = FxHashMap::default();
-        for (number, message) in (0..).zip(&self.messages) {
+        for (number, message) in (0..).zip(&kind.messages) {
             check_name("a message type", &message.id)?;
             if messages.insert(message.id.clone(), MessageId(number)).is_some() {
                 return Err(Error::new(ErrorKind::Type, format!("two message types are called {:?}", message.id)));
             }
         }
-        let (mut devices, mut first_input, mut inputs) = (Vec::<DeviceType>::new(), Vec::new(), 0);
+        let mut inputs = 0;
         for device in self.devices {
             let device = device.checked(&messages)?;
-            if devices.iter().any(|other| other.id() == device.id()) {
+            if kind.devices.iter().any(|other| other.id() == device.id()) {
                 return Err(Error::new(ErrorKind::Type, format!("two device types are called {:?}", device.id())));
             }
-            first_input.push(inputs);
+            kind.first_input.push(inputs);
             inputs += device.inputs().len() as u32;
-            devices.push(device);
+            kind.devices.push(device);
         }
-        Ok(GraphType {
-            id: self.id,
-            properties: self.properties,
-            messages: self.messages,
-            devices,
-            shared_code: self.shared_code,
-            documentation: self.documentation,
-            edges_differ: self.edges_differ,
-            first_input,
-        })
+        Ok(kind)
     }
 }
 

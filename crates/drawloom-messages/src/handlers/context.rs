@@ -1,18 +1,7 @@
-//! What handlers say besides messages: lines, checkpoints, values, exits and failures.
+//! What handlers say besides messages: checkpoints, values, exits and failures.
 
 use crate::error::ErrorKind;
 use crate::graph::DeviceId;
-
-/// A line that a handler logged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Who said it.
-    pub device: DeviceId,
-    /// How important it is: the lower, the more.
-    pub level: u32,
-    /// What was said.
-    pub text: String,
-}
 
 /// The state of a device at some point, to be compared between runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,28 +34,11 @@ pub(crate) struct Context {
     pub(crate) stop: bool,
     pub(crate) exit: Option<i32>,
     pub(crate) failure: Option<(ErrorKind, String)>,
-    pub(crate) lines: Vec<Line>,
     pub(crate) checkpoints: Vec<Checkpoint>,
     pub(crate) exports: Vec<Export>,
-    /// Lines up to this level are kept, and at most so many.
-    pub(crate) level: u32,
-    pub(crate) most_lines: usize,
-    /// How many lines were not kept because there were too many.
-    pub(crate) dropped: u64,
 }
 
 impl Context {
-    pub(crate) fn log(&mut self, device: DeviceId, level: u32, text: impl FnOnce() -> String) {
-        if level > self.level {
-            return;
-        }
-        if self.lines.len() < self.most_lines {
-            self.lines.push(Line { device, level, text: text() });
-        } else {
-            self.dropped += 1;
-        }
-    }
-
     pub(crate) fn fail(&mut self, kind: ErrorKind, text: String) {
         self.stop = true;
         self.failure.get_or_insert((kind, text));

@@ -3,13 +3,13 @@
 //! | file | concept |
 //! |---|---|
 //! | this one | the trait [`Handlers`], and what its methods receive |
-//! | [`context`] | what handlers say besides messages: lines, checkpoints, exits |
+//! | [`context`] | what handlers say besides messages: checkpoints, values, exits |
 //! | [`pins`] | sets of pins |
 
 pub mod context;
 pub mod pins;
 
-pub use context::{Checkpoint, Export, Line};
+pub use context::{Checkpoint, Export};
 pub use pins::Pins;
 
 use crate::error::ErrorKind;
@@ -120,11 +120,6 @@ impl Device<'_> {
     #[inline]
     pub fn id(&self) -> DeviceId {
         DeviceId(self.names.get(self.number as usize).copied().unwrap_or(self.number))
-    }
-
-    /// Says something; see [`Report::lines`](crate::run::Report::lines). The text is made only if it is kept.
-    pub fn log(&mut self, level: u32, text: impl FnOnce() -> String) {
-        self.context.log(self.id(), level, text);
     }
 
     /// Ends the run with an error unless something holds. The handler goes on to its end.

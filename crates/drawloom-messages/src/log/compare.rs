@@ -235,9 +235,7 @@ fn compare_checkpoints(left: &Log, right: &Log, tolerance: f64, comparison: &mut
     for log in [left, right] {
         for checkpoint in &log.checkpoints {
             let kind = log.instance.type_id(checkpoint.device).index();
-            if checkpoint.state.len() == types[kind].state().size() {
-                numbers[kind].see(&checkpoint.state);
-            }
+            numbers[kind].see(&checkpoint.state);
         }
     }
     for (device, tag) in keys {
@@ -247,10 +245,7 @@ fn compare_checkpoints(left: &Log, right: &Log, tolerance: f64, comparison: &mut
             let count = |states: Option<&Vec<&[u8]>>| states.map_or(0, Vec::len);
             let numbers = &numbers[left.instance.type_id(DeviceId(device)).index()];
             let pairs = a.into_iter().flatten().zip(b.into_iter().flatten());
-            let size = left.instance.type_of(DeviceId(device)).state().size();
-            let pairs = pairs
-                .filter(|(a, b)| a.len() == size && b.len() == size)
-                .filter_map(|(a, b)| numbers.furthest(a, b, tolerance));
+            let pairs = pairs.filter_map(|(a, b)| numbers.furthest(a, b, tolerance));
             let worst = pairs.max_by(|a, b| a.difference.total_cmp(&b.difference));
             if let Some(pair) = &worst {
                 comparison.note(pair, &format!("device {name:?}, checkpoint {tag:?}"));

@@ -201,12 +201,14 @@ impl LogReader<'_> {
                 log.exit = code.map(|code| code.ok_or_else(|| self.wrong("\"exit\" is no exit code"))).transpose()?;
                 return Ok(true);
             }
-            "checkpoint" => log.checkpoints.push(Checkpoint {
-                device: DeviceId(self.device(value)?),
-                level: self.small(value, "level")?,
-                tag: self.text(value, "tag")?.to_owned(),
-                state: self.bytes(self.text(value, "state")?)?,
-            }),
+            "checkpoint" => {
+                let device = DeviceId(self.device(value)?);
+                let state = self.bytes(self.text(value, "state")?)?;
+                let within = |e: Error| e.within("the state").at_device(self.instance.name(device)).at_line(self.line);
+                self.instance.type_of(device).state().check(&state).map_err(within)?;
+                let (level, tag) = (self.small(value, "level")?, self.text(value, "tag")?.to_owned());
+                log.checkpoints.push(Checkpoint { device, level, tag, state });
+            }
             name => {
                 let what = What::from_name(name).ok_or_else(|| self.wrong(format!("there is no event {name:?}")))?;
                 let entry = self.entry(what, value, log.states)?;
@@ -258,10 +260,10 @@ impl LogReader<'_> {
             return Err(self.wrong("the hash of the message is not that of its bytes"));
         }
         let pin = &self.instance.type_of(DeviceId(entry.device)).outputs()[entry.pin as usize];
-        let size = self.instance.graph_type().messages()[pin.message().index()].layout().size();
-        if bytes.len() != size {
-            return Err(self.wrong(format!("the message has {} bytes, not {size}", bytes.len())));
-        }
+        let layout = self.instance.graph_type().messages()[pin.message().index()].layout();
+        let name = self.instance.name(DeviceId(entry.device));
+        let within = |e: Error| e.within("the message").at_device(name).at_pin(pin.name()).at_line(self.line);
+        layout.check(&bytes).map_err(within)?;
         Ok(bytes.into())
     }
 

@@ -1,9 +1,8 @@
 //! An instance with its states, which can be run.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use drawloom_runtime::panic;
 use rustc_hash::FxHashMap;
 
 use super::part::{Part, Stop};
@@ -17,18 +16,7 @@ use crate::handlers::{Checkpoint, DeviceView};
 use crate::log::Log;
 use crate::log::replay::{self, End};
 
-/// An instance with the states of its devices and edges.
-///
-/// ```
-/// use drawloom_messages::{Executor, Machine, Settings, samples};
-///
-/// let instance = samples::ring::instance(8, 3)?; // eight nodes, three times around
-/// for executor in [Executor::Fifo, Executor::Random { seed: 7 }] {
-///     let report = Machine::new(&instance).run(&Settings::new(executor))?;
-///     assert_eq!(report.counts.deliveries, 24);
-/// }
-/// # Ok::<(), drawloom_messages::Error>(())
-/// ```
+/// An instance with the states of its devices and edges. See the [crate](crate) for an example.
 #[derive(Clone, Debug)]
 pub struct Machine {
     instance: Arc<Instance>,
@@ -49,15 +37,6 @@ impl Machine {
     /// The instance.
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
-    }
-
-    /// Puts all states back to what they were at the beginning.
-    pub fn reset(&mut self) {
-        self.states = self.instance.initial.clone();
-    }
-
-    pub(crate) fn states(&self) -> &Changing {
-        &self.states
     }
 
     /// The state of a device.
@@ -226,16 +205,10 @@ impl Machine {
 /// Does something with a part, and returns the error that it ended with.
 pub(crate) fn guarded(part: &mut Part, execute: impl FnOnce(&mut Part) -> Result<(), Stop>) -> Option<Error> {
     // A part that a panic left is used for its names and states only, and states are plain bytes.
-    match catch_unwind(AssertUnwindSafe(|| execute(part))) {
+    match panic::catch(|| execute(part)) {
         Ok(_) => part.error(),
-        Err(panic) => Some(part.blame(ErrorKind::Panic, &words_of(&*panic))),
+        Err(message) => Some(part.blame(ErrorKind::Panic, &message)),
     }
-}
-
-/// What a panic says.
-fn words_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no words".to_owned())
 }
 
 /// What parts did, together.
@@ -249,10 +222,6 @@ pub(crate) fn report(instance: &Arc<Instance>, parts: Vec<Part>) -> Report {
         // All parts are told at the same time.
         report.counts.idle_rounds = report.counts.idle_rounds.max(part.counts.idle_rounds);
         report.exit = report.exit.or(part.context.exit);
-        // Each part keeps as many as all may.
-        let room = part.context.most_lines - report.lines.len();
-        report.dropped_lines += part.context.dropped + part.context.lines.len().saturating_sub(room) as u64;
-        report.lines.extend(part.context.lines.into_iter().take(room));
         report.checkpoints.extend(part.context.checkpoints);
         report.exports.extend(part.context.exports);
         if let Some(recorder) = part.recorder {

@@ -9,7 +9,8 @@
 //! is a flag for each worker, which is up while mail lies there for it, or all must end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::part::{Part, lost};
 use super::ring::Ring;
@@ -98,11 +99,6 @@ impl Mail {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Handlers never run under the lock, so nobody leaves it in a bad state.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether a worker should exchange mail before it is done with its round: there is some for it, or somebody waits for what
     /// it has.
     #[inline]
@@ -118,7 +114,7 @@ impl Mail {
         if out.iter().all(Ring::is_empty) && !self.workers[worker].news.load(Ordering::Relaxed) {
             return Next::Work;
         }
-        let mut shared = self.lock();
+        let mut shared = self.shared.lock();
         let shared = &mut *shared;
         shared.spare.append(taken);
         for (target, ring) in out.iter_mut().enumerate().filter(|(_, ring)| !ring.is_empty()) {
@@ -153,7 +149,7 @@ impl Mail {
             }
             std::hint::spin_loop();
         }
-        let mut shared = self.lock();
+        let mut shared = self.shared.lock();
         shared.spare.append(taken);
         self.account(&mut shared, worker, part);
         if shared.boxes[worker].is_empty() && !shared.stop {
@@ -165,7 +161,7 @@ impl Mail {
             } else {
                 shared.asleep[worker] = true;
                 while shared.asleep[worker] && shared.quiet == before && !shared.stop {
-                    shared = self.workers[worker].bell.wait(shared).unwrap_or_else(PoisonError::into_inner);
+                    self.workers[worker].bell.wait(&mut shared);
                 }
             }
             if shared.quiet != before {
@@ -185,7 +181,7 @@ impl Mail {
 
     /// Makes all workers end.
     pub(crate) fn stop(&self) {
-        self.end_all(&mut self.lock());
+        self.end_all(&mut self.shared.lock());
     }
 
     fn end_all(&self, shared: &mut Shared) {
@@ -196,17 +192,17 @@ impl Mail {
 
     /// Whether all workers must end.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.lock().stop
+        self.shared.lock().stop
     }
 
     /// What went wrong with the mail itself, if anything did.
     pub(crate) fn lost(&self) -> Option<String> {
-        self.lock().lost.take()
+        self.shared.lock().lost.take()
     }
 
     /// Whether more steps were made than allowed.
     pub(crate) fn is_over_limit(&self) -> bool {
-        self.lock().is_over_limit()
+        self.shared.lock().is_over_limit()
     }
 
     /// Takes down what a worker has done. When that is too much, everybody ends, those that sleep too.
@@ -218,7 +214,9 @@ impl Mail {
     }
 
     fn ring_all(&self) {
-        self.workers.iter().for_each(|place| place.bell.notify_all());
+        for place in &self.workers {
+            place.bell.notify_all();
+        }
     }
 }
 

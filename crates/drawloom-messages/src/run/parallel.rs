@@ -1,9 +1,10 @@
 //! The parallel executor: each worker of a team owns a part of the devices.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use drawloom_runtime::{Loom, Member};
+use parking_lot::Mutex;
 
 use super::machine::{guarded, report};
 use super::mail::{Mail, Next};
@@ -63,14 +64,13 @@ pub(crate) fn run(
     });
     let theirs = Arc::clone(&crew);
     loom.task("event machine").team(size).run(move |member| work(&theirs, member)).wait().map_err(engine)?;
-    let take = |place: &Mutex<Option<Part>>| place.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let mut parts: Vec<Part> = crew.parts.iter().filter_map(take).collect();
+    let mut parts: Vec<Part> = crew.parts.iter().filter_map(|place| place.lock().take()).collect();
     for part in &mut parts {
         let theirs = part.take_states();
         split::restore(instance, &part.topology, &theirs, states);
     }
     // The error of the first worker counts, so that it does not depend on who was faster when several have one.
-    let error = crew.errors.iter().find_map(|place| place.lock().unwrap_or_else(PoisonError::into_inner).take());
+    let error = crew.errors.iter().find_map(|place| place.lock().take());
     let error = error.or_else(|| crew.mail.lost().map(|text| Error::new(ErrorKind::Internal, text)));
     let limit =
         || Error::new(ErrorKind::Limit, "the run took more steps than its limit").of_type(instance.graph_type().id());
@@ -82,7 +82,7 @@ pub(crate) fn run(
 /// What one worker does.
 fn work(crew: &Crew, member: &Member<'_>) {
     let rank = member.rank();
-    let part = crew.parts[rank].lock().unwrap_or_else(PoisonError::into_inner).take();
+    let part = crew.parts[rank].lock().take();
     // Each rank takes its part once.
     let Some(mut part) = part else { return };
     let mut worker = Worker { rank, mail: &crew.mail, post: Outgoing::new(rank, member.size()), taken: Vec::new() };
@@ -104,8 +104,8 @@ fn work(crew: &Crew, member: &Member<'_>) {
         error = guard(&crew.mail, &mut part, Part::tell_idle);
         member.barrier();
     }
-    *crew.errors[rank].lock().unwrap_or_else(PoisonError::into_inner) = error;
-    *crew.parts[rank].lock().unwrap_or_else(PoisonError::into_inner) = Some(part);
+    *crew.errors[rank].lock() = error;
+    *crew.parts[rank].lock() = Some(part);
 }
 
 /// Wakes the other workers should this one break down, which would be a mistake of ours, not of a handler.

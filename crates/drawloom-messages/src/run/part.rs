@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::report::Counts;
 use super::ring::Post;
 use super::settings::Settings;
+use crate::data::Layout;
 use crate::data::rows::Rows;
 use crate::error::{ErrorKind, Result};
 use crate::graph::instance::{Changing, Fixed, Instance};
@@ -69,11 +70,12 @@ impl Input {
     }
 }
 
-#[derive(Clone, Copy)]
 struct Output {
     words: usize,
     size: usize,
     indexed: bool,
+    /// The layout of its messages, if there are truth values in them.
+    checked: Option<Layout>,
 }
 
 /// What is being done, so that a panic can be attributed.
@@ -141,7 +143,8 @@ impl Part {
                 outputs: (kind.outputs().iter())
                     .map(|pin| {
                         let layout = layout(pin.message());
-                        Output { words: layout.words(), size: layout.size(), indexed: pin.is_indexed() }
+                        let checked = layout.has_truths().then(|| layout.clone());
+                        Output { words: layout.words(), size: layout.size(), indexed: pin.is_indexed(), checked }
                     })
                     .collect(),
             })
@@ -153,7 +156,7 @@ impl Part {
             graph: instance.properties.clone(),
             instance: Arc::clone(instance),
             kinds,
-            context: Context { level: settings.level, most_lines: settings.most_lines, ..Context::default() },
+            context: Context::default(),
             counts: Counts::default(),
             promised: 0,
             waiting: Vec::with_capacity(devices),
@@ -395,7 +398,7 @@ impl Part {
                 }
             }
             let Some(pin) = choose(pins) else { return Ok(Step::Quiet) };
-            let Some(output) = outputs.get(pin as usize).copied() else {
+            let Some(output) = outputs.get(pin as usize) else {
                 let text = format!("the ready handler names pin {pin}, but there are {}", outputs.len());
                 self.context.fail(ErrorKind::Handler, text);
                 return Err(Stop);
@@ -413,6 +416,12 @@ impl Part {
             };
             let bytes = &mut bytemuck::cast_slice_mut(words)[..output.size];
             let sent = handlers.send(OutputId(pin), &mut view, bytes);
+            if let Some(layout) = output.checked.as_ref().filter(|_| sent != Sent::Cancelled)
+                && let Err(error) = layout.check(bytes)
+            {
+                self.context.fail(ErrorKind::Handler, format!("it wrote no message: {error}"));
+                return Err(Stop);
+            }
             let mut number = None;
             if let Some(recorder) = &mut self.recorder {
                 let what = if sent == Sent::Cancelled { What::Cancel } else { What::Send };

@@ -1,6 +1,6 @@
 //! What a run did.
 
-use crate::handlers::{Checkpoint, Export, Line};
+use crate::handlers::{Checkpoint, Export};
 use crate::log::Log;
 
 /// How often things happened in a run.
@@ -30,10 +30,6 @@ pub struct Report {
     pub counts: Counts,
     /// The exit code that a handler asked for. Without one, the run ended because all was quiet.
     pub exit: Option<i32>,
-    /// What handlers logged. In the order of the run, under executors that have one.
-    pub lines: Vec<Line>,
-    /// How many lines were not kept, because there were more than the settings allow.
-    pub dropped_lines: u64,
     /// States that handlers remembered.
     pub checkpoints: Vec<Checkpoint>,
     /// Values that handlers gave to the outside.

@@ -37,8 +37,6 @@ pub enum Executor {
 pub struct Settings {
     pub(crate) executor: Executor,
     pub(crate) log: Option<bool>,
-    pub(crate) level: u32,
-    pub(crate) most_lines: usize,
     pub(crate) most_steps: Option<u64>,
     pub(crate) most_events: usize,
     pub(crate) partition: Option<Arc<[u32]>>,
@@ -49,7 +47,7 @@ impl Settings {
     /// A run under an executor, without a log.
     #[must_use]
     pub fn new(executor: Executor) -> Self {
-        Self { executor, level: u32::MAX, most_lines: 100_000, most_events: 100_000_000, ..Self::default() }
+        Self { executor, most_events: 100_000_000, ..Self::default() }
     }
 
     /// Records every event.
@@ -70,13 +68,6 @@ impl Settings {
     #[must_use]
     pub fn most_events(mut self, events: usize) -> Self {
         self.most_events = events;
-        self
-    }
-
-    /// Keeps lines that handlers log up to this level, and at most so many. By default all levels, and 100,000.
-    #[must_use]
-    pub fn lines(mut self, level: u32, most: usize) -> Self {
-        (self.level, self.most_lines) = (level, most);
         self
     }
 

@@ -32,7 +32,7 @@ pub(crate) mod write;
 pub use read::read;
 pub use registry::Registry;
 pub use source::c_source;
-pub use write::{write, write_machine};
+pub use write::write;
 
 /// A version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

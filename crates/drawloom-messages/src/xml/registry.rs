@@ -43,9 +43,4 @@ impl Registry {
             Error::new(ErrorKind::Unknown, message).of_type(id)
         })
     }
-
-    /// The names of all graph types, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.types.keys().map(String::as_str)
-    }
 }

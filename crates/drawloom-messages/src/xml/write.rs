@@ -5,28 +5,19 @@ use std::io::Write;
 use quick_xml::escape::{escape, partial_escape};
 
 use super::Version;
+use crate::data::json::{self, Notation};
 use crate::data::layout::{measure, placed};
 use crate::data::types::{Member, Tuple, Type};
-use crate::data::{Layout, c, json};
+use crate::data::{Layout, c};
 use crate::error::Result;
-use crate::graph::instance::Changing;
 use crate::graph::{DeviceId, DeviceType, GraphType, Instance, OutputId};
-use crate::run::Machine;
 
 /// Writes an instance with its type and its initial states.
 ///
 /// # Errors
 /// When writing fails.
 pub fn write(instance: &Instance, version: Version, to: impl Write) -> Result<()> {
-    Writer { to: std::io::BufWriter::new(to), version }.file(instance, &instance.initial)
-}
-
-/// Writes the instance of a machine with its type and the states as they are now.
-///
-/// # Errors
-/// When writing fails.
-pub fn write_machine(machine: &Machine, version: Version, to: impl Write) -> Result<()> {
-    Writer { to: std::io::BufWriter::new(to), version }.file(machine.instance(), machine.states())
+    Writer { to: std::io::BufWriter::new(to), version }.file(instance)
 }
 
 struct Writer<W: Write> {
@@ -35,11 +26,11 @@ struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    fn file(&mut self, instance: &Instance, states: &Changing) -> Result<()> {
+    fn file(&mut self, instance: &Instance) -> Result<()> {
         let minor = if self.version == Version::V4 { " formatMinorVersion=\"0\"" } else { "" };
         writeln!(self.to, "<?xml version=\"1.0\"?>\n<Graphs xmlns=\"{}\"{minor}>", self.version.namespace())?;
         self.graph_type(instance.graph_type())?;
-        self.instance(instance, states)?;
+        self.instance(instance)?;
         writeln!(self.to, "</Graphs>")?;
         self.to.flush()?;
         Ok(())
@@ -176,7 +167,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    fn instance(&mut self, instance: &Instance, states: &Changing) -> Result<()> {
+    fn instance(&mut self, instance: &Instance) -> Result<()> {
         let graph_type = instance.graph_type();
         write!(self.to, " <GraphInstance id=\"{}\" graphTypeId=\"{}\"", escape(instance.id()), graph_type.id())?;
         let properties = self.value(graph_type.properties(), instance.properties());
@@ -187,10 +178,9 @@ impl<W: Write> Writer<W> {
         }
         writeln!(self.to, "  <DeviceInstances>")?;
         for device in (0..instance.devices() as u32).map(DeviceId) {
-            let (kind, row) = (instance.type_of(device), instance.topology.devices[device.index()]);
+            let kind = instance.type_of(device);
             let properties = self.value(kind.properties(), instance.device_properties(device));
-            let state = states.devices[row.kind as usize].row(row.slot);
-            let state = self.state(kind.state(), state);
+            let state = self.state(kind.state(), instance.initial_state(device));
             write!(self.to, "   <DevI id=\"{}\" type=\"{}\"", escape(instance.name(device)), kind.id())?;
             self.values("DevI", properties, state)?;
         }
@@ -198,10 +188,8 @@ impl<W: Write> Writer<W> {
         for (number, ends) in instance.all_edges() {
             let (from, to) = (instance.type_of(ends.source), instance.type_of(ends.target));
             let (output, pin) = (&from.outputs()[ends.output.index()], &to.inputs()[ends.input.index()]);
-            let edge = instance.topology.edges[number.index()];
-            let input = graph_type.input_number(instance.type_id(ends.target).0, ends.input.0);
             let properties = self.value(pin.properties(), instance.edge_properties(number));
-            let state = self.state(pin.state(), states.edges[input].row(edge.slot));
+            let state = self.state(pin.state(), instance.initial_edge_state(number));
             let (target, source) = (escape(instance.name(ends.target)), escape(instance.name(ends.source)));
             write!(self.to, "   <EdgeI path=\"{target}:{}-{source}:{}\"", pin.name(), output.name())?;
             if output.is_indexed() {
@@ -245,7 +233,7 @@ impl<W: Write> Writer<W> {
             Version::V4 => c::initialiser(layout.tuple(), bytes),
             Version::V3 => {
                 let mut text = String::new();
-                json::write_members(layout.tuple(), bytes, &mut text);
+                json::write_members(Notation::Json, layout.tuple(), bytes, &mut text);
                 partial_escape(text).into_owned()
             }
         })

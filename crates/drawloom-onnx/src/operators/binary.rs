@@ -12,14 +12,56 @@ pub(crate) fn zip<A: Element, B: Element, R: Element>(
     a: View<'_>,
     b: View<'_>,
     outputs: &mut Outputs<'_>,
-    apply: impl FnMut(A, B) -> R,
+    mut apply: impl FnMut(A, B) -> R,
 ) -> Result<(), Fault> {
-    let shape = broadcast(&[a.shape(), b.shape()])?;
-    let steps = [broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?];
+    let (shape, steps) = paired(a, b)?;
     let results = outputs.allocate_unset::<R>(0, &shape)?;
     let (left, right) = (a.values::<A>()?, b.values::<B>()?);
-    lines(&shape, steps, (left, right), results, apply);
+    each_line(&shape, steps, &mut |line| {
+        let row = &mut results[line.first..][..line.length];
+        if (line.a_step, line.b_step) == (1, 1) {
+            let pairs = left[line.a..][..line.length].iter().zip(&right[line.b..][..line.length]);
+            row.iter_mut().zip(pairs).for_each(|(result, (a, b))| *result = apply(*a, *b));
+            return;
+        }
+        for (place, result) in row.iter_mut().enumerate() {
+            *result = apply(left[line.a + place * line.a_step], right[line.b + place * line.b_step]);
+        }
+    });
     Ok(())
+}
+
+/// The shape that two tensors are broadcast to, and their steps in it.
+fn paired(a: View<'_>, b: View<'_>) -> Result<(Vec<usize>, [Vec<isize>; 2]), Fault> {
+    let shape = broadcast(&[a.shape(), b.shape()])?;
+    let steps = [broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?];
+    Ok((shape, steps))
+}
+
+/// Results along the last axis: where they begin, where the elements of both tensors do, and how far these are apart.
+struct Line {
+    first: usize,
+    length: usize,
+    a: usize,
+    b: usize,
+    a_step: usize,
+    b_step: usize,
+}
+
+/// Visits all lines of results. It is compiled once, and not for every operator and type of elements.
+fn each_line(shape: &[usize], steps: [Vec<isize>; 2], visit: &mut dyn FnMut(Line)) {
+    let (shape, [a_steps, b_steps]) = merged(shape, steps);
+    let (Some((length, outer)), Some((a_step, a_head)), Some((b_step, b_head))) =
+        (shape.split_last(), a_steps.split_last(), b_steps.split_last())
+    else {
+        return visit(Line { first: 0, length: 1, a: 0, b: 0, a_step: 0, b_step: 0 });
+    };
+    let (length, a_step, b_step) = (*length, *a_step as usize, *b_step as usize);
+    if length > 0 {
+        for (row, [a, b]) in Walk::new(outer, [a_head.to_vec(), b_head.to_vec()]).enumerate() {
+            visit(Line { first: row * length, length, a, b, a_step, b_step });
+        }
+    }
 }
 
 /// The same for `f32`, with the registers that the machine has.
@@ -29,8 +71,7 @@ pub(crate) fn zip_f32(
     outputs: &mut Outputs<'_>,
     apply: impl Fn(f32, f32) -> f32,
 ) -> Result<(), Fault> {
-    let shape = broadcast(&[a.shape(), b.shape()])?;
-    let steps = [broadcast_steps(a.shape(), &shape)?, broadcast_steps(b.shape(), &shape)?];
+    let (shape, steps) = paired(a, b)?;
     let results = outputs.allocate_unset::<f32>(0, &shape)?;
     let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
     wide(|| lines(&shape, steps, (left, right), results, apply));
@@ -39,12 +80,12 @@ pub(crate) fn zip_f32(
 
 /// Axes that both tensors walk as if they were one become one: the last one is walked by itself, which is most of the work.
 #[inline(always)]
-fn lines<A: Copy, B: Copy, R>(
+fn lines(
     shape: &[usize],
     steps: [Vec<isize>; 2],
-    (left, right): (&[A], &[B]),
-    results: &mut [R],
-    mut apply: impl FnMut(A, B) -> R,
+    (left, right): (&[f32], &[f32]),
+    results: &mut [f32],
+    apply: impl Fn(f32, f32) -> f32,
 ) {
     let (shape, [a_steps, b_steps]) = merged(shape, steps);
     let (Some((inner, outer)), Some((a_step, a_head)), Some((b_step, b_head))) =
@@ -135,30 +176,42 @@ macro_rules! compare {
     };
 }
 
+/// What is done with all inputs.
+#[derive(Clone, Copy)]
+enum Fold {
+    Max,
+    Min,
+    Sum,
+    Mean,
+}
+
 /// Sums and the like over any number of inputs.
-macro_rules! fold {
-    ($T:ident, |$a:ident, $b:ident, $count:ident| $body:expr, $finish:expr) => {
-        kernel(move |inputs, outputs| {
-            let first = inputs.get(0)?;
-            let views = (0..inputs.len()).map(|index| inputs.get(index)).collect::<Result<Vec<_>, Fault>>()?;
-            let shapes: Vec<&[usize]> = views.iter().map(|view| view.shape()).collect();
-            let shape = broadcast(&shapes)?;
-            with_type!(numbers, first.element(), $T => {
-                let results = outputs.allocate::<$T>(0, &shape)?;
-                for (number, view) in views.iter().enumerate() {
-                    let values = view.values::<$T>()?;
-                    let walk = Walk::new(&shape, [broadcast_steps(view.shape(), &shape)?]);
-                    for (result, [offset]) in results.iter_mut().zip(walk) {
-                        let ($a, $b) = (*result, values[offset]);
-                        *result = if number == 0 { $b } else { $body };
-                    }
+fn fold(fold: Fold) -> Made {
+    kernel(move |inputs, outputs| {
+        let first = inputs.get(0)?;
+        let views = (0..inputs.len()).map(|index| inputs.get(index)).collect::<Result<Vec<_>, Fault>>()?;
+        let shapes: Vec<&[usize]> = views.iter().map(|view| view.shape()).collect();
+        let shape = broadcast(&shapes)?;
+        with_type!(numbers, first.element(), T => {
+            let combine: fn(T, T) -> T = match fold {
+                Fold::Max => T::larger,
+                Fold::Min => T::smaller,
+                Fold::Sum | Fold::Mean => T::plus,
+            };
+            let results = outputs.allocate::<T>(0, &shape)?;
+            for (number, view) in views.iter().enumerate() {
+                let values = view.values::<T>()?;
+                let walk = Walk::new(&shape, [broadcast_steps(view.shape(), &shape)?]);
+                for (result, [offset]) in results.iter_mut().zip(walk) {
+                    *result = if number == 0 { values[offset] } else { combine(*result, values[offset]) };
                 }
-                let finish: fn($T, f64) -> $T = $finish;
-                results.iter_mut().for_each(|result| *result = finish(*result, views.len() as f64));
-                Ok(())
-            })
+            }
+            if let Fold::Mean = fold {
+                results.iter_mut().for_each(|result| *result = T::from_f64(result.to_f64() / views.len() as f64));
+            }
+            Ok(())
         })
-    };
+    })
 }
 
 pub(crate) fn same_type(left: View<'_>, right: View<'_>) -> Result<(), Fault> {
@@ -257,14 +310,7 @@ fn pairwise(spec: &Spec) -> Option<Made> {
                 if zero { Err(Fault::new("an integer is divided by zero")) } else { Ok(()) }
             })
         }),
-        "Pow" => kernel(|inputs, outputs| {
-            let (base, exponent) = (inputs.get(0)?, inputs.get(1)?);
-            with_type!(numbers, base.element(), A => {
-                with_type!(numbers, exponent.element(), B => {
-                    zip::<A, B, A>(base, exponent, outputs, |a, b| a.power(b.to_f64()))
-                })
-            })
-        }),
+        "Pow" => kernel(|inputs, outputs| power(inputs.get(0)?, inputs.get(1)?, outputs)),
         "And" => kernel(|i, o| zip::<bool, bool, bool>(i.get(0)?, i.get(1)?, o, |a, b| a && b)),
         "Or" => kernel(|i, o| zip::<bool, bool, bool>(i.get(0)?, i.get(1)?, o, |a, b| a || b)),
         "Xor" => kernel(|i, o| zip::<bool, bool, bool>(i.get(0)?, i.get(1)?, o, |a, b| a != b)),
@@ -290,10 +336,10 @@ fn pairwise(spec: &Spec) -> Option<Made> {
             })
         }),
         "PRelu" => two!(numbers, T, |x, slope| if x.is_below_zero() { x.times(slope) } else { x }),
-        "Max" => fold!(T, |a, b, count| a.larger(b), |value, _| value),
-        "Min" => fold!(T, |a, b, count| a.smaller(b), |value, _| value),
-        "Sum" => fold!(T, |a, b, count| a.plus(b), |value, _| value),
-        "Mean" => fold!(T, |a, b, count| a.plus(b), |value, count| Number::from_f64(value.to_f64() / count)),
+        "Max" => fold(Fold::Max),
+        "Min" => fold(Fold::Min),
+        "Sum" => fold(Fold::Sum),
+        "Mean" => fold(Fold::Mean),
         "Where" => kernel(select),
         "Clip" => with(spec.float("min", f32::NEG_INFINITY), |low| {
             with(spec.float("max", f32::INFINITY), move |high| {
@@ -316,6 +362,29 @@ fn pairwise(spec: &Spec) -> Option<Made> {
             })
         }),
         _ => return None,
+    })
+}
+
+/// Powers, with exponents of any type.
+fn power(base: View<'_>, exponent: View<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
+    let (shape, steps) = paired(base, exponent)?;
+    with_type!(numbers, base.element(), T => {
+        let results = outputs.allocate_unset::<T>(0, &shape)?;
+        let (bases, exponent) = (base.values::<T>()?, doubled(exponent)?);
+        each_line(&shape, steps, &mut |line| {
+            for (place, result) in results[line.first..][..line.length].iter_mut().enumerate() {
+                *result = bases[line.a + place * line.a_step].power(exponent(line.b + place * line.b_step));
+            }
+        });
+        Ok(())
+    })
+}
+
+/// The elements of a tensor in double precision, by their places.
+fn doubled<'a>(view: View<'a>) -> Result<Box<dyn Fn(usize) -> f64 + 'a>, Fault> {
+    with_type!(numbers, view.element(), T => {
+        let values = view.values::<T>()?;
+        Ok(Box::new(move |place| values[place].to_f64()))
     })
 }
 

@@ -111,8 +111,8 @@ impl Body {
             let fact = facts.get(index);
             let element = fact.and_then(|fact| fact.element).or(port.element)?;
             let shapes = [fact.and_then(|fact| fact.shape.as_ref()), port.shape.as_ref()];
-            let known = |length: &Dimension| if let Dimension::Known(length) = length { Some(*length) } else { None };
-            let shape = shapes.into_iter().flatten().find_map(|shape| shape.iter().map(known).collect())?;
+            let known = |shape: &Vec<Dimension>| shape.iter().map(Dimension::known).collect();
+            let shape = shapes.into_iter().flatten().find_map(known)?;
             Some((element, shape))
         };
         self.outputs.iter().enumerate().map(known).collect()

@@ -3,7 +3,7 @@
 use crate::operators::body::{Body, Held};
 use crate::operators::movement::concatenate;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, axis_of, kernel_with};
+use crate::operators::support::{Made, axis_of, kernel_with, within};
 use drawloom_tensor::operator::{Room, without_elements};
 use drawloom_tensor::{ElementType, ErrorKind, Fact, Fault, Inputs, Outputs, Scratch, Tensor, View};
 
@@ -179,8 +179,8 @@ struct ScanAxes {
 fn scanned(spec: &Spec, states_and_inputs: usize) -> Result<(Body, usize), Fault> {
     let body = spec.graph("body")?;
     let scanned = spec.int("num_scan_inputs", 0)?;
-    let scanned = usize::try_from(scanned).ok().filter(|scanned| (1..=states_and_inputs).contains(scanned));
-    let scanned = scanned.ok_or_else(|| Fault::new("attribute `num_scan_inputs` does not fit the inputs"))?;
+    let wrong = || "attribute `num_scan_inputs` does not fit the inputs".to_owned();
+    let scanned = within(scanned, 1..states_and_inputs.saturating_add(1), wrong)?;
     let states = states_and_inputs - scanned;
     if body.inputs.len() != states_and_inputs || body.outputs.len() < states || body.outputs.len() != spec.outputs {
         return Err(Fault::new(format!(

@@ -34,20 +34,15 @@ fn suppress(spec: &Spec) -> Made {
     let centered = spec.flag("center_point_box", false)?;
     kernel_with(move |inputs, outputs, scratch| {
         let (boxes, scores) = (inputs.get(0)?, inputs.get(1)?);
-        let (&[batch, count, 4], &[other, classes, number]) = (boxes.shape(), scores.shape()) else {
-            return Err(Fault::new(format!(
-                "boxes of shape {:?} and scores of shape {:?} do not fit",
-                boxes.shape(),
-                scores.shape()
-            )));
+        let (batch, count, classes) = match (boxes.shape(), scores.shape()) {
+            (&[batch, count, 4], &[other, classes, number]) if (batch, count) == (other, number) => {
+                (batch, count, classes)
+            }
+            (boxes, scores) => {
+                let message = format!("boxes of shape {boxes:?} and scores of shape {scores:?} do not fit");
+                return Err(Fault::new(message));
+            }
         };
-        if batch != other || count != number {
-            return Err(Fault::new(format!(
-                "boxes of shape {:?} and scores of shape {:?} do not fit",
-                boxes.shape(),
-                scores.shape()
-            )));
-        }
         let mut edged = scratch.unset::<f32>(count * 4)?;
         let mut order = scratch.unset::<i64>(count)?;
         scratch.all_there()?;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::operators::movement::advance;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, axis_of, expect_rank, index_of, indices, kernel, kernel_with, steps};
+use crate::operators::support::{Made, axis_of, expect_rank, index_of, indices, kernel, kernel_with, steps, within};
 use drawloom_tensor::operator::Buffer;
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::operator::around;
@@ -181,8 +181,7 @@ fn gather_nd(spec: &Spec) -> Made {
     let batch = spec.int("batch_dims", 0)?;
     kernel_with(move |inputs, outputs, scratch| {
         let (input, indices) = (inputs.get(0)?, inputs.get(1)?);
-        let batch = usize::try_from(batch).ok().filter(|batch| *batch < input.rank());
-        let batch = batch.ok_or_else(|| Fault::new("`batch_dims` does not fit"))?;
+        let batch = within(batch, 0..input.rank(), || "`batch_dims` does not fit".to_owned())?;
         let (offsets, run, depth) = tuple_offsets(input.shape(), indices, batch, scratch)?;
         let mut shape = indices.shape()[..indices.rank() - 1].to_vec();
         shape.extend(&input.shape()[batch + depth..]);
@@ -307,8 +306,7 @@ fn top(spec: &Spec) -> Made {
             Some(k) => k.only::<i64>()?,
             None => given.ok_or_else(|| Fault::new("`k` is missing"))?,
         };
-        let k = usize::try_from(k).ok().filter(|k| *k <= length);
-        let k = k.ok_or_else(|| Fault::new(format!("`k` is not within the {length} elements of axis {axis}")))?;
+        let k = within(k, 0..length + 1, || format!("`k` is not within the {length} elements of axis {axis}"))?;
         let mut shape = input.shape().to_vec();
         shape[axis] = k;
         with_type!(numbers, input.element(), T => {

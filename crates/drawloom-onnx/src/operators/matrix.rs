@@ -1,9 +1,8 @@
 //! Products of matrices, of numbers and of bytes, and determinants.
 
-use crate::operators::multiply::{Matrix, multiply_finish};
+use crate::operators::multiply::{Matrix, multiply_f32};
 use crate::operators::number::MatrixNumber;
-use crate::operators::simd::activation::Activation;
-use crate::operators::simd::product::{BUFFER, Bias, Finish};
+use crate::operators::simd::product::BUFFER;
 use crate::operators::spec::Spec;
 use crate::operators::support::{Made, Walk, broadcast, broadcast_steps, expect_rank, kernel_with};
 use drawloom_tensor::operator::Number;
@@ -12,7 +11,7 @@ use drawloom_tensor::{ElementType, ErrorKind, Fault, Inputs, Kernel, Outputs, Sc
 
 pub(crate) fn make(spec: &Spec) -> Option<Made> {
     Some(match spec.operator.as_str() {
-        "MatMul" => Ok(product(Activation::None)),
+        "MatMul" => Ok(Box::new(Product)),
         "MatMulInteger" => kernel_with(matmul_integer),
         "QLinearMatMul" => kernel_with(matmul_quantized),
         "Gemm" => gemm(spec),
@@ -21,15 +20,8 @@ pub(crate) fn make(spec: &Spec) -> Option<Made> {
     })
 }
 
-/// The product of matrices. For `f32`, a third input with a number for each column is added to all rows, and an activation
-/// is applied.
-struct Product {
-    activation: Activation,
-}
-
-pub(crate) fn product(activation: Activation) -> Box<dyn Kernel> {
-    Box::new(Product { activation })
-}
+/// The product of matrices.
+struct Product;
 
 impl Kernel for Product {
     fn asks_first(&self) -> bool {
@@ -47,16 +39,8 @@ impl Kernel for Product {
             let mut buffer = scratch.unset::<f32>(BUFFER)?;
             let results = outputs.allocate_unset::<f32>(0, &plan.shape)?;
             let (left, right) = (a.values::<f32>()?, b.values::<f32>()?);
-            let bias = match inputs.optional(2) {
-                None => Bias::None,
-                Some(bias) => Bias::Columns(plan.bias(bias)?),
-            };
-            let finish = Finish { bias, add: None, activation: self.activation };
-            plan.multiply_f32(left, right, &mut buffer, results, &finish);
+            plan.multiply_f32(left, right, &mut buffer, results);
             return Ok(());
-        }
-        if self.activation != Activation::None || inputs.optional(2).is_some() {
-            return Err(Fault::new(format!("expected elements of type f32, found {}", a.element())));
         }
         with_type!(numbers, a.element(), T => {
             scratch.count(T::multiply_bytes(plan.size.1, plan.size.2))?;
@@ -105,15 +89,7 @@ impl Batched {
         Ok(Self { shape, stack, a_steps, b_steps, size: (m, k, n) })
     }
 
-    fn bias<'a>(&self, bias: View<'a>) -> Result<&'a [f32], Fault> {
-        let columns = self.size.2;
-        if bias.len() != columns {
-            return Err(Fault::new(format!("{} numbers cannot be added to {columns} columns", bias.len())));
-        }
-        bias.values()
-    }
-
-    fn multiply_f32(&self, a: &[f32], b: &[f32], buffer: &mut [f32], c: &mut [f32], finish: &Finish<'_>) {
+    fn multiply_f32(&self, a: &[f32], b: &[f32], buffer: &mut [f32], c: &mut [f32]) {
         let (m, k, n) = self.size;
         if m * n == 0 {
             return;
@@ -122,14 +98,14 @@ impl Batched {
         if self.b_steps.iter().all(|step| *step == 0) && rows > 1 {
             // One matrix on the right: those on the left lie one behind the other, and are one.
             if a.len() == rows * m * k {
-                multiply_finish((rows * m, k, n), Matrix::rows(a, k), Matrix::rows(b, n), buffer, c, finish);
+                multiply_f32((rows * m, k, n), Matrix::rows(a, k), Matrix::rows(b, n), buffer, c);
                 return;
             }
         }
         let walk = Walk::new(&self.stack, [self.a_steps.clone(), self.b_steps.clone()]);
         for (result, [a_at, b_at]) in c.chunks_exact_mut(m * n).zip(walk) {
             let (left, right) = (Matrix::rows(&a[a_at..], k), Matrix::rows(&b[b_at..], n));
-            multiply_finish((m, k, n), left, right, buffer, result, finish);
+            multiply_f32((m, k, n), left, right, buffer, result);
         }
     }
 
@@ -214,29 +190,17 @@ pub(crate) fn requantize(
     zero: View<'_>,
     outputs: &mut Outputs<'_>,
 ) -> Result<(), Fault> {
-    let rounded = |index: usize, sum: i32| (f64::from(sum) * scale(index)).round_ties_even();
-    match zero.element() {
-        ElementType::U8 => {
-            let zero = f64::from(zero.only::<u8>()?);
-            let results = outputs.allocate::<u8>(0, shape)?;
-            results
-                .iter_mut()
-                .zip(sums)
-                .enumerate()
-                .for_each(|(index, (result, sum))| *result = (rounded(index, *sum) + zero) as u8);
-        }
-        ElementType::I8 => {
-            let zero = f64::from(zero.only::<i8>()?);
-            let results = outputs.allocate::<i8>(0, shape)?;
-            results
-                .iter_mut()
-                .zip(sums)
-                .enumerate()
-                .for_each(|(index, (result, sum))| *result = (rounded(index, *sum) + zero) as i8);
-        }
-        other => return Err(Fault::unsupported(format!("a zero point of type {other} is not supported"))),
+    if !matches!(zero.element(), ElementType::U8 | ElementType::I8) {
+        return Err(Fault::unsupported(format!("a zero point of type {} is not supported", zero.element())));
     }
-    Ok(())
+    with_type!(integers, zero.element(), T => {
+        let zero = zero.only::<T>()?.to_f64();
+        let results = outputs.allocate::<T>(0, shape)?;
+        for (index, (result, sum)) in results.iter_mut().zip(sums).enumerate() {
+            *result = T::from_f64((f64::from(*sum) * scale(index)).round_ties_even() + zero);
+        }
+        Ok(())
+    })
 }
 
 fn gemm(spec: &Spec) -> Made {

@@ -2,8 +2,7 @@
 
 use crate::operators::shape::{gather_from, gather_walk, permuted_steps};
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, axes_of, axis_of, expect_rank, kernel, lengths, steps};
-use drawloom_tensor::operator::Number;
+use crate::operators::support::{Made, axes_of, axis_of, expect_rank, kernel, lengths, listed, steps, within};
 use drawloom_tensor::operator::around;
 use drawloom_tensor::{Element, ElementType, Fault, Inputs, Outputs, View, with_type};
 
@@ -101,11 +100,7 @@ fn split(spec: &Spec) -> Made {
         let input = inputs.get(0)?;
         let axis = axis_of(axis, input.rank())?;
         let (outer, length, inner) = around(input.shape(), axis);
-        let sizes = match inputs.optional(1) {
-            Some(sizes) => Some(sizes.integers()?),
-            None => given.clone(),
-        };
-        let sizes = match sizes {
+        let sizes = match listed(inputs, 1, given.as_ref())? {
             Some(sizes) => lengths(&sizes)?,
             None => {
                 let parts = parts.map_or(Ok(outputs.len()), |parts| {
@@ -150,15 +145,11 @@ fn slice(spec: &Spec) -> Made {
     let given = (spec.ints("starts")?, spec.ints("ends")?, spec.ints("axes")?);
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
-        let list = |index: usize, given: &Option<Vec<i64>>| match inputs.optional(index) {
-            Some(view) => view.integers().map(Some),
-            None => Ok(given.clone()),
-        };
         let missing = || Fault::new("the starts or ends are missing");
-        let starts = list(1, &given.0)?.ok_or_else(missing)?;
-        let ends = list(2, &given.1)?.ok_or_else(missing)?;
-        let axes = list(3, &given.2)?.unwrap_or_else(|| (0..starts.len() as i64).collect());
-        let strides = list(4, &None)?.unwrap_or_else(|| vec![1; starts.len()]);
+        let starts = listed(inputs, 1, given.0.as_ref())?.ok_or_else(missing)?;
+        let ends = listed(inputs, 2, given.1.as_ref())?.ok_or_else(missing)?;
+        let axes = listed(inputs, 3, given.2.as_ref())?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+        let strides = listed(inputs, 4, None)?.unwrap_or_else(|| vec![1; starts.len()]);
         if [ends.len(), axes.len(), strides.len()] != [starts.len(); 3] {
             return Err(Fault::new("starts, ends, axes and steps have different lengths"));
         }
@@ -187,7 +178,7 @@ fn slice(spec: &Spec) -> Made {
             // With one element there is no step, and a huge one cannot overflow.
             walk[axis] = if count > 1 { walk[axis] * *stride as isize } else { 0 };
         }
-        gather_from(input, outputs, &shape, walk, first)
+        gather_from(input, outputs, (&shape, &shape), walk, first)
     })
 }
 
@@ -201,14 +192,8 @@ fn pad(spec: &Spec) -> Made {
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
         let rank = input.rank();
-        let pads = match inputs.optional(1) {
-            Some(pads) => pads.integers()?,
-            None => given.clone().ok_or_else(|| Fault::new("the pads are missing"))?,
-        };
-        let axes = match inputs.optional(3) {
-            Some(axes) => axes.integers()?,
-            None => (0..rank as i64).collect(),
-        };
+        let pads = listed(inputs, 1, given.as_ref())?.ok_or_else(|| Fault::new("the pads are missing"))?;
+        let axes = listed(inputs, 3, None)?.unwrap_or_else(|| (0..rank as i64).collect());
         if pads.len() != 2 * axes.len() {
             return Err(Fault::new(format!("{} pads do not fit {} axes", pads.len(), axes.len())));
         }
@@ -228,51 +213,59 @@ fn pad(spec: &Spec) -> Made {
         if mode != "constant" && input.is_empty() && !shape.contains(&0) {
             return Err(Fault::new("there are no elements to pad with"));
         }
-        let sources = sources(&shape, input.shape(), &before, &mode);
-        let own = steps(input.shape());
-        let pick = |index: &[usize]| -> Option<usize> {
-            index
-                .iter()
-                .enumerate()
-                .try_fold(0, |offset, (axis, place)| Some(offset + sources(axis, *place)? * own[axis] as usize))
-        };
+        let source = |axis: usize, place: usize| source(input.shape()[axis] as i64, place as i64 - before[axis], &mode);
+        let filled = outputs.allocate_unset_of(input.element(), 0, &shape)?;
         with_type!(all, input.element(), T => {
-            let results = outputs.allocate::<T>(0, &shape)?;
-            let values = input.values::<T>()?;
             let none = match inputs.optional(2) {
                 Some(value) => value.only::<T>()?,
                 None => fill_value::<T>(fill),
             };
-            let mut index = vec![0; rank];
-            for result in results.iter_mut() {
-                *result = pick(&index).map_or(none, |offset| values[offset]);
-                advance(&mut index, &shape);
-            }
+            filled.values_mut::<T>()?.fill(none);
             Ok(())
-        })
+        })?;
+        picked(input, outputs, &shape, &source)
     })
 }
 
-/// Where each element along an axis of a padded tensor comes from.
-fn sources<'a>(
-    _shape: &'a [usize],
-    input: &'a [usize],
-    before: &'a [i64],
-    mode: &'a str,
-) -> impl Fn(usize, usize) -> Option<usize> + 'a {
-    move |axis, place| {
-        let length = input[axis] as i64;
-        let place = place as i64 - before[axis];
-        match mode {
-            _ if (0..length).contains(&place) => Some(place as usize),
-            "constant" => None,
-            "edge" => Some(place.clamp(0, length - 1) as usize),
-            "wrap" => Some(place.rem_euclid(length) as usize),
-            _ => {
-                let period = (2 * (length - 1)).max(1);
-                let folded = place.rem_euclid(period);
-                Some((if folded < length { folded } else { period - folded }) as usize)
+/// Writes the elements of the input whose places along each axis a function finds; where it finds none, the result is left as
+/// it is.
+fn picked(
+    input: View<'_>,
+    outputs: &mut Outputs<'_>,
+    shape: &[usize],
+    source: &dyn Fn(usize, usize) -> Option<usize>,
+) -> Result<(), Fault> {
+    let own = steps(input.shape());
+    let mut index = vec![0; shape.len()];
+    let mut next = || {
+        let places = index.iter().enumerate();
+        let mut steps = places.map(|(axis, place)| Some(source(axis, *place)? * own[axis] as usize));
+        let offset = steps.try_fold(0, |offset, step| Some(offset + step?));
+        advance(&mut index, shape);
+        offset
+    };
+    with_type!(all, input.element(), T => {
+        let (results, values) = (outputs.tensor_mut(0)?.values_mut::<T>()?, input.values::<T>()?);
+        for result in results {
+            if let Some(offset) = next() {
+                *result = values[offset];
             }
+        }
+        Ok(())
+    })
+}
+
+/// Which of the elements along an axis is at a place that may be before or behind them.
+fn source(length: i64, place: i64, mode: &str) -> Option<usize> {
+    match mode {
+        _ if (0..length).contains(&place) => Some(place as usize),
+        "constant" => None,
+        "edge" => Some(place.clamp(0, length - 1) as usize),
+        "wrap" => Some(place.rem_euclid(length) as usize),
+        _ => {
+            let period = (2 * (length - 1)).max(1);
+            let folded = place.rem_euclid(period);
+            Some((if folded < length { folded } else { period - folded }) as usize)
         }
     }
 }
@@ -307,18 +300,10 @@ fn tile(input: View<'_>, repeats: &[usize], outputs: &mut Outputs<'_>) -> Result
     }
     let shape: Vec<usize> =
         input.shape().iter().zip(repeats).map(|(length, times)| length.saturating_mul(*times)).collect();
-    let own = steps(input.shape());
-    with_type!(all, input.element(), T => {
-        let results = outputs.allocate::<T>(0, &shape)?;
-        let values = input.values::<T>()?;
-        let mut index = vec![0; shape.len()];
-        for result in results.iter_mut() {
-            let offset: usize = index.iter().enumerate().map(|(axis, at)| at % input.shape()[axis] * own[axis] as usize).sum();
-            *result = values[offset];
-            advance(&mut index, &shape);
-        }
-        Ok(())
-    })
+    // Each axis is two: the repeats, which do not move, and the elements.
+    let walked: Vec<usize> = repeats.iter().zip(input.shape()).flat_map(|(times, length)| [*times, *length]).collect();
+    let from = steps(input.shape()).into_iter().flat_map(|step| [0, step]).collect();
+    gather_from(input, outputs, (&shape, &walked), from, 0)
 }
 
 /// Splits, orders and joins axes: a reshape, a transpose and a reshape.
@@ -329,25 +314,14 @@ fn regroup(
     joined: &[usize],
     outputs: &mut Outputs<'_>,
 ) -> Result<(), Fault> {
-    let split_view = input.with_shape(split)?;
+    let input = input.with_shape(split)?;
     let shape: Vec<usize> = order.iter().map(|axis| split[*axis]).collect();
-    let from = permuted_steps(split, order);
-    with_type!(all, split_view.element(), T => {
-        let results = outputs.allocate::<T>(0, joined)?;
-        let values = split_view.values::<T>()?;
-        for (result, [offset]) in results.iter_mut().zip(Walk::new(&shape, [from])) {
-            *result = values[offset];
-        }
-        Ok(())
-    })
+    gather_from(input, outputs, (joined, &shape), permuted_steps(split, order), 0)
 }
 
 fn block_size(spec: &Spec) -> Result<usize, Fault> {
     let block = spec.int("blocksize", 0)?;
-    usize::try_from(block)
-        .ok()
-        .filter(|block| (1..65536).contains(block))
-        .ok_or_else(|| Fault::new(format!("a block cannot have the size {block}")))
+    within(block, 1..65536, || format!("a block cannot have the size {block}"))
 }
 
 fn depth_to_space(spec: &Spec) -> Made {
@@ -454,20 +428,9 @@ fn center(spec: &Spec) -> Made {
             shift[axis] = if length < own { (own - length) / 2 } else { -((length - own) / 2) };
             shape[axis] = length as usize;
         }
-        let own = steps(input.shape());
-        with_type!(numbers, input.element(), T => {
-            let results = outputs.allocate::<T>(0, &shape)?;
-            let values = input.values::<T>()?;
-            let mut index = vec![0; shape.len()];
-            for result in results.iter_mut() {
-                let offset = index.iter().enumerate().try_fold(0usize, |offset, (axis, at)| {
-                    let from = *at as i64 + shift[axis];
-                    (0..input.shape()[axis] as i64).contains(&from).then(|| offset + from as usize * own[axis] as usize)
-                });
-                *result = offset.map_or(T::ZERO, |offset| values[offset]);
-                advance(&mut index, &shape);
-            }
-            Ok(())
+        outputs.allocate_of(input.element(), 0, &shape)?;
+        picked(input, outputs, &shape, &|axis, place| {
+            source(input.shape()[axis] as i64, place as i64 + shift[axis], "constant")
         })
     })
 }

@@ -1,7 +1,7 @@
 //! Products of matrices in memory that belongs to others: those of `f32` are ours, and those of `f64` of a library.
 
 use crate::operators::simd::Level;
-use crate::operators::simd::dot::{follow, multiply_rows};
+use crate::operators::simd::dot::multiply_rows;
 use crate::operators::simd::product::{Finish, Left, Runs, multiply_runs};
 
 /// A matrix inside of a slice: where it begins, and how far its rows and columns are apart.
@@ -35,27 +35,22 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 }
 
-/// `c = a · b`, with `c` of `m` rows and `n` columns, row after row.
-pub(crate) fn multiply_f32(m: usize, k: usize, n: usize, a: Matrix<'_, f32>, b: Matrix<'_, f32>, c: &mut [f32]) {
-    multiply_finish((m, k, n), a, b, &mut [], c, &Finish::NOTHING);
-}
-
-/// The same, with what follows the sums, and a buffer that makes it faster, or none. Which way it is computed depends on how the matrices lie, and not on their size.
-pub(crate) fn multiply_finish(
+/// `c = a · b`, with `c` of `m` rows and `n` columns, row after row. A buffer makes it faster; it may be empty. Which way it is
+/// computed depends on how the matrices lie, and not on their size.
+pub(crate) fn multiply_f32(
     (m, k, n): (usize, usize, usize),
     a: Matrix<'_, f32>,
     b: Matrix<'_, f32>,
     buffer: &mut [f32],
     c: &mut [f32],
-    finish: &Finish<'_>,
 ) {
     assert!(a.holds(m, k) && b.holds(k, n) && m * n <= c.len(), "invariant: the matrices lie in their slices");
     let (level, c) = (Level::best(), &mut c[..m * n]);
     if b.column == 1 && !b.turned {
         let right = Runs { values: b.values, row: b.row, starts: &[0], length: k, left: 0 };
-        multiply_runs(level, (m, n), Left::strided(a.values, a.row, a.column), right, buffer, c, finish);
+        multiply_runs(level, (m, n), Left::strided(a.values, a.row, a.column), right, buffer, c, &Finish::NOTHING);
     } else if a.column == 1 && a.row == k {
-        multiply_rows(level, (m, k, n), &a.values[..m * k], &b.values[..n * k], c, finish);
+        multiply_rows(level, (m, k, n), &a.values[..m * k], &b.values[..n * k], c, &Finish::NOTHING);
     } else {
         // Both matrices are turned, which is rare.
         for (row, sums) in c.chunks_exact_mut(n.max(1)).enumerate() {
@@ -64,7 +59,6 @@ pub(crate) fn multiply_finish(
                 *sum = products.sum();
             }
         }
-        follow(level, n, c, finish);
     }
 }
 
@@ -92,11 +86,6 @@ pub(crate) fn multiply_f64(m: usize, k: usize, n: usize, a: Matrix<'_, f64>, b: 
             1,
         );
     }
-}
-
-/// Our own product takes nothing without a buffer.
-pub(crate) fn multiply_f32_bytes(_k: usize, _n: usize) -> usize {
-    0
 }
 
 /// The library packs blocks of both matrices into memory that it allocates: 64 rows of the left one and 1024 columns of the

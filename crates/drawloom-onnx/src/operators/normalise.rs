@@ -3,7 +3,7 @@
 use crate::operators::reduce::Reduction;
 use crate::operators::spec::Spec;
 use crate::operators::support::{
-    Made, Walk, axes_of, axis_of, broadcast_steps, doubles, expect_rank, kernel, kernel_with,
+    Made, Walk, axes_of, axis_of, broadcast_steps, doubles, expect_rank, kernel, kernel_with, within,
 };
 use drawloom_tensor::operator::Buffer;
 use drawloom_tensor::operator::Number;
@@ -231,10 +231,7 @@ fn response(spec: &Spec) -> Made {
         f64::from(spec.float("bias", 1.0)?),
     );
     let size = spec.int("size", 1)?;
-    let size = usize::try_from(size)
-        .ok()
-        .filter(|size| (1..1 << 16).contains(size))
-        .ok_or_else(|| Fault::new("attribute `size` is out of bounds"))?;
+    let size = within(size, 1..1 << 16, || "attribute `size` is out of bounds".to_owned())?;
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
         expect_rank(input, 2, "channels")?;

@@ -1,6 +1,6 @@
 //! Products of matrices of every type of number, and the error function.
 
-use crate::operators::multiply::{Matrix, multiply_f32, multiply_f32_bytes, multiply_f64, multiply_f64_bytes};
+use crate::operators::multiply::{Matrix, multiply_f32, multiply_f64, multiply_f64_bytes};
 use drawloom_tensor::operator::Number;
 
 /// A number that matrices can have.
@@ -15,17 +15,20 @@ pub(crate) trait MatrixNumber: Number {
     }
 }
 
-macro_rules! floats {
-    ($($type:ty: $multiply:ident, $bytes:ident),*) => {
-        $(impl MatrixNumber for $type {
-            fn multiply(m: usize, k: usize, n: usize, a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self]) {
-                $multiply(m, k, n, a, b, c);
-            }
-            fn multiply_bytes(k: usize, n: usize) -> usize {
-                $bytes(k, n)
-            }
-        })*
-    };
+impl MatrixNumber for f32 {
+    fn multiply(m: usize, k: usize, n: usize, a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self]) {
+        multiply_f32((m, k, n), a, b, &mut [], c);
+    }
+}
+
+impl MatrixNumber for f64 {
+    fn multiply(m: usize, k: usize, n: usize, a: Matrix<'_, Self>, b: Matrix<'_, Self>, c: &mut [Self]) {
+        multiply_f64(m, k, n, a, b, c);
+    }
+
+    fn multiply_bytes(k: usize, n: usize) -> usize {
+        multiply_f64_bytes(k, n)
+    }
 }
 
 macro_rules! integers {
@@ -45,7 +48,6 @@ macro_rules! integers {
     };
 }
 
-floats!(f32: multiply_f32, multiply_f32_bytes, f64: multiply_f64, multiply_f64_bytes);
 integers!(i64, i32, u8, i8);
 
 /// The error function. A series near zero, and a continued fraction far from it; both to the last digits of `f64`.

@@ -3,7 +3,7 @@
 use crate::operators::movement::advance;
 use crate::operators::simd::wide;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, expect_rank, kernel, kernel_with, steps};
+use crate::operators::support::{Made, expect_rank, kernel, kernel_with, lengths, listed, steps, within};
 use crate::operators::window::{Steps, WindowSpec, Windows};
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::operator::count;
@@ -271,33 +271,22 @@ fn unpool(spec: &Spec) -> Made {
         }
         // The indices are counted in the shape without the size that is asked for.
         let own = count(&shape)?;
-        if let Some(wanted) = inputs.optional(2) {
-            let wanted = crate::operators::support::lengths(&wanted.integers()?)?;
-            if wanted.len() != shape.len() {
-                return Err(Fault::new(format!("the shape {wanted:?} does not have {} axes", shape.len())));
-            }
-            let (from, into) = (steps(&shape), steps(&wanted));
-            with_type!(floats, input.element(), T => {
-                let results = outputs.allocate::<T>(0, &wanted)?;
-                let (values, numbers) = (input.values::<T>()?, indices.values::<i64>()?);
-                for (value, index) in values.iter().zip(numbers) {
-                    let index = usize::try_from(*index).ok().filter(|index| *index < own);
-                    let index = index.ok_or_else(|| Fault::new("an index is not within the result"))?;
-                    let place: usize = (0..shape.len()).map(|axis| index / from[axis] as usize % shape[axis] * into[axis] as usize).sum();
-                    *results.get_mut(place).ok_or_else(|| Fault::new("an index is not within the result"))? = *value;
-                }
-                Ok(())
-            })
-        } else {
-            with_type!(floats, input.element(), T => {
-                let results = outputs.allocate::<T>(0, &shape)?;
-                let (values, numbers) = (input.values::<T>()?, indices.values::<i64>()?);
-                for (value, index) in values.iter().zip(numbers) {
-                    let place = usize::try_from(*index).ok().and_then(|index| results.get_mut(index));
-                    *place.ok_or_else(|| Fault::new("an index is not within the result"))? = *value;
-                }
-                Ok(())
-            })
+        let wanted = listed(inputs, 2, None)?.map_or(Ok(shape.clone()), |wanted| lengths(&wanted))?;
+        if wanted.len() != shape.len() {
+            return Err(Fault::new(format!("the shape {wanted:?} does not have {} axes", shape.len())));
         }
+        let (from, into) = (steps(&shape), steps(&wanted));
+        with_type!(floats, input.element(), T => {
+            let results = outputs.allocate::<T>(0, &wanted)?;
+            let (values, numbers) = (input.values::<T>()?, indices.values::<i64>()?);
+            for (value, index) in values.iter().zip(numbers) {
+                let outside = || "an index is not within the result".to_owned();
+                let index = within(*index, 0..own, outside)?;
+                let along = |axis: usize| index / from[axis] as usize % shape[axis] * into[axis] as usize;
+                let place = (0..shape.len()).map(along).sum::<usize>();
+                *results.get_mut(place).ok_or_else(|| Fault::new(outside()))? = *value;
+            }
+            Ok(())
+        })
     })
 }

@@ -3,8 +3,7 @@
 use crate::operators::multiply::Matrix;
 use crate::operators::number::MatrixNumber;
 use crate::operators::spec::Spec;
-use crate::operators::support::Made;
-use crate::operators::support::{doubles, kernel_with, lengths};
+use crate::operators::support::{Made, doubles, kernel_with, lengths, listed};
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::operator::{Buffer, count};
 use drawloom_tensor::{Fault, Inputs, Outputs, Scratch, with_type};
@@ -175,10 +174,7 @@ impl Network {
         outputs.announce(T::TYPE, 1, &last_shape)?;
         outputs.announce(T::TYPE, 2, &last_shape)?;
         let all = outputs.allocate::<T>(0, &shape)?;
-        let ends = match inputs.optional(4) {
-            Some(ends) => lengths(&ends.integers()?)?,
-            None => vec![times; batch],
-        };
+        let ends = listed(inputs, 4, None)?.map_or(Ok(vec![times; batch]), |ends| lengths(&ends))?;
         if ends.len() != batch || ends.iter().any(|end| *end > times) {
             return Err(Fault::new("the lengths of the sequences do not fit"));
         }

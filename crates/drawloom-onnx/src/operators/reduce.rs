@@ -3,7 +3,7 @@
 use crate::operators::elementwise::with;
 use crate::operators::simd::wide;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, axes_of, axis_of, kernel, kernel_with, steps};
+use crate::operators::support::{Made, Walk, axes_of, axis_of, kernel, kernel_with, listed, steps};
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::operator::around;
 use drawloom_tensor::{Element, ElementType, Fault, Outputs, Scratch, View, with_type};
@@ -102,11 +102,7 @@ fn reduce(spec: &Spec) -> Made {
     let operator = spec.operator.clone();
     kernel_with(move |inputs, outputs, scratch| {
         let input = inputs.get(0)?;
-        let axes = match inputs.optional(1) {
-            Some(axes) => Some(axes.integers()?),
-            None => given.clone(),
-        };
-        let axes = match axes {
+        let axes = match listed(inputs, 1, given.as_ref())? {
             Some(axes) if !axes.is_empty() => axes_of(&axes, input.rank())?,
             _ if nothing => Vec::new(),
             _ => (0..input.rank()).collect(),

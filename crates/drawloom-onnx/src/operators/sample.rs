@@ -2,7 +2,9 @@
 
 use crate::operators::movement::advance;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, doubles, expect_rank, index_of, indices, kernel, kernel_with, lengths, steps};
+use crate::operators::support::{
+    Made, doubles, expect_rank, index_of, indices, kernel, kernel_with, lengths, steps, within,
+};
 use crate::operators::window::WindowSpec;
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::operator::count;
@@ -214,12 +216,7 @@ fn regions(spec: &Spec) -> Made {
         .text("coordinate_transformation_mode", if spec.opset < 16 { "output_half_pixel" } else { "half_pixel" })?
         == "half_pixel";
     let largest = spec.text("mode", "avg")?.eq_ignore_ascii_case("max");
-    let small = |value: i64, what: &str| {
-        usize::try_from(value)
-            .ok()
-            .filter(|value| *value < 1 << 12)
-            .ok_or_else(|| Fault::new(format!("attribute `{what}` is out of bounds")))
-    };
+    let small = |value: i64, what: &str| within(value, 0..1 << 12, || format!("attribute `{what}` is out of bounds"));
     let (rows, columns) =
         (small(spec.int("output_height", 1)?, "output_height")?, small(spec.int("output_width", 1)?, "output_width")?);
     let ratio = small(spec.int("sampling_ratio", 0)?, "sampling_ratio")?;

@@ -2,7 +2,9 @@
 
 use crate::operators::binary::merged;
 use crate::operators::spec::Spec;
-use crate::operators::support::{Made, Walk, axes_of, axis_of, broadcast, broadcast_steps, kernel, lengths, steps};
+use crate::operators::support::{
+    Made, Walk, axes_of, axis_of, broadcast, broadcast_steps, kernel, lengths, listed, steps,
+};
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::{Element, ElementType, Fault, Outputs, Tensor, View, with_type};
 
@@ -90,21 +92,21 @@ pub(crate) fn gather_walk(
     shape: &[usize],
     from: Vec<isize>,
 ) -> Result<(), Fault> {
-    gather_from(input, outputs, shape, from, 0)
+    gather_from(input, outputs, (shape, shape), from, 0)
 }
 
-/// The same for a walk that begins elsewhere.
+/// The same for a walk over another shape than that of the result, and that begins elsewhere.
 pub(crate) fn gather_from(
     input: View<'_>,
     outputs: &mut Outputs<'_>,
-    shape: &[usize],
+    (result, shape): (&[usize], &[usize]),
     from: Vec<isize>,
     first: isize,
 ) -> Result<(), Fault> {
     // Axes that are walked as one become one; two last axes are walked in tiles, as one of them may jump far.
     let (merged, [from]) = merged(shape, [from]);
     with_type!(all, input.element(), T => {
-        let results = outputs.allocate_unset::<T>(0, shape)?;
+        let results = outputs.allocate_unset::<T>(0, result)?;
         let values = input.values::<T>()?;
         match (&merged[..], &from[..]) {
             (&[ref outer @ .., rows, columns], &[ref head @ .., row, column]) if row >= 0 && column >= 0 => {
@@ -237,12 +239,8 @@ fn squeeze(spec: &Spec) -> Made {
     let given = spec.ints("axes")?;
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
-        let axes = match inputs.optional(1) {
-            Some(axes) => Some(axes.integers()?),
-            None => given.clone(),
-        };
         let shape = input.shape();
-        let axes = match axes {
+        let axes = match listed(inputs, 1, given.as_ref())? {
             Some(axes) => axes_of(&axes, input.rank())?,
             None => (0..shape.len()).filter(|axis| shape[*axis] == 1).collect(),
         };
@@ -258,10 +256,7 @@ fn unsqueeze(spec: &Spec) -> Made {
     let given = spec.ints("axes")?;
     kernel(move |inputs, outputs| {
         let input = inputs.get(0)?;
-        let axes = match inputs.optional(1) {
-            Some(axes) => axes.integers()?,
-            None => given.clone().ok_or_else(|| Fault::new("the axes are missing"))?,
-        };
+        let axes = listed(inputs, 1, given.as_ref())?.ok_or_else(|| Fault::new("the axes are missing"))?;
         let rank = input.rank() + axes.len();
         let axes = axes_of(&axes, rank)?;
         let mut old = input.shape().iter();

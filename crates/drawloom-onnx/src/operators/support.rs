@@ -1,5 +1,7 @@
 //! What most operators need: axes, shapes that are broadcast, and walks over elements.
 
+use std::ops::Range;
+
 use drawloom_tensor::operator::Buffer;
 use drawloom_tensor::operator::Number;
 use drawloom_tensor::{ElementType, Fault, Inputs, Kernel, Outputs, Scratch, View, with_type};
@@ -53,13 +55,24 @@ pub(crate) fn indices(view: View<'_>, scratch: &mut Scratch) -> Result<Buffer<i6
     }
 }
 
+/// Integers that an input says, or an attribute where there is no such input.
+pub(crate) fn listed(inputs: &Inputs<'_>, index: usize, given: Option<&Vec<i64>>) -> Result<Option<Vec<i64>>, Fault> {
+    match inputs.optional(index) {
+        Some(view) => view.integers().map(Some),
+        None => Ok(given.cloned()),
+    }
+}
+
+/// A number within bounds, or a fault about it.
+pub(crate) fn within(value: i64, bounds: Range<usize>, wrong: impl FnOnce() -> String) -> Result<usize, Fault> {
+    let value = usize::try_from(value).ok().filter(|value| bounds.contains(value));
+    value.ok_or_else(|| Fault::new(wrong()))
+}
+
 /// An axis that may be counted from the end.
 pub(crate) fn axis_of(axis: i64, rank: usize) -> Result<usize, Fault> {
     let counted = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
-    usize::try_from(counted)
-        .ok()
-        .filter(|axis| *axis < rank)
-        .ok_or_else(|| Fault::new(format!("there is no axis {axis} in a tensor of {rank} axes")))
+    within(counted, 0..rank, || format!("there is no axis {axis} in a tensor of {rank} axes"))
 }
 
 /// Several axes, each once, in order.
@@ -174,10 +187,7 @@ impl<const N: usize> Iterator for Walk<N> {
 /// The index of an element that may be counted from the end.
 pub(crate) fn index_of(index: i64, length: usize) -> Result<usize, Fault> {
     let counted = if index < 0 { index.saturating_add(length as i64) } else { index };
-    usize::try_from(counted)
-        .ok()
-        .filter(|index| *index < length)
-        .ok_or_else(|| Fault::new(format!("the index {index} is not within {length} elements")))
+    within(counted, 0..length, || format!("the index {index} is not within {length} elements"))
 }
 
 /// Refuses a tensor with another number of axes.

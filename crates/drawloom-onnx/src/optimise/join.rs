@@ -1,11 +1,8 @@
-//! What follows a convolution or a product runs with it: factors and sums of each channel become part of its constants, and
+//! What follows a convolution runs with it: factors and sums of each channel become part of its constants, and
 //! a tensor that is added and an activation are applied before the result is stored.
-
-use std::sync::Arc;
 
 use crate::operators::convolution::{Following, following};
 use crate::operators::convolve::pack;
-use crate::operators::matrix::product;
 use crate::operators::simd::activation::Activation;
 use crate::operators::spec::Spec;
 use crate::operators::support::axis_of;
@@ -240,63 +237,4 @@ fn end(draft: &mut Draft, index: usize, mut chain: Chain) -> Result<(), Error> {
     };
     draft.put(index, Item::joined(node, chain.parts, Kind::Other));
     Ok(())
-}
-
-/// Joins a constant that is added to all rows, and an activation, to products of matrices.
-pub(super) fn products(draft: &mut Draft) -> Result<(), Error> {
-    for index in 0..draft.items.len() {
-        let Some(item) = draft.item(index) else { continue };
-        let Some(spec) = item.node.spec.clone().filter(|spec| spec.operator == "MatMul") else { continue };
-        let &[Some(left), Some(right)] = &item.node.inputs[..] else { continue };
-        // Vectors have other shapes.
-        let Some([_, .., columns]) = floats(draft, right).map(Tensor::shape) else { continue };
-        let columns = *columns;
-        if !draft.is_f32(left) || draft.rank(left).is_none_or(|rank| rank < 2) {
-            continue;
-        }
-        let (mut parts, mut output) = (draft.parts(item), item.node.outputs[0]);
-        let (mut bias, mut found) = (None, Activation::None);
-        while let Some(reader) = draft.only_reader(output) {
-            let Some(next) = draft.item(reader) else { break };
-            if let Kind::Function(activation) = next.kind
-                && found == Activation::None
-            {
-                found = activation;
-            } else if let Some(other) =
-                row(draft, next, output, columns).filter(|_| bias.is_none() && found == Activation::None)
-            {
-                bias = Some(other);
-            } else {
-                break;
-            }
-            draft.append(&mut parts, output, next);
-            output = next.node.outputs[0];
-            draft.remove(reader);
-        }
-        if parts.len() < 2 {
-            continue;
-        }
-        let Some(item) = draft.remove(index) else { continue };
-        let node = Node {
-            operator_name: operators(&parts),
-            operator: boxed(product(found)),
-            inputs: vec![Some(left), Some(right), bias],
-            outputs: vec![output],
-            spec: Some(Arc::clone(&spec)),
-            name: item.node.name,
-        };
-        draft.put(index, Item::joined(node, parts, Kind::Other));
-    }
-    Ok(())
-}
-
-/// The constant that a node adds to each row of a matrix of so many columns.
-fn row(draft: &Draft, item: &Item, output: TensorId, columns: usize) -> Option<TensorId> {
-    let spec = item.node.spec.as_ref().filter(|spec| spec.operator == "Add" && spec.opset >= 7)?;
-    let &[Some(a), Some(b)] = &item.node.inputs[..] else { return None };
-    let other = if a == output { b } else { a };
-    let shape = floats(draft, other)?.shape();
-    let rank = draft.rank(output)?;
-    let fits = shape.len() <= rank && shape.iter().product::<usize>() == columns && shape.last() == Some(&columns);
-    (fits && spec.parts.is_empty()).then_some(other)
 }

@@ -10,7 +10,7 @@
 //! | [`fold`] | nodes of constants, and nodes that do nothing |
 //! | [`function`] | several nodes that are one function of each element |
 //! | [`one_hot`] | products with rows of zeros and a one |
-//! | [`join`] | what follows a convolution or a product |
+//! | [`join`] | what follows a convolution |
 
 mod draft;
 mod fold;
@@ -35,6 +35,5 @@ pub(crate) fn optimise(graph: Graph, specs: Vec<Option<Arc<Spec>>>, inputs: &[Po
     function::functions(&mut draft);
     one_hot::tables(&mut draft)?;
     join::convolutions(&mut draft)?;
-    join::products(&mut draft)?;
     draft.finish()
 }

@@ -98,8 +98,7 @@ fn numbers(draft: &Draft, matrix: TensorId, rows: usize) -> Option<Numbers> {
 /// How many numbers there are at least.
 fn looked_up(draft: &Draft, numbers: TensorId) -> usize {
     let shape = draft.fact(numbers).and_then(|fact| fact.shape).unwrap_or_default();
-    let known = |length: &Dimension| if let Dimension::Known(length) = length { *length } else { 1 };
-    shape.iter().map(known).fold(1, usize::saturating_mul)
+    shape.iter().map(|length| length.known().unwrap_or(1)).fold(1, usize::saturating_mul)
 }
 
 /// Applies what a node does with each row to the table, if it is a function or adds a constant to every row.

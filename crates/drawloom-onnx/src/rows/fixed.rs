@@ -1,6 +1,6 @@
 //! Shapes of what depends on no rows. They need no rules, but what comes later may need them.
 
-use super::layout::{axis_in, fact, products};
+use super::layout::{axes_in, axes_of, axis_in, fact, products};
 use super::moves::{concat, expand, gather, parts, product, split, transpose};
 use crate::operators::spec::Spec;
 use drawloom_tensor::{Dimension, Fact};
@@ -35,7 +35,7 @@ pub(super) fn shapes(spec: &Spec, inputs: &[Option<&Fact>]) -> Option<Vec<Fact>>
             };
             let rank = x.rank()?;
             let axes = match axes.filter(|axes| !axes.is_empty()) {
-                Some(axes) => axes.iter().map(|axis| axis_in(*axis, rank).ok()).collect::<Option<Vec<_>>>()?,
+                Some(axes) => axes_in(&axes, rank).ok()?,
                 None => (0..rank).collect(),
             };
             let keep = spec.flag("keepdims", true).ok()?;
@@ -59,7 +59,7 @@ fn reshaped(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Option<Vec<Fact>> {
             let keeps = !spec.flag("allowzero", false).ok()?;
             let length = |(axis, length): (usize, &i64)| match length {
                 0 if keeps => shape.get(axis).cloned().unwrap_or(Dimension::Unknown),
-                length => usize::try_from(*length).map_or(Dimension::Unknown, Dimension::Known),
+                length => usize::try_from(*length).ok().into(),
             };
             let mut result: Vec<Dimension> = wanted.iter().enumerate().map(length).collect();
             if let Some(open) = wanted.iter().position(|length| *length == -1)
@@ -67,7 +67,7 @@ fn reshaped(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Option<Vec<Fact>> {
             {
                 result[open] = Dimension::Known(1);
                 let Dimension::Known(others) = product(&result) else { return None };
-                result[open] = all.checked_div(others).map_or(Dimension::Unknown, Dimension::Known);
+                result[open] = all.checked_div(others).into();
             }
             result
         }
@@ -77,13 +77,10 @@ fn reshaped(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Option<Vec<Fact>> {
             vec![product(&shape[..axis]), product(&shape[axis..])]
         }
         operator => {
-            let axes = match wanted {
-                Some(axes) => axes.integers(),
-                None => spec.ints("axes").ok()?,
-            };
+            let axes = axes_of(spec, wanted).ok()?;
             let added = if operator == "Unsqueeze" { axes.as_ref()?.len() } else { 0 };
             let rank = shape.len() + added;
-            let axes = axes?.iter().map(|axis| axis_in(*axis, rank).ok()).collect::<Option<Vec<_>>>()?;
+            let axes = axes_in(&axes?, rank).ok()?;
             if operator == "Unsqueeze" {
                 let mut old = shape.iter().cloned();
                 (0..rank)

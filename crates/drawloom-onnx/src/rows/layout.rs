@@ -4,6 +4,7 @@ use super::moves::{concat, expand, flatten, gather, parts, product, reshape, spl
 use super::{fixed, picks};
 use crate::operators::spec::Spec;
 use crate::operators::support::axis_of;
+use crate::operators::window::WindowSpec;
 use crate::rows::Refusal;
 use drawloom_tensor::operator::ShapeNumber;
 use drawloom_tensor::{Dimension, Fact};
@@ -21,6 +22,27 @@ pub(super) fn attribute<T>(value: Result<T, drawloom_tensor::Fault>) -> Result<T
 
 pub(super) fn axis_in(axis: i64, rank: usize) -> Result<usize, Refusal> {
     axis_of(axis, rank).map_err(|fault| fault.to_string())
+}
+
+/// Several axes, in the order in which they are named.
+pub(super) fn axes_in(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
+    axes.iter().map(|axis| axis_in(*axis, rank)).collect()
+}
+
+/// The axes that a node names: by an input, if it has one, or else by an attribute.
+pub(super) fn axes_of(spec: &Spec, input: Option<&Fact>) -> Result<Option<Vec<i64>>, Refusal> {
+    match input {
+        Some(axes) => Ok(Some(axes.integers().ok_or("its axes are not known")?)),
+        None => attribute(spec.ints("axes")),
+    }
+}
+
+/// The length of an axis that a number of a shape names. That of the rows is not known.
+pub(super) fn length_of(number: ShapeNumber) -> Dimension {
+    match number {
+        ShapeNumber::Known(length) => usize::try_from(length).ok().into(),
+        ShapeNumber::Rows | ShapeNumber::Other => Dimension::Unknown,
+    }
 }
 
 /// The facts of the outputs of a node whose operator has a rule; results that depend on no rows need none.
@@ -137,11 +159,8 @@ pub(super) fn filled(shape: &Fact) -> Fact {
     let Some(value) = shape.value.as_ref().filter(|value| !twice(value)) else {
         return Fact { counts_rows: shape.counts_rows, ..Fact::default() };
     };
-    let length = |number: &ShapeNumber| match number {
-        ShapeNumber::Known(length) => usize::try_from(*length).map_or(Dimension::Unknown, Dimension::Known),
-        ShapeNumber::Rows | ShapeNumber::Other => Dimension::Unknown,
-    };
-    fact(Some(value.iter().map(length).collect()), value.iter().position(|number| *number == ShapeNumber::Rows))
+    let lengths = value.iter().map(|number| length_of(*number)).collect();
+    fact(Some(lengths), value.iter().position(|number| *number == ShapeNumber::Rows))
 }
 
 fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, Refusal> {
@@ -165,31 +184,13 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
         "BatchNormalization" | "InstanceNormalization" | "GroupNormalization" | "LRN" => result.clone_from(shape),
         "Conv" | "ConvInteger" | "QLinearConv" => {
             result[1] = weight.map_or(Dimension::Unknown, |weight| weight[0].clone());
-            let known = |lengths: &[Dimension]| {
-                lengths
-                    .iter()
-                    .map(|length| if let Dimension::Known(length) = length { Some(*length) } else { None })
-                    .collect::<Option<Vec<_>>>()
-            };
-            if let (Some(input), Some(kernel)) = (known(&shape[2..]), weight.and_then(|weight| known(&weight[2..])))
-                && let Ok(windows) = crate::operators::window::WindowSpec::new(spec)
-                    .and_then(|windows| windows.over(&input, Some(&kernel)))
-            {
-                result.splice(2.., windows.output.into_iter().map(Dimension::Known));
+            if let Some(kernel) = weight.and_then(|weight| known(&weight[2..])) {
+                result.splice(2.., windows(spec, &shape[2..], Some(&kernel)));
             }
         }
         "MaxPool" | "AveragePool" | "LpPool" => {
             result[1] = shape[1].clone();
-            let input: Option<Vec<usize>> = shape[2..]
-                .iter()
-                .map(|length| if let Dimension::Known(length) = length { Some(*length) } else { None })
-                .collect();
-            if let Some(input) = input
-                && let Ok(windows) =
-                    crate::operators::window::WindowSpec::new(spec).and_then(|windows| windows.over(&input, None))
-            {
-                result.splice(2.., windows.output.into_iter().map(Dimension::Known));
-            }
+            result.splice(2.., windows(spec, &shape[2..], None));
         }
         "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" => {
             result[1] = shape[1].clone();
@@ -200,6 +201,17 @@ fn images(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact>, 
     Ok(vec![fact(Some(result), Some(0)); 2])
 }
 
+fn known(lengths: &[Dimension]) -> Option<Vec<usize>> {
+    lengths.iter().map(Dimension::known).collect()
+}
+
+/// How many windows there are along each axis.
+fn windows(spec: &Spec, lengths: &[Dimension], kernel: Option<&[usize]>) -> Vec<Dimension> {
+    let windows = known(lengths).and_then(|input| WindowSpec::new(spec).ok()?.over(&input, kernel).ok());
+    let found = windows.map(|windows| windows.output.into_iter().map(Dimension::Known).collect());
+    found.unwrap_or_else(|| vec![Dimension::Unknown; lengths.len()])
+}
+
 /// Refuses to make images larger or smaller along the axis of the rows, or to take a part of them.
 fn keeps_rows(spec: &Spec, inputs: &[Option<&Fact>], rank: usize) -> Result<(), Refusal> {
     let get = |index: usize| inputs.get(index).copied().flatten();
@@ -208,7 +220,7 @@ fn keeps_rows(spec: &Spec, inputs: &[Option<&Fact>], rank: usize) -> Result<(), 
         get(index).filter(|fact| !empty(fact))
     };
     let axes = match attribute(spec.ints("axes"))? {
-        Some(axes) => axes.iter().map(|axis| axis_in(*axis, rank)).collect::<Result<Vec<_>, _>>()?,
+        Some(axes) => axes_in(&axes, rank)?,
         None => (0..rank).collect(),
     };
     let Some(place) = axes.iter().position(|axis| *axis == 0) else { return Ok(()) };
@@ -325,23 +337,13 @@ fn recurrent(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact
         return Err("its states have rows, and its input has none".to_owned());
     }
     // A state that is given and the same for all rows would have one value for each of them.
-    if inputs
-        .iter()
-        .enumerate()
-        .any(|(index, input)| matches!(index, 5 | 6) && input.is_some_and(|input| input.axis.is_none()))
-    {
+    if inputs.iter().skip(5).take(2).flatten().any(|state| state.axis.is_none()) {
         return Err("its first state is written down for a fixed number of rows".to_owned());
     }
     let unknown = |rank: usize| Some(vec![Dimension::Unknown; rank]);
     let directions = if attribute(spec.text("direction", "forward"))? == "bidirectional" { 2 } else { 1 };
-    let hidden = inputs
-        .get(2)
-        .copied()
-        .flatten()
-        .and_then(|weights| weights.shape.as_ref())
-        .and_then(|shape| shape.last())
-        .cloned();
-    let hidden = hidden.unwrap_or(Dimension::Unknown);
+    let weights = inputs.get(2).copied().flatten().and_then(|weights| weights.shape.as_ref());
+    let hidden = weights.and_then(|shape| shape.last()).cloned().unwrap_or(Dimension::Unknown);
     let mut all = fact(unknown(4), Some(if batch_first { 0 } else { 2 }));
     let mut last = fact(unknown(3), Some(expected));
     if let (Some(all), Some(last)) = (&mut all.shape, &mut last.shape) {
@@ -367,14 +369,8 @@ fn quantized(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<Vec<Fact
 
 fn reduce(spec: &Spec, x: &Fact, axes: Option<&Fact>) -> Result<Vec<Fact>, Refusal> {
     let rank = x.rank().ok_or(UNKNOWN_SHAPE)?;
-    let given = match axes {
-        Some(axes) => Some(axes.integers().ok_or("its axes are not known")?),
-        None => attribute(spec.ints("axes"))?,
-    };
-    let axes = match given {
-        Some(axes) if !axes.is_empty() => {
-            axes.iter().map(|axis| axis_in(*axis, rank)).collect::<Result<Vec<_>, _>>()?
-        }
+    let axes = match axes_of(spec, axes)? {
+        Some(axes) if !axes.is_empty() => axes_in(&axes, rank)?,
         _ if attribute(spec.flag("noop_with_empty_axes", false))? => Vec::new(),
         _ => (0..rank).collect(),
     };

@@ -1,6 +1,8 @@
 //! Where the rows of a result are, for operators that move elements and compute nothing: they reshape, cut, or put together.
 
-use super::layout::{UNKNOWN_SHAPE, attribute, axis_in, broadcast, fact, filled, only_first};
+use super::layout::{
+    UNKNOWN_SHAPE, attribute, axes_in, axes_of, axis_in, broadcast, fact, filled, length_of, only_first,
+};
 use crate::operators::spec::Spec;
 use crate::rows::Refusal;
 use drawloom_tensor::operator::ShapeNumber;
@@ -21,17 +23,13 @@ pub(super) fn flatten(spec: &Spec, x: &Fact) -> Result<Vec<Fact>, Refusal> {
 }
 
 pub(super) fn product(lengths: &[Dimension]) -> Dimension {
-    let known = lengths.iter().try_fold(1usize, |product, length| match length {
-        Dimension::Known(length) => product.checked_mul(*length),
-        _ => None,
-    });
-    known.map_or(Dimension::Unknown, Dimension::Known)
+    lengths.iter().try_fold(1usize, |product, length| product.checked_mul(length.known()?)).into()
 }
 
 pub(super) fn transpose(spec: &Spec, x: &Fact) -> Result<Vec<Fact>, Refusal> {
     let rank = x.rank().ok_or(UNKNOWN_SHAPE)?;
     let order = match attribute(spec.ints("perm"))? {
-        Some(order) => order.iter().map(|axis| axis_in(*axis, rank)).collect::<Result<Vec<_>, _>>()?,
+        Some(order) => axes_in(&order, rank)?,
         None => (0..rank).rev().collect(),
     };
     let axis = x.axis.and_then(|own| order.iter().position(|axis| *axis == own));
@@ -50,8 +48,7 @@ pub(super) fn reshape(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Result<Ve
         result.push(match number {
             ShapeNumber::Rows => shape[own].clone(),
             ShapeNumber::Known(0) if keeps => shape.get(axis).cloned().unwrap_or(Dimension::Unknown),
-            ShapeNumber::Known(length) => usize::try_from(*length).map_or(Dimension::Unknown, Dimension::Known),
-            ShapeNumber::Other => Dimension::Unknown,
+            number => length_of(*number),
         });
     }
     // What is before the rows must stay as it is, so that they are still the same elements.
@@ -80,7 +77,7 @@ pub(super) fn reshape(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Result<Ve
         let others: Vec<Dimension> =
             (own + 1..result.len()).filter(|axis| *axis != open).map(|axis| result[axis].clone()).collect();
         if let Dimension::Known(others) = product(&others) {
-            result[open] = rest.checked_div(others).map_or(Dimension::Unknown, Dimension::Known);
+            result[open] = rest.checked_div(others).into();
         }
     }
     Ok(vec![fact(Some(result), Some(own))])
@@ -89,14 +86,11 @@ pub(super) fn reshape(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Result<Ve
 pub(super) fn squeeze(spec: &Spec, x: &Fact, axes: Option<&Fact>) -> Result<Vec<Fact>, Refusal> {
     let shape = x.shape.as_ref().ok_or(UNKNOWN_SHAPE)?;
     let own = x.axis.unwrap_or(0);
-    let given = match axes {
-        Some(axes) => Some(axes.integers().ok_or("its axes are not known")?),
-        None => attribute(spec.ints("axes"))?,
-    };
+    let given = axes_of(spec, axes)?;
     if spec.operator == "Unsqueeze" {
         let given = given.ok_or("its axes are not known")?;
         let rank = shape.len() + given.len();
-        let axes = given.iter().map(|axis| axis_in(*axis, rank)).collect::<Result<Vec<_>, _>>()?;
+        let axes = axes_in(&given, rank)?;
         let mut old = shape.iter().enumerate();
         let mut result = Vec::with_capacity(rank);
         let mut place = 0;
@@ -114,7 +108,7 @@ pub(super) fn squeeze(spec: &Spec, x: &Fact, axes: Option<&Fact>) -> Result<Vec<
     }
     // Without axes, all of length 1 go: with one row, that of the rows too.
     let axes = given.ok_or("it removes the axis of the rows when there is one row")?;
-    let axes = axes.iter().map(|axis| axis_in(*axis, shape.len())).collect::<Result<Vec<_>, _>>()?;
+    let axes = axes_in(&axes, shape.len())?;
     if axes.contains(&own) {
         return Err("it removes the axis of the rows".to_owned());
     }
@@ -134,11 +128,8 @@ pub(super) fn concat(spec: &Spec, inputs: &[Option<&Fact>]) -> Result<Vec<Fact>,
         return Err("it puts rows behind each other".to_owned());
     }
     let mut shape = facts[0].shape.clone().unwrap_or_default();
-    let lengths = facts.iter().map(|fact| match fact.shape.as_ref().and_then(|shape| shape.get(axis)) {
-        Some(Dimension::Known(length)) => Some(*length),
-        _ => None,
-    });
-    shape[axis] = lengths.sum::<Option<usize>>().map_or(Dimension::Unknown, Dimension::Known);
+    let length = |fact: &&Fact| fact.shape.as_ref()?.get(axis)?.known();
+    shape[axis] = facts.iter().map(length).sum::<Option<usize>>().into();
     Ok(vec![fact(Some(shape), own)])
 }
 
@@ -178,17 +169,10 @@ pub(super) fn parts(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<V
         None => attribute(spec.ints(name)),
     };
     let axes = |index: usize, count: usize| -> Result<Vec<usize>, Refusal> {
-        let given = inputs.get(index).copied().flatten();
-        let axes = match given {
-            Some(given) => given.integers().ok_or("its axes are not known")?,
-            None => attribute(spec.ints("axes"))?.unwrap_or_else(|| (0..count as i64).collect()),
-        };
-        axes.iter().map(|axis| axis_in(*axis, rank)).collect()
+        let given = axes_of(spec, inputs.get(index).copied().flatten())?;
+        axes_in(&given.unwrap_or_else(|| (0..count as i64).collect()), rank)
     };
-    let length = |axis: usize| match x.shape.as_ref().and_then(|shape| shape.get(axis)) {
-        Some(Dimension::Known(length)) => i64::try_from(*length).ok(),
-        _ => None,
-    };
+    let length = |axis: usize| i64::try_from(x.shape.as_ref()?.get(axis)?.known()?).ok();
     let touched: Vec<(usize, Option<i64>)> = match spec.operator.as_str() {
         "Slice" => slices(spec, inputs, rank, own, &length)?,
         "Pad" => {
@@ -213,8 +197,7 @@ pub(super) fn parts(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Result<V
     }
     let mut shape = x.shape.clone().unwrap_or_default();
     for (axis, length) in touched.into_iter().filter(|(axis, _)| *axis < rank) {
-        let known = length.and_then(|length| usize::try_from(length).ok());
-        shape[axis] = known.map_or(Dimension::Unknown, Dimension::Known);
+        shape[axis] = length.and_then(|length| usize::try_from(length).ok()).into();
     }
     Ok(vec![fact(Some(shape), x.axis)])
 }
@@ -259,10 +242,7 @@ pub(super) fn slices(
             None => Ok(attribute(spec.ints(name))?.map(|values| values.into_iter().map(ShapeNumber::Known).collect())),
         }
     };
-    let axes = match inputs.get(3).copied().flatten() {
-        Some(axes) => Some(axes.integers().ok_or("its axes are not known")?),
-        None => attribute(spec.ints("axes"))?,
-    };
+    let axes = axes_of(spec, inputs.get(3).copied().flatten())?;
     let (starts, ends) = (list(1, "starts")?, list(2, "ends")?);
     let count = starts.as_ref().or(ends.as_ref()).map(Vec::len).or(axes.as_ref().map(Vec::len));
     let count = count.ok_or("its bounds are not known")?;

@@ -1,6 +1,6 @@
 //! Where the rows of a result are, for operators that pick elements by index or label, and for signals and losses.
 
-use super::layout::{UNKNOWN_SHAPE, attribute, axis_in, fact, only_first, products};
+use super::layout::{UNKNOWN_SHAPE, attribute, axes_in, axis_in, fact, length_of, only_first, products};
 use crate::operators::einsum::Equation;
 use crate::operators::spec::Spec;
 use crate::rows::Refusal;
@@ -103,7 +103,7 @@ fn one_hot(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Facts {
     let axis = axis_in(attribute(spec.int("axis", -1))?, shape.len() + 1)?;
     let depth = inputs.get(1).copied().flatten().and_then(Fact::integers);
     let depth = depth.and_then(|depth| usize::try_from(*depth.first()?).ok());
-    shape.insert(axis, depth.map_or(Dimension::Unknown, Dimension::Known));
+    shape.insert(axis, depth.into());
     Ok(vec![fact(Some(shape), x.axis.map(|own| own + usize::from(axis <= own)))])
 }
 
@@ -145,7 +145,7 @@ fn matrices(spec: &Spec, inputs: &[Option<&Fact>], x: &Fact) -> Facts {
 fn center(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Facts {
     let mut shape = shape_of(x)?.clone();
     let axes = match attribute(spec.ints("axes"))? {
-        Some(axes) => axes.iter().map(|axis| axis_in(*axis, shape.len())).collect::<Result<Vec<_>, _>>()?,
+        Some(axes) => axes_in(&axes, shape.len())?,
         None => (0..shape.len()).collect(),
     };
     let lengths = wanted.and_then(|wanted| wanted.value.as_ref()).ok_or("the shape that it makes is not known")?;
@@ -156,11 +156,10 @@ fn center(spec: &Spec, x: &Fact, wanted: Option<&Fact>) -> Facts {
             }
             continue;
         }
-        shape[axis] = match length {
-            ShapeNumber::Known(length) => usize::try_from(*length).map_or(Dimension::Unknown, Dimension::Known),
-            ShapeNumber::Rows => return Err("it computes with the number of rows".to_owned()),
-            ShapeNumber::Other => Dimension::Unknown,
-        };
+        if *length == ShapeNumber::Rows {
+            return Err("it computes with the number of rows".to_owned());
+        }
+        shape[axis] = length_of(*length);
     }
     Ok(vec![fact(Some(shape), x.axis)])
 }
@@ -209,7 +208,7 @@ fn quantized_product(inputs: &[Option<&Fact>], x: &Fact) -> Facts {
 fn over_axes(spec: &Spec, x: &Fact) -> Facts {
     let rank = x.rank().ok_or(UNKNOWN_SHAPE)?;
     let axes = attribute(spec.ints("axes"))?.unwrap_or_else(|| vec![0, 2, 3]);
-    let axes = axes.iter().map(|axis| axis_in(*axis, rank)).collect::<Result<Vec<_>, _>>()?;
+    let axes = axes_in(&axes, rank)?;
     if x.axis.is_some_and(|own| axes.contains(&own)) {
         return Err("it normalises over all rows".to_owned());
     }
@@ -246,12 +245,8 @@ fn affine_grid(theta: &Fact, size: Option<&Fact>) -> Facts {
     if theta.axis != Some(0) || size.first() != Some(&ShapeNumber::Rows) {
         return Err("the number of rows is written into its size".to_owned());
     }
-    let known = |number: &ShapeNumber| match number {
-        ShapeNumber::Known(length) => usize::try_from(*length).map_or(Dimension::Unknown, Dimension::Known),
-        ShapeNumber::Rows | ShapeNumber::Other => Dimension::Unknown,
-    };
     let mut shape = vec![Dimension::Unknown];
-    shape.extend(size.iter().skip(2).map(known));
+    shape.extend(size.iter().skip(2).map(|number| length_of(*number)));
     shape.push(Dimension::Known(size.len().saturating_sub(2)));
     Ok(vec![fact(Some(shape), Some(0))])
 }

@@ -83,9 +83,8 @@ fn truths(value: &[ShapeNumber], rank: usize, is_true: impl Fn(i64) -> bool) -> 
 
 /// How many elements there are, of what is the same for all rows: the length of a shape, as a rule.
 fn size_of(input: &Fact) -> Option<Fact> {
-    let length = |length: &Dimension| if let Dimension::Known(length) = length { Some(*length) } else { None };
-    let lengths = input.shape.as_ref().filter(|_| input.axis.is_none())?.iter().map(length);
-    let product = lengths.collect::<Option<Vec<_>>>()?.into_iter().try_fold(1usize, usize::checked_mul)?;
+    let mut lengths = input.shape.as_ref().filter(|_| input.axis.is_none())?.iter().map(Dimension::known);
+    let product = lengths.try_fold(1usize, |product, length| product.checked_mul(length?))?;
     Some(fact(vec![ShapeNumber::Known(i64::try_from(product).ok()?)], 0))
 }
 

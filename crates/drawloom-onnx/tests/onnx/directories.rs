@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use drawloom_onnx::node_tests;
 use drawloom_onnx::sample::{give_batch, sample_batch};
 use drawloom_tensor::files::{ArrayFile, NpyWriter, RawWriter, write_raw};
 use drawloom_tensor::{ElementType, RowSink, Rows, Tensor};
@@ -11,6 +10,7 @@ use rten_onnx::protobuf::{EncodeMessage, ValueWriter};
 
 use crate::Directory;
 use crate::build::{model, node, stored, tensor, value};
+use crate::node_tests;
 
 fn write_tensor(path: &Path, tensor: &TensorProto) {
     let mut bytes = Vec::new();

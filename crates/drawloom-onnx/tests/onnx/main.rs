@@ -6,6 +6,8 @@ mod build;
 mod cut;
 mod directories;
 mod fuzz;
+#[path = "../support/node_tests.rs"]
+mod node_tests;
 mod operators;
 mod optimise;
 mod pieces;

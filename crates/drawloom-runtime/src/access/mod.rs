@@ -25,3 +25,4 @@ pub use kinds::{
     Access, ByValue, Commute, Lend, Lent, Read, ReadAll, Reduce, Scratch, Update, UpdateAll, Views, ViewsMut, Write,
 };
 pub use operator::{Max, Min, Operator, Product, Sum};
+pub use reduction::fold_pairwise;

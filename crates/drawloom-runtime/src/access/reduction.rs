@@ -6,7 +6,8 @@
 //!
 //! The order of folding depends only on the order of submission. Contributions are numbered; contribution 2k and 2k+1 are
 //! folded with each other as soon as both are there, and their sums likewise, as in a tournament. What is left over when
-//! the number is no power of two is folded from the last to the first. So the bits of the result do not depend on the
+//! the number is no power of two is folded from the last to the first. [`fold_pairwise`] is the same order for contributions
+//! that are all there; the loops of mesh programs use it too. So the bits of the result do not depend on the
 //! number of workers, and at most a logarithmic number of accumulators waits besides those in use.
 
 use std::cell::Cell;
@@ -247,28 +248,33 @@ impl State {
     }
 }
 
-/// Folds contributions that are all there into the first one, in the same order as [`Reduction`] does.
-pub(crate) fn fold_all(folds: &dyn Folds, contributions: &mut [Accumulator]) {
-    // After level l, the sum of the contributions from k·2^l on, below (k + 1)·2^l, is at k·2^l, if all of them exist.
-    let count = contributions.len();
+/// Folds numbered contributions into the first one, in the one order that all reductions have: 0 with 1, 2 with 3 and so on,
+/// then the results likewise, as in a tournament; one without a partner waits for the next round. `fold` folds the contribution
+/// of its second number, which comes later, into that of its first.
+///
+/// ```
+/// use drawloom_runtime::access::fold_pairwise;
+///
+/// let mut parts = [1e16, 1.0, -1e16, 1.0, 3.0];
+/// fold_pairwise(parts.len(), |into, from| parts[into] += parts[from]);
+/// assert_eq!(parts[0], ((1e16 + 1.0) + (-1e16 + 1.0)) + 3.0);
+/// ```
+pub fn fold_pairwise(count: usize, mut fold: impl FnMut(usize, usize)) {
     let mut width = 1;
-    while width * 2 <= count {
-        for first in (0..=count - width * 2).step_by(width * 2) {
-            let (left, right) = contributions.split_at_mut(first + width);
-            folds.fold(&mut left[first], &mut right[0]);
+    while width < count {
+        for first in (0..count - width).step_by(2 * width) {
+            fold(first, first + width);
         }
         width *= 2;
     }
-    // What is left over are sums of decreasing width, which are folded from the last to the first.
-    let mut end = count;
-    while end & (end - 1) != 0 {
-        // The last sum starts where its width, the lowest bit, is taken off; the one before it, one bit further down.
-        let last = end & (end - 1);
-        let into = last & (last - 1);
-        let (left, right) = contributions.split_at_mut(last);
+}
+
+/// Folds contributions that are all there into the first one, in the same order as [`Reduction`] does.
+pub(crate) fn fold_all(folds: &dyn Folds, contributions: &mut [Accumulator]) {
+    fold_pairwise(contributions.len(), |into, from| {
+        let (left, right) = contributions.split_at_mut(from);
         folds.fold(&mut left[into], &mut right[0]);
-        end = last;
-    }
+    });
 }
 
 #[cfg(test)]

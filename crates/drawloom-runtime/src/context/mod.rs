@@ -117,14 +117,6 @@ impl Context {
         Ok(self.state()?.members().workers.clone())
     }
 
-    /// How often the workers of the context have changed.
-    ///
-    /// # Errors
-    /// When the context was deleted.
-    pub fn generation(&self) -> Result<u64> {
-        Ok(self.state()?.members().generation)
-    }
-
     /// How many tasks are ready and wait for a worker.
     ///
     /// # Errors

@@ -14,8 +14,6 @@ const NOT_DELETED: u32 = u32::MAX;
 pub(crate) struct Members {
     /// In ascending order.
     pub(crate) workers: Vec<WorkerId>,
-    /// How many changes there were before.
-    pub(crate) generation: u64,
 }
 
 /// What the engine keeps of a context.
@@ -98,7 +96,7 @@ impl ContextState {
     /// Publishes other workers. Only for whoever makes a change of contexts.
     pub(crate) fn publish(&self, workers: &[WorkerId]) {
         let mut members = lock(&self.members);
-        *members = Arc::new(Members { workers: workers.to_vec(), generation: members.generation + 1 });
+        *members = Arc::new(Members { workers: workers.to_vec() });
         for (index, word) in self.bits.iter().enumerate() {
             let of_word = workers.iter().filter(|w| w.index() / 64 == index);
             word.store(of_word.fold(0, |bits, w| bits | 1 << (w.index() % 64)), Ordering::SeqCst);

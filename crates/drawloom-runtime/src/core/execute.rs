@@ -21,7 +21,6 @@ impl Core {
     #[inline]
     pub(crate) fn run_ready(&self, local: &mut Local, ready: Ready) {
         let ReadyKind::Task(id) = ready.kind() else {
-            self.trace_turn(local);
             self.run_plan(local, ready);
             return;
         };
@@ -47,7 +46,6 @@ impl Core {
         let (args, extras) = self.parts(record);
         let failed = match self.reason_to_cancel(id, record, args) {
             Some(error) => {
-                self.trace_turn(local);
                 self.give_up(local, id, record, args, error);
                 None
             }

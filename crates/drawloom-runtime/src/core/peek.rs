@@ -229,18 +229,10 @@ impl Core {
         self.tracer.submitted(&task, args, worker);
     }
 
-    /// Records a turn of a worker in which no task starts, or not in the way of most.
-    #[inline]
-    pub(crate) fn trace_turn(&self, local: &mut Local) {
-        if let Some(began) = local.turn.take() {
-            self.tracer.quick_turn(local.worker, began);
-        }
-    }
-
     /// Records that a task starts, and now and then how many wait in the queues.
     #[cold]
     pub(super) fn trace_start(&self, id: TaskId, local: &mut Local) {
-        if self.tracer.start(id, local.worker, local.turn.take()) {
+        if self.tracer.start(id, local.worker) {
             self.tracer.queue_length(local.worker, self.contexts.iter().map(|(_, c)| c.policy.len()).sum());
         }
     }

@@ -61,7 +61,6 @@ impl Core {
     /// A team task was taken from a queue: calls for its members, or runs it right here where there are no workers.
     #[cold]
     pub(super) fn call_team(&self, local: &mut Local, id: TaskId, record: &Record) {
-        self.trace_turn(local);
         let (args, extras) = self.parts(record);
         let bounds = extras.and_then(|e| e.team).unwrap_or(Bounds::from(1));
         if let Some(error) = self.reason_to_cancel(id, record, args) {

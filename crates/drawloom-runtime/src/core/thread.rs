@@ -14,7 +14,6 @@ use crate::plan::replay::At;
 use crate::policy::{Ready, WorkerId};
 use crate::sync::thread_local;
 use crate::task::record::{Record, TaskId};
-use crate::trace::turns::Began;
 use crate::worker::sleep::Patience;
 
 /// What a thread that runs tasks carries along.
@@ -37,8 +36,6 @@ pub(crate) struct Local {
     pub(crate) patience: Patience,
     /// A task that this worker has claimed, and whose data is on its way.
     pub(super) arriving: Option<Box<Arriving>>,
-    /// A turn of the worker that has come to its last phase and is not written down, as it will be with the task that starts.
-    pub(crate) turn: Option<Began>,
     /// Whether the thread drives a device. Then it runs nothing else, and cannot wait inside of tasks.
     pub(crate) device: bool,
     /// Whether the body that the thread runs sleeps by its own means. It counts as one that waits, and cannot run anything.
@@ -78,7 +75,6 @@ impl Local {
             stack: Vec::new(),
             patience: Patience::default(),
             arriving: None,
-            turn: None,
             device: false,
             asleep: false,
         }

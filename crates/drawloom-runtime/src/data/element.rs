@@ -5,8 +5,8 @@
 
 /// Plain data: a value may be copied to another memory and back, byte by byte.
 ///
-/// Regions of elements can be used by every kind of worker. Regions of other types, made with the `host_` constructors
-/// (there is one for each kind of region), keep their tasks on processors of this machine.
+/// Regions of elements can be used by every kind of worker. Vectors and values of other types, made with `host_vector` and
+/// `host_value`, keep their tasks on processors of this machine.
 ///
 /// The numbers, `bool` and arrays of elements are elements. A struct becomes one by a derive; it has a fixed layout, fields
 /// that are elements, and no padding. The alignment may be any.

@@ -185,10 +185,7 @@ impl<'v, T> IndexedMut<'v, T> {
 impl<T> std::ops::Index<usize> for IndexedMut<'_, T> {
     type Output = T;
     fn index(&self, index: usize) -> &T {
-        // SAFETY: as in `IndexedRef::get`; the borrow of `self` keeps mutable references away.
-        let address = self.0.find(index).unwrap_or_else(|| panic!("element {index} is not in this piece"));
-        // SAFETY: as above.
-        unsafe { &*address }
+        self.as_ref().get(index).unwrap_or_else(|| panic!("element {index} is not in this piece"))
     }
 }
 

@@ -146,9 +146,7 @@ pub(crate) fn cut_into_tiles<R: Region>(
     });
     let sets: Vec<IndexSet> = sets.collect();
     // A whole region may have unused elements between its columns, which no tile holds.
-    let pieces = |_, _: &_| Ok(Pieces::lists(sets));
-    let partition = handle.tree().partition(piece, cut, pieces, false, |colour, _| shapes[colour].clone())?;
-    Ok(Parts::new(&handle.root, partition))
+    handle.cut(cut, Pieces::lists(sets), false, |colour, _| shapes[colour].clone())
 }
 
 impl<T: Send + Sync + 'static> Matrix<T> {
@@ -175,7 +173,7 @@ impl<T: Send + Sync + 'static> Matrix<T> {
     /// # Errors
     /// When the tile has no rows or no columns, or there would be so many that they would take all memory.
     pub fn tiles(&self, rows: usize, columns: usize) -> Result<Parts<Matrix<T>>> {
-        cut_into_tiles(&self.handle, &[rows, columns], &[0, 0], Cut::Tiles(rows, columns))
+        cut_into_tiles(&self.handle, &[rows, columns], &[0, 0], Cut::tiles("tiles", &[rows, columns]))
     }
 
     /// The tiles of [`Matrix::tiles`], each with up to `width` more rows above and below and columns left and right.
@@ -183,8 +181,8 @@ impl<T: Send + Sync + 'static> Matrix<T> {
     /// # Errors
     /// As [`Matrix::tiles`].
     pub fn halo_tiles(&self, rows: usize, columns: usize, width: usize) -> Result<Parts<Matrix<T>>> {
-        let (tile, width) = (vec![rows, columns], vec![width; 2]);
-        cut_into_tiles(&self.handle, &[rows, columns], &width.clone(), Cut::HaloGrid { tile, width })
+        let (tile, width) = ([rows, columns], [width; 2]);
+        cut_into_tiles(&self.handle, &tile, &width, Cut::halos(&tile, &width))
     }
 
     /// How many tiles of the given size the matrix has down, and across.

@@ -6,7 +6,7 @@
 //! | [`tree`] | one region with its storage and all its partitions |
 //! | [`piece`] | a part of a region: where it is, and what overlaps it |
 //! | [`region`] | what every kind of region has in common, and how views are made |
-//! | [`vector`], [`matrix`], [`mod@array`], [`value`], [`csr`], [`indexed`] | the kinds of regions |
+//! | [`vector`], [`matrix`], [`mod@array`], [`value`], [`indexed`] | the kinds of regions |
 //! | [`erased`] | regions whose tasks find their elements themselves |
 //! | [`strided`] | views of matrices and arrays: elements at fixed distances |
 //! | [`partition`] | lists of pieces |
@@ -15,7 +15,6 @@
 #![allow(unsafe_code)]
 
 pub mod array;
-pub mod csr;
 pub mod element;
 pub mod erased;
 pub mod guard;

@@ -1,6 +1,7 @@
 //! Lists of pieces.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 use crate::sync::Arc;
@@ -12,8 +13,8 @@ use super::tree::{Partition, Root};
 pub struct Parts<R> {
     root: Arc<Root>,
     partition: NonNull<Partition>,
-    next: usize,
-    end: usize,
+    /// The numbers of the pieces that are left.
+    numbers: Range<usize>,
     kind: PhantomData<fn(R) -> R>,
 }
 
@@ -24,15 +25,15 @@ unsafe impl<R> Sync for Parts<R> {}
 
 impl<R> Clone for Parts<R> {
     fn clone(&self) -> Self {
-        Self { root: Arc::clone(&self.root), kind: PhantomData, ..*self }
+        Self { root: Arc::clone(&self.root), numbers: self.numbers.clone(), ..*self }
     }
 }
 
 impl<R: Region> Parts<R> {
     pub(crate) fn new(root: &Arc<Root>, partition: NonNull<Partition>) -> Self {
         // SAFETY: the partition belongs to the root's tree.
-        let end = unsafe { partition.as_ref() }.pieces.len();
-        Self { root: Arc::clone(root), partition, next: 0, end, kind: PhantomData }
+        let numbers = 0..unsafe { partition.as_ref() }.pieces.len();
+        Self { root: Arc::clone(root), partition, numbers, kind: PhantomData }
     }
 
     fn partition(&self) -> &Partition {
@@ -63,23 +64,19 @@ impl<R: Region> Iterator for Parts<R> {
     type Item = R;
 
     fn next(&mut self) -> Option<R> {
-        (self.next < self.end).then(|| {
-            self.next += 1;
-            self.get(self.next - 1).expect("the range is within the list")
-        })
+        let number = self.numbers.next()?;
+        self.get(number)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.end - self.next, Some(self.end - self.next))
+        self.numbers.size_hint()
     }
 }
 
 impl<R: Region> DoubleEndedIterator for Parts<R> {
     fn next_back(&mut self) -> Option<R> {
-        (self.next < self.end).then(|| {
-            self.end -= 1;
-            self.get(self.end).expect("the range is within the list")
-        })
+        let number = self.numbers.next_back()?;
+        self.get(number)
     }
 }
 

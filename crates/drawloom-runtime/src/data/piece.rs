@@ -7,7 +7,7 @@ use drawloom_graph::{IndexSet, RunIndex, SpaceId};
 use rustc_hash::FxHashMap;
 
 use crate::order::slot::Slot;
-use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::sync::{Arc, Padded, lock};
 use crate::trace::tables::Mark;
 
@@ -22,15 +22,13 @@ pub(crate) enum Shape {
     Strided { first: usize, extents: Box<[usize]>, strides: Box<[usize]> },
     /// The elements of an index set, one after the other.
     Scattered { len: usize },
-    /// Consecutive rows of a sparse matrix with this pattern; the elements are the values of those rows.
-    Rows { first: usize, len: usize, rows: std::ops::Range<usize>, pattern: Arc<super::csr::Pattern> },
 }
 
 impl Shape {
     /// How many elements there are.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Shape::Line { len, .. } | Shape::Scattered { len } | Shape::Rows { len, .. } => *len,
+            Shape::Line { len, .. } | Shape::Scattered { len } => *len,
             Shape::Strided { extents, .. } => extents.iter().product(),
         }
     }
@@ -53,54 +51,22 @@ impl Alias {
     }
 }
 
-/// The pieces that overlap a given one, as known at a generation of the tree.
+/// The pieces that overlap a given one: those that were found last, and the list of those known before.
 ///
-/// When there are new partitions, what overlaps in them is added behind what is known already, in the same memory as long as
-/// there is room, and in memory of twice the size otherwise. So a region that is cut again and again does not keep as many
-/// long lists.
-pub(crate) struct Aliases {
-    generation: u32,
-    /// The first `len` of these do not change any more.
-    start: NonNull<Alias>,
-    len: usize,
-    room: usize,
-    /// Whether the memory is not that of the list before.
-    is_new: bool,
-    /// The list that this one replaced; it may still be read, and is freed with the tree.
-    before: Option<Box<Aliases>>,
+/// When there are new partitions, only what overlaps in them is added. So a region that is cut again and again keeps each
+/// overlap once.
+struct Aliases {
+    /// The generation of the tree up to which the partitions were searched. Changed under the lock of the partitions.
+    generation: AtomicU32,
+    found: Box<[Alias]>,
+    /// None when null. Freed with the piece, as this list is.
+    before: *const Aliases,
 }
 
 impl Aliases {
-    fn list(&self) -> &[Alias] {
-        // SAFETY: the first `len` elements were written before this list was published, and are freed with the tree.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-
-    /// A list that goes on where another one ends, which nobody else makes longer meanwhile.
-    fn following(before: Option<Box<Aliases>>, generation: u32, more: Vec<Alias>) -> Self {
-        let (start, len, room) = before.as_ref().map_or((NonNull::dangling(), 0, 0), |b| (b.start, b.len, b.room));
-        let all = len + more.len();
-        if all <= room {
-            // SAFETY: there is room behind what is known, where no list reaches that was published.
-            unsafe { std::ptr::copy_nonoverlapping(more.as_ptr(), start.as_ptr().add(len), more.len()) };
-            return Self { generation, start, len: all, room, is_new: false, before };
-        }
-        let mut longer = Vec::with_capacity(all.max(2 * room));
-        longer.extend_from_slice(before.as_ref().map_or(&[][..], |before| before.list()));
-        longer.extend(more);
-        let mut longer = std::mem::ManuallyDrop::new(longer);
-        let start = NonNull::new(longer.as_mut_ptr()).expect("vectors are somewhere");
-        Self { generation, start, len: all, room: longer.capacity(), is_new: true, before }
-    }
-}
-
-impl Drop for Aliases {
-    fn drop(&mut self) {
-        if self.is_new {
-            // SAFETY: the memory is that of a vector with this capacity, which was given up in `following`. Lists that share
-            // it are dropped together with this one.
-            drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), 0, self.room) });
-        }
+    fn before(&self) -> Option<&Aliases> {
+        // SAFETY: null, or a list that was published before this one, which are freed together.
+        unsafe { self.before.as_ref() }
     }
 }
 
@@ -122,8 +88,8 @@ pub(crate) struct Piece {
     pub(crate) slot: Padded<UnsafeCell<Slot>>,
 }
 
-// SAFETY: the slot is guarded by the lock of the outermost scope; `aliases` is an atomic pointer to something immutable;
-// everything else is immutable once the piece is adopted.
+// SAFETY: the slot is guarded by the lock of the outermost scope; `aliases` is an atomic pointer to lists that only have
+// atomic changes; everything else is immutable once the piece is adopted.
 unsafe impl Send for Piece {}
 // SAFETY: as above.
 unsafe impl Sync for Piece {}
@@ -166,36 +132,38 @@ impl Piece {
 
     /// The pieces that share elements with this one, this one left out.
     #[inline]
-    pub(crate) fn aliases(&self) -> &[Alias] {
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = &Alias> + Clone {
+        std::iter::successors(self.newest_aliases(), |list| list.before()).flat_map(|list| list.found.iter())
+    }
+
+    #[inline]
+    fn newest_aliases(&self) -> Option<&Aliases> {
         // Acquire: pairs with `Tree::partition`, and with the publication below.
         let generation = self.tree().generation.load(Ordering::Acquire);
-        let list = self.aliases.load(Ordering::Acquire);
-        // SAFETY: published lists are immutable, and freed with the tree.
-        match unsafe { list.as_ref() } {
-            Some(aliases) if aliases.generation == generation => aliases.list(),
-            None if generation == 0 => &[],
-            _ => self.find_aliases(),
+        // SAFETY: published lists stay where they are, and are freed with the piece.
+        match unsafe { self.aliases.load(Ordering::Acquire).as_ref() } {
+            Some(aliases) if aliases.generation.load(Ordering::Acquire) == generation => Some(aliases),
+            None if generation == 0 => None,
+            _ => Some(self.find_aliases()),
         }
     }
 
     #[cold]
-    fn find_aliases(&self) -> &[Alias] {
+    fn find_aliases(&self) -> &Aliases {
         let tree = self.tree();
         // The lock keeps partitions from being added, and others from publishing the same list.
         let partitions = lock(&tree.partitions);
         let generation = tree.generation.load(Ordering::Relaxed);
         let current = self.aliases.load(Ordering::Relaxed);
-        // SAFETY: as in `aliases`.
+        // SAFETY: as above.
         let known = unsafe { current.as_ref() };
-        if let Some(aliases) = known.filter(|a| a.generation == generation) {
-            return aliases.list();
-        }
+        let searched = known.map_or(0, |aliases| aliases.generation.load(Ordering::Relaxed));
         // Each generation is one partition more.
-        let added = &partitions.list[known.map_or(0, |aliases| aliases.generation as usize)..];
-        let mut list = Vec::new();
+        let added = &partitions.list[searched as usize..];
+        let mut found = Vec::new();
         let mut consider = |other: &Piece, shared: u64| {
             if !std::ptr::eq(other, self) && shared > 0 {
-                list.push(Alias { piece: NonNull::from(other), shared, inside: shared == other.indices.len() });
+                found.push(Alias { piece: NonNull::from(other), shared, inside: shared == other.indices.len() });
             }
         };
         if known.is_none() {
@@ -209,28 +177,28 @@ impl Piece {
         if std::ptr::eq(self, &*tree.root) {
             // Tasks on pieces without elements need the region, too: what frees it is ordered by the whole.
             let empty = added.iter().flat_map(|p| &p.pieces).filter(|p| p.indices.is_empty());
-            list.extend(empty.map(|p| Alias { piece: NonNull::from(p), shared: 0, inside: true }));
+            found.extend(empty.map(|p| Alias { piece: NonNull::from(p), shared: 0, inside: true }));
         }
-        // SAFETY: the old list came from `Box::into_raw` below, and stays allocated as part of the new one.
-        let before = (!current.is_null()).then(|| unsafe { Box::from_raw(current) });
-        let aliases = Box::into_raw(Box::new(Aliases::following(before, generation, list)));
-        // Release: pairs with the load in `aliases`.
+        if let (Some(known), true) = (known, found.is_empty()) {
+            // Release: pairs with the load in `newest_aliases`.
+            known.generation.store(generation, Ordering::Release);
+            return known;
+        }
+        let aliases = Aliases { generation: AtomicU32::new(generation), found: found.into(), before: current };
+        let aliases = Box::into_raw(Box::new(aliases));
+        // Release: as above.
         self.aliases.store(aliases, Ordering::Release);
-        // SAFETY: just made, and freed only with the tree.
-        unsafe { (*aliases).list() }
+        // SAFETY: just made, and freed only with the piece.
+        unsafe { &*aliases }
     }
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        let list = self.aliases.load(Ordering::Relaxed);
-        if !list.is_null() {
-            // SAFETY: made by `Box::into_raw`, and nobody else has access to the piece any more.
-            let mut list = Some(unsafe { Box::from_raw(list) });
-            // One by one: a long chain must not be dropped recursively.
-            while let Some(mut aliases) = list {
-                list = aliases.before.take();
-            }
+        let mut list: *const Aliases = self.aliases.load(Ordering::Relaxed);
+        while !list.is_null() {
+            // SAFETY: made by `Box::into_raw`, in no other list, and nobody else has access to the piece any more.
+            list = unsafe { Box::from_raw(list.cast_mut()) }.before;
         }
     }
 }
@@ -258,22 +226,17 @@ mod tests {
     use super::*;
     use crate::{Loom, Region};
 
-    /// How many places for aliases a piece keeps, in all its lists.
+    /// How many aliases a piece keeps, in all its lists.
     fn kept(piece: &Piece) -> usize {
-        // SAFETY: as in `Piece::aliases`.
-        let mut list = unsafe { piece.aliases.load(Ordering::Relaxed).as_ref() };
-        let mut places = 0;
-        while let Some(aliases) = list {
-            places += if aliases.is_new { aliases.room } else { 0 };
-            list = aliases.before.as_deref();
-        }
-        places
+        std::iter::successors(piece.newest_aliases(), |list| list.before()).map(|list| list.found.len() + 1).sum()
     }
 
     /// The pieces that share elements with one, with how many.
     fn overlapping(piece: &Piece, without: &Piece) -> Vec<(*const Piece, u64)> {
-        let shared = piece.aliases().iter().filter(|alias| alias.shared > 0 && !std::ptr::eq(alias.piece(), without));
-        shared.map(|alias| (std::ptr::from_ref(alias.piece()), alias.shared)).collect()
+        let shared = piece.aliases().filter(|alias| alias.shared > 0 && !std::ptr::eq(alias.piece(), without));
+        let mut shared: Vec<_> = shared.map(|alias| (std::ptr::from_ref(alias.piece()), alias.shared)).collect();
+        shared.sort_unstable();
+        shared
     }
 
     #[test]
@@ -294,6 +257,6 @@ mod tests {
         let cuts = tree.generation.load(Ordering::Relaxed) as usize;
         assert!(cuts > 900, "most cuts were new");
         let places = kept(v.handle().piece());
-        assert!(places < 16 * cuts, "{places} places for {cuts} cuts");
+        assert!(places < 4 * cuts, "{places} places for {cuts} cuts");
     }
 }

@@ -2,13 +2,16 @@
 
 use std::ptr::NonNull;
 
+use drawloom_graph::{IndexSet, Pieces};
+
 use crate::access::frame::Place as FramePlace;
 use crate::error::Result;
 use crate::sync::Arc;
 
 use super::guard::{ReadGuard, WriteGuard};
-use super::piece::Piece;
-use super::tree::{Root, Tree};
+use super::partition::Parts;
+use super::piece::{Piece, Shape};
+use super::tree::{Cut, Root, Tree};
 
 pub use crate::access::frame::Place;
 
@@ -41,6 +44,20 @@ impl Handle {
     pub(crate) fn piece(&self) -> &Piece {
         // SAFETY: pieces live as long as their tree, which the root keeps.
         unsafe { self.piece.as_ref() }
+    }
+}
+
+impl Handle {
+    /// Finds or makes a list of pieces of this one, which are of kind `R`: see [`Tree::partition`].
+    pub(super) fn cut<R: Region>(
+        &self,
+        cut: Cut,
+        pieces: Pieces<'static>,
+        must_cover: bool,
+        shapes: impl Fn(usize, &IndexSet) -> Shape,
+    ) -> Result<Parts<R>> {
+        let partition = self.tree().partition(self.piece(), cut, pieces, must_cover, shapes)?;
+        Ok(Parts::new(&self.root, partition))
     }
 }
 

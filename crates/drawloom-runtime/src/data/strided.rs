@@ -277,11 +277,7 @@ impl<T, const N: usize> Index<[usize; N]> for StridedMut<'_, T, N> {
     type Output = T;
     #[inline]
     fn index(&self, at: [usize; N]) -> &T {
-        match self.0.find(at) {
-            // SAFETY: addresses found are those of elements of the view, which is borrowed.
-            Some(address) => unsafe { &*address },
-            None => self.0.outside(at),
-        }
+        self.as_ref().get(at).unwrap_or_else(|| self.0.outside(at))
     }
 }
 

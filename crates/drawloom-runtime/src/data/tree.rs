@@ -7,7 +7,7 @@
 use std::any::TypeId;
 use std::ptr::NonNull;
 
-use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, RunIndex, SpaceId};
+use drawloom_graph::{IndexSet, PartitionId, Pieces, Regions, RunIndex};
 
 use crate::core::Core;
 use crate::error::{Error, ErrorKind, Result};
@@ -116,22 +116,29 @@ impl ElementType {
 /// How a partition is found again: asking for the same cut of the same piece gives the same partition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
-    Blocks(usize),
-    Halos {
-        blocks: usize,
-        width: u64,
-    },
-    Tiles(usize, usize),
-    Grid(Vec<usize>),
-    /// Tiles with a margin: how many more elements in each dimension, on both sides.
-    HaloGrid {
-        tile: Vec<usize>,
-        width: Vec<usize>,
-    },
+    /// A cut by numbers, which are all in its name.
+    Named(String),
     /// The first element of each run but the first.
     Runs(Vec<usize>),
     /// The indices of each piece, and whether they had to cover everything.
     Listed(Arc<[IndexSet]>, bool),
+}
+
+impl Cut {
+    /// A cut into tiles of these extents.
+    pub(crate) fn tiles(kind: &str, tile: &[usize]) -> Self {
+        Self::Named(format!("{kind}{}", by(tile)))
+    }
+
+    /// A cut into tiles that have so many more elements in each dimension, on both sides.
+    pub(crate) fn halos(tile: &[usize], width: &[usize]) -> Self {
+        Self::Named(format!("halos{}w{}", by(tile), by(width)))
+    }
+}
+
+/// Sizes as text: `3x4`.
+fn by(sizes: &[usize]) -> String {
+    sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
 /// A list of pieces of one piece.
@@ -258,7 +265,7 @@ impl Tree {
         &self,
         of: &Piece,
         cut: Cut,
-        pieces: impl FnOnce(SpaceId, &Regions) -> Result<Pieces<'static>>,
+        pieces: Pieces<'static>,
         must_cover: bool,
         shapes: impl Fn(usize, &IndexSet) -> Shape,
     ) -> Result<NonNull<Partition>> {
@@ -267,20 +274,14 @@ impl Tree {
         if let Some(found) = find(list, of, &cut) {
             return Ok(found);
         }
-        let by = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
         let name = match &cut {
-            Cut::Blocks(n) => format!("blocks{n}"),
-            Cut::Halos { blocks, width } => format!("halos{blocks}w{width}"),
-            Cut::Tiles(rows, columns) => format!("tiles{rows}x{columns}"),
-            Cut::Grid(tiles) => format!("grid{}", by(tiles)),
-            Cut::HaloGrid { tile, width } => format!("halos{}w{}", by(tile), by(width)),
+            Cut::Named(name) => name.clone(),
             Cut::Runs(_) | Cut::Listed(..) => {
                 *listed += 1;
                 format!("pieces{listed}")
             }
         };
         let refuse = |message: String| Error::new(ErrorKind::Partition, message);
-        let pieces = pieces(of.space, regions)?;
         let id = regions
             .partition(name.clone(), of.space, pieces)
             .map_err(|e| refuse(format!("region `{}` cannot be cut: {e}", self.name)))?;

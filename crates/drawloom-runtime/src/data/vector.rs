@@ -95,10 +95,7 @@ impl<T: Send + Sync + 'static> Vector<T> {
     /// When `count` is zero, or more than four billion.
     pub fn blocks(&self, count: usize) -> Result<Parts<Vector<T>>> {
         let number = self.block_count(count)?;
-        let piece = self.handle.piece();
-        let cut = |_, _: &_| Ok(Pieces::equal(number));
-        let partition = self.handle.tree().partition(piece, Cut::Blocks(count), cut, true, |_, set| line_of(set))?;
-        Ok(Parts::new(&self.handle.root, partition))
+        self.handle.cut(Cut::tiles("blocks", &[count]), Pieces::equal(number), true, |_, set| line_of(set))
     }
 
     /// The blocks of [`Vector::blocks`], each with up to `width` more elements on both sides.
@@ -109,6 +106,7 @@ impl<T: Send + Sync + 'static> Vector<T> {
         self.block_count(count)?;
         let piece = self.handle.piece();
         let (start, end) = (piece.indices.first().unwrap_or(0), piece.indices.last().map_or(0, |i| i + 1));
+        let key = Cut::halos(&[count], &[width]);
         let width = width as u64;
         let blocks = self.blocks(count)?;
         let sets: Vec<IndexSet> = blocks
@@ -123,10 +121,7 @@ impl<T: Send + Sync + 'static> Vector<T> {
                 }
             })
             .collect();
-        let cut = |_, _: &_| Ok(Pieces::lists(sets));
-        let key = Cut::Halos { blocks: count, width };
-        let partition = self.handle.tree().partition(piece, key, cut, true, |_, set| line_of(set))?;
-        Ok(Parts::new(&self.handle.root, partition))
+        self.handle.cut(key, Pieces::lists(sets), true, |_, set| line_of(set))
     }
 
     /// Cuts the vector into runs: a new one starts at each of the given elements. The same call gives the same pieces again.
@@ -141,14 +136,10 @@ impl<T: Send + Sync + 'static> Vector<T> {
             return Err(Error::new(ErrorKind::Partition, message));
         }
         self.refuse_too_many(runs.len())?;
-        let piece = self.handle.piece();
-        let first = piece.indices.first().unwrap_or(0);
+        let first = self.handle.piece().indices.first().unwrap_or(0);
         let set = |(start, end)| IndexSet::range(first + start as u64, first + end as u64);
         let sets: Vec<IndexSet> = runs.into_iter().map(set).collect();
-        let cut = |_, _: &_| Ok(Pieces::lists(sets));
-        let key = Cut::Runs(starts.to_vec());
-        let partition = self.handle.tree().partition(piece, key, cut, true, |_, set| line_of(set))?;
-        Ok(Parts::new(&self.handle.root, partition))
+        self.handle.cut(Cut::Runs(starts.to_vec()), Pieces::lists(sets), true, |_, set| line_of(set))
     }
 
     /// Cuts the vector by colour: piece `c` holds the elements whose colour is `c`.
@@ -213,12 +204,9 @@ impl<T: Send + Sync + 'static> Vector<T> {
     }
 
     fn listed(&self, sets: Vec<IndexSet>, must_cover: bool) -> Result<Parts<Indexed<T>>> {
-        let piece = self.handle.piece();
         let key = Cut::Listed(sets.as_slice().into(), must_cover);
-        let cut = |_, _: &_| Ok(Pieces::lists(sets));
         let shape = |_, set: &IndexSet| Shape::Scattered { len: set.len() as usize };
-        let partition = self.handle.tree().partition(piece, key, cut, must_cover, shape)?;
-        Ok(Parts::new(&self.handle.root, partition))
+        self.handle.cut(key, Pieces::lists(sets), must_cover, shape)
     }
 
     fn block_count(&self, count: usize) -> Result<u32> {

@@ -13,7 +13,7 @@ use crate::memory::{Memory, MemoryId};
 use crate::panic;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::time::wait_at_most;
-use crate::sync::{Arc, Condvar, Mutex, lock};
+use crate::sync::{Arc, Condvar, Mutex, lock, wait};
 use crate::task::record::TaskId;
 
 /// The devices of a runtime.
@@ -171,7 +171,7 @@ impl Devices {
         let queue = &self.kinds[kind as usize];
         let mut tickets = lock(&queue.tickets);
         while (retired || tickets.list.is_empty()) && !is_over() {
-            tickets = queue.arrived.wait(tickets).unwrap_or_else(std::sync::PoisonError::into_inner);
+            tickets = wait(&queue.arrived, tickets);
         }
     }
 

@@ -146,8 +146,9 @@ impl LoomBuilder {
     pub fn build(self) -> Result<Loom> {
         // Threads of a model checker are no threads of the machine.
         let topology = (!self.serial && !MODELLED).then(Topology::detect);
-        let available = topology.as_ref().map_or(1, Topology::suggested_workers).max(1);
-        let count = if self.serial { 0 } else { self.workers.unwrap_or(available) };
+        // The processors that the process may use, and no more than the quota of its control group feeds.
+        let available = || std::thread::available_parallelism().map_or(1, |count| count.get());
+        let count = if self.serial { 0 } else { self.workers.unwrap_or_else(available) };
         if count == 0 && !self.serial {
             return Err(Error::new(ErrorKind::Setting, "a runtime needs at least one worker"));
         }

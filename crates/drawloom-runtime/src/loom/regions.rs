@@ -2,7 +2,6 @@
 
 use super::Loom;
 use crate::data::array::{Array, array_shape};
-use crate::data::csr::{Csr, Pattern, csr_shape};
 use crate::data::element::{self, Element};
 use crate::data::matrix::{Matrix, matrix_shape};
 use crate::data::piece::Shape;
@@ -112,22 +111,6 @@ impl Loom {
         Ok(self.region(name, data, shape, ElementType::portable::<T>(), true))
     }
 
-    /// Stores a matrix of elements of any type, by columns without gaps between them. Only workers of this process can use it.
-    ///
-    /// # Errors
-    /// When the data does not fit.
-    pub fn host_matrix<T: Send + Sync + 'static>(
-        &self,
-        name: impl Into<String>,
-        rows: usize,
-        columns: usize,
-        data: Vec<T>,
-    ) -> Result<Matrix<T>> {
-        let name = name.into();
-        let shape = matrix_shape(&name, rows, columns, rows, data.len())?;
-        Ok(self.region(name, data, shape, ElementType::host::<T>(), true))
-    }
-
     /// Stores an array of any number of dimensions, the last one fastest.
     ///
     /// # Errors
@@ -155,57 +138,6 @@ impl Loom {
         let name = name.into();
         let room = zeros::<T>(&name, extents.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent)))?;
         let shape = array_shape(&name, extents, room.len())?;
-        Ok(self.region(name, room, shape, ElementType::portable::<T>(), false))
-    }
-
-    /// Stores an array of elements of any type, the last dimension fastest. Only workers of this process can use it.
-    ///
-    /// # Errors
-    /// When the data does not fit.
-    pub fn host_array<T: Send + Sync + 'static, const N: usize>(
-        &self,
-        name: impl Into<String>,
-        extents: [usize; N],
-        data: Vec<T>,
-    ) -> Result<Array<T, N>> {
-        let name = name.into();
-        let shape = array_shape(&name, extents, data.len())?;
-        Ok(self.region(name, data, shape, ElementType::host::<T>(), true))
-    }
-
-    /// Stores a sparse matrix: a pattern, and a value for each element of it.
-    ///
-    /// # Errors
-    /// When the number of values is not that of the pattern.
-    pub fn csr<T: Element>(&self, name: impl Into<String>, pattern: Pattern, values: Vec<T>) -> Result<Csr<T>> {
-        let name = name.into();
-        let shape = csr_shape(&name, pattern, values.len())?;
-        Ok(self.region(name, values, shape, ElementType::portable::<T>(), true))
-    }
-
-    /// Stores a sparse matrix with values of any type. Only workers of this process can use it.
-    ///
-    /// # Errors
-    /// When the number of values is not that of the pattern.
-    pub fn host_csr<T: Send + Sync + 'static>(
-        &self,
-        name: impl Into<String>,
-        pattern: Pattern,
-        values: Vec<T>,
-    ) -> Result<Csr<T>> {
-        let name = name.into();
-        let shape = csr_shape(&name, pattern, values.len())?;
-        Ok(self.region(name, values, shape, ElementType::host::<T>(), true))
-    }
-
-    /// A sparse matrix of which only the pattern is known. Reading a value before it is written is an error.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
-    pub fn csr_without_contents<T: Element>(&self, name: impl Into<String>, pattern: Pattern) -> Result<Csr<T>> {
-        let name = name.into();
-        let room = zeros::<T>(&name, Some(pattern.len()))?;
-        let shape = csr_shape(&name, pattern, room.len())?;
         Ok(self.region(name, room, shape, ElementType::portable::<T>(), false))
     }
 }

@@ -154,10 +154,7 @@ impl History {
         let piece = arg.piece();
         self.look_at(weaver, piece, group, true, waits);
         let aliases = piece.aliases();
-        if aliases.is_empty() {
-            return;
-        }
-        if group != Group::Readers || aliases.len() <= MANY {
+        if group != Group::Readers || aliases.clone().nth(MANY).is_none() {
             for alias in aliases {
                 self.look_at(weaver, alias.piece(), group, alias.inside, waits);
             }
@@ -247,7 +244,7 @@ impl History {
     fn settle_reductions<W: Weaver>(&mut self, weaver: &W, piece: &Piece, over: impl Fn(&OpenReduction) -> bool) {
         // Allocates only when something is closed.
         let mut closing: Vec<(u64, *const Piece)> = Vec::new();
-        for overlapping in std::iter::once(piece).chain(piece.aliases().iter().map(|alias| alias.piece())) {
+        for overlapping in std::iter::once(piece).chain(piece.aliases().map(|alias| alias.piece())) {
             if let Some(open) = &self.slot(overlapping).reduction
                 && over(open)
             {
@@ -270,7 +267,7 @@ impl History {
         let mut at = 0;
         while let Some(&(opened, piece)) = closing.get(at) {
             // SAFETY: the pieces are those of tasks that were ordered here, whose regions are still in use.
-            for overlapping in unsafe { &*piece }.aliases().iter().map(|alias| alias.piece()) {
+            for overlapping in unsafe { &*piece }.aliases().map(|alias| alias.piece()) {
                 if let Some(open) = &self.slot(overlapping).reduction
                     && open.opened < opened
                     && known.insert(overlapping)

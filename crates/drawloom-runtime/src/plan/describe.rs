@@ -36,12 +36,12 @@ impl PlanState {
                 }
                 NodeWork::Fold(reduction) => {
                     let piece = tables.piece(recording, self.bound.folds[reduction as usize].piece());
-                    plan.accesses.push(AccessEntry { piece, mode: Mode::Update, operator: 0 });
+                    plan.accesses.push(AccessEntry { piece, mode: Mode::Update, operator: "" });
                     Some(Site { name: Name::literal("fold"), location: pattern.location })
                 }
             };
             plan.nodes.push(NodeRecord {
-                site: site.map(|site| tables.site(site)),
+                site,
                 priority: node.priority,
                 context: self.wishes(node).and_then(|wishes| wishes.context),
                 internal: matches!(node.work, NodeWork::Fold(_)),
@@ -64,10 +64,8 @@ impl PlanState {
         let mut joined = joined.iter();
         for arg in self.args(node) {
             let operator = match arg.mode() {
-                Mode::Reduce => {
-                    joined.next().map_or(0, |&(reduction, _)| tables.operator(operators[reduction as usize]))
-                }
-                _ => 0,
+                Mode::Reduce => joined.next().map_or("", |&(reduction, _)| operators[reduction as usize]),
+                _ => "",
             };
             if arg.is_ordered() && !arg.piece().indices.is_empty() {
                 accesses.push(AccessEntry { piece: tables.piece(recording, arg.piece()), mode: arg.mode(), operator });

@@ -26,6 +26,10 @@ impl<T: 'static> Local<T> {
         self.0.with(Cell::take)
     }
 
+    pub(crate) fn try_with<R>(&self, f: impl FnOnce(&Cell<T>) -> R) -> Result<R, shuttle::thread::AccessError> {
+        self.0.try_with(f)
+    }
+
     pub(crate) fn get(&self) -> T
     where
         T: Copy,

@@ -44,27 +44,6 @@ pub(crate) use locals::thread_local;
 #[cfg(any(loom, not(feature = "shuttle")))]
 pub(crate) use std::thread_local;
 
-/// Takes what a thread's own cell holds; none when the thread is ending, and has no such cells any more.
-#[cfg(any(loom, not(feature = "shuttle")))]
-pub(crate) fn take_own<T: Default>(cell: &'static std::thread::LocalKey<std::cell::Cell<T>>) -> Option<T> {
-    cell.try_with(std::cell::Cell::take).ok()
-}
-#[cfg(all(feature = "shuttle", not(loom)))]
-pub(crate) fn take_own<T: Default>(cell: &'static locals::Local<T>) -> Option<T> {
-    cell.0.try_with(std::cell::Cell::take).ok()
-}
-
-/// Puts something into a thread's own cell, in place of what was taken out; drops it when the thread has no such cells any more.
-#[cfg(any(loom, not(feature = "shuttle")))]
-#[inline]
-pub(crate) fn put_own<T>(cell: &'static std::thread::LocalKey<std::cell::Cell<T>>, value: T) {
-    let _ = cell.try_with(|cell| cell.set(value));
-}
-#[cfg(all(feature = "shuttle", not(loom)))]
-pub(crate) fn put_own<T>(cell: &'static locals::Local<T>, value: T) {
-    let _ = cell.0.try_with(|cell| cell.set(value));
-}
-
 // Reference counts are not part of any protocol here.
 pub(crate) use std::sync::Arc;
 
@@ -78,6 +57,11 @@ pub(crate) const MODELLED: bool = cfg!(any(loom, feature = "shuttle"));
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     alone::Alone::check();
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Gives a lock back until the condition is signalled.
+pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condition.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Takes a lock that nobody has.

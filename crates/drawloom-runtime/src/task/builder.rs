@@ -20,7 +20,7 @@ use crate::access::{
 use crate::context::Context;
 use crate::core::Core;
 use crate::data::region::{Handle, Region};
-use crate::data::{csr::Csr, element::Element, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
+use crate::data::{element::Element, indexed::Indexed, matrix::Matrix, value::Value, vector::Vector};
 use crate::error::ErrorKind;
 use crate::sync::Arc;
 use crate::team::Bounds;
@@ -78,7 +78,7 @@ impl<X, A, B, C, D, E, F, G, H, I, J, K, L> Append<X> for (A, B, C, D, E, F, G, 
 /// Regions whose elements have a known type, for reductions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no region that can be reduced into",
-    label = "a `Vector`, `Value`, `Matrix`, `Array`, `Csr` or `Indexed` is needed",
+    label = "a `Vector`, `Value`, `Matrix`, `Array` or `Indexed` is needed",
     note = "regions that are left out of the order of tasks cannot be reduced into"
 )]
 pub trait Elements: Region {
@@ -93,7 +93,7 @@ macro_rules! impl_elements {
         }
     )* };
 }
-impl_elements! { Vector Value Matrix Indexed Csr }
+impl_elements! { Vector Value Matrix Indexed }
 impl<T: Send + Sync + 'static, const N: usize> Elements for crate::data::array::Array<T, N> {
     type Element = T;
 }

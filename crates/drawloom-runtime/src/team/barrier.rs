@@ -4,7 +4,7 @@
 //! others, nobody can ever go on: the barrier is broken, for those who wait and for those who come.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, MODELLED, Mutex, hint, lock};
+use crate::sync::{Condvar, MODELLED, Mutex, hint, lock, wait};
 
 /// How often a member looks whether the others have come before it sleeps.
 const LOOKS: usize = if MODELLED { 1 } else { 300 };
@@ -84,7 +84,7 @@ impl Barrier {
             if meeting.broken {
                 return Err(Broken);
             }
-            meeting = self.changed.wait(meeting).unwrap_or_else(std::sync::PoisonError::into_inner);
+            meeting = wait(&self.changed, meeting);
         }
     }
 

@@ -19,7 +19,7 @@
 use crate::core::Core;
 use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock};
+use crate::sync::{Arc, Condvar, Mutex, lock, wait};
 use crate::task::record::TaskId;
 
 use super::Bounds;
@@ -89,12 +89,8 @@ impl Formation {
                 line.volunteers.retain(|w| *w != worker);
                 return None;
             }
-            line = self.wait(line);
+            line = wait(&self.moved, line);
         }
-    }
-
-    fn wait<'a>(&self, line: MutexGuard<'a, Line>) -> MutexGuard<'a, Line> {
-        self.moved.wait(line).unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// A member has done its part in a team.

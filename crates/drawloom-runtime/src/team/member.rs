@@ -24,7 +24,8 @@ pub(crate) struct Part<'v> {
     pub(crate) worker: Option<WorkerId>,
 }
 
-/// Who can call a member that sleeps: see [`Member::sleep`].
+/// Who can call a member that sleeps: see `Member::sleep`.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CalledBy {
     /// Only other members of its team.
@@ -65,6 +66,7 @@ impl<'v> Member<'v> {
         self.meet(0);
     }
 
+    #[doc(hidden)]
     /// Sleeps, by means of the body's own: `sleep` comes back when somebody calls, or it is time, and does nothing else.
     ///
     /// A body need not say that it sleeps. When it does, others do not count on its worker for teams; and a member of the same team
@@ -78,6 +80,7 @@ impl<'v> Member<'v> {
         self.part.core.sleep_as_member(self.part.worker, by, is_over, sleep)
     }
 
+    #[doc(hidden)]
     /// Says that this member has done something since it last slept, for those who look for stalls. One that anyone may call
     /// often wakes up for nothing, so that it was awake does not count.
     pub fn has_moved(&self) {

@@ -17,7 +17,6 @@ use super::member::{Member, share_of};
 use crate::access::frame::{Frame, Place};
 use crate::access::{Access, ByValue, Commute, Lend, Read, ReadAll, Scratch, Update, UpdateAll, Write};
 use crate::data::array::Array;
-use crate::data::csr::Csr;
 use crate::data::element::Element;
 use crate::data::matrix::Matrix;
 use crate::data::region::Region;
@@ -66,13 +65,6 @@ impl<T: Send + Sync + 'static, const N: usize> Share for Array<T, N> {
     }
 }
 
-impl<T: Send + Sync + 'static> Share for Csr<T> {
-    unsafe fn share<'v>(place: Place<'v>, rank: usize, size: usize) -> Self::Mut<'v> {
-        // SAFETY: promised by the caller. Ranges of rows are disjoint, and so are their values.
-        unsafe { crate::data::csr::CsrMut::part(place, |len| share_of(len, rank, size)) }
-    }
-}
-
 impl<R: Region> TeamMut<'_, R> {
     /// How many elements the whole argument has.
     pub fn len(&self) -> usize {
@@ -84,8 +76,7 @@ impl<R: Region> TeamMut<'_, R> {
         self.len() == 0
     }
 
-    /// This member's own share: a run of elements of a vector, columns of a matrix, a range of an array's first dimension, or
-    /// rows of a sparse matrix.
+    /// This member's own share: a run of elements of a vector, columns of a matrix, or a range of an array's first dimension.
     ///
     /// # Panics
     /// When the team broke while someone had the whole.

@@ -20,12 +20,7 @@ pub(super) fn describe_here(allowed: &CpuSet) -> Option<(Vec<Cpu>, Vec<MemoryNod
 fn describe(topology: &Topology, allowed: &CpuSet) -> Option<(Vec<Cpu>, Vec<MemoryNode>)> {
     let mut nodes: Vec<MemoryNode> = topology
         .objects_with_type(ObjectType::NUMANode)
-        .map(|node| MemoryNode {
-            number: number(node),
-            cpus: members(node),
-            bytes: Some(node.total_memory()).filter(|&bytes| bytes > 0),
-            distances: Vec::new(),
-        })
+        .map(|node| MemoryNode { number: number(node), cpus: members(node), distances: Vec::new() })
         .collect();
     nodes.sort_by_key(|node| node.number);
     let mut cpus: Vec<Cpu> = topology
@@ -43,7 +38,6 @@ fn cpu(unit: &TopologyObject, nodes: &[MemoryNode]) -> Option<Cpu> {
     let threads = group(ObjectType::Core);
     Some(Cpu {
         id,
-        thread: threads.iter().flat_map(|threads| threads.iter()).take_while(|&&thread| thread < id).count() as u32,
         core: threads.and_then(|threads| threads.first().copied()).unwrap_or(id),
         level_2: group(ObjectType::L2Cache).and_then(|group| group.first().copied()),
         level_3: group(ObjectType::L3Cache).and_then(|group| group.first().copied()),
@@ -82,11 +76,10 @@ mod tests {
         let (cpus, nodes) = describe(&machine, &allowed).unwrap();
         assert_eq!((cpus.len(), nodes.len()), (64, 4));
         let last = cpus[63];
-        assert_eq!((last.id, last.thread, last.core), (CpuId(63), 1, CpuId(62)));
+        assert_eq!((last.id, last.core), (CpuId(63), CpuId(62)));
         assert_eq!((last.level_2, last.level_3), (Some(CpuId(60)), Some(CpuId(56))));
         assert_eq!((last.node, last.package), (3, 1));
         assert_eq!(nodes[3].cpus.to_string(), "48-63");
-        assert!(nodes.iter().all(|node| node.bytes == Some(nodes[0].bytes.unwrap())));
     }
 
     #[test]

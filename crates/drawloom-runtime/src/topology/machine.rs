@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 
 use super::cpus::{CpuId, CpuSet};
-use super::quota::quota;
 use super::sysfs::Sysfs;
 use super::{Text, binding};
 
@@ -15,7 +14,6 @@ pub struct Topology {
     cpus: Vec<Cpu>,
     allowed: CpuSet,
     nodes: Vec<MemoryNode>,
-    quota: Option<f64>,
     bindable: bool,
 }
 
@@ -24,8 +22,6 @@ pub struct Topology {
 pub struct Cpu {
     /// Its number.
     pub id: CpuId,
-    /// Which of the hardware threads of its core it is.
-    pub thread: u32,
     /// The core that it is a hardware thread of.
     pub core: CpuId,
     /// The processors with which it shares the cache of the second level, when that is known.
@@ -40,20 +36,16 @@ pub struct Cpu {
 
 /// A memory node: memory that is equally near to some processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryNode {
-    /// Its number.
-    pub number: u32,
-    /// Its processors, as far as this process may use them.
-    pub cpus: CpuSet,
-    /// How much memory it has, when that is known.
-    pub bytes: Option<u64>,
+pub(super) struct MemoryNode {
+    pub(super) number: u32,
+    pub(super) cpus: CpuSet,
     /// How far nodes are, by their numbers, as the firmware says: 10 is its own memory, 20 takes twice as long.
-    pub distances: Vec<(u32, u32)>,
+    pub(super) distances: Vec<(u32, u32)>,
 }
 
 /// How far two processors are from each other, nearest first: by the nearest thing that they share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Distance {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Distance {
     /// They are the same.
     Same,
     /// They are hardware threads of one core.
@@ -98,17 +90,7 @@ impl Topology {
         let devices = Sysfs(text);
         let nodes = devices.nodes();
         let cpus = devices.cpus(&allowed, &nodes);
-        Self::new(cpus, nodes, allowed, quota(text), bindable)
-    }
-
-    fn new(cpus: Vec<Cpu>, mut nodes: Vec<MemoryNode>, allowed: CpuSet, quota: Option<f64>, bindable: bool) -> Self {
-        if nodes.is_empty() {
-            nodes.push(MemoryNode { number: 0, cpus: CpuSet::default(), bytes: None, distances: Vec::new() });
-        }
-        for node in &mut nodes {
-            node.cpus = cpus.iter().filter(|cpu| cpu.node == node.number).map(|cpu| cpu.id).collect();
-        }
-        Self { cpus, allowed, nodes, quota, bindable }
+        Self { cpus, allowed, nodes, bindable }
     }
 
     /// What hwloc says of this machine, with the distances of the files, which come from the same firmware table.
@@ -119,7 +101,7 @@ impl Topology {
             let same = self.nodes.iter().find(|same| same.number == node.number);
             node.distances = same.map_or_else(Vec::new, |same| same.distances.clone());
         }
-        Self::new(cpus, nodes, self.allowed, self.quota, self.bindable)
+        Self { cpus, nodes, ..self }
     }
 
     /// The processors that this process may use, ascending. There is at least one.
@@ -132,28 +114,13 @@ impl Topology {
         self.cpus.binary_search_by_key(&cpu, |cpu| cpu.id).ok().map(|place| &self.cpus[place])
     }
 
-    /// The memory nodes, also those without a processor that this process may use.
-    pub fn nodes(&self) -> &[MemoryNode] {
-        &self.nodes
-    }
-
-    /// The limit on processor time as a number of processors, when there is one.
-    pub fn quota(&self) -> Option<f64> {
-        self.quota
-    }
-
     /// Whether threads can be bound to processors.
     pub fn is_bindable(&self) -> bool {
         self.bindable
     }
 
-    /// How many workers keep busy what this process may use: one for each processor, and no more than the quota feeds.
-    pub fn suggested_workers(&self) -> usize {
-        self.quota.map_or(usize::MAX, |cpus| cpus.ceil() as usize).min(self.cpus.len())
-    }
-
     /// How far two processors are from each other. Those that this process may not use are far from everything else.
-    pub fn distance(&self, one: CpuId, two: CpuId) -> Distance {
+    pub(super) fn distance(&self, one: CpuId, two: CpuId) -> Distance {
         if one == two {
             return Distance::Same;
         }
@@ -177,7 +144,7 @@ impl Topology {
     /// Where to put so many workers: on cores of their own as long as there are any, then on the other hardware threads.
     ///
     /// Neighbours in the list are neighbours on the machine. Workers beyond the number of processors get no place.
-    pub fn placement(&self, workers: usize) -> Vec<Option<CpuId>> {
+    pub(crate) fn placement(&self, workers: usize) -> Vec<Option<CpuId>> {
         let mut threads: HashMap<CpuId, u32> = HashMap::new();
         let mut order: Vec<(u32, u32, u32, Option<CpuId>, CpuId)> = Vec::with_capacity(self.cpus.len());
         for cpu in &self.cpus {
@@ -195,7 +162,7 @@ impl Topology {
     ///
     /// Among equally near ones, each worker begins with those that follow it, so that not all go to the same victim. A
     /// worker without a place is far from everyone.
-    pub fn victims(&self, places: &[Option<CpuId>]) -> Vec<Vec<usize>> {
+    pub(crate) fn victims(&self, places: &[Option<CpuId>]) -> Vec<Vec<usize>> {
         let count = places.len();
         let far = |one: usize, two: usize| match (places[one], places[two]) {
             (Some(one), Some(two)) => (self.distance(one, two), self.node_distance(one, two)),

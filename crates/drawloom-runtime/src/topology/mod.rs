@@ -6,7 +6,6 @@
 //! | [`machine`] | the topology itself: detection, placing workers, distances, whom to steal from |
 //! | [`sysfs`] | what Linux says under `/sys/devices/system` |
 //! | `hwloc` | the same from hwloc, with the cargo feature `hwloc` |
-//! | [`quota`] | how much of the processors the control group lets the process have |
 //! | [`binding`] | the calls that read and set the affinity of a thread; the only `unsafe` code here |
 //!
 //! What reads files gets their texts from a function of the path, so that a test can describe a machine of any size.
@@ -18,11 +17,10 @@ mod cpus;
 #[cfg(feature = "hwloc")]
 mod hwloc;
 mod machine;
-mod quota;
 mod sysfs;
 
 /// The text of a file by its path from the root, without a leading slash; absent when it cannot be read.
 type Text<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 pub use cpus::{CpuId, CpuSet};
-pub use machine::{Cpu, Distance, MemoryNode, Topology};
+pub use machine::{Cpu, Topology};

@@ -45,9 +45,7 @@ impl Sysfs<'_> {
             let cpu = sibling
                 .filter(|sibling| sibling.core == core)
                 .map_or_else(|| self.cpu(id, core, &folder, nodes), |sibling| Cpu { id, ..sibling });
-            // Among all threads of the core, also those that this process may not use.
-            let thread = siblings.iter().take_while(|&&sibling| sibling < id).count() as u32;
-            cpus.push(Cpu { thread, ..cpu });
+            cpus.push(cpu);
         }
         cpus
     }
@@ -55,7 +53,7 @@ impl Sysfs<'_> {
     fn cpu(&self, id: CpuId, core: CpuId, folder: &str, nodes: &[MemoryNode]) -> Cpu {
         let package = self.number(&format!("{folder}/topology/physical_package_id")).unwrap_or(0);
         let node = nodes.iter().find(|node| node.cpus.contains(id)).map_or(0, |node| node.number);
-        let mut cpu = Cpu { id, thread: 0, core, level_2: None, level_3: None, node, package };
+        let mut cpu = Cpu { id, core, level_2: None, level_3: None, node, package };
         for index in 0..CACHES {
             let cache = format!("{folder}/cache/index{index}");
             let Some(level) = self.number(&format!("{cache}/level")) else { break };
@@ -79,7 +77,6 @@ impl Sysfs<'_> {
             .map(|&CpuId(number)| MemoryNode {
                 number,
                 cpus: self.set(&format!("node/node{number}/cpulist")).unwrap_or_default(),
-                bytes: self.text(&format!("node/node{number}/meminfo")).and_then(|text| total_memory(&text)),
                 distances: self.distances(number, &online),
             })
             .collect()
@@ -96,28 +93,11 @@ impl Sysfs<'_> {
     }
 }
 
-/// The line `Node 0 MemTotal: 20144708 kB`, in bytes.
-fn total_memory(text: &str) -> Option<u64> {
-    let (_, rest) = text.lines().find_map(|line| line.split_once("MemTotal:"))?;
-    let kilobytes: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kilobytes.checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::cpus::CpuSet;
     use super::super::machine::tests::Tree;
-    use super::{Sysfs, total_memory};
-
-    #[test]
-    fn the_memory_of_a_node_is_its_total() {
-        let text = "Node 1 MemTotal:       20144708 kB\nNode 1 MemFree:        16945828 kB\n";
-        assert_eq!(total_memory(text), Some(20_144_708 * 1024));
-        for text in ["", "Node 0 MemTotal: x kB", "Node 0 MemTotal: 5", "Node 0 MemTotal: 99999999999999999999 kB"] {
-            assert_eq!(total_memory(text), None, "{text:?}");
-        }
-        assert_eq!(total_memory(&format!("MemTotal: {} kB", u64::MAX)), None);
-    }
+    use super::Sysfs;
 
     #[test]
     fn without_any_files_every_processor_stands_alone() {

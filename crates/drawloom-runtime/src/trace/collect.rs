@@ -5,21 +5,15 @@ use rustc_hash::FxHashMap;
 
 use super::Tracer;
 use super::record::Record;
-use super::tables::{AccessEntry, PlanRecord, Tables};
-use super::turns::{Times, quick};
+use super::tables::{AccessEntry, PlanRecord, Site, Tables};
+use super::turns::Times;
+use super::writer::Recorded;
 use crate::access::Mode;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, lock};
+use crate::sync::lock;
 
 /// How many tasks a trace describes at most, nodes of plans included; the events of further ones are counted as lost.
 const TASKS: u64 = 1 << 22;
-
-/// The records of one thread for one worker, in the order in which they were written.
-struct Recorded {
-    worker: u32,
-    chunks: Vec<Arc<Vec<Record>>>,
-    lost: u64,
-}
 
 impl Recorded {
     fn records(&self) -> impl Iterator<Item = Record> {
@@ -34,7 +28,7 @@ struct Task {
     time: u64,
     parent: u64,
     place: u32,
-    site: u32,
+    site: Option<Site>,
     context: u32,
     priority: i32,
     internal: bool,
@@ -87,14 +81,7 @@ impl Tracer {
         let state = lock(&self.state);
         let mut trace = Trace { machine: machine(), workers: self.workers.clone(), ..Trace::default() };
         let Some(began) = state.began else { return trace };
-        let streams: Vec<Recorded> = state
-            .streams
-            .iter()
-            .map(|stream| {
-                let (chunks, lost) = stream.read();
-                Recorded { worker: stream.worker, chunks, lost }
-            })
-            .collect();
+        let streams: Vec<Recorded> = state.streams.iter().map(|stream| stream.read()).collect();
         trace.regions.clone_from(&state.tables.regions);
         trace.dropped = self.lost.load(Ordering::Relaxed);
         let tasks = Tasks::new(&streams);
@@ -152,9 +139,10 @@ impl Tasks {
             Record::Submit { time, task, parent, place } => {
                 self.all.push(Task { id: task, time, parent, place, worker, ..Task::default() });
             }
-            Record::Details { site, context, priority, internal } => {
+            Record::Site(site) => last.into_iter().for_each(|last| last.site = Some(site)),
+            Record::Details { context, priority, internal } => {
                 if let Some(last) = last {
-                    (last.site, last.context, last.priority, last.internal) = (site, context, priority, internal);
+                    (last.context, last.priority, last.internal) = (context, priority, internal);
                 }
             }
             Record::Access(access) => last.into_iter().for_each(|last| last.accesses.push(access)),
@@ -170,7 +158,7 @@ impl Tasks {
             Record::NodeTask { time, task, run, node } => {
                 self.runs.entry(run).or_default().tasks.push((task, node, time));
             }
-            Record::Task { time, task, kind: EventKind::Start } | Record::Start { time, task, .. } => {
+            Record::Task { time, task, kind: EventKind::Start } => {
                 self.starts.entry(task).or_insert(time);
             }
             Record::Task { time, task, kind: EventKind::End | EventKind::Failed | EventKind::Cancelled } => {
@@ -240,7 +228,7 @@ fn describe(
             after: known(&task.after),
             ends_with: known(&task.ends_with),
             accesses: task.accesses.iter().map(|access| access_record(tables, access)).collect(),
-            ..at_site(tables, number, site)
+            ..at_site(number, site)
         });
         *sequence += 1;
         let (Some(&first), Some((_, plan))) = (numbers.nodes.get(&id), tasks.run(task, tables)) else { continue };
@@ -249,7 +237,9 @@ fn describe(
         let mut places = Vec::with_capacity(plan.nodes.len());
         for (node, number_of_node) in plan.nodes.iter().zip(first..) {
             places.push(trace.tasks.len());
-            let Some(site) = node.site else { continue };
+            if node.site.is_none() {
+                continue;
+            }
             trace.tasks.push(TaskRecord {
                 parent: Some(number),
                 sequence: (trace.tasks.len() - base) as u64,
@@ -260,7 +250,7 @@ fn describe(
                     |own| names.entry(own).or_insert_with(|| context_name(own).into()).clone(),
                 ),
                 accesses: plan.accesses(node).iter().map(|access| access_record(tables, access)).collect(),
-                ..at_site(tables, number_of_node, site)
+                ..at_site(number_of_node, node.site)
             });
         }
         for &(node, other) in &plan.after {
@@ -324,12 +314,6 @@ impl Events<'_> {
         match record {
             Record::Task { time, task, kind } => self.of_task(worker, time, kind, task, 0),
             Record::Worker { time, value, kind } => self.of_worker(worker, time, kind, value),
-            Record::Start { began, time, task } => {
-                for (phase, time) in quick(began, time) {
-                    self.of_worker(worker, time, EventKind::Phase, phase as u32);
-                }
-                self.of_task(worker, time, EventKind::Start, task, 0);
-            }
             Record::Turn { time, later } => {
                 for (phase, time) in Times::read(time, later).phases() {
                     self.of_worker(worker, time, EventKind::Phase, phase as u32);
@@ -337,8 +321,8 @@ impl Events<'_> {
             }
             Record::Team { time, task, size } => self.of_task(worker, time, EventKind::TeamFormed, task, size),
             Record::Node { start, end, run, node, outcome } => self.node(worker, [start, end], run, node, outcome),
-            Record::Submit { .. } | Record::Details { .. } | Record::Access(_) | Record::After { .. } => {}
-            Record::EndsWith { .. } | Record::Run { .. } | Record::NodeTask { .. } => {}
+            Record::Submit { .. } | Record::Site(_) | Record::Details { .. } | Record::Access(_) => {}
+            Record::After { .. } | Record::EndsWith { .. } | Record::Run { .. } | Record::NodeTask { .. } => {}
         }
     }
 
@@ -375,13 +359,10 @@ impl Events<'_> {
 }
 
 /// A task with a number, called as its place in the program says.
-fn at_site(tables: &Tables, number: u64, site: u32) -> TaskRecord {
-    let site = &tables.sites[site as usize];
-    TaskRecord {
-        file: site.location.file().into(),
-        line: site.location.line(),
-        ..TaskRecord::new(number, site.name.as_str().to_owned())
-    }
+fn at_site(number: u64, site: Option<Site>) -> TaskRecord {
+    let Some(Site { name, location }) = site else { return TaskRecord::new(number, "") };
+    let (file, line) = (location.file().into(), location.line());
+    TaskRecord { file, line, ..TaskRecord::new(number, name.as_str().to_owned()) }
 }
 
 fn access_record(tables: &Tables, access: &AccessEntry) -> AccessRecord {
@@ -390,7 +371,7 @@ fn access_record(tables: &Tables, access: &AccessEntry) -> AccessRecord {
         Mode::Read | Mode::LendRead => AccessMode::Read,
         Mode::Write | Mode::LendWrite => AccessMode::Write,
         Mode::Update | Mode::LendUpdate => AccessMode::Update,
-        Mode::Reduce => AccessMode::Reduce(tables.operator_name(access.operator).into()),
+        Mode::Reduce => AccessMode::Reduce(access.operator.into()),
         Mode::Commute => AccessMode::Commute,
     };
     let runs = piece.indices.runs().iter().map(|run| (run.start, run.end)).collect();

@@ -42,9 +42,8 @@ use crate::policy::WorkerId;
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, Padded, lock};
 use crate::task::record::TaskId;
-use record::now;
+use record::{Record, now};
 use tables::{Site, Tables};
-use turns::Began;
 use writer::Stream;
 
 /// The recording of one runtime.
@@ -151,13 +150,18 @@ impl Tracer {
     #[inline]
     pub(crate) fn of_task(&self, kind: EventKind, task: TaskId, worker: Option<WorkerId>) {
         if let Some(recording) = self.recording() {
-            self.record_of_task(recording, kind, worker, task);
+            let task = task.bits();
+            self.write(recording, Some(number(worker)), |time| Record::Task { time, task, kind });
         }
     }
 
+    /// Records what happens now, with this thread's writer for a worker, or, without one, with the one that it used last.
     #[cold]
-    fn record_of_task(&self, recording: u32, kind: EventKind, worker: Option<WorkerId>, task: TaskId) {
-        writer::with(self, recording, Some(number(worker)), |writer| writer.of_task(self, kind, task.bits()));
+    fn write(&self, recording: u32, worker: Option<u32>, record: impl FnOnce(u64) -> Record) {
+        writer::with(self, recording, worker, |writer| {
+            let time = writer.now();
+            writer.push(self, record(time));
+        });
     }
 
     /// A task became ready by what this thread recorded last.
@@ -173,12 +177,11 @@ impl Tracer {
         writer::with(self, recording, None, |writer| writer.ready(self, task.bits()));
     }
 
-    /// A task starts, perhaps in an iteration that is not written yet. True when it is time to look at the queues.
+    /// A task starts. True when it is time to look at the queues.
     #[cold]
-    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>, turn: Option<Began>) -> bool {
+    pub(crate) fn start(&self, task: TaskId, worker: Option<WorkerId>) -> bool {
         let Some(recording) = self.recording() else { return false };
-        let start = |writer: &mut writer::Writer| writer.start(self, task.bits(), turn);
-        writer::with(self, recording, Some(number(worker)), start).unwrap_or(false)
+        writer::with(self, recording, Some(number(worker)), |writer| writer.start(self, task.bits())).unwrap_or(false)
     }
 
     /// A worker, or a thread that is none, has nothing to do from now on, for a reason.
@@ -199,7 +202,8 @@ impl Tracer {
     /// A team has come together for a task.
     pub(crate) fn team_formed(&self, task: TaskId, size: u32, worker: Option<WorkerId>) {
         if let Some(recording) = self.recording() {
-            writer::with(self, recording, Some(number(worker)), |writer| writer.team(self, task.bits(), size));
+            let task = task.bits();
+            self.write(recording, Some(number(worker)), |time| Record::Team { time, task, size });
         }
     }
 
@@ -217,13 +221,8 @@ impl Tracer {
     #[inline]
     fn of_worker(&self, kind: EventKind, worker: Option<WorkerId>, value: u32) {
         if let Some(recording) = self.recording() {
-            self.record_of_worker(recording, kind, worker, value);
+            self.write(recording, Some(number(worker)), |time| Record::Worker { time, value, kind });
         }
-    }
-
-    #[cold]
-    fn record_of_worker(&self, recording: u32, kind: EventKind, worker: Option<WorkerId>, value: u32) {
-        writer::with(self, recording, Some(number(worker)), |writer| writer.of_worker(self, kind, value));
     }
 
     /// A task was submitted. Tasks that touch common data are described in the order in which they must run.

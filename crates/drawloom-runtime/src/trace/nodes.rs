@@ -49,8 +49,9 @@ impl NodeLog for Nodes<'_> {
 
     #[inline]
     fn end(&mut self, node: u32, outcome: EventKind) {
-        let (tracer, start, run, end) = (self.tracer, self.start, self.run, now());
-        writer::with(tracer, self.recording, Some(self.worker), |w| w.node(tracer, start, end, run, node, outcome));
+        let (tracer, end) = (self.tracer, now());
+        let record = Record::Node { start: self.start, end, run: self.run, node, outcome };
+        writer::with(tracer, self.recording, Some(self.worker), |writer| writer.node(tracer, end, record));
         self.last = end;
     }
 }
@@ -73,7 +74,8 @@ impl Tracer {
     #[inline]
     pub(crate) fn node_task(&self, task: TaskId, run: TaskId, node: u32) {
         if let Some(recording) = self.recording() {
-            writer::with(self, recording, None, |writer| writer.node_task(self, task.bits(), run.bits(), node));
+            let (task, run) = (task.bits(), run.bits());
+            self.write(recording, None, |time| Record::NodeTask { time, task, run, node });
         }
     }
 

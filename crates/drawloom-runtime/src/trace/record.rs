@@ -7,26 +7,26 @@ use std::time::Instant;
 
 use drawloom_trace::EventKind;
 
-use super::tables::AccessEntry;
+use super::tables::{AccessEntry, Site};
 
 /// Something that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Record {
     /// Something happened to a task.
     Task { time: u64, task: u64, kind: EventKind },
     /// Something happened to a worker.
     Worker { time: u64, value: u32, kind: EventKind },
-    /// A worker began an iteration at one time, and its other phases and a task at another.
-    Start { began: u64, time: u64, task: u64 },
     /// A worker went through the phases of an iteration; see [`super::turns::Times`].
     Turn { time: u64, later: [u32; 4] },
     /// A team has formed for a task.
     Team { time: u64, task: u64, size: u32 },
-    /// A task was submitted. `place` is its place among all submissions of the recording. [`Record::Details`] follows, and
-    /// then the task's accesses.
+    /// A task was submitted. `place` is its place among all submissions of the recording. [`Record::Site`] and
+    /// [`Record::Details`] follow, and then the task's accesses.
     Submit { time: u64, task: u64, parent: u64, place: u32 },
+    /// What the task submitted last is called, and where it was submitted.
+    Site(Site),
     /// The rest of a submission.
-    Details { site: u32, context: u32, priority: i32, internal: bool },
+    Details { context: u32, priority: i32, internal: bool },
     /// What the task submitted last accesses.
     Access(AccessEntry),
     /// A task starts after another.

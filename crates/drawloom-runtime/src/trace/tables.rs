@@ -1,7 +1,6 @@
-//! What records refer to by number: places in the program, operators, pieces of regions, and nodes of plans.
+//! What records refer to by number: pieces of regions, and nodes of plans.
 //!
-//! All of these are few in comparison with tasks, so each is described once in a recording. Pieces and plans remember their
-//! own numbers; of places in the program, each thread that submits keeps a table.
+//! These are few in comparison with tasks, so each is described once in a recording, and remembers its number.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -16,16 +15,9 @@ use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::task::name::Name;
 
-/// More operators than this are all called nothing.
-const OPERATORS: usize = 1 << 12;
-
 /// Everything that a recording describes once.
 #[derive(Default)]
 pub(crate) struct Tables {
-    pub(super) sites: Vec<Site>,
-    site_numbers: FxHashMap<SiteKey, u32>,
-    /// Numbers start at one; zero is no operator.
-    operators: Vec<&'static str>,
     pub(super) regions: Vec<RegionRecord>,
     region_numbers: FxHashMap<u64, u32>,
     pub(super) pieces: Vec<PieceRecord>,
@@ -37,17 +29,6 @@ pub(crate) struct Tables {
 pub(crate) struct Site {
     pub(crate) name: Name,
     pub(crate) location: &'static Location<'static>,
-}
-
-/// Names live as long as the runtime, and so do their addresses.
-pub(super) type SiteKey = (usize, usize, usize);
-
-impl Site {
-    #[inline]
-    pub(super) fn key(self) -> SiteKey {
-        let name = self.name.as_str();
-        (name.as_ptr().addr(), name.len(), std::ptr::from_ref(self.location).addr())
-    }
 }
 
 /// A part of a region.
@@ -73,7 +54,7 @@ pub(crate) struct PlanRecord {
 /// A node of a plan. Ranges are of the arrays of its plan.
 pub(crate) struct NodeRecord {
     /// None for a point that does nothing.
-    pub(crate) site: Option<u32>,
+    pub(crate) site: Option<Site>,
     pub(crate) priority: i32,
     /// Where it runs, unless that is where its run does.
     pub(crate) context: Option<u32>,
@@ -93,11 +74,12 @@ impl PlanRecord {
 }
 
 /// An access: the number of the piece, and what is done with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct AccessEntry {
     pub(crate) piece: u32,
     pub(crate) mode: Mode,
-    pub(crate) operator: u16,
+    /// The name of the operator of a reduction.
+    pub(crate) operator: &'static str,
 }
 
 /// The number of something in the recording that met it last.
@@ -119,30 +101,6 @@ impl Mark {
 }
 
 impl Tables {
-    pub(crate) fn site(&mut self, site: Site) -> u32 {
-        let next = self.sites.len() as u32;
-        let number = *self.site_numbers.entry(site.key()).or_insert(next);
-        if number == next {
-            self.sites.push(site);
-        }
-        number
-    }
-
-    pub(crate) fn operator(&mut self, name: &'static str) -> u16 {
-        let known = self.operators.iter().position(|known| *known == name);
-        let place = known.or_else(|| {
-            (self.operators.len() < OPERATORS).then(|| {
-                self.operators.push(name);
-                self.operators.len() - 1
-            })
-        });
-        place.map_or(0, |place| place as u16 + 1)
-    }
-
-    pub(super) fn operator_name(&self, number: u16) -> &'static str {
-        usize::from(number).checked_sub(1).map_or("", |place| self.operators[place])
-    }
-
     /// The number of a piece in the recording that these tables belong to.
     pub(crate) fn piece(&mut self, recording: u32, piece: &Piece) -> u32 {
         if let Some(number) = piece.mark.get(recording) {

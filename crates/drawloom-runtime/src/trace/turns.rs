@@ -2,10 +2,6 @@
 //!
 //! An iteration is one record, the time of its first phase and how much later each other phase began. One that takes
 //! seconds has an event for each phase instead.
-//!
-//! Most iterations that run a task are *quick*: nothing but choosing the task takes any time, as there is no team to form
-//! and no other memory to copy from. Then the phases after the first begin when the task starts, and one record with one
-//! look at the clock says both. So does the first phase when the iteration before has found the task.
 
 use drawloom_trace::{EventKind, Phase};
 
@@ -18,31 +14,6 @@ use crate::policy::WorkerId;
 pub(crate) struct Times {
     times: [Option<u64>; Phase::ALL.len()],
     last: u64,
-}
-
-/// When a quick iteration began, of which nothing is written yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Began {
-    /// At this time.
-    At(u64),
-    /// When the task starts.
-    WithTask,
-}
-
-impl Began {
-    /// When the iteration began whose other phases began at some time.
-    pub(super) fn before(self, time: u64) -> u64 {
-        match self {
-            Self::At(began) => began,
-            Self::WithTask => time,
-        }
-    }
-}
-
-/// The phases of a quick iteration.
-pub(super) fn quick(began: u64, time: u64) -> impl Iterator<Item = (Phase, u64)> {
-    let [first, rest @ ..] = Phase::ALL;
-    std::iter::once((first, began)).chain(rest.into_iter().map(move |phase| (phase, time)))
 }
 
 /// Stands for the time of a phase that was not entered.
@@ -59,9 +30,10 @@ impl Times {
         (self.times[phase as usize], self.last) = (Some(time), time);
     }
 
-    /// When the first phase began.
-    pub(crate) fn first(&self) -> u64 {
-        self.times[0].unwrap_or(self.last)
+    /// The worker enters all phases that it has not entered yet, as it has nothing to do in them but the last.
+    pub(crate) fn enter_rest(&mut self) {
+        self.last = now();
+        self.times.iter_mut().for_each(|time| *time = time.or(Some(self.last)));
     }
 
     /// The phases that were entered, in their order.
@@ -93,29 +65,16 @@ impl Times {
 }
 
 impl Tracer {
-    /// A quick iteration comes to its last phase, and no task starts there that is recorded in the same way.
-    #[cold]
-    pub(crate) fn quick_turn(&self, worker: Option<WorkerId>, began: Began) {
-        let time = now();
-        self.phases(worker, quick(began.before(time), time));
-    }
-
     /// A worker has gone through the phases of an iteration, up to the one in which it executes something.
     pub(crate) fn turn(&self, worker: WorkerId, times: &Times) {
         let Some(recording) = self.recording() else { return };
-        match times.record() {
-            Some(turn) => {
-                writer::with(self, recording, Some(worker.number()), |writer| writer.push(self, turn));
-            }
-            None => self.phases(Some(worker), times.phases()),
-        }
-    }
-
-    fn phases(&self, worker: Option<WorkerId>, phases: impl Iterator<Item = (Phase, u64)>) {
-        let (Some(recording), Some(worker)) = (self.recording(), worker) else { return };
-        writer::with(self, recording, Some(worker.number()), |writer| {
-            for (phase, time) in phases {
-                writer.push(self, Record::Worker { time, value: phase as u32, kind: EventKind::Phase });
+        writer::with(self, recording, Some(worker.number()), |writer| match times.record() {
+            Some(turn) if times.times[Phase::Execute as usize].is_some() => writer.turn(self, turn, times.last),
+            Some(turn) => writer.push(self, turn),
+            None => {
+                for (phase, time) in times.phases() {
+                    writer.push(self, Record::Worker { time, value: phase as u32, kind: EventKind::Phase });
+                }
             }
         });
     }
@@ -146,20 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn the_phases_of_a_quick_turn_are_in_order() {
-        for (began, first) in [(Began::At(5), 5), (Began::WithTask, 9)] {
-            let phases: Vec<(Phase, u64)> = quick(began.before(9), 9).collect();
-            assert_eq!(phases.iter().map(|(phase, _)| *phase).collect::<Vec<_>>(), Phase::ALL);
-            assert_eq!(phases.iter().map(|(_, time)| *time).collect::<Vec<_>>(), [first, 9, 9, 9, 9]);
-        }
-    }
-
-    #[test]
     fn a_turn_that_takes_too_long_for_one_record_has_an_event_for_each_phase() {
         let fits = u64::from(NOT_ENTERED) - 1;
-        assert_eq!(times(&[(Phase::Schedule, 0), (Phase::Team, fits + 1)]).record(), None);
+        assert!(times(&[(Phase::Schedule, 0), (Phase::Team, fits + 1)]).record().is_none());
         assert!(times(&[(Phase::Schedule, 0), (Phase::Team, fits)]).record().is_some());
         // So has one that begins in the middle.
-        assert_eq!(times(&[(Phase::Input, 5)]).record(), None);
+        assert!(times(&[(Phase::Input, 5)]).record().is_none());
     }
 }

@@ -6,16 +6,14 @@
 use std::cell::Cell;
 
 use drawloom_trace::{EventKind, NO_WORKER};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::record::{Record, now};
-use super::tables::{AccessEntry, Site, SiteKey};
-use super::turns::Began;
+use super::tables::AccessEntry;
 use super::{Described, Tracer};
 use crate::access::{Arg, Mode};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Arc, Mutex, lock, put_own, take_own, thread_local};
+use crate::sync::{Arc, Mutex, lock, thread_local};
 use crate::task::record::TaskId;
 
 /// How many records a chunk has: 64 KiB.
@@ -47,6 +45,13 @@ struct Written {
     lost: u64,
 }
 
+/// The records of one thread for one worker, in the order in which they were written, and how many things were lost.
+pub(super) struct Recorded {
+    pub(super) worker: u32,
+    pub(super) chunks: Vec<Arc<Vec<Record>>>,
+    pub(super) lost: u64,
+}
+
 impl Stream {
     /// Appends records of one thing: all of them, or none when there is no room.
     #[inline]
@@ -60,12 +65,12 @@ impl Stream {
         written.current.extend_from_slice(records);
     }
 
-    /// What was written so far, and how many things were lost.
-    pub(super) fn read(&self) -> (Vec<Arc<Vec<Record>>>, u64) {
+    /// What was written so far.
+    pub(super) fn read(&self) -> Recorded {
         let written = lock(&self.written);
         let mut chunks = written.full.clone();
         chunks.push(Arc::new(written.current.clone()));
-        (chunks, written.lost)
+        Recorded { worker: self.worker, chunks, lost: written.lost }
     }
 }
 
@@ -95,7 +100,8 @@ pub(super) struct Writer {
     last: u64,
     /// When it is time to look at the lengths of queues.
     look: u64,
-    sites: FxHashMap<SiteKey, u32>,
+    /// Whether the last record is that of a turn that goes on with a task.
+    begins: bool,
 }
 
 /// Does something with this thread's writer for a worker, or, without one, with the writer that it used last. Nothing
@@ -107,7 +113,7 @@ pub(super) fn with<T>(
     worker: Option<u32>,
     f: impl FnOnce(&mut Writer) -> T,
 ) -> Option<T> {
-    let Some(mut writers) = take_own(&WRITERS) else {
+    let Ok(mut writers) = WRITERS.try_with(Cell::take) else {
         // The thread is ending, and has no writers any more.
         tracer.lost.fetch_add(1, Ordering::Relaxed);
         return None;
@@ -115,7 +121,7 @@ pub(super) fn with<T>(
     let found = writers.last().is_some_and(|writer| writer.fits(recording, worker))
         || bring_to_end(&mut writers, tracer, recording, worker);
     let done = if found { writers.last_mut().map(f) } else { None };
-    put_own(&WRITERS, writers);
+    let _ = WRITERS.try_with(|cell| cell.set(writers));
     done
 }
 
@@ -132,7 +138,7 @@ fn bring_to_end(writers: &mut Vec<Writer>, tracer: &Tracer, recording: u32, work
     let stream = Arc::new(Stream { worker: worker.unwrap_or(NO_WORKER), written: Mutex::default() });
     let added = tracer.add_stream(recording, &stream);
     if added {
-        writers.push(Writer { recording, stream, last: 0, look: 0, sites: FxHashMap::default() });
+        writers.push(Writer { recording, stream, last: 0, look: 0, begins: false });
     }
     added
 }
@@ -144,27 +150,15 @@ impl Writer {
     }
 
     #[inline]
-    fn now(&mut self) -> u64 {
+    pub(super) fn now(&mut self) -> u64 {
         self.last = now();
         self.last
     }
 
     #[inline]
-    pub(super) fn push(&self, tracer: &Tracer, record: Record) {
+    pub(super) fn push(&mut self, tracer: &Tracer, record: Record) {
+        self.begins = false;
         self.stream.push(&tracer.room, &[record]);
-    }
-
-    /// Something happened to a task.
-    #[inline]
-    pub(super) fn of_task(&mut self, tracer: &Tracer, kind: EventKind, task: u64) {
-        let time = self.now();
-        self.push(tracer, Record::Task { time, task, kind });
-    }
-
-    /// Something happened to a worker.
-    pub(super) fn of_worker(&mut self, tracer: &Tracer, kind: EventKind, value: u32) {
-        let time = self.now();
-        self.push(tracer, Record::Worker { time, value, kind });
     }
 
     /// A task became ready by what was recorded last, at the same time.
@@ -174,17 +168,18 @@ impl Writer {
         self.push(tracer, Record::Task { time, task, kind: EventKind::Ready });
     }
 
-    /// A task starts, perhaps in an iteration that is not written yet. True when it is time to look at the queues.
+    /// A worker went through the phases of an iteration, the last of which began at a time, and executes a task now.
     #[inline]
-    pub(super) fn start(&mut self, tracer: &Tracer, task: u64, turn: Option<Began>) -> bool {
-        let time = self.now();
-        self.push(
-            tracer,
-            match turn {
-                None => Record::Task { time, task, kind: EventKind::Start },
-                Some(began) => Record::Start { began: began.before(time), time, task },
-            },
-        );
+    pub(super) fn turn(&mut self, tracer: &Tracer, turn: Record, last: u64) {
+        self.push(tracer, turn);
+        (self.last, self.begins) = (last, true);
+    }
+
+    /// A task starts: at once, when its worker has just begun to execute it. True when it is time to look at the queues.
+    #[inline]
+    pub(super) fn start(&mut self, tracer: &Tracer, task: u64) -> bool {
+        let time = if self.begins { self.last } else { self.now() };
+        self.push(tracer, Record::Task { time, task, kind: EventKind::Start });
         let looks = time >= self.look;
         if looks {
             self.look = time + LOOKS;
@@ -192,42 +187,27 @@ impl Writer {
         looks
     }
 
-    pub(super) fn team(&mut self, tracer: &Tracer, task: u64, size: u32) {
-        let time = self.now();
-        self.push(tracer, Record::Team { time, task, size });
-    }
-
-    /// A node of a plan was run.
+    /// A node of a plan was run, and ended at a time.
     #[inline]
-    pub(super) fn node(&mut self, tracer: &Tracer, start: u64, end: u64, run: u64, node: u32, outcome: EventKind) {
+    pub(super) fn node(&mut self, tracer: &Tracer, end: u64, node: Record) {
+        self.push(tracer, node);
         self.last = end;
-        self.push(tracer, Record::Node { start, end, run, node, outcome });
-    }
-
-    /// A task was submitted for a node of a plan.
-    pub(super) fn node_task(&mut self, tracer: &Tracer, task: u64, run: u64, node: u32) {
-        let time = self.now();
-        self.push(tracer, Record::NodeTask { time, task, run, node });
     }
 
     /// A task was submitted.
     pub(super) fn submit(&mut self, tracer: &Tracer, task: &Described<'_>, args: &[Arg]) {
-        let Some(site) = self.site(tracer, task.site) else { return };
         let (time, id) = (self.now(), task.id.bits());
         // Relaxed: submissions of tasks that touch common data are ordered by the lock under which they are recorded. The
         // room of a recording ends long before this count does.
         let place = tracer.submissions.fetch_add(1, Ordering::Relaxed);
         let mut records: SmallVec<[Record; 8]> = SmallVec::new();
         records.push(Record::Submit { time, task: id, parent: task.parent.bits(), place });
-        let Described { context, priority, internal, .. } = *task;
-        records.push(Record::Details { site, context, priority, internal });
+        let Described { site, context, priority, internal, .. } = *task;
+        records.extend([Record::Site(site), Record::Details { context, priority, internal }]);
         let mut folds = task.folds.iter();
         for arg in args {
             let fold = if arg.mode() == Mode::Reduce { folds.next() } else { None };
-            let operator = fold.and_then(|(fold, _)| {
-                let name = fold.name();
-                tracer.in_tables(self.recording, |tables| tables.operator(name))
-            });
+            let operator = fold.map_or("", |(fold, _)| fold.name());
             let piece = arg.piece();
             if !arg.is_ordered() || piece.indices.is_empty() {
                 continue;
@@ -235,10 +215,11 @@ impl Writer {
             let known = piece.mark.get(self.recording);
             if let Some(piece) = known.or_else(|| tracer.in_tables(self.recording, |t| t.piece(self.recording, piece)))
             {
-                records.push(Record::Access(AccessEntry { piece, mode: arg.mode(), operator: operator.unwrap_or(0) }));
+                records.push(Record::Access(AccessEntry { piece, mode: arg.mode(), operator }));
             }
         }
         records.extend(task.ends_with.iter().map(|other| Record::EndsWith { task: id, other: other.bits() }));
+        self.begins = false;
         self.stream.push(&tracer.room, &records);
     }
 
@@ -246,16 +227,5 @@ impl Writer {
         for other in after {
             self.push(tracer, Record::After { task: task.bits(), other: other.bits() });
         }
-    }
-
-    /// The number of a place in the program; none when the recording is over.
-    #[inline]
-    fn site(&mut self, tracer: &Tracer, site: Site) -> Option<u32> {
-        if let Some(&known) = self.sites.get(&site.key()) {
-            return Some(known);
-        }
-        let number = tracer.in_tables(self.recording, |tables| tables.site(site))?;
-        self.sites.insert(site.key(), number);
-        Some(number)
     }
 }

@@ -61,9 +61,7 @@ pub(crate) fn has_begun(core: &Core, local: &Local, next: &Found) -> bool {
 pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &mut Found) -> bool {
     let mut phases = Phases::new(core, worker);
     let is_quick = |found: &Found| matches!(found, Found::Task(_)) && core.has_one_memory();
-    if is_quick(next) {
-        phases.begin_found();
-    } else {
+    if !is_quick(next) {
         phases.enter(Phase::Schedule);
     }
     let arriving = core.is_waiting_for_data(local);
@@ -75,10 +73,8 @@ pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &
         && let Found::Task(task) = found
     {
         // There is no team to build up, nothing to bring, and nothing on its way.
-        local.turn = phases.hurry();
+        phases.pass_to_execution();
         core.run_ready(local, task);
-        // Someone else had the task.
-        core.trace_turn(local);
         *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
         return true;
     }
@@ -96,21 +92,20 @@ pub(crate) fn run_once(core: &Core, local: &mut Local, worker: WorkerId, next: &
         phases.pass_to(Phase::Transfers);
         phases.pass_to(Phase::Execute);
         core.run_ready(local, task);
-        *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
-        return true;
-    }
-    phases.enter(Phase::Transfers);
-    if let Some(arrived) = core.advance_transfers(local) {
+    } else {
+        phases.enter(Phase::Transfers);
+        let Some(arrived) = core.advance_transfers(local) else {
+            phases.end();
+            if core.is_waiting_for_data(local) {
+                thread::yield_now();
+            }
+            return worked;
+        };
         phases.enter(Phase::Execute);
         core.run_arrived(local, arrived);
-        *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
-        return true;
     }
-    phases.end();
-    if core.is_waiting_for_data(local) {
-        thread::yield_now();
-    }
-    worked
+    *next = core.follow_on(local).map_or(Found::Nothing, Found::Task);
+    true
 }
 
 /// Looks for work for a while, then sleeps until there is some.

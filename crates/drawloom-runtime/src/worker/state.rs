@@ -9,7 +9,7 @@
 
 use crate::sync::alone::Alone;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex, lock, wait};
 
 /// The worker is inside of a scheduling operation.
 const IN_OP: u64 = 1;
@@ -184,7 +184,7 @@ impl State {
             if let Err(word) = self.word.fetch_update(Ordering::Acquire, Ordering::Acquire, marked) {
                 return word;
             }
-            guard = self.changed.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
+            guard = wait(&self.changed, guard);
         }
     }
 

@@ -17,6 +17,7 @@ mod order;
 mod overlap;
 mod phases;
 mod policies;
+mod recorded;
 mod retry;
 mod runtimes;
 mod stall;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drawloom_runtime::{Element, Future, Loom, Matrix, Operator, Pattern, Region, Sum};
+use drawloom_runtime::{Element, Future, Loom, Matrix, Operator, Region, Sum};
 
 /// The number in storage of each element of a grid, by place, the first dimension fastest.
 fn grid(first: usize, extents: &[usize], strides: &[usize]) -> Vec<(Vec<usize>, usize)> {
@@ -225,53 +225,6 @@ fn colours_cover_everything_once() {
 }
 
 #[test]
-fn rows_of_sparse_matrices_are_those_of_the_pattern() {
-    let loom = Loom::serial();
-    for shape in 0..3_usize.pow(4) {
-        let lengths: Vec<usize> = (0..4).map(|i| shape / 3_usize.pow(i) % 3).collect();
-        let starts: Vec<usize> = (0..=4).map(|i| lengths[..i].iter().sum()).collect();
-        let places: Vec<usize> = (0..starts[4]).map(|i| i * 7 % 5).collect();
-        let pattern = Pattern::new(5, starts.clone(), places.clone()).unwrap();
-        let c = loom.csr("c", pattern, (0..starts[4] as u64).collect()).unwrap();
-        for count in 1..=6 {
-            let blocks = c.row_blocks(count).unwrap();
-            assert_eq!(blocks.clone().flat_map(|b| b.rows()).collect::<Vec<_>>(), [0, 1, 2, 3]);
-            for block in blocks.clone().chain(blocks.flat_map(|b| b.row_blocks(2).unwrap())) {
-                let (starts, places, rows) = (starts.clone(), places.clone(), block.rows());
-                let expected = starts.clone();
-                loom.task("add").reduce(&block, Sum).run(move |mut c| {
-                    for row in c.rows() {
-                        let (_, values) = c.row_mut(row);
-                        assert_eq!(values.len(), expected[row + 1] - expected[row]);
-                        values.fill(100);
-                    }
-                });
-                loom.task("subtract").update(&block).run(|mut c| c.values_mut().iter_mut().for_each(|x| *x -= 100));
-                loom.task("look").read(&block).run(move |c| {
-                    assert_eq!(c.rows(), rows);
-                    for row in c.rows() {
-                        let (columns, values) = c.row(row);
-                        assert_eq!(columns, &places[starts[row]..starts[row + 1]]);
-                        assert!(values.iter().copied().eq(starts[row] as u64..starts[row + 1] as u64));
-                    }
-                    assert!(c.values().iter().copied().eq(starts[rows.start] as u64..starts[rows.end] as u64));
-                });
-                loom.wait_all().unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn a_row_that_is_not_in_a_block_is_refused_by_number() {
-    let loom = Loom::serial();
-    let c = loom.csr("c", Pattern::new(1, vec![0, 1, 2], vec![0, 0]).unwrap(), vec![1_u64, 2]).unwrap();
-    let second = c.row_blocks(2).unwrap().get(1).unwrap();
-    let error = loom.task("t").read(&second).returns(|c| c.row(0).1[0]).wait().unwrap_err();
-    assert!(error.to_string().contains("row 0 is not among rows 1..2"), "{error}");
-}
-
-#[test]
 fn blocks_and_halos_are_runs_of_the_vector() {
     let loom = Loom::serial();
     for len in 0..=9_usize {
@@ -402,13 +355,11 @@ fn a_stencil_over_halo_tiles_is_ordered_by_what_they_share() {
 fn numbers_of_pieces_that_would_take_all_memory_are_refused() {
     let loom = Loom::serial();
     let v = loom.vector("v", vec![0_u8; 4]);
-    let c = loom.csr("c", Pattern::new(1, vec![0, 1], vec![0]).unwrap(), vec![0_u8]).unwrap();
     for error in [
         v.blocks(u32::MAX as usize).err(),
         v.blocks(usize::MAX).err(),
         v.halos(u32::MAX as usize, 1).err(),
         v.by_colour(&[0, 1, 2, u32::MAX]).err(),
-        c.row_blocks(usize::MAX).err(),
     ] {
         let error = error.expect("it is refused");
         assert!(error.to_string().contains("cannot be cut into"), "{error}");
@@ -486,32 +437,23 @@ impl Operator<Word> for Append {
 }
 
 #[test]
-fn every_kind_of_region_can_hold_elements_of_any_type_and_drops_each_once() {
+fn vectors_and_values_can_hold_elements_of_any_type_and_drop_each_once() {
     let count = Arc::new(());
     for loom in [Loom::serial(), Loom::builder().workers(2).build().unwrap()] {
         let words = |n: usize| vec![Word("a".to_owned(), Arc::clone(&count)); n];
-        let matrix = loom.host_matrix("matrix", 2, 3, words(6)).unwrap();
-        let array = loom.host_array("array", [2, 2, 2], words(8)).unwrap();
-        let csr = loom.host_csr("csr", Pattern::new(2, vec![0, 1, 3], vec![0, 0, 1]).unwrap(), words(3)).unwrap();
-        for tile in matrix.tiles(1, 2).unwrap() {
-            let columns = tile.columns();
-            loom.task("push").update(&tile).run(move |mut tile| (0..columns).for_each(|j| tile[[0, j]].0.push('b')));
+        let (vector, value) = (loom.host_vector("vector", words(6)), loom.host_value("value", words(1).remove(0)));
+        for block in vector.blocks(3).unwrap() {
+            loom.task("push").update(&block).run(|block| block[0].0.push('b'));
             let append = Append(Arc::clone(&count));
-            loom.task("append").reduce(&tile, append).run(|mut tile| tile[[0, 0]].0.push('c'));
+            loom.task("append").reduce(&block, append).run(|block| block[0].0.push('c'));
+            loom.task("push").commute(&value).run(|value| value.0.push('b'));
         }
-        for tile in array.tiles([1, 2, 2]).unwrap() {
-            loom.task("push").commute(&tile).run(|mut tile| tile[[0, 1, 1]].0.push('b'));
-        }
-        for rows in csr.row_blocks(2).unwrap() {
-            loom.task("push").update(&rows).run(|mut rows| rows.values_mut().iter_mut().for_each(|x| x.0.push('b')));
-        }
-        let row = loom.task("row").read(&matrix).returns(|m| (0..3).map(|j| m[[1, j]].0.clone()).collect::<Vec<_>>());
-        assert_eq!(row.wait().unwrap(), ["abc", "ab", "abc"]);
-        assert_eq!(array.read().unwrap().view()[[1, 1, 1]].0, "ab");
-        assert_eq!(csr.read().unwrap().view().values().iter().map(|x| x.0.as_str()).collect::<String>(), "ababab");
-        let error = loom.task("again").update(&matrix).retry(1).run(|_| ()).wait().unwrap_err();
+        let texts = loom.task("look").read(&vector).returns(|v| v.iter().map(|x| x.0.clone()).collect::<Vec<_>>());
+        assert_eq!(texts.wait().unwrap(), ["abc", "a", "abc", "a", "abc", "a"]);
+        assert_eq!(value.read().unwrap().0, "abbb");
+        let error = loom.task("again").update(&vector).retry(1).run(|_| ()).wait().unwrap_err();
         assert!(error.to_string().contains("its elements are not plain"), "{error}");
-        let error = loom.host_array("wrong", [2, 2], words(3)).unwrap_err().to_string();
+        let error = loom.array("wrong", [2, 2], vec![0_u8; 3]).unwrap_err().to_string();
         assert!(error.contains("array `wrong`: extents [2, 2] do not make 3 elements"), "{error}");
         let _ = loom.wait_all();
     }

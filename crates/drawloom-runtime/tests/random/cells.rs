@@ -1,7 +1,6 @@
 //! Views of every kind, seen as elements in the order of the description.
 
 use drawloom_runtime::access::Lent;
-use drawloom_runtime::data::csr::{CsrMut, CsrRef};
 use drawloom_runtime::data::indexed::{IndexedMut, IndexedRef};
 use drawloom_runtime::data::strided::{StridedMut, StridedRef};
 
@@ -48,7 +47,6 @@ slots! {
     IndexedRef<'v, u64>, IndexedMut<'v, u64>;
     StridedRef<'v, u64, 2>, StridedMut<'v, u64, 2>;
     StridedRef<'v, u64, 3>, StridedMut<'v, u64, 3>;
-    CsrRef<'v, u64>, CsrMut<'v, u64>;
 }
 
 impl<'v> IntoSlot<'v> for &'v mut [f64] {
@@ -120,23 +118,5 @@ impl<const N: usize> Cells for StridedRef<'_, u64, N> {
 impl<const N: usize> CellsMut for StridedMut<'_, u64, N> {
     fn each(&mut self, change: &mut dyn FnMut(usize, &mut u64)) {
         places(self.extents()).enumerate().for_each(|(k, at)| change(k, &mut self[at]));
-    }
-}
-
-impl Cells for CsrRef<'_, u64> {
-    fn each(&self, see: &mut dyn FnMut(u64)) {
-        self.rows().for_each(|row| self.row(row).1.iter().for_each(|&x| see(x)));
-    }
-}
-
-impl CellsMut for CsrMut<'_, u64> {
-    fn each(&mut self, change: &mut dyn FnMut(usize, &mut u64)) {
-        let mut k = 0;
-        for row in self.rows() {
-            for x in self.row_mut(row).1 {
-                change(k, x);
-                k += 1;
-            }
-        }
     }
 }

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use drawloom_runtime::{
-    Array, Csr, Error, ErrorKind, Future, Indexed, Loom, Matrix, Parts, Pattern, Region, Value, Vector,
-};
+use drawloom_runtime::{Array, Error, ErrorKind, Future, Indexed, Loom, Matrix, Parts, Region, Value, Vector};
 
 use crate::cells::{Cells, CellsMut, Slot};
 use crate::contexts::{Contexts, masked};
@@ -21,7 +19,6 @@ pub(crate) enum Any {
     Scattered(Indexed<u64>),
     Matrix(Matrix<u64>),
     Array(Array<u64, 3>),
-    Csr(Csr<u64>),
     Value(Value<u64>),
     Floats(Vector<f64>),
 }
@@ -37,10 +34,6 @@ pub(crate) fn create(loom: &Loom, number: usize, kind: &Kind) -> Any {
             Any::Matrix(loom.matrix_with_leading(name, *rows, *columns, *leading, data).unwrap())
         }
         Kind::Array { extents } => Any::Array(loom.array(name, *extents, data).unwrap()),
-        Kind::Csr { starts } => {
-            let places = (0..kind.stored()).map(|i| i % 5).collect();
-            Any::Csr(loom.csr(name, Pattern::new(5, starts.clone(), places).unwrap(), data).unwrap())
-        }
         Kind::Value => Any::Value(loom.value(name, data[0])),
         Kind::Floats { len } => Any::Floats(loom.vector(name, vec![0.25; *len])),
     }
@@ -92,7 +85,6 @@ impl Run {
             (Any::Floats(v), Cut::Blocks(n)) => Any::Floats(nth(v.blocks(*n), number)),
             (Any::Matrix(m), Cut::Tiles(rows, columns)) => Any::Matrix(nth(m.tiles(*rows, *columns), number)),
             (Any::Array(a), Cut::Grid(tile)) => Any::Array(nth(a.tiles(*tile), number)),
-            (Any::Csr(c), Cut::Rows(n)) => Any::Csr(nth(c.row_blocks(*n), number)),
             _ => unreachable!("{cut:?} does not fit"),
         }
     }
@@ -364,7 +356,6 @@ macro_rules! of_any {
             Any::Scattered($r) => $do,
             Any::Matrix($r) => $do,
             Any::Array($r) => $do,
-            Any::Csr($r) => $do,
             Any::Value($r) => $do,
             Any::Floats(_) => unreachable!("floats are looked at in the end only"),
         }

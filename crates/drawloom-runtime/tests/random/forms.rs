@@ -7,7 +7,7 @@
 use drawloom_runtime::access::{Views, ViewsMut};
 use drawloom_runtime::plan::{Recorded, Step};
 use drawloom_runtime::task::builder::Sink;
-use drawloom_runtime::{Array, Csr, Future, Indexed, Matrix, Max, Region, Sum, Task, Value, Vector};
+use drawloom_runtime::{Array, Future, Indexed, Matrix, Max, Region, Sum, Task, Value, Vector};
 
 use crate::cells::{IntoSlot, Slot};
 use crate::execute::{Any, Body};
@@ -41,7 +41,6 @@ pub(crate) struct Lists {
     pub(crate) scattered: [Vec<Indexed<u64>>; 2],
     pub(crate) matrix: [Vec<Matrix<u64>>; 2],
     array: [Vec<Array<u64, 3>>; 2],
-    csr: [Vec<Csr<u64>>; 2],
     pub(crate) value: [Vec<Value<u64>>; 2],
 }
 
@@ -55,7 +54,6 @@ impl Lists {
                 Any::Scattered(r) => lists.scattered[which].push(r),
                 Any::Matrix(r) => lists.matrix[which].push(r),
                 Any::Array(r) => lists.array[which].push(r),
-                Any::Csr(r) => lists.csr[which].push(r),
                 Any::Value(r) => lists.value[which].push(r),
                 Any::Floats(_) => unreachable!("floats are in no list"),
             }
@@ -138,7 +136,6 @@ macro_rules! simple_forms {
                 Some(Any::Scattered(r)) => each_mode!(r),
                 Some(Any::Matrix(r)) => each_mode!(r),
                 Some(Any::Array(r)) => each_mode!(r),
-                Some(Any::Csr(r)) => each_mode!(r),
                 Some(Any::Value(r)) => each_mode!(r),
                 Some(Any::Floats(r)) if modes[0] == Mode::Write => end!(task.write(r), (a)),
                 Some(Any::Floats(r)) => end!(task.reduce(r, Sum), (a)),
@@ -183,27 +180,23 @@ fn submit_lists(task: Task<'_>, lists: &Lists, body: Body) -> Future<u64> {
         .read_all(&lists.scattered[0])
         .read_all(&lists.matrix[0])
         .read_all(&lists.array[0])
-        .read_all(&lists.csr[0])
         .read_all(&lists.value[0])
         .update_all(&lists.line[1])
         .update_all(&lists.scattered[1])
         .update_all(&lists.matrix[1])
         .update_all(&lists.array[1])
-        .update_all(&lists.csr[1])
         .update_all(&lists.value[1])
-        .try_run(move |rl, rs, rm, ra, rc, rv, mut ul, mut us, mut um, mut ua, mut uc, mut uv| {
+        .try_run(move |rl, rs, rm, ra, rv, mut ul, mut us, mut um, mut ua, mut uv| {
             let mut slots = Vec::new();
             reads(&mut slots, rl);
             reads(&mut slots, rs);
             reads(&mut slots, rm);
             reads(&mut slots, ra);
-            reads(&mut slots, rc);
             reads(&mut slots, rv);
             changes(&mut slots, &mut ul);
             changes(&mut slots, &mut us);
             changes(&mut slots, &mut um);
             changes(&mut slots, &mut ua);
-            changes(&mut slots, &mut uc);
             changes(&mut slots, &mut uv);
             body.call(slots)
         })
@@ -211,7 +204,7 @@ fn submit_lists(task: Task<'_>, lists: &Lists, body: Body) -> Future<u64> {
 
 /// Forms without lists, as most programs use.
 fn submit_directly(task: Task<'_>, args: &[Any], modes: &[Mode], lists: &Lists, body: Body) -> Future<u64> {
-    use Any::{Csr, Line, Matrix, Scattered, Value};
+    use Any::{Line, Matrix, Scattered, Value};
     use Mode::{Read, Update};
     match (args, modes) {
         ([], []) => one_by_one!(task, body,),
@@ -226,7 +219,6 @@ fn submit_directly(task: Task<'_>, args: &[Any], modes: &[Mode], lists: &Lists, 
         ([Line(a), Scattered(b)], [Read, Update]) => one_by_one!(task, body, read a, update b),
         ([Matrix(a)], [Update]) => one_by_one!(task, body, update a),
         ([Matrix(a), Matrix(b)], [Read, Update]) => one_by_one!(task, body, read a, update b),
-        ([Csr(a)], [Update]) => one_by_one!(task, body, update a),
         ([Value(a)], [Update]) => one_by_one!(task, body, update a),
         ([Line(a), Value(b)], [Read, Update]) => one_by_one!(task, body, read a, update b),
         // A scratch buffer, which must be zero each time.
@@ -259,7 +251,6 @@ fn submit_one(task: Task<'_>, (any, mode): (&Any, Mode), lists: &Lists, body: Bo
         Any::Scattered(r) => each_mode!(r),
         Any::Matrix(r) => each_mode!(r),
         Any::Array(r) => each_mode!(r),
-        Any::Csr(r) => each_mode!(r),
         Any::Value(r) => each_mode!(r),
         Any::Floats(r) if mode == Mode::Write => with_lists!(task.write(r), lists, body, (a)),
         Any::Floats(r) => with_lists!(task.reduce(r, Sum), lists, body, (a)),

@@ -55,21 +55,14 @@ fn contexts(rng: &mut Rng, streams: usize) -> Vec<ContextOf> {
 }
 
 fn kind(rng: &mut Rng, failures: bool) -> Kind {
-    match rng.u32(..12) {
+    match rng.u32(..11) {
         0..=4 => Kind::Vector { len: rng.usize(..=20), contents: !failures || rng.u32(..4) > 0 },
         5 | 6 => {
             let rows = rng.usize(..=6);
             Kind::Matrix { rows, columns: rng.usize(..=6), leading: rows + rng.usize(..=2) }
         }
         7 => Kind::Array { extents: [rng.usize(1..=3), rng.usize(..=3), rng.usize(1..=4)] },
-        8 => {
-            let mut starts = vec![0];
-            for _ in 0..rng.usize(1..=5) {
-                starts.push(starts[starts.len() - 1] + rng.usize(..=3));
-            }
-            Kind::Csr { starts }
-        }
-        9 => Kind::Floats { len: rng.usize(1..=5) },
+        8 => Kind::Floats { len: rng.usize(1..=5) },
         _ => Kind::Value,
     }
 }
@@ -202,7 +195,6 @@ impl Generator {
             },
             Layout::Grid { extents, .. } if extents.len() == 2 => Cut::Tiles(rng.usize(1..=3), rng.usize(1..=3)),
             Layout::Grid { .. } => Cut::Grid([rng.usize(1..=2), rng.usize(1..=2), rng.usize(1..=3)]),
-            Layout::Rows(..) => Cut::Rows(rng.usize(1..=3)),
         };
         let count = pieces_of(&layout, &cut).len();
         (count > 0).then(|| (cut, rng.usize(..count)))

@@ -164,7 +164,6 @@ pub(crate) fn smallest_pieces(kinds: &[Kind]) -> Vec<Piece> {
             Kind::Vector { len, .. } => (Cut::Blocks((*len).max(1)), *len),
             Kind::Matrix { rows, columns, .. } => (Cut::Tiles(1, 1), rows * columns),
             Kind::Array { extents } => (Cut::Grid([1, 1, 1]), extents.iter().product()),
-            Kind::Csr { starts } => (Cut::Rows(starts.len() - 1), starts.len() - 1),
         };
         (0..count).map(|i| Piece { region, cuts: vec![(cut.clone(), i)] }).collect()
     };

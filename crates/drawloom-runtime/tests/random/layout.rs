@@ -18,14 +18,12 @@ pub(crate) enum Layout {
         extents: Vec<usize>,
         strides: Vec<usize>,
     },
-    Rows(usize, usize, Vec<usize>),
 }
 
 impl Layout {
     pub(crate) fn elements(&self) -> Vec<usize> {
         match self {
             Layout::Line(list) | Layout::Scattered(list) => list.clone(),
-            Layout::Rows(first, end, starts) => (starts[*first]..starts[*end]).collect(),
             Layout::Grid { first, extents, strides } => {
                 // The last dimension is the slow one for matrices, and the fast one for arrays; views are walked with the
                 // first dimension fastest either way.
@@ -50,7 +48,6 @@ pub(crate) fn layout(regions: &[Kind], piece: &Piece) -> Layout {
         Kind::Array { extents: [a, b, c] } => {
             Layout::Grid { first: 0, extents: vec![*a, *b, *c], strides: vec![b * c, *c, 1] }
         }
-        Kind::Csr { starts } => Layout::Rows(0, starts.len() - 1, starts.clone()),
     };
     for (cut, number) in &piece.cuts {
         layout = pieces_of(&layout, cut).swap_remove(*number);
@@ -65,7 +62,6 @@ pub(crate) enum Form {
     Scattered,
     Matrix,
     Array,
-    Csr,
     Value,
     Floats,
 }
@@ -79,7 +75,6 @@ pub(crate) fn form(regions: &[Kind], piece: &Piece) -> Form {
         Kind::Vector { .. } => Form::Line,
         Kind::Matrix { .. } => Form::Matrix,
         Kind::Array { .. } => Form::Array,
-        Kind::Csr { .. } => Form::Csr,
         Kind::Value => Form::Value,
         Kind::Floats { .. } => Form::Floats,
     }
@@ -113,9 +108,6 @@ pub(crate) fn pieces_of(layout: &Layout, cut: &Cut) -> Vec<Layout> {
             .collect(),
         (Layout::Grid { .. }, Cut::Tiles(rows, columns)) => tiles(layout, &[*rows, *columns]),
         (Layout::Grid { .. }, Cut::Grid(tile)) => tiles(layout, tile),
-        (Layout::Rows(first, end, starts), Cut::Rows(count)) => {
-            blocks(end - first, *count).map(|(a, b)| Layout::Rows(first + a, first + b, starts.clone())).collect()
-        }
         _ => unreachable!("{cut:?} does not fit"),
     }
 }

@@ -21,7 +21,6 @@ fn rebind(plan: &Plan, old: &Any, new: &Any) -> Plan {
         (Any::Line(a), Any::Line(b)) => plan.rebind(a, b),
         (Any::Matrix(a), Any::Matrix(b)) => plan.rebind(a, b),
         (Any::Array(a), Any::Array(b)) => plan.rebind(a, b),
-        (Any::Csr(a), Any::Csr(b)) => plan.rebind(a, b),
         (Any::Value(a), Any::Value(b)) => plan.rebind(a, b),
         _ => unreachable!("regions are exchanged with others of the same kind"),
     }

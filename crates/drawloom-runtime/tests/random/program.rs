@@ -20,10 +20,6 @@ pub(crate) enum Kind {
     Array {
         extents: [usize; 3],
     },
-    /// Where each row starts, and the end.
-    Csr {
-        starts: Vec<usize>,
-    },
     Value,
     /// A vector of floating-point numbers, which tasks only reduce into and write.
     Floats {
@@ -38,7 +34,6 @@ impl Kind {
             Kind::Vector { len, .. } | Kind::Floats { len } => *len,
             Kind::Matrix { columns, leading, .. } => columns * leading,
             Kind::Array { extents } => extents.iter().product(),
-            Kind::Csr { starts } => *starts.last().expect("there is an end"),
             Kind::Value => 1,
         }
     }
@@ -54,7 +49,6 @@ pub(crate) enum Cut {
     Lists(Vec<Vec<usize>>),
     Tiles(usize, usize),
     Grid([usize; 3]),
-    Rows(usize),
 }
 
 /// A region, or a part of it: cut, choose one, cut again.

@@ -4,7 +4,7 @@
 //! no shares, the first member changes the whole. The first member alone submits children and notes what the task found.
 
 use drawloom_runtime::plan::{Recorded, Step};
-use drawloom_runtime::{Array, Csr, Future, Indexed, Matrix, Member, Region, Task, TeamMut, Value, Vector};
+use drawloom_runtime::{Array, Future, Indexed, Matrix, Member, Region, Task, TeamMut, Value, Vector};
 
 use crate::cells::{CellsMut, IntoSlot, Slot};
 use crate::execute::{Any, Body, change_element};
@@ -40,7 +40,7 @@ macro_rules! as_a_whole {
         }
     )* };
 }
-as_a_whole! { Indexed<u64> Csr<u64> Value<u64> Array<u64, 3> }
+as_a_whole! { Indexed<u64> Value<u64> Array<u64, 3> }
 
 impl TeamCells for TeamMut<'_, Vector<u64>> {
     fn see(&mut self, member: &Member<'_>, see: &mut dyn FnMut(u64)) {
@@ -123,7 +123,6 @@ macro_rules! of_any {
             Any::Scattered($r) => $end,
             Any::Matrix($r) => $end,
             Any::Array($r) => $end,
-            Any::Csr($r) => $end,
             Any::Value($r) => $end,
             Any::Floats(_) => unreachable!("teams leave floats alone"),
         }

@@ -45,32 +45,6 @@ pub enum Placement {
     },
     /// Every iteration computes the same value, or only that of the last one matters.
     Fixed,
-    /// The values of all iterations are put together, element by element, in the order of the iterations.
-    Reduced(Reduction),
-}
-
-/// How the values of iterations are put together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// Their sum.
-    Sum,
-    /// Their product.
-    Product,
-    /// The smallest.
-    Min,
-    /// The largest.
-    Max,
-}
-
-/// A value that each iteration of a loop takes from the one before.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carry {
-    /// What readers see.
-    pub(crate) state: TensorId,
-    /// What it is in the first iteration.
-    pub(crate) initial: TensorId,
-    /// What it is in the next one.
-    pub(crate) next: TensorId,
 }
 
 /// Where a tensor comes from.
@@ -102,8 +76,6 @@ pub struct Node {
     pub inputs: Vec<Option<TensorId>>,
     /// What it writes.
     pub outputs: Vec<TensorId>,
-    /// For a loop-control node, what its iterations hand on to each other.
-    pub(crate) carries: Vec<Carry>,
 }
 
 /// Nodes and tensors, as they were described.
@@ -170,20 +142,6 @@ impl Graph {
         self.node(name, operator, Operator::Loop(Arc::new(control)), inputs, outputs)
     }
 
-    /// Hands a value on from each iteration of a loop to the next: `state` is `initial` in the first iteration of the loop
-    /// that `control` begins, and afterwards what `next` was in the iteration before.
-    pub fn carry(&mut self, control: &str, state: &str, initial: &str, next: &str) -> Result<TensorId, Error> {
-        let id = self.find_node(control).filter(|id| matches!(self.nodes[id.index()].operator, Operator::Loop(_)));
-        let id = id.ok_or_else(|| wrong(format!("`{control}` is no loop-control node that could carry `{state}`")))?;
-        let state = self.define(state, Source::Node(id))?;
-        let (initial, next) = (self.mention(initial)?, self.mention(next)?);
-        let node = &mut self.nodes[id.index()];
-        // The first value must be there before the loop begins, as an input of its node is.
-        node.inputs.push(Some(initial));
-        node.carries.push(Carry { state, initial, next });
-        Ok(state)
-    }
-
     /// The one node that takes results out of the graph, and where each of them goes.
     pub fn output(&mut self, name: &str, ports: &[(&str, Placement)]) -> Result<NodeId, Error> {
         if let Some(first) = self.output {
@@ -242,7 +200,6 @@ impl Graph {
             operator,
             inputs: input_ids,
             outputs: output_ids,
-            carries: Vec::new(),
         });
         Ok(id)
     }
@@ -311,6 +268,24 @@ impl Graph {
     /// The tensor of a name.
     pub fn find_tensor(&self, name: &str) -> Option<TensorId> {
         self.tensor_names.get(name).copied()
+    }
+
+    /// The inputs of these names, of which every input of the graph must be one.
+    pub(crate) fn find_inputs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<Vec<TensorId>, Error> {
+        let wrong = |what: String| Error::new(ErrorKind::Input, what);
+        let mut found = Vec::new();
+        for name in names {
+            let id = self.find_tensor(name).filter(|id| self.inputs.contains(id));
+            let id = id.ok_or_else(|| wrong(format!("graph `{}` has no input `{name}`", self.name)))?;
+            if found.contains(&id) {
+                return Err(wrong(format!("input `{name}` is given twice")));
+            }
+            found.push(id);
+        }
+        match self.inputs.iter().find(|input| !found.contains(input)) {
+            None => Ok(found),
+            Some(id) => Err(wrong(format!("input `{}` of graph `{}` is missing", self.tensor_name(*id), self.name))),
+        }
     }
 
     /// The value of a tensor that is the same in every run.

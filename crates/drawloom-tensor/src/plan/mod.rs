@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::batch::MOST_VALUES;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::graph::{Graph, Placement, TensorId};
-use crate::model::Model;
+use crate::model::{Model, Port};
 use crate::program::{Program, is_loop};
 use crate::slice::{Cut, Rows, Slicing};
 use crate::tensor::Tensor;
@@ -105,22 +105,14 @@ impl Model {
     pub fn plan(&self, inputs: &[(&str, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
         let BatchPorts { axes, placements, known } = self.batch_ports(inputs, pieces)?;
         self.check_inputs(inputs.iter().map(|(name, rows)| (*name, rows.element(), rows.shape())))?;
-        let mut given = Vec::new();
-        for (name, rows) in inputs {
-            let graph = self.program().graph();
-            let tensor = graph.find_tensor(name).filter(|id| graph.inputs.contains(id));
-            let tensor =
-                tensor.ok_or_else(|| Error::new(ErrorKind::Input, format!("the model has no input `{name}`")))?;
-            if given.iter().any(|other: &Given| other.tensor == tensor) {
-                return Err(Error::new(ErrorKind::Input, format!("input `{name}` is given twice")));
-            }
-            let port = self.inputs().iter().position(|port| port.name == *name);
-            given.push(Given { tensor, axis: port.and_then(|port| axes[port]), rows: Arc::clone(rows) });
-        }
-        if let Some(port) = self.inputs().iter().find(|port| inputs.iter().all(|(name, _)| *name != port.name)) {
+        let is_given = |port: &&Port| inputs.iter().any(|(name, _)| *name == port.name);
+        let missing = self.inputs().iter().find(|port| !is_given(port));
+        if let Some(port) = missing.filter(|_| inputs.len() == self.inputs().iter().filter(is_given).count()) {
             return Err(Error::new(ErrorKind::Input, format!("input `{}` is missing", port.name)));
         }
-        PiecePlan::new(self.program().graph(), &placements, given, pieces, &known)
+        let axis = |name: &str| self.inputs().iter().position(|port| port.name == name).and_then(|port| axes[port]);
+        let inputs: Vec<_> = inputs.iter().map(|(name, rows)| (*name, axis(name), Arc::clone(rows))).collect();
+        PiecePlan::new(self.program().graph(), &placements, &inputs, pieces, &known)
     }
 }
 
@@ -129,15 +121,7 @@ impl Graph {
     /// none if they are the same for all rows, and outputs are placed as the graph says. That each row of the results
     /// depends on one row of the inputs alone is for the user to know: [`PiecePlan::check`] tries it out.
     pub fn plan(&self, inputs: &[(&str, Option<usize>, Arc<dyn Rows>)], pieces: &Pieces) -> Result<PiecePlan, Error> {
-        let mut given = Vec::new();
-        for (name, axis, rows) in inputs {
-            let tensor = self
-                .find_tensor(name)
-                .filter(|id| self.inputs.contains(id))
-                .ok_or_else(|| Error::new(ErrorKind::Input, format!("graph `{}` has no input `{name}`", self.name)))?;
-            given.push(Given { tensor, axis: *axis, rows: Arc::clone(rows) });
-        }
-        PiecePlan::new(self, &self.placements, given, pieces, &[])
+        PiecePlan::new(self, &self.placements, inputs, pieces, &[])
     }
 }
 
@@ -146,7 +130,7 @@ impl PiecePlan {
     fn new(
         graph: &Graph,
         placements: &[Placement],
-        given: Vec<Given>,
+        inputs: &[(&str, Option<usize>, Arc<dyn Rows>)],
         pieces: &Pieces,
         known: &[Option<(ElementType, Vec<usize>)>],
     ) -> Result<Self, Error> {
@@ -158,24 +142,11 @@ impl PiecePlan {
             );
             return Err(Error::new(ErrorKind::Loop, message).at(&node.name, &[]));
         }
-        for input in &graph.inputs {
-            let what = match given.iter().filter(|given| given.tensor == *input).count() {
-                0 => "missing",
-                1 => continue,
-                _ => "given twice",
-            };
-            let message = format!("input `{}` of graph `{}` is {what}", graph.tensor_name(*input), graph.name);
-            return Err(Error::new(ErrorKind::Input, message));
-        }
+        let given = graph.find_inputs(inputs.iter().map(|(name, ..)| *name))?.into_iter().zip(inputs);
+        let given: Vec<Given> =
+            given.map(|(tensor, (_, axis, rows))| Given { tensor, axis: *axis, rows: Arc::clone(rows) }).collect();
         let rows = rows_of(graph, &given)?;
         let carries = carries_of(graph, &given, &pieces.carries)?;
-        if let Some(Placement::Reduced(_)) =
-            placements.iter().find(|placement| matches!(placement, Placement::Reduced(_)))
-        {
-            let message = "an output that is reduced over pieces needs them in order: put the loop into the graph with \
-                           `Graph::slice`";
-            return Err(Error::new(ErrorKind::Batch, message));
-        }
         if !placements.iter().any(|placement| matches!(placement, Placement::Rows { .. })) {
             return Err(Error::new(ErrorKind::Batch, format!("no output of graph `{}` has rows", graph.name)));
         }

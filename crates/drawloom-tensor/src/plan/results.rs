@@ -71,7 +71,7 @@ pub(super) fn results(program: &Program, sizes: &Sizes) -> Result<Vec<ResultPort
         };
         let growth = match placement {
             Placement::Rows { axis } => sizes.with_rows(*tensor, *axis),
-            Placement::Fixed | Placement::Reduced(_) => sizes.tensors[tensor.index()].clone(),
+            Placement::Fixed => sizes.tensors[tensor.index()].clone(),
         };
         let growth = growth.or_else(constant);
         let growth =

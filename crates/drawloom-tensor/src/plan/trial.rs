@@ -9,12 +9,13 @@ use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::plan::learn::{Given, sample};
 use crate::plan::sizes::Record;
 use crate::program::Program;
-use crate::run::call::{Scratch, run_alone};
+use crate::run::call::Place;
+use crate::run::executor::{Executor, Memory, Source, node_error};
 use crate::run::loops::Counts;
-use crate::run::pieces::{node_error, shared};
 use crate::run::room::Room;
+use crate::run::scratch::Scratch;
+use crate::tensor::Tensor;
 use crate::tensor::element::ElementType;
-use crate::tensor::{Tensor, View};
 
 /// Runs a program for its first rows alone, to see how large everything is.
 ///
@@ -24,7 +25,7 @@ pub(super) struct Trial<'a> {
     /// The program with the loop over pieces, and the inputs that have no rows.
     pub(super) program: &'a Program,
     pub(super) inputs: &'a [Given],
-    pub(super) given: &'a [(TensorId, Tensor)],
+    pub(super) given: &'a Vec<(TensorId, Tensor)>,
     pub(super) rows: u64,
     /// How many bytes it may use.
     pub(super) memory: usize,
@@ -71,27 +72,25 @@ impl Trial<'_> {
 
     fn run_with(&self, count: usize, value: u8) -> (Seen, Result<(), Error>) {
         let graph = &self.program.graph;
-        let mut seen = Seen { record: Record::new(graph), fixed: Vec::new(), refused: None, unknown: None };
-        let mut values: Vec<Option<Tensor>> = vec![None; graph.tensors.len()];
-        let mut live = 0;
-        let there = |tensor: &Tensor| if tensor.is_absent() { 0 } else { tensor.bytes() };
+        let source = Source { program: self.program, tensors: self.given };
+        let seen = Seen { record: Record::new(graph), fixed: Vec::new(), refused: None, unknown: None };
+        let mut executor = Executor::new(self.program, Measure { all: self.memory, live: 0, seen });
         for (place, id) in self.program.order().iter().enumerate() {
             let node = &graph.nodes[id.index()];
-            let room = self.memory.saturating_sub(live);
             let done = match node.operator {
-                Operator::Output => Ok(self.keep(&values, &mut seen)),
-                Operator::Loop(_) => self.first_rows(count, value, room, &mut seen),
-                Operator::Kernel(_) => self.step(*id, &values, room, &mut seen),
-            };
-            match done {
-                Ok(results) => {
-                    live += results.iter().map(there).sum::<usize>();
-                    for (output, result) in node.outputs.iter().zip(results) {
-                        values[output.index()] = Some(result);
-                    }
+                Operator::Output => self.keep(&mut executor, source),
+                Operator::Loop(_) => self.first_rows(count, value, &mut executor, &node.outputs),
+                Operator::Kernel(_) => {
+                    let known = |input: &TensorId| executor.view(source, *input).is_some();
+                    let known = node.inputs.iter().flatten().all(known);
+                    if known { executor.run(source, *id) } else { Err(Fault::absent()) }
                 }
+            };
+            let seen = &mut executor.memory.seen;
+            match done {
+                Ok(()) => {}
                 Err(fault) if matches!(fault.kind(), ErrorKind::Memory | ErrorKind::Absent) => {
-                    let error = node_error(self.program, *id, &fault);
+                    let error = node_error(self.program, *id, &fault, &[]);
                     if fault.kind() == ErrorKind::Memory {
                         seen.refused.get_or_insert_with(|| error.clone());
                     }
@@ -99,76 +98,96 @@ impl Trial<'_> {
                     for output in &node.outputs {
                         let known = self.known.get(output.index()).and_then(Option::as_ref).filter(|_| count == 1);
                         let known = known.map(|(element, shape)| Tensor::absent(*element, shape)).transpose();
-                        values[output.index()] = known.ok().flatten();
+                        executor.tensors[output.index()] = known.ok().flatten();
                     }
                 }
-                Err(fault) => return (seen, Err(node_error(self.program, *id, &fault))),
+                Err(fault) => return (executor.memory.seen, Err(node_error(self.program, *id, &fault, &[]))),
             }
-            for tensor in &self.program.ends[place] {
-                live -= values[tensor.index()].take().as_ref().map_or(0, there);
-            }
+            executor.release_ends(self.program, place);
         }
-        (seen, Ok(()))
+        (executor.memory.seen, Ok(()))
     }
 
     /// The first rows of all inputs that have some.
-    fn first_rows(&self, count: usize, value: u8, room: usize, seen: &mut Seen) -> Result<Vec<Tensor>, Fault> {
-        let mut tensors = Vec::new();
-        let mut left = room;
-        for (given, axis) in self.inputs.iter().filter_map(|given| Some((given, given.axis?))) {
-            let bytes = given.bytes(axis, count);
+    fn first_rows(
+        &self,
+        count: usize,
+        value: u8,
+        executor: &mut Executor<Measure>,
+        outputs: &[TensorId],
+    ) -> Result<(), Fault> {
+        let cut = self.inputs.iter().filter_map(|given| Some((given, given.axis?)));
+        for ((given, axis), output) in cut.zip(outputs) {
+            let left = executor.memory.left();
             // Reading takes memory of its own, until it is over.
-            let needed = bytes.saturating_add(given.rows.memory());
-            if needed > left {
+            let needed = given.bytes(axis, count).saturating_add(given.rows.memory());
+            let rows = if needed > left {
                 let name = self.program.graph.tensor_name(given.tensor);
                 let message = format!("rows of input `{name}` need {needed} bytes, and {left} are left");
-                seen.refused.get_or_insert_with(|| Error::new(ErrorKind::Memory, message));
+                executor.memory.seen.refused.get_or_insert_with(|| Error::new(ErrorKind::Memory, message));
                 let mut shape = given.rows.shape().to_vec();
                 shape[axis] = count;
-                tensors.push(Tensor::absent(given.rows.element(), &shape)?);
-                continue;
-            }
-            left -= bytes;
-            tensors.push(sample(given, axis, count, value)?);
+                Tensor::absent(given.rows.element(), &shape)?
+            } else {
+                sample(given, axis, count, value)?
+            };
+            executor.memory.live += there(&rows);
+            executor.set(*output, rows);
         }
-        Ok(tensors)
-    }
-
-    fn step(&self, id: NodeId, values: &[Option<Tensor>], room: usize, seen: &mut Seen) -> Result<Vec<Tensor>, Fault> {
-        let node = &self.program.graph.nodes[id.index()];
-        if node.inputs.iter().flatten().any(|input| self.view(values, *input).is_none()) {
-            return Err(Fault::absent());
-        }
-        let mut scratch = Scratch::default();
-        scratch.ready(Room::counting(room), None);
-        let results = run_alone(node, id, &mut scratch, &|tensor| self.view(values, tensor));
-        let missing = scratch.room.missing();
-        if missing > 0 {
-            let fault = Fault::of(ErrorKind::Memory, format!("it needs {missing} bytes more than are left"));
-            seen.refused.get_or_insert_with(|| node_error(self.program, id, &fault));
-        }
-        let known = results.as_deref().unwrap_or_default();
-        seen.record.node(id, self.program, known, scratch.need());
-        results
+        Ok(())
     }
 
     /// Keeps the results that are the same for all rows, where no run will compute them.
-    fn keep(&self, values: &[Option<Tensor>], seen: &mut Seen) -> Vec<Tensor> {
+    fn keep(&self, executor: &mut Executor<Measure>, source: Source<'_>) -> Result<(), Fault> {
         let graph = &self.program.graph;
-        if self.rows == 0
-            && let Some(output) = graph.output
-        {
-            let outputs = graph.nodes[output.index()].inputs.iter().flatten().zip(&graph.placements);
-            let kept = outputs.map(|(tensor, placement)| {
-                let view = self.view(values, *tensor).filter(|_| *placement == Placement::Fixed);
+        if self.rows == 0 {
+            let kept = graph.outputs().zip(&graph.placements).map(|(tensor, placement)| {
+                let view = executor.view(source, tensor).filter(|_| *placement == Placement::Fixed);
                 view.map(|view| view.to_tensor())
             });
-            seen.fixed = kept.collect();
+            executor.memory.seen.fixed = kept.collect();
         }
+        Ok(())
+    }
+}
+
+/// Memory that counts what does not fit, and sees how large everything is.
+struct Measure {
+    all: usize,
+    /// The bytes of tensors that are there.
+    live: usize,
+    seen: Seen,
+}
+
+impl Measure {
+    fn left(&self) -> usize {
+        self.all.saturating_sub(self.live)
+    }
+}
+
+impl Memory for Measure {
+    fn begin(&mut self, _: &Program, _: NodeId, scratch: &mut Scratch) -> Vec<Place> {
+        scratch.ready(Room::counting(self.left()), None);
         Vec::new()
     }
 
-    fn view<'v>(&'v self, values: &'v [Option<Tensor>], tensor: TensorId) -> Option<View<'v>> {
-        shared(self.program, self.given, values, tensor)
+    fn end(&mut self, program: &Program, node: NodeId, results: &[Tensor], scratch: &Scratch) -> Result<(), Fault> {
+        let missing = scratch.room.missing();
+        if missing > 0 {
+            let fault = Fault::of(ErrorKind::Memory, format!("it needs {missing} bytes more than are left"));
+            self.seen.refused.get_or_insert_with(|| node_error(program, node, &fault, &[]));
+        }
+        self.seen.record.node(node, program, results, scratch.need());
+        self.live += results.iter().map(there).sum::<usize>();
+        Ok(())
     }
+
+    fn release(&mut self, tensor: &Tensor) {
+        self.live -= there(tensor);
+    }
+}
+
+/// How many bytes of a tensor are there.
+fn there(tensor: &Tensor) -> usize {
+    if tensor.is_absent() { 0 } else { tensor.bytes() }
 }

@@ -39,7 +39,7 @@ impl Graph {
     /// most `depth` loops with the output node in the innermost one.
     pub fn check(self, depth: usize) -> Result<Program, Error> {
         for node in &self.nodes {
-            for input in node.inputs.iter().flatten().chain(node.carries.iter().map(|carry| &carry.next)) {
+            for input in node.inputs.iter().flatten() {
                 let entry = &self.tensors[input.index()];
                 if matches!(entry.source, Source::Nobody) {
                     return Err(Error::new(
@@ -117,7 +117,7 @@ fn lifetimes(graph: &Graph, order: &[NodeId], crossing: &[TensorId]) -> Vec<Opti
         .collect();
     for (place, node) in order.iter().enumerate() {
         let node = &graph.nodes[node.index()];
-        for output in node.outputs.iter().chain(node.carries.iter().map(|carry| &carry.state)) {
+        for output in &node.outputs {
             lifetimes[output.index()] = Some(Lifetime { first: place, last: place });
         }
         for input in node.inputs.iter().flatten() {
@@ -126,9 +126,8 @@ fn lifetimes(graph: &Graph, order: &[NodeId], crossing: &[TensorId]) -> Vec<Opti
             }
         }
     }
-    // What the next iteration takes must survive the jump back, as what crosses into a loop must.
-    let carried = graph.nodes.iter().flat_map(|node| node.carries.iter().map(|carry| &carry.next));
-    for tensor in crossing.iter().chain(carried) {
+    // What crosses into a loop must survive the jump back.
+    for tensor in crossing {
         if let Some(lifetime) = &mut lifetimes[tensor.index()] {
             lifetime.last = order.len();
         }

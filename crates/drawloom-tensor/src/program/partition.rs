@@ -57,24 +57,6 @@ pub(super) fn partition(graph: &Graph, listed: &[NodeId], depth: usize) -> Resul
         }
         partitions[id.index()] = own;
     }
-    for node in controls.iter().map(|id| &graph.nodes[id.index()]) {
-        for carry in &node.carries {
-            let own =
-                graph.nodes.iter().position(|other| std::ptr::eq(other, node)).map_or(0, |index| partitions[index]);
-            let inside = match graph.tensors[carry.next.index()].source {
-                Source::Node(writer) => partitions[writer.index()] >= own,
-                _ => false,
-            };
-            if !inside {
-                let (state, next) = (graph.tensor_name(carry.state), graph.tensor_name(carry.next));
-                let message = format!(
-                    "loop-control node `{}` ({}) carries `{next}` into `{state}`, and its loop does not compute `{next}`",
-                    node.name, node.operator_name
-                );
-                return Err(Error::new(ErrorKind::Loop, message).at(&node.name, &[]));
-            }
-        }
-    }
     if let Some(output) = graph.output
         && partitions[output.index()] as usize != controls.len()
     {

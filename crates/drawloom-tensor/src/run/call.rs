@@ -1,11 +1,9 @@
 //! What an operator sees while it runs: its inputs, memory for its outputs, and scratch memory.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Fault};
-use crate::graph::{Node, NodeId, Operator, TensorId};
-use crate::run::loops::{Counts, LoopStack, LoopTurn};
+use crate::run::loops::Counts;
 use crate::run::room::Room;
 pub use crate::run::scratch::Scratch;
 use crate::tensor::element::{Element, ElementType};
@@ -65,55 +63,6 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// One call of the operator of a node.
-pub(super) struct Call<'a> {
-    pub(super) node: &'a Node,
-    pub(super) places: &'a [Place],
-    pub(super) scratch: &'a mut Scratch,
-}
-
-impl Call<'_> {
-    /// Computes the outputs from tensors that are looked up, and checks that all of them are there.
-    pub(super) fn run<'v>(
-        self,
-        look: &dyn Fn(TensorId) -> Option<View<'v>>,
-        turn: &mut LoopTurn<'_>,
-    ) -> Result<Vec<Tensor>, Fault> {
-        let mut results: Vec<Option<Tensor>> = vec![None; self.node.outputs.len()];
-        let views: Vec<Option<View<'_>>> = self.node.inputs.iter().map(|input| input.and_then(look)).collect();
-        let asks_first = matches!(&self.node.operator, Operator::Kernel(kernel) if kernel.asks_first());
-        if self.scratch.room.counts() && !asks_first {
-            // Others may read elements before they ask for memory, and use memory that is only counted.
-            if views.iter().flatten().any(View::is_absent) {
-                return Err(Fault::absent());
-            }
-            self.scratch.room = Room::new(self.scratch.room.left());
-        }
-        self.scratch.asks_first = asks_first;
-        let mut outputs = Outputs { tensors: &mut results, room: self.scratch.room.clone(), places: self.places };
-        match &self.node.operator {
-            Operator::Kernel(kernel) => {
-                let inputs = Inputs { views: &views, counts: Counts::default() };
-                let done = kernel.run(&inputs, &mut outputs, self.scratch);
-                without_elements(done, &mut results)?;
-            }
-            Operator::Loop(control) => {
-                let inputs = Inputs { views: &views, counts: turn.stack.top() };
-                control.run(&inputs, &mut outputs, turn)?;
-                let pushed = turn.pushed;
-                if pushed != 1 {
-                    let message =
-                        format!("a loop-control node must push its loop once, and this one did {pushed} times");
-                    return Err(Fault::of(ErrorKind::Iteration, message));
-                }
-            }
-            Operator::Output => {}
-        }
-        let missing = |index: usize| Fault::new(format!("it did not compute its output {index}"));
-        results.into_iter().enumerate().map(|(index, result)| result.ok_or_else(|| missing(index))).collect()
-    }
-}
-
 /// A kernel that missed elements has asked for all of its results before: they are known, and absent.
 pub fn without_elements(done: Result<(), Fault>, results: &mut [Option<Tensor>]) -> Result<(), Fault> {
     match done {
@@ -125,19 +74,6 @@ pub fn without_elements(done: Result<(), Fault>, results: &mut [Option<Tensor>])
         }
         done => done,
     }
-}
-
-/// Computes the outputs of a node that is in no loop, in memory of their own.
-pub(crate) fn run_alone<'v>(
-    node: &Node,
-    id: NodeId,
-    scratch: &mut Scratch,
-    look: &dyn Fn(TensorId) -> Option<View<'v>>,
-) -> Result<Vec<Tensor>, Fault> {
-    let mut stack = LoopStack::new(1);
-    let mut none: Box<dyn Any + Send> = Box::new(());
-    let mut turn = LoopTurn::new(&mut stack, none.as_mut(), id);
-    Call { node, places: &[], scratch }.run(look, &mut turn)
 }
 
 /// A place in an arena that was planned for something.

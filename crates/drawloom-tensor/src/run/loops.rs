@@ -96,7 +96,7 @@ struct Entry {
 }
 
 /// The loops around the node that runs now.
-pub(super) struct LoopStack {
+pub(crate) struct LoopStack {
     records: Vec<Counts>,
     entries: Vec<Option<Entry>>,
     active: usize,

@@ -1,20 +1,18 @@
 //! Running a program: the list from its head, and back to a loop-control node while a loop goes on.
 
 pub(crate) mod call;
+pub(crate) mod executor;
 pub(crate) mod loops;
 pub(crate) mod pieces;
 mod place;
 pub(crate) mod room;
 pub(crate) mod scratch;
 
-use std::any::Any;
-
-use crate::error::{Error, ErrorKind, Fault};
-use crate::graph::{NodeId, Operator, Placement, TensorId};
+use crate::error::{Error, Fault};
+use crate::graph::{NodeId, Operator, Placement};
 use crate::program::Program;
 use crate::tensor::{Tensor, View};
-use call::{Call, Scratch};
-use loops::{LoopStack, LoopTurn};
+use executor::{Executor, Source, node_error};
 use place::{Gathered, Rows};
 use room::Room;
 
@@ -123,205 +121,94 @@ impl Outcome {
 impl Program {
     /// Runs the program with an input of every name.
     pub fn run(&self, inputs: &[(&str, View<'_>)], settings: &Settings) -> Result<Outcome, Error> {
-        let given = self.given(inputs)?;
-        Machine::new(self, given, settings).run()
-    }
-
-    fn given<'a>(&self, inputs: &[(&str, View<'a>)]) -> Result<Vec<Option<View<'a>>>, Error> {
         let mut given: Vec<Option<View<'_>>> = vec![None; self.graph.tensors.len()];
-        for (name, view) in inputs {
-            let id = self.graph.find_tensor(name).filter(|id| self.graph.inputs.contains(id));
-            let Some(id) = id else {
-                return Err(Error::new(ErrorKind::Input, format!("graph `{}` has no input `{name}`", self.graph.name)));
-            };
-            if given[id.index()].replace(*view).is_some() {
-                return Err(Error::new(ErrorKind::Input, format!("input `{name}` is given twice")));
-            }
-        }
-        for id in &self.graph.inputs {
-            if given[id.index()].is_none() {
-                let message =
-                    format!("input `{}` of graph `{}` is missing", self.graph.tensor_name(*id), self.graph.name);
-                return Err(Error::new(ErrorKind::Input, message));
-            }
-        }
-        Ok(given)
+        let tensors = self.graph.find_inputs(inputs.iter().map(|(name, _)| *name))?;
+        tensors.into_iter().zip(inputs).for_each(|(tensor, (_, view))| given[tensor.index()] = Some(*view));
+        let room = if settings.counts { Room::counting(settings.memory) } else { Room::new(settings.memory) };
+        let run = WholeRun {
+            source: Source { program: self, tensors: &given },
+            settings,
+            executor: Executor::new(self, room),
+            gathered: self.graph.placements.iter().map(|placement| Gathered::new(*placement)).collect(),
+            placed: Vec::new(),
+            runs: vec![0; self.graph.nodes.len()],
+        };
+        run.finish()
     }
 }
 
-struct Machine<'a> {
-    program: &'a Program,
+/// A run of a whole program with all of its loops, within a budget.
+struct WholeRun<'a> {
+    source: Source<'a>,
     settings: &'a Settings,
-    values: Values<'a>,
-    stack: LoopStack,
-    states: Vec<Box<dyn Any + Send>>,
+    executor: Executor<Room>,
     gathered: Vec<Gathered>,
     placed: Vec<Placed>,
     runs: Vec<u64>,
-    scratch: Scratch,
-    /// The loop-control node that is run again, until it is.
-    again: Option<NodeId>,
-    room: Room,
 }
 
-/// The tensors that are there now.
-struct Values<'a> {
-    program: &'a Program,
-    given: Vec<Option<View<'a>>>,
-    computed: Vec<Option<Tensor>>,
-}
-
-impl Values<'_> {
-    fn view(&self, tensor: TensorId) -> Option<View<'_>> {
-        match &self.computed[tensor.index()] {
-            Some(tensor) => Some(tensor.view()),
-            None => self.given[tensor.index()].or_else(|| self.program.graph.constant_value(tensor).map(Tensor::view)),
-        }
-    }
-}
-
-impl<'a> Machine<'a> {
-    fn new(program: &'a Program, given: Vec<Option<View<'a>>>, settings: &'a Settings) -> Self {
-        let graph = &program.graph;
-        let states = graph.nodes.iter().map(|node| match &node.operator {
-            Operator::Loop(control) => control.state(),
-            Operator::Kernel(_) | Operator::Output => Box::new(()),
-        });
-        Self {
-            program,
-            settings,
-            values: Values { program, given, computed: vec![None; graph.tensors.len()] },
-            stack: LoopStack::new(program.depth()),
-            states: states.collect(),
-            gathered: graph.placements.iter().map(|placement| Gathered::new(*placement)).collect(),
-            placed: Vec::new(),
-            runs: vec![0; graph.nodes.len()],
-            scratch: Scratch::default(),
-            again: None,
-            room: if settings.counts { Room::counting(settings.memory) } else { Room::new(settings.memory) },
-        }
-    }
-
-    fn run(mut self) -> Result<Outcome, Error> {
-        let program = self.program;
+impl WholeRun<'_> {
+    /// Runs the list to its end, and from a loop-control node on while its loop goes on.
+    fn finish(mut self) -> Result<Outcome, Error> {
+        let program = self.source.program;
         let mut place = 0;
         loop {
             while place < program.order().len() {
-                self.step(program.order()[place])?;
-                for tensor in &program.ends[place] {
-                    self.release(*tensor);
-                }
+                let id = program.order()[place];
+                self.runs[id.index()] += 1;
+                self.step(id).map_err(|fault| self.error(id, &fault))?;
+                self.executor.release_ends(program, place);
                 place += 1;
             }
-            let next = self.stack.end_of_list(&program.graph, &mut self.states, self.settings.empty_iterations);
-            match next {
+            let Executor { stack, states, .. } = &mut self.executor;
+            match stack.end_of_list(&program.graph, states, self.settings.empty_iterations) {
                 Ok(None) => break,
                 Ok(Some(node)) => {
-                    self.again = Some(node);
                     place = program.place(node);
                 }
-                Err((node, fault)) => return Err(self.error(node, fault)),
+                Err((node, fault)) => return Err(self.error(node, &fault)),
             }
         }
-        let output = program.graph.output.map(|output| &program.graph.nodes[output.index()]);
-        let names: Vec<String> = output
-            .into_iter()
-            .flat_map(|node| node.inputs.iter().flatten())
-            .map(|input| program.graph.tensor_name(*input).to_owned())
-            .collect();
+        let names: Vec<String> =
+            program.graph.outputs().map(|output| program.graph.tensor_name(output).to_owned()).collect();
+        let room = self.executor.memory;
         let mut tensors = Vec::new();
         for (name, gathered) in names.iter().zip(self.gathered) {
-            let whole = gathered.finish(&self.room);
+            let whole = gathered.finish(&room);
             let whole = whole.map_err(|fault| Error::new(fault.kind(), format!("output `{name}`: {fault}")))?;
             tensors.extend(whole);
         }
-        Ok(Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: self.room.most() })
+        Ok(Outcome { names, tensors, runs: self.runs, placed: self.placed, peak: room.most() })
     }
 
-    /// Runs one node.
-    fn step(&mut self, id: NodeId) -> Result<(), Error> {
-        self.runs[id.index()] += 1;
-        match self.execute(id) {
-            Ok(()) => Ok(()),
-            Err(fault) => Err(self.error(id, fault)),
-        }
-    }
-
-    fn execute(&mut self, id: NodeId) -> Result<(), Fault> {
-        let node = &self.program.graph.nodes[id.index()];
-        if matches!(node.operator, Operator::Output) {
+    fn step(&mut self, id: NodeId) -> Result<(), Fault> {
+        if matches!(self.source.program.graph.nodes[id.index()].operator, Operator::Output) {
             return self.gather(id);
         }
-        self.scratch.ready(self.room.rest(), None);
-        // It begins, unless its end has just said that it goes on.
-        let first = self.again.take() != Some(id);
-        let mut turn = LoopTurn::new(&mut self.stack, self.states[id.index()].as_mut(), id);
-        let call = Call { node, places: &[], scratch: &mut self.scratch };
-        let results = call.run(&|tensor| self.values.view(tensor), &mut turn)?;
-        // What the kernel used while it ran was there beside its results.
-        self.room.hold(&results, self.scratch.need().total())?;
-        for (output, result) in node.outputs.iter().zip(results) {
-            self.set(*output, result);
-        }
-        self.carry(id, first)
-    }
-
-    /// Hands on what the iterations of a loop carry.
-    fn carry(&mut self, id: NodeId, first: bool) -> Result<(), Fault> {
-        let node = &self.program.graph.nodes[id.index()];
-        // All of them are taken before any of them changes: one may be the next value of another.
-        let mut values = Vec::new();
-        for carry in &node.carries {
-            let from = if first { carry.initial } else { carry.next };
-            if from == carry.state {
-                continue;
-            }
-            let view = self
-                .values
-                .view(from)
-                .ok_or_else(|| Fault::new(format!("`{}` was not computed", self.program.graph.tensor_name(from))))?;
-            values.push((carry.state, self.room.copy(view, || "what it carries".to_owned())?));
-        }
-        for (state, value) in values {
-            self.set(state, value);
-        }
-        Ok(())
-    }
-
-    /// Keeps a tensor that has its room already.
-    fn set(&mut self, tensor: TensorId, value: Tensor) {
-        self.release(tensor);
-        self.values.computed[tensor.index()] = Some(value);
+        self.executor.run(self.source, id)
     }
 
     /// Puts the rows of this iteration where they belong.
     fn gather(&mut self, id: NodeId) -> Result<(), Fault> {
-        let node = &self.program.graph.nodes[id.index()];
-        let first = self.stack.offset()?;
-        let in_loop = !self.stack.active().is_empty();
-        let rows = Rows { first, in_loop, expected: self.stack.expected(), most: self.settings.rows };
-        for (output, input) in node.inputs.iter().flatten().enumerate() {
-            let view = self.values.view(*input).ok_or_else(|| Fault::new("an output was not computed"))?;
-            let name = self.program.graph.tensor_name(*input);
+        let graph = &self.source.program.graph;
+        let stack = &self.executor.stack;
+        let first = stack.offset()?;
+        let in_loop = !stack.active().is_empty();
+        let rows = Rows { first, in_loop, expected: stack.expected(), most: self.settings.rows };
+        for (output, input) in graph.nodes[id.index()].inputs.iter().flatten().enumerate() {
+            let view = self.executor.view(self.source, *input);
+            let view = view.ok_or_else(|| Fault::new("an output was not computed"))?;
             let rows = self.gathered[output]
-                .add(view, rows, &self.room)
-                .map_err(|fault| Fault::of(fault.kind(), format!("output `{name}`: {fault}")))?;
-            if matches!(self.program.graph.placements[output], Placement::Rows { .. }) {
+                .add(view, rows, &self.executor.memory)
+                .map_err(|fault| Fault::of(fault.kind(), format!("output `{}`: {fault}", graph.tensor_name(*input))))?;
+            if matches!(graph.placements[output], Placement::Rows { .. }) {
                 self.placed.push(Placed { output, first, rows });
             }
         }
         Ok(())
     }
 
-    fn release(&mut self, tensor: TensorId) {
-        if let Some(tensor) = self.values.computed[tensor.index()].take() {
-            self.room.release(&tensor);
-        }
-    }
-
-    fn error(&self, id: NodeId, fault: Fault) -> Error {
-        let node = &self.program.graph.nodes[id.index()];
-        let message = format!("node `{}` ({}): {fault}", node.name, node.operator_name);
-        Error::new(fault.kind(), message).at(&node.name, self.stack.active())
+    fn error(&self, id: NodeId, fault: &Fault) -> Error {
+        node_error(self.source.program, id, fault, self.executor.stack.active())
     }
 }

@@ -1,10 +1,9 @@
 //! Results of several iterations, put together.
 
 use crate::error::{ErrorKind, Fault};
-use crate::graph::{Placement, Reduction};
+use crate::graph::Placement;
 use crate::run::room::Room;
 use crate::tensor::element::{Element, ElementType};
-use crate::tensor::number::Number;
 use crate::tensor::{Tensor, View, count};
 use crate::with_type;
 
@@ -46,13 +45,6 @@ impl Gathered {
             Placement::Rows { axis } => axis,
             Placement::Fixed => {
                 self.set(view, room)?;
-                return Ok(0);
-            }
-            Placement::Reduced(reduction) => {
-                match &mut self.tensor {
-                    None => self.set(view, room)?,
-                    Some(tensor) => reduce(tensor, view, reduction)?,
-                }
                 return Ok(0);
             }
         };
@@ -153,25 +145,6 @@ impl Gathered {
             _ => Ok(Some(tensor)),
         }
     }
-}
-
-/// Puts a value together with those of earlier iterations.
-fn reduce(tensor: &mut Tensor, view: View<'_>, reduction: Reduction) -> Result<(), Fault> {
-    if tensor.element() != view.element() || tensor.shape() != view.shape() {
-        let message =
-            format!("it was {}{:?} and now is {}{:?}", tensor.element(), tensor.shape(), view.element(), view.shape());
-        return Err(wrong(message));
-    }
-    with_type!(numbers, view.element(), T => {
-        let pairs = tensor.values_mut::<T>()?.iter_mut().zip(view.values::<T>()?);
-        match reduction {
-            Reduction::Sum => pairs.for_each(|(sum, value)| *sum = sum.plus(*value)),
-            Reduction::Product => pairs.for_each(|(product, value)| *product = product.times(*value)),
-            Reduction::Min => pairs.for_each(|(least, value)| *least = least.smaller(*value)),
-            Reduction::Max => pairs.for_each(|(most, value)| *most = most.larger(*value)),
-        }
-        Ok(())
-    })
 }
 
 fn wrong(message: String) -> Fault {

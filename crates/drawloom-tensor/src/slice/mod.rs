@@ -125,7 +125,6 @@ impl Graph {
             operator: Operator::Loop(Arc::new(Slice { slicing, ports })),
             inputs: Vec::new(),
             outputs,
-            carries: Vec::new(),
         });
     }
 }

@@ -34,6 +34,13 @@ impl ElementType {
         }
     }
 
+    /// What an operator says that has no kernel for the type.
+    #[doc(hidden)]
+    #[cold]
+    pub fn unsupported(self) -> Fault {
+        Fault::unsupported(format!("elements of type {self} are not supported here"))
+    }
+
     /// Whether it is a floating point type.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
@@ -216,7 +223,7 @@ macro_rules! with_type {
                 $body
             })*
             #[allow(unreachable_patterns)]
-            other => Err($crate::Fault::unsupported(format!("elements of type {other} are not supported here"))),
+            other => Err(other.unsupported()),
         }
     };
     (all, $element:expr, $T:ident => $body:expr) => {

@@ -1,13 +1,10 @@
-//! Loops that end before their graph does: results that are used again, loops that follow each other, values that are put
-//! together, and states that iterations hand on.
+//! Loops that end before their graph does: results that are used again, loops that follow each other, and states that pieces
+//! hand on.
 
 use std::sync::Arc;
 
 use drawloom_runtime::Loom;
-use drawloom_tensor::{
-    Counts, ErrorKind, Fault, Graph, Inputs, LoopTurn, Next, Outputs, Pieces, Placement, Reduction, Rows, Settings,
-    Slicing, Tensor,
-};
+use drawloom_tensor::{ErrorKind, Fault, Graph, Inputs, Outputs, Pieces, Placement, Rows, Settings, Slicing, Tensor};
 
 use super::{ROWS, copy, pieces};
 
@@ -17,15 +14,6 @@ fn numbers(values: &[i64]) -> Tensor {
 
 fn values(tensor: &Tensor) -> &[i64] {
     tensor.values().unwrap()
-}
-
-/// Adds two tensors of the same shape.
-fn add(inputs: &Inputs<'_>, outputs: &mut Outputs<'_>) -> Result<(), Fault> {
-    let (a, b) = (inputs.get(0)?, inputs.get(1)?);
-    let sums = outputs.allocate::<i64>(0, a.shape())?;
-    let pairs = a.values::<i64>()?.iter().zip(b.values::<i64>()?);
-    sums.iter_mut().zip(pairs).for_each(|(sum, (a, b))| *sum = a + b);
-    Ok(())
 }
 
 /// The sum of all elements.
@@ -68,9 +56,10 @@ fn a_program_inside_of_a_loop_runs_to_its_end_each_time() {
     inner.input("x").unwrap();
     inner.slice("cut", Slicing::new(1), &[("x", 0, "one")]).unwrap();
     inner.kernel("copy", "Copy", copy, &["one"], &["y"]).unwrap();
-    inner.output("out", &[("y", Placement::Reduced(Reduction::Sum))]).unwrap();
+    inner.output("out", &[("y", ROWS)]).unwrap();
     let mut graph = counting("outer", 2, 6);
-    graph.program("sum", inner.check(1).unwrap(), &[("n", "x")], &["sum"]).unwrap();
+    graph.program("inner", inner.check(1).unwrap(), &[("n", "x")], &["all"]).unwrap();
+    graph.kernel("sum", "Sum", total, &["all"], &["sum"]).unwrap();
     graph.output("out", &[("sum", ROWS)]).unwrap();
     let error = graph.clone().check(4).unwrap().run(&[], &Settings::new().memory(24)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Memory);
@@ -78,93 +67,7 @@ fn a_program_inside_of_a_loop_runs_to_its_end_each_time() {
     let outcome = program.run(&[], &Settings::new()).unwrap();
     // Each sum has one row at the first of its two places, and the last piece leaves one behind it.
     assert_eq!(values(outcome.output("sum").unwrap()), [1, 0, 5, 0, 9]);
-    assert_eq!(outcome.runs(program.graph().find_node("sum").unwrap()), 3);
-}
-
-#[test]
-fn values_of_all_iterations_are_put_together() {
-    for (reduction, expected) in
-        [(Reduction::Sum, 6), (Reduction::Product, 0), (Reduction::Min, 0), (Reduction::Max, 3)]
-    {
-        let mut graph = counting("reduced", 1, 4);
-        graph.output("out", &[("n", Placement::Reduced(reduction))]).unwrap();
-        let outcome = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap();
-        assert_eq!(values(outcome.output("n").unwrap()), [expected], "{reduction:?}");
-    }
-    // A last piece of another size has no partner for each element.
-    let mut graph = counting("uneven", 3, 4);
-    graph.output("out", &[("n", Placement::Reduced(Reduction::Sum))]).unwrap();
-    let error = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap_err();
-    assert!(error.to_string().contains("output `n`: it was i64[3] and now is i64[1]"), "{error}");
-}
-
-/// Running sums: each iteration adds its number to what the one before had, and each turn of the outer loop begins anew.
-#[test]
-fn a_state_is_handed_on_and_begins_anew() {
-    let mut graph = Graph::new("running");
-    graph.input("x").unwrap();
-    graph.constant("zero", numbers(&[0])).unwrap();
-    graph.slice("turns", Slicing::new(3), &[("x", 0, "turn")]).unwrap();
-    graph.slice("steps", Slicing::new(1), &[("turn", 0, "step")]).unwrap();
-    graph.carry("steps", "sum", "zero", "next").unwrap();
-    graph.kernel("add", "Add", add, &["sum", "step"], &["next"]).unwrap();
-    graph.output("out", &[("next", ROWS)]).unwrap();
-    let program = graph.check(4).unwrap();
-    let x = numbers(&[1, 2, 3, 10, 20, 30]);
-    let outcome = program.run(&[("x", x.view())], &Settings::new()).unwrap();
-    assert_eq!(values(outcome.output("next").unwrap()), [1, 3, 6, 10, 30, 60]);
-}
-
-/// Two states that become each other: both are taken before one of them changes, whichever was carried first.
-#[test]
-fn states_change_at_once() {
-    for swapped in [false, true] {
-        let mut graph = counting("fibonacci", 1, 6);
-        graph.constant("zero", numbers(&[0])).unwrap();
-        graph.constant("one", numbers(&[1])).unwrap();
-        let mut carries = [("a", "zero", "b"), ("b", "one", "sum")];
-        if swapped {
-            carries.reverse();
-        }
-        for (state, initial, next) in carries {
-            graph.carry("count", state, initial, next).unwrap();
-        }
-        graph.kernel("add", "Add", add, &["a", "b"], &["sum"]).unwrap();
-        graph.output("out", &[("a", ROWS)]).unwrap();
-        let outcome = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap();
-        assert_eq!(values(outcome.output("a").unwrap()), [0, 1, 1, 2, 3, 5]);
-    }
-    let mut graph = counting("swap", 1, 4);
-    graph.constant("zero", numbers(&[0])).unwrap();
-    graph.constant("one", numbers(&[1])).unwrap();
-    graph.carry("count", "a", "zero", "b").unwrap();
-    graph.carry("count", "b", "one", "a").unwrap();
-    graph.output("out", &[("a", ROWS), ("b", ROWS)]).unwrap();
-    let outcome = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap();
-    assert_eq!(values(outcome.output("a").unwrap()), [0, 1, 0, 1]);
-    assert_eq!(values(outcome.output("b").unwrap()), [1, 0, 1, 0]);
-}
-
-/// A loop whose own end does not count iterations hands its state on all the same.
-#[test]
-fn a_state_begins_when_its_loop_does_and_not_when_a_count_is_zero() {
-    let thrice = |_: &Inputs<'_>, outputs: &mut Outputs<'_>, turn: &mut LoopTurn<'_>| {
-        outputs.allocate::<i64>(0, &[1])?.fill(1);
-        let end = |_: &Graph, _, counts: &mut Counts, _: &mut (dyn std::any::Any + Send)| {
-            counts.previous += 1;
-            Ok(if counts.previous < 3 { Next::Again } else { Next::Done })
-        };
-        turn.push_with(1, 0, Arc::new(end));
-        Ok(())
-    };
-    let mut graph = Graph::new("uncounted");
-    graph.constant("zero", numbers(&[0])).unwrap();
-    graph.loop_control("thrice", "Thrice", thrice, &[], &["one"]).unwrap();
-    graph.carry("thrice", "sum", "zero", "next").unwrap();
-    graph.kernel("add", "Add", add, &["sum", "one"], &["next"]).unwrap();
-    graph.output("out", &[("next", ROWS)]).unwrap();
-    let outcome = graph.check(4).unwrap().run(&[], &Settings::new()).unwrap();
-    assert_eq!(values(outcome.output("next").unwrap()), [1, 2, 3]);
+    assert_eq!(outcome.runs(program.graph().find_node("inner").unwrap()), 3);
 }
 
 /// What depends on a state alone changes from piece to piece, too, and without rows a state stays what it was.
@@ -198,19 +101,8 @@ fn nodes_that_read_only_a_state_run_for_each_piece() {
 }
 
 #[test]
-fn mistakes_in_states_and_programs_are_named() {
+fn mistakes_in_programs_are_named() {
     let mut graph = counting("wrong", 1, 2);
-    graph.constant("zero", numbers(&[0])).unwrap();
-    assert!(graph.carry("nobody", "s", "zero", "n").unwrap_err().to_string().contains("`nobody` is no loop-control"));
-    let mut unknown = graph.clone();
-    unknown.carry("count", "s", "zero", "later").unwrap();
-    unknown.output("out", &[("n", ROWS)]).unwrap();
-    assert!(unknown.check(4).err().unwrap().to_string().contains("reads `later`, which nobody writes"));
-    let mut outside = graph.clone();
-    outside.carry("count", "s", "zero", "zero").unwrap();
-    outside.output("out", &[("n", ROWS)]).unwrap();
-    let error = outside.check(4).err().unwrap();
-    assert!(error.to_string().contains("its loop does not compute `zero`"), "{error}");
     let mut inner = Graph::new("inner");
     inner.input("x").unwrap();
     inner.kernel("copy", "Copy", copy, &["x"], &["y"]).unwrap();

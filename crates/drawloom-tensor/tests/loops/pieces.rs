@@ -208,9 +208,9 @@ fn fails_at(row: f32, panics: bool) -> impl Fn(&Inputs<'_>, &mut Outputs<'_>) ->
 #[test]
 fn an_error_says_where_it_was_and_what_is_finished() {
     let loom = Loom::builder().workers(2).build().unwrap();
-    for panics in [false, true] {
+    for (panics, in_flight) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
         let graph = one_node(fails_at(13.0, panics));
-        let plan = graph.plan(&batch(20), &Pieces::new().piece(4).in_flight(2)).unwrap();
+        let plan = graph.plan(&batch(20), &Pieces::new().piece(4).in_flight(in_flight)).unwrap();
         let error = plan.run(&loom).err().unwrap();
         assert_eq!(error.node(), Some("node"));
         assert_eq!(error.piece(), Some((3, 12..16)));
@@ -219,7 +219,8 @@ fn an_error_says_where_it_was_and_what_is_finished() {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(error.finished_rows().iter().all(|range| !range.contains(&13)));
-        assert!(error.finished_rows().iter().any(|range| range.contains(&0)));
+        // Others in flight may be stopped before they are finished.
+        assert!(in_flight > 1 || error.finished_rows().iter().eq(&[0..12]), "{error}");
     }
 }
 

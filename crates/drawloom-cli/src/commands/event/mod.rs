@@ -199,9 +199,6 @@ fn execute(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> 
             return Err(Failure(exit, format!("{}: {error}", arguments.graph.display())));
         }
     };
-    for line in &report.lines {
-        output::complain(format_args!("{}: {}", instance.name(line.device), line.text));
-    }
     let comparison = match (&compared, &report.log) {
         (Some(other), Some(ours)) => {
             Some(log::compare_within(other, ours, arguments.tolerance).map_err(Failure::unusable)?)

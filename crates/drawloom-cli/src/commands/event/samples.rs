@@ -6,12 +6,12 @@ use drawloom_apps::aero::{self, Aero};
 use drawloom_apps::airfoil::{self, Airfoil};
 use drawloom_apps::dots::{self, Dots};
 use drawloom_apps::jacobi::{self, Jacobi, Variant};
+use drawloom_apps::messages::{self, heat, ring, storm};
 use drawloom_apps::naca;
 use drawloom_apps::reduction::{self, Bounds, Reduction};
 use drawloom_mesh::{HandlerText, Program};
-use drawloom_messages::samples::{heat, ring, storm};
+use drawloom_messages::Instance;
 use drawloom_messages::xml::Registry;
-use drawloom_messages::{Instance, samples};
 
 use super::Failure;
 use crate::number::integer;
@@ -150,7 +150,7 @@ fn graph(
 
 /// The types of graph whose handlers are known here.
 pub(super) fn registry() -> Result<Registry, Failure> {
-    let mut registry = samples::registry();
+    let mut registry = messages::registry();
     for sample in SAMPLES.iter().filter(|sample| sample.is_program) {
         // The type is the same for all sizes.
         let smallest = (sample.make)(&[1, 1, 1])?;

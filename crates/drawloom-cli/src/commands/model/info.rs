@@ -193,7 +193,7 @@ fn as_json(facts: &Facts<'_>) -> Value {
         Ok(outputs) => {
             let axes = model.outputs().iter().zip(outputs).filter_map(|(port, placement)| match placement {
                 Placement::Rows { axis } => Some((port.name.clone(), *axis)),
-                Placement::Fixed | Placement::Reduced(_) => None,
+                Placement::Fixed => None,
             });
             value["rows"] = json!(axes.collect::<BTreeMap<_, _>>());
         }
@@ -257,7 +257,7 @@ fn text(facts: &Facts<'_>, output: &mut Output) {
                     (Placement::Rows { axis }, _) => {
                         output.line(format_args!("  rows of `{}` are along axis {axis}", port.name));
                     }
-                    (Placement::Fixed | Placement::Reduced(_), _) => {
+                    (Placement::Fixed, _) => {
                         output.line(format_args!("  `{}` is the same for all rows", port.name));
                     }
                 }

@@ -13,7 +13,9 @@
 //! the total length of the covers, plus, for facts, the number of stated disjoint pairs above each region in use.
 
 mod forest;
+mod joined;
 #[cfg(test)]
+#[path = "../../../tests/unit/covers.rs"]
 mod tests;
 mod walk;
 
@@ -22,6 +24,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::forest::{Forest, Node};
 use self::walk::Walk;
 use super::regions::{RegionId, Regions};
+use crate::graph::adjacency::Lists;
+pub(crate) use joined::{Join, Joined};
 
 /// The number of a group in [`Covers`].
 pub(crate) type Group = u32;
@@ -54,40 +58,22 @@ pub(crate) struct Covers {
     class_count: usize,
 }
 
-/// Lists of lists in one allocation.
-#[derive(Debug)]
-struct Lists<T> {
-    ends: Vec<u32>,
-    items: Vec<T>,
-}
-
-impl<T> Lists<T> {
-    fn get(&self, index: usize) -> &[T] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.items[start as usize..self.ends[index] as usize]
-    }
-
-    fn close(&mut self) {
-        self.ends.push(u32::try_from(self.items.len()).expect("covers of less than 2^32 parts"));
-    }
-}
-
 impl Covers {
     /// Builds the covers of the regions in use. The table must be free of cyclic facts.
     pub(crate) fn new(regions: &Regions, used: impl IntoIterator<Item = RegionId>) -> Self {
         let forest = Forest::new(regions, used);
         let mut walk = Walk::new(regions, &forest);
-        let mut covers = Lists { ends: Vec::new(), items: Vec::new() };
+        let mut covers = Lists::new();
         let mut cover_of = vec![NONE; regions.len()];
         for (group, region) in forest.region.iter().enumerate() {
             let Some(region) = *region else { continue };
-            cover_of[region.index()] = covers.ends.len() as u32;
-            walk.cover(group as Group, &mut covers.items);
+            cover_of[region.index()] = covers.len() as u32;
+            walk.cover(group as Group, covers.open());
             covers.close();
         }
-        let mut parents = Lists { ends: Vec::new(), items: Vec::new() };
+        let mut parents = Lists::new();
         for list in &forest.parents {
-            parents.items.extend_from_slice(list);
+            parents.open().extend_from_slice(list);
             parents.close();
         }
         let leaves = forest.children.iter().map(Vec::is_empty).collect();
@@ -110,7 +96,7 @@ impl Covers {
 
     /// How many groups there are.
     pub(crate) fn group_count(&self) -> usize {
-        self.parents.ends.len()
+        self.parents.len()
     }
 
     /// The group that is a region's own tree node.
@@ -193,23 +179,22 @@ impl Covers {
 
     /// The groups directly above a group.
     pub(crate) fn parents(&self, group: Group) -> &[Group] {
-        self.parents.get(group as usize)
+        self.parents.get(group)
     }
 
     /// The numbers of the links from a group to its parents, in the order of [`Covers::parents`].
     pub(crate) fn links(&self, group: Group) -> std::ops::Range<u32> {
-        let start = if group == 0 { 0 } else { self.parents.ends[group as usize - 1] };
-        start..self.parents.ends[group as usize]
+        self.parents.places(group)
     }
 
     /// How many links there are in all.
     pub(crate) fn link_count(&self) -> usize {
-        self.parents.items.len()
+        self.parents.item_count()
     }
 
     /// The groups that together hold exactly the regions in use that may alias `region`, itself included.
     pub(crate) fn cover(&self, region: RegionId) -> &[Part] {
-        self.covers.get(self.cover_of[region.index()] as usize)
+        self.covers.get(self.cover_of[region.index()])
     }
 }
 
@@ -219,7 +204,7 @@ fn classes(forest: &Forest, covers: &Lists<Part>, cover_of: &[u32]) -> (Vec<u32>
     let mut shared: FxHashMap<&[Part], u32> = FxHashMap::default();
     let mut count = 0;
     for (region, &at) in cover_of.iter().enumerate().filter(|(_, at)| **at != NONE) {
-        let cover = covers.get(at as usize);
+        let cover = covers.get(at);
         let own = forest.group_of[region];
         let class = match cover.iter().any(|p| p.group == own) {
             true => count,

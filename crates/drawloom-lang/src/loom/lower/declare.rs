@@ -2,7 +2,7 @@
 
 use super::super::error::{Code, SyntaxError};
 use super::super::span::{Span, Spanned};
-use super::super::syntax::{Cut, Entry, Literal, Name, PartitionPath, Path, Statement};
+use super::super::syntax::{Combination, Cut, Entry, Literal, Name, Path, Statement, Through};
 use super::resolve::{Sort, Tables, refused};
 use drawloom_graph::region::{IndexMap, IndexSet, PartitionId, Pieces, RegionId, Run, SpaceId};
 
@@ -159,20 +159,20 @@ impl Tables {
                 let count = sets.len() as u64;
                 (Pieces::lists(sets), count)
             }
-            Cut::Image(of, through) => {
+            Cut::Through(how, of, through) => {
                 map = self.map(through)?.clone();
-                let of = self.partition(of, map.from())?;
-                (Pieces::image(of, &map), self.count(of))
-            }
-            Cut::Preimage(of, through) => {
-                map = self.map(through)?.clone();
-                let of = self.partition(of, map.to())?;
-                (Pieces::preimage(of, &map), self.count(of))
-            }
-            Cut::HaloThrough(of, through) => {
-                map = self.map(through)?.clone();
-                let of = self.partition(of, space)?;
-                (Pieces::halo_through(of, &map), self.count(of))
+                let near = match how {
+                    Through::Image => map.from(),
+                    Through::Preimage => map.to(),
+                    Through::Halo => space,
+                };
+                let of = self.partition(of, near)?;
+                let pieces = match how {
+                    Through::Image => Pieces::image(of, &map),
+                    Through::Preimage => Pieces::preimage(of, &map),
+                    Through::Halo => Pieces::halo_through(of, &map),
+                };
+                (pieces, self.count(of))
             }
             Cut::Halo(of, width) => {
                 let of = self.partition(of, space)?;
@@ -180,9 +180,17 @@ impl Tables {
                 self.expect_same_root(space, of, span)?;
                 (Pieces::halo(of, width), self.count(of))
             }
-            Cut::Union(a, b) => self.combine(Pieces::union, a, b, space, span)?,
-            Cut::Intersection(a, b) => self.combine(Pieces::intersection, a, b, space, span)?,
-            Cut::Difference(a, b) => self.combine(Pieces::difference, a, b, space, span)?,
+            Cut::Combine(how, a, b) => {
+                let (a, b) = (self.partition(a, space)?, self.partition(b, space)?);
+                self.expect_same_root(space, a, span)?;
+                self.expect_same_root(space, b, span)?;
+                let pieces = match how {
+                    Combination::Union => Pieces::union(a, b),
+                    Combination::Intersection => Pieces::intersection(a, b),
+                    Combination::Difference => Pieces::difference(a, b),
+                };
+                (pieces, self.count(a))
+            }
         };
         self.count_pieces(name, space, count, &cut.value, span)?;
         self.regions.partition(name.value.clone(), space, pieces).map_err(|e| refused(&e, span))
@@ -190,20 +198,6 @@ impl Tables {
 
     fn count(&self, partition: PartitionId) -> u64 {
         u64::from(self.regions.piece_count(partition))
-    }
-
-    fn combine<'p>(
-        &self,
-        how: fn(PartitionId, PartitionId) -> Pieces<'p>,
-        a: &PartitionPath,
-        b: &PartitionPath,
-        space: SpaceId,
-        span: Span,
-    ) -> Result<(Pieces<'p>, u64), SyntaxError> {
-        let (a, b) = (self.partition(a, space)?, self.partition(b, space)?);
-        self.expect_same_root(space, a, span)?;
-        self.expect_same_root(space, b, span)?;
-        Ok((how(a, b), self.count(a)))
     }
 
     /// Indices of different spaces mean different things, even when the numbers are equal.
@@ -236,7 +230,9 @@ impl Tables {
         let runs = self.regions.indices(space).map_or(0, |set| set.runs().len() as u64);
         // The preimage looks at the whole map for each piece.
         let rows = match cut {
-            Cut::Preimage(_, map) => self.maps.get(&map.value).map_or(0, |m| m.targets().len() as u64),
+            Cut::Through(Through::Preimage, _, map) => {
+                self.maps.get(&map.value).map_or(0, |m| m.targets().len() as u64)
+            }
             _ => 0,
         };
         if count.saturating_mul(runs.max(rows)) > self.limits.comparisons {

@@ -16,26 +16,27 @@ use drawloom_graph::region::RegionId;
 /// A program without loops.
 #[derive(Default)]
 pub(crate) struct Expanded<'f> {
-    pub(crate) steps: Vec<Op<'f>>,
-    pub(crate) arguments: Vec<Resolved<'f>>,
+    pub(crate) steps: Vec<Step<'f>>,
     /// Regions that nobody declared, each with the place that names it.
     pub(crate) findings: Vec<Finding>,
 }
 
 /// One step of a program.
-pub(crate) enum Op<'f> {
-    /// A task call; its arguments are the next `arguments` in the list.
-    Call { name: &'f str, subscripts: Subscripts, arguments: usize, cost: Option<f64>, span: Span },
-    /// A control statement starts. `None` is a condition that could not be resolved: the finding says so.
-    Begin { name: &'f str, subscripts: Subscripts, kind: Option<Kind>, cost: Option<f64>, span: Span },
-    /// What follows runs when the condition does not hold.
-    Else,
-    /// The innermost control statement ends.
-    End,
+pub(crate) struct Step<'f> {
+    /// The name of its node, with its numbers: `smooth[3,4]`.
+    pub(crate) name: String,
+    pub(crate) cost: Option<f64>,
+    pub(crate) span: Span,
+    pub(crate) action: Action<'f>,
 }
 
-/// `[3,4]` after the name of a call, or empty.
-pub(crate) type Subscripts = Box<str>;
+/// What a step does.
+pub(crate) enum Action<'f> {
+    /// A task call with its arguments.
+    Call(Vec<Resolved<'f>>),
+    /// A control statement. A condition that could not be resolved is `None`, and a finding tells it.
+    Control { kind: Option<Kind>, body: Vec<Step<'f>>, otherwise: Vec<Step<'f>> },
+}
 
 /// One argument of a call.
 pub(crate) struct Resolved<'f> {
@@ -222,20 +223,19 @@ impl<'f> Expansion<'f, '_> {
 
     fn call(&mut self, call: &'f Call, span: Span) -> Result<(), SyntaxError> {
         self.take_steps(call.arguments.len() as u64, span);
-        let subscripts = self.subscripts(&call.subscripts)?;
-        let before = self.out.arguments.len();
+        let name = self.numbered(&call.name, &call.subscripts)?;
+        let mut arguments = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
             if let AccessWord::Reduce(operator) = &argument.access.value {
                 self.note_operator(operator, argument.access.span)?;
             }
             if let Some(region) = self.argument_region(call, argument)? {
                 let span = argument.access.span.to(argument.region.span());
-                self.out.arguments.push(Resolved { region, access: &argument.access.value, span });
+                arguments.push(Resolved { region, access: &argument.access.value, span });
             }
         }
-        let arguments = self.out.arguments.len() - before;
         let cost = call.cost.as_ref().map(|c| c.value);
-        self.out.steps.push(Op::Call { name: &call.name.value, subscripts, arguments, cost, span });
+        self.out.steps.push(Step { name, cost, span, action: Action::Call(arguments) });
         Ok(())
     }
 
@@ -289,7 +289,7 @@ impl<'f> Expansion<'f, '_> {
         control: &'f Control<Statement>,
         span: Span,
     ) -> Result<(), SyntaxError> {
-        let subscripts = self.subscripts(subscripts)?;
+        let numbered = self.numbered(name, subscripts)?;
         let kind = match &control.when {
             When::Call => Some(Kind::Call),
             When::Repeat(times) => {
@@ -305,16 +305,15 @@ impl<'f> Expansion<'f, '_> {
             },
         };
         let head = Span { start: span.start, end: self.head_end(control, span) };
-        let cost = cost.map(|c| c.value);
-        self.out.steps.push(Op::Begin { name, subscripts, kind, cost, span: head });
         self.in_control += 1;
+        let around = std::mem::take(&mut self.out.steps);
         self.block(&control.body);
-        if let Some(otherwise) = &control.otherwise {
-            self.out.steps.push(Op::Else);
-            self.block(otherwise);
-        }
+        let body = std::mem::take(&mut self.out.steps);
+        control.otherwise.iter().for_each(|otherwise| self.block(otherwise));
+        let otherwise = std::mem::replace(&mut self.out.steps, around);
         self.in_control -= 1;
-        self.out.steps.push(Op::End);
+        let action = Action::Control { kind, body, otherwise };
+        self.out.steps.push(Step { name: numbered, cost: cost.map(|c| c.value), span: head, action });
         Ok(())
     }
 
@@ -327,13 +326,14 @@ impl<'f> Expansion<'f, '_> {
         }
     }
 
-    fn subscripts(&mut self, subscripts: &[Expression]) -> Result<Subscripts, SyntaxError> {
+    /// A name with its numbers: `smooth[3,4]`.
+    fn numbered(&self, name: &str, subscripts: &[Expression]) -> Result<String, SyntaxError> {
         if subscripts.is_empty() {
-            return Ok(Box::default());
+            return Ok(name.to_owned());
         }
         let values = subscripts.iter().map(|s| Ok(self.tables.scope.value(s)?.to_string()));
         let values = values.collect::<Result<Vec<String>, SyntaxError>>()?;
-        Ok(format!("[{}]", values.join(",")).into())
+        Ok(format!("{name}[{}]", values.join(",")))
     }
 }
 

@@ -82,13 +82,10 @@ pub fn lower_within(file: &File, limits: Limits) -> Result<Lowered, Vec<SyntaxEr
         Statement::Graph(block) => Some(block),
         _ => None,
     });
-    let raw = raw.map(|block| raw::resolve(block, &mut tables));
-    if let Some(errors) = tables.errors.take() {
-        return Err(errors);
-    }
-    match raw {
-        Some(plan) => raw::build(plan, tables),
-        None => Ok(program::build(&expanded, tables)),
+    let raw = raw.map(|block| raw::build(block, &mut tables));
+    match tables.errors.take().or_else(|| tables.raw_errors.take()) {
+        Some(errors) => Err(errors),
+        None => Ok(raw.unwrap_or_else(|| program::build(&expanded, tables))),
     }
 }
 

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::super::span::Span;
 use super::super::spans::Spans;
 use super::super::syntax::AccessWord;
-use super::expand::{Expanded, Op, Resolved};
+use super::expand::{Action, Expanded, Resolved, Step};
 use super::resolve::Tables;
 use super::{Finding, Lowered};
 use drawloom_graph::build::{Access, Builder};
@@ -21,15 +21,10 @@ pub(super) fn build(program: &Expanded<'_>, tables: Tables) -> Lowered {
         return Lowered { graph, spans: tables.spans, findings: program.findings.clone() };
     }
     let mut builder = Builder::new(tables.regions);
-    let mut progress = Progress {
-        steps: program.steps.iter().peekable(),
-        arguments: &program.arguments,
-        findings: program.findings.clone(),
-        repeated: FxHashMap::default(),
-    };
+    let mut progress = Progress { findings: program.findings.clone(), repeated: FxHashMap::default() };
     let mut spans = tables.spans;
-    progress.run(&mut builder, &mut spans);
-    let Progress { mut findings, repeated, .. } = progress;
+    progress.run(&program.steps, &mut builder, &mut spans);
+    let Progress { mut findings, repeated } = progress;
     for (at, times) in repeated.into_values().filter(|(_, times)| *times > 1) {
         // Every round of a loop breaks the same rule in the same place: told once, and counted.
         findings[at]
@@ -41,53 +36,40 @@ pub(super) fn build(program: &Expanded<'_>, tables: Tables) -> Lowered {
     Lowered { graph: builder.finish(), spans, findings }
 }
 
-struct Progress<'p, 'f> {
-    steps: std::iter::Peekable<std::slice::Iter<'p, Op<'f>>>,
-    arguments: &'p [Resolved<'f>],
+struct Progress {
     findings: Vec<Finding>,
     /// For each rule and place, which finding tells it, and how often it was met.
     repeated: FxHashMap<(Rule, Span), (usize, u64)>,
 }
 
-impl Progress<'_, '_> {
-    /// Builds up to the end of the innermost body. Recursion is as deep as control statements are nested.
-    fn run(&mut self, builder: &mut Builder, spans: &mut Spans) {
-        while let Some(step) = self.steps.peek() {
-            match step {
-                Op::Else | Op::End => return,
-                Op::Call { name, subscripts, arguments, cost, span } => {
-                    self.steps.next();
-                    let (now, rest) = self.arguments.split_at(*arguments);
-                    self.arguments = rest;
-                    self.call(builder, spans, &format!("{name}{subscripts}"), now, *cost, *span);
+impl Progress {
+    /// Builds steps. What is refused is a finding, and the rest is still built. Recursion is as deep as control statements
+    /// are nested.
+    fn run(&mut self, steps: &[Step<'_>], builder: &mut Builder, spans: &mut Spans) {
+        for step in steps {
+            let before = builder.graph().edges().len();
+            let mut bodies = Vec::new();
+            let (built, arguments) = match &step.action {
+                Action::Call(arguments) => {
+                    let accesses: Vec<_> = arguments.iter().map(|a| (a.region, access(a.access))).collect();
+                    (builder.call(&step.name, &accesses), &arguments[..])
                 }
-                Op::Begin { name, subscripts, kind, cost, span } => {
-                    self.steps.next();
-                    self.control(builder, spans, &format!("{name}{subscripts}"), kind.clone(), *cost, *span);
+                Action::Control { kind, body, otherwise } => {
+                    (self.control(builder, &step.name, kind.clone(), [body, otherwise], &mut bodies), &[][..])
                 }
+            };
+            match built {
+                Ok(node) => {
+                    if let Some(cost) = step.cost {
+                        builder.set_cost(node, cost);
+                    }
+                    note_call(builder, spans, before, node, arguments, step.span);
+                    if !bodies.is_empty() {
+                        spans.set_bodies(node, bodies);
+                    }
+                }
+                Err(diagnostic) => self.refuse(*diagnostic, step.span, arguments),
             }
-        }
-    }
-
-    fn call(
-        &mut self,
-        builder: &mut Builder,
-        spans: &mut Spans,
-        name: &str,
-        arguments: &[Resolved<'_>],
-        cost: Option<f64>,
-        span: Span,
-    ) {
-        let accesses: Vec<_> = arguments.iter().map(|a| (a.region, access(a.access))).collect();
-        let before = builder.graph().edges().len();
-        match builder.call(name, &accesses) {
-            Ok(task) => {
-                if let Some(cost) = cost {
-                    builder.set_cost(task, cost);
-                }
-                note_call(builder, spans, before, task, arguments, span);
-            }
-            Err(diagnostic) => self.refuse(*diagnostic, span, arguments),
         }
     }
 
@@ -105,66 +87,31 @@ impl Progress<'_, '_> {
     fn control(
         &mut self,
         builder: &mut Builder,
-        spans: &mut Spans,
         name: &str,
         kind: Option<Control>,
-        cost: Option<f64>,
-        span: Span,
-    ) {
-        let mut bodies = vec![Spans::default()];
-        let before = builder.graph().edges().len();
-        let built = match kind {
-            // The condition is missing; its body is still looked through for more findings.
-            None => builder.control(name, Control::Call, |inner| self.body(inner, &mut bodies[0])),
-            Some(Control::If(condition)) => {
-                let (mut then, mut otherwise) = (Spans::default(), Spans::default());
-                // Both bodies need this list of steps, one after the other.
-                let shared = std::cell::RefCell::new(&mut *self);
-                let built = builder.choose(
-                    name,
-                    condition,
-                    |inner| shared.borrow_mut().body(inner, &mut then),
-                    |inner| shared.borrow_mut().body(inner, &mut otherwise),
-                );
-                bodies = vec![then, otherwise];
-                built
-            }
-            Some(kind) => builder.control(name, kind, |inner| self.body(inner, &mut bodies[0])),
+        [body, otherwise]: [&[Step<'_>]; 2],
+        spans: &mut Vec<Spans>,
+    ) -> Result<NodeId, Box<Diagnostic>> {
+        let (mut first, mut second) = (Spans::default(), Spans::default());
+        // Both bodies of an `if` need this list of findings, one after the other.
+        let shared = std::cell::RefCell::new(self);
+        let run = |steps: &[Step<'_>], inner: &mut Builder, spans: &mut Spans| {
+            shared.borrow_mut().run(steps, inner, spans);
+            Ok(())
         };
-        self.skip_to_end();
-        match built {
-            Ok(node) => {
-                if let Some(cost) = cost {
-                    builder.set_cost(node, cost);
-                }
-                note_call(builder, spans, before, node, &[], span);
-                spans.set_bodies(node, bodies);
-            }
-            Err(diagnostic) => self.refuse(*diagnostic, span, &[]),
+        if let Some(Control::If(condition)) = kind {
+            let then = |inner: &mut Builder| run(body, inner, &mut first);
+            let built = builder.choose(name, condition, then, |inner| run(otherwise, inner, &mut second));
+            spans.extend([first, second]);
+            return built;
         }
-    }
-
-    /// One body of a control statement. What is refused inside it is a finding, and the rest is still built.
-    fn body(&mut self, builder: &mut Builder, spans: &mut Spans) -> Result<(), Box<Diagnostic>> {
-        self.run(builder, spans);
-        self.steps.next_if(|step| matches!(step, Op::Else));
-        Ok(())
-    }
-
-    /// Passes what is left of a control statement: bodies that the builder did not ask for, and its end.
-    fn skip_to_end(&mut self) {
-        let mut depth = 1usize;
-        for step in self.steps.by_ref() {
-            match step {
-                Op::Call { arguments, .. } => self.arguments = &self.arguments[*arguments..],
-                Op::Begin { .. } => depth += 1,
-                Op::End => depth -= 1,
-                Op::Else => {}
-            }
-            if depth == 0 {
-                return;
-            }
-        }
+        // Where the condition is missing, the bodies are still looked through for more findings.
+        let built = builder.control(name, kind.unwrap_or(Control::Call), |inner| {
+            run(body, inner, &mut first)?;
+            run(otherwise, inner, &mut second)
+        });
+        spans.push(first);
+        built
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Tables {
     pub(crate) scope: Scope,
     pub(crate) spans: Spans,
     pub(crate) errors: Errors,
+    /// Mistakes in the nodes and edges of a raw graph, for when there are no others.
+    pub(crate) raw_errors: Errors,
     pub(crate) limits: Limits,
     pub(crate) pieces: u64,
     pub(crate) facts: u64,
@@ -54,6 +56,7 @@ impl Tables {
             scope: Scope::default(),
             spans: Spans::default(),
             errors: Errors::default(),
+            raw_errors: Errors::default(),
             limits,
             pieces: 0,
             facts: 0,

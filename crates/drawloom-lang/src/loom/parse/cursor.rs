@@ -1,6 +1,6 @@
 //! The words of a text with the place reached in them.
 
-use super::super::error::{Code, SyntaxError};
+use super::super::error::{Code, SyntaxError, nearest};
 use super::super::span::{Span, Spanned};
 use super::super::syntax::{Name, Trivia};
 use super::super::token::{Token, Words};
@@ -155,6 +155,21 @@ impl<'s> Cursor<'s> {
         ))
     }
 
+    /// Fails at a word that is none of those that can stand here, and suggests the one that it is most like.
+    pub(super) fn fail_word<'a, T>(
+        &mut self,
+        message: String,
+        label: &str,
+        words: impl IntoIterator<Item = &'a str>,
+    ) -> Parsed<T> {
+        let (word, span) = (self.text(), self.span());
+        let error = SyntaxError::new(Code::Syntax, message, span, label);
+        match nearest(word, words) {
+            Some(near) => self.fail(error.suggest(format!("did you mean `{near}`?"), span, near)),
+            None => self.fail(error),
+        }
+    }
+
     /// Goes one level down for as long as `inner` runs.
     pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == DEEPEST_NESTING {
@@ -212,9 +227,8 @@ impl<'s> Cursor<'s> {
         // After a statement its own line has still to end; at the start of a block no blank line counts.
         let mut line_ends = 0;
         loop {
-            while let Some(comment) = self.words.comments.get(self.next_comment).filter(|c| c.before <= self.at) {
-                trivia.push(Trivia::Comment(comment.span.text(self.source).trim_end().to_owned()));
-                self.next_comment += 1;
+            while let Some((_, text)) = self.comment() {
+                trivia.push(Trivia::Comment(text));
                 line_ends = 0;
             }
             match self.peek() {
@@ -232,6 +246,13 @@ impl<'s> Cursor<'s> {
         }
     }
 
+    /// Takes the next comment that stands before the current word, with the number of the word that it stands before.
+    fn comment(&mut self) -> Option<(usize, String)> {
+        let comment = self.words.comments.get(self.next_comment).filter(|c| c.before <= self.at)?;
+        self.next_comment += 1;
+        Some((comment.before, comment.span.text(self.source).trim_end().to_owned()))
+    }
+
     /// Starts collecting comments inside a statement.
     pub(super) fn open_statement(&mut self) {
         self.inner_comments.push(Vec::new());
@@ -239,10 +260,8 @@ impl<'s> Cursor<'s> {
 
     /// Claims the comments before the current word for the innermost statement.
     pub(super) fn claim_comments(&mut self) {
-        while let Some(comment) = self.words.comments.get(self.next_comment).filter(|c| c.before <= self.at) {
-            let text = comment.span.text(self.source).trim_end().to_owned();
+        while let Some((_, text)) = self.comment() {
             self.inner_comments.last_mut().expect("comments are claimed inside a statement").push(text);
-            self.next_comment += 1;
         }
     }
 
@@ -250,14 +269,12 @@ impl<'s> Cursor<'s> {
     pub(super) fn close_statement(&mut self) -> (Vec<String>, Option<String>) {
         let mut inner = self.inner_comments.pop().expect("a statement that ends was started");
         let mut trailing = None;
-        while let Some(comment) = self.words.comments.get(self.next_comment).filter(|c| c.before <= self.at) {
-            let text = comment.span.text(self.source).trim_end().to_owned();
-            if comment.before == self.at {
+        while let Some((before, text)) = self.comment() {
+            if before == self.at {
                 trailing = Some(text);
             } else {
                 inner.push(text);
             }
-            self.next_comment += 1;
         }
         (inner, trailing)
     }

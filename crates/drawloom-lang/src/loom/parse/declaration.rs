@@ -1,8 +1,8 @@
 //! Spaces, fields, regions, maps and partitions.
 
-use super::super::error::{Code, SyntaxError, nearest};
+use super::super::error::nearest;
 use super::super::span::Spanned;
-use super::super::syntax::{Cut, Entry, Literal, Name, Statement};
+use super::super::syntax::{COMBINATIONS, Cut, Entry, Literal, Name, Statement, THROUGH};
 use super::super::token::Token;
 use super::cursor::{Cursor, Parsed};
 
@@ -85,14 +85,10 @@ impl Cursor<'_> {
     }
 
     fn cut(&mut self) -> Parsed<Cut> {
-        let (word, span) = (self.text(), self.span());
+        let word = self.text();
         if self.peek() != Token::Name || !CUTS.contains(&word) {
-            let near = nearest(word, CUTS).filter(|_| self.peek() == Token::Name);
-            if let Some(near) = near {
-                return self.fail(
-                    SyntaxError::new(Code::Syntax, format!("`{word}` is no way to cut a space"), span, "unknown")
-                        .suggest(format!("did you mean `{near}`?"), span, near),
-                );
+            if self.peek() == Token::Name && nearest(word, CUTS).is_some() {
+                return self.fail_word(format!("`{word}` is no way to cut a space"), "unknown", CUTS);
             }
             return self.fail_expected(&format!("one of {}", CUTS.join(", ")));
         }
@@ -107,21 +103,6 @@ impl Cursor<'_> {
                 }
                 Cut::Lists(lists)
             }
-            "image" | "preimage" => {
-                let of = self.partition_path()?;
-                self.expect_keyword("through")?;
-                let map = self.name("the name of a map")?;
-                if word == "image" { Cut::Image(of, map) } else { Cut::Preimage(of, map) }
-            }
-            "halo" => {
-                let of = self.partition_path()?;
-                if self.at_keyword("through") && matches!(self.peek_second(), Token::Name | Token::Text) {
-                    self.bump();
-                    Cut::HaloThrough(of, self.name("the name of a map")?)
-                } else {
-                    Cut::Halo(of, self.expression()?)
-                }
-            }
             "declared" => {
                 let count = self.expression()?;
                 let disjoint = self.accept_keyword("disjoint");
@@ -129,12 +110,18 @@ impl Cursor<'_> {
                 Cut::Declared { count, disjoint, complete }
             }
             _ => {
-                let (first, second) = (self.partition_path()?, self.partition_path()?);
-                match word {
-                    "union" => Cut::Union(first, second),
-                    "intersection" => Cut::Intersection(first, second),
-                    _ => Cut::Difference(first, second),
+                let of = self.partition_path()?;
+                if let Some((_, how)) = COMBINATIONS.into_iter().find(|entry| entry.0 == word) {
+                    return Ok(Cut::Combine(how, of, self.partition_path()?));
                 }
+                // `through` may also be a variable that tells the width of a halo.
+                let is_map = matches!(self.peek_second(), Token::Name | Token::Text);
+                if word == "halo" && !(self.at_keyword("through") && is_map) {
+                    return Ok(Cut::Halo(of, self.expression()?));
+                }
+                self.expect_keyword("through")?;
+                let (_, how) = THROUGH.into_iter().find(|entry| entry.0 == word).expect("the words of cuts are known");
+                Cut::Through(how, of, self.name("the name of a map")?)
             }
         })
     }

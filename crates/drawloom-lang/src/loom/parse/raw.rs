@@ -1,36 +1,22 @@
 //! Nodes and edges inside `graph { … }`.
 
-use super::super::error::{Code, SyntaxError, nearest};
+use super::super::error::{Code, SyntaxError};
 use super::super::span::Spanned;
-use super::super::syntax::{Literal, RawKind, RawLabel, RawStatement};
+use super::super::syntax::{KINDS, LABELS, Literal, RawLabel, RawStatement};
 use super::super::token::Token;
 use super::cursor::{Cursor, Parsed};
-
-const LABELS: [&str; 6] = ["read", "discard", "write", "reduce", "before", "use"];
+use drawloom_graph::graph::{Label, NodeKind};
 
 impl Cursor<'_> {
     /// A node or an edge.
     pub(super) fn raw_statement(&mut self) -> Parsed<RawStatement> {
         let names_next = matches!(self.peek_second(), Token::Name | Token::Text | Token::Number | Token::Minus);
         if self.peek() == Token::Name && names_next {
-            let kind = match self.text() {
-                "data" => RawKind::Data,
-                "task" => RawKind::Task,
-                "open" => RawKind::Open,
-                "close" => RawKind::Close,
-                word => {
-                    let span = self.span();
-                    let error = SyntaxError::new(
-                        Code::Syntax,
-                        format!("`{word}` is no kind of node"),
-                        span,
-                        "expected data, task, open, close, or an edge",
-                    );
-                    return match nearest(word, ["data", "task", "open", "close"]) {
-                        Some(near) => self.fail(error.suggest(format!("did you mean `{near}`?"), span, near)),
-                        None => self.fail(error),
-                    };
-                }
+            let word = self.text();
+            let Some((_, kind)) = KINDS.into_iter().find(|entry| entry.0 == word) else {
+                let message = format!("`{word}` is no kind of node");
+                let label = "expected data, task, open, close, or an edge";
+                return self.fail_word(message, label, KINDS.map(|entry| entry.0));
             };
             self.bump();
             return self.raw_node(kind);
@@ -44,12 +30,12 @@ impl Cursor<'_> {
         Ok(RawStatement::Edge { from, to, label, port })
     }
 
-    fn raw_node(&mut self, kind: RawKind) -> Parsed<RawStatement> {
+    fn raw_node(&mut self, kind: NodeKind) -> Parsed<RawStatement> {
         let name = self.node_name()?;
         let region =
-            if kind == RawKind::Data && self.accept(Token::Colon) { Some(self.path("a region")?) } else { None };
+            if kind == NodeKind::Data && self.accept(Token::Colon) { Some(self.path("a region")?) } else { None };
         let cost = self.cost()?;
-        let control = if kind == RawKind::Task && self.accept(Token::Colon) {
+        let control = if kind == NodeKind::Task && self.accept(Token::Colon) {
             Some(self.control(Self::raw_statement)?)
         } else {
             None
@@ -62,32 +48,15 @@ impl Cursor<'_> {
         if self.peek() != Token::Name {
             return self.fail_expected("a label: read, discard, write, reduce(…), before or use");
         }
-        self.bump();
-        let label = match word {
-            "read" => RawLabel::Read,
-            "discard" => RawLabel::Discard,
-            "write" if self.peek() == Token::Name && self.text() == "reorderable" => {
-                self.bump();
-                RawLabel::Reorderable
-            }
-            "write" => RawLabel::Write,
-            "reduce" => RawLabel::Reduce(self.operator()?),
-            "before" => RawLabel::Before,
-            "use" => RawLabel::Use,
-            _ => {
-                let error = SyntaxError::new(
-                    Code::Syntax,
-                    format!("`{word}` is no label of an edge"),
-                    start,
-                    "expected read, discard, write, reduce(…), before or use",
-                );
-                return match nearest(word, LABELS) {
-                    Some(near) => self.fail(error.suggest(format!("did you mean `{near}`?"), start, near)),
-                    None => self.fail(error),
-                };
-            }
+        let Some((_, label)) = LABELS.into_iter().find(|entry| entry.0 == word) else {
+            let message = format!("`{word}` is no label of an edge");
+            let expected = "expected read, discard, write, reduce(…), before or use";
+            return self.fail_word(message, expected, LABELS.map(|entry| entry.0));
         };
-        Ok(Spanned::new(label, start.to(self.last_span())))
+        self.bump();
+        let operator = if label == Label::Reduce { self.operator()? } else { None };
+        let reorderable = label == Label::Write && self.accept_keyword("reorderable");
+        Ok(Spanned::new(RawLabel { label, operator, reorderable }, start.to(self.last_span())))
     }
 
     fn port(&mut self) -> Parsed<Spanned<Literal>> {

@@ -184,13 +184,9 @@ impl Cursor<'_> {
     fn access(&mut self) -> Parsed<Spanned<AccessWord>> {
         let (start, word) = (self.span(), self.text());
         if self.peek() != Token::Name || !ACCESSES.contains(&word) {
-            let near = nearest(word, ACCESSES).filter(|_| self.peek() == Token::Name);
-            if let Some(near) = near {
-                let message = format!("`{word}` is no access");
-                return self.fail(
-                    SyntaxError::new(Code::Syntax, message, start, "expected read, write, update or reduce(…)")
-                        .suggest(format!("did you mean `{near}`?"), start, near),
-                );
+            if self.peek() == Token::Name && nearest(word, ACCESSES).is_some() {
+                let label = "expected read, write, update or reduce(…)";
+                return self.fail_word(format!("`{word}` is no access"), label, ACCESSES);
             }
             return self.fail_expected("an access: read, write, update or reduce(…)");
         }

@@ -63,20 +63,16 @@ impl Shape {
             tree.device(&format!("{folder}/topology/core_cpus_list"), self.list(core, 1));
             tree.device(&format!("{folder}/topology/physical_package_id"), core / (per_node * self.nodes));
             let cluster = core / self.cores * self.cores;
-            let caches = [(1, "Data", self.list(core, 1)), (1, "Instruction", self.list(core, 1))];
-            let caches = caches.into_iter().chain([(2, "Unified", self.list(core, 1))]);
-            for (index, (level, kind, list)) in
-                caches.chain([(3, "Unified", self.list(cluster, self.cores))]).enumerate()
-            {
+            // Two of the first level: for data, and for instructions.
+            let own = [1, 1, 2].map(|level| (level, self.list(core, 1)));
+            for (index, (level, list)) in own.into_iter().chain([(3, self.list(cluster, self.cores))]).enumerate() {
                 tree.device(&format!("{folder}/cache/index{index}/level"), level);
-                tree.device(&format!("{folder}/cache/index{index}/type"), kind);
                 tree.device(&format!("{folder}/cache/index{index}/shared_cpu_list"), list);
             }
         }
         tree.device("node/online", format!("0-{}", nodes - 1));
         for node in 0..nodes {
             tree.device(&format!("node/node{node}/cpulist"), self.list(node * per_node, per_node));
-            tree.device(&format!("node/node{node}/meminfo"), format!("Node {node} MemTotal: {} kB", 1024 * (node + 1)));
             // A ring of nodes: the nearest are the neighbours.
             let steps = |other: u32| node.abs_diff(other).min(nodes - node.abs_diff(other));
             let distances: Vec<String> = (0..nodes).map(|other| (10 + 5 * steps(other)).to_string()).collect();
@@ -112,10 +108,7 @@ fn distances_follow_what_processors_share() {
         assert_eq!(topology.distance(CpuId(other), CpuId(0)), distance, "{other}");
     }
     assert!(expected.is_sorted_by_key(|&(_, distance)| distance));
-    let bytes: Vec<_> = topology.nodes().iter().map(|node| node.bytes.unwrap() >> 20).collect();
-    assert_eq!(bytes, [1, 2, 3, 4]);
-    assert_eq!(topology.nodes()[3].cpus.to_string(), "24-31,56-63");
-    assert_eq!(topology.cpu(CpuId(40)).map(|cpu| (cpu.thread, cpu.core)), Some((1, CpuId(8))));
+    assert_eq!(topology.cpu(CpuId(40)).map(|cpu| (cpu.core, cpu.node)), Some((CpuId(8), 1)));
 }
 
 #[test]
@@ -182,23 +175,10 @@ fn a_machine_with_more_than_a_thousand_processors_is_read() {
 fn only_allowed_processors_appear() {
     let topology = machine(SERVER, "5,37,60");
     assert_eq!(topology.cpus().iter().map(|cpu| cpu.id.0).collect::<Vec<_>>(), [5, 37, 60]);
-    assert_eq!(topology.nodes().iter().map(|node| node.cpus.to_string()).collect::<Vec<_>>(), ["5,37", "", "", "60"]);
+    assert_eq!(topology.cpus().iter().map(|cpu| cpu.node).collect::<Vec<_>>(), [0, 0, 3]);
     let error = topology.bind_current_thread(CpuId(6)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     assert_eq!(error.to_string(), "cpu 6 is not among the processors that this process may use: 5,37,60");
-}
-
-#[test]
-fn a_quota_limits_the_suggested_workers_and_nothing_else() {
-    let mut tree = Tree::default();
-    SERVER.write(&mut tree);
-    tree.write("proc/self/cgroup", "0::/\n");
-    tree.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
-    let topology = tree.topology("0-63", true);
-    assert_eq!((topology.suggested_workers(), topology.cpus().len()), (2, 64));
-    assert_eq!(topology.quota(), Some(1.5));
-    let free = machine(SERVER, "0-2");
-    assert_eq!((free.quota(), free.suggested_workers()), (None, 3));
 }
 
 #[test]
@@ -212,8 +192,7 @@ fn where_nothing_can_be_bound_that_is_an_error_and_unbinding_is_none() {
 #[test]
 fn this_machine_can_be_detected() {
     let topology = Topology::detect();
-    assert!(!topology.cpus().is_empty() && !topology.nodes().is_empty());
-    assert!((1..=topology.cpus().len()).contains(&topology.suggested_workers()));
+    assert!(!topology.cpus().is_empty());
     assert!(topology.cpus().is_sorted_by_key(|cpu| cpu.id));
 }
 

@@ -32,14 +32,6 @@ fn assignment_through_read_scattered_elements() {
 }
 
 #[test]
-fn rows_of_a_read_sparse_matrix() {
-    let loom = Loom::serial();
-    let pattern = Pattern::new(2, vec![0, 1, 2], vec![0, 1]).unwrap();
-    let c = loom.csr("c", pattern, vec![1.0, 2.0]).unwrap();
-    loom.task("t").update(&c).run(|mut c| c.row_mut(0).1[0] = 1.0);
-}
-
-#[test]
 fn change_through_a_read_list() {
     let loom = Loom::serial();
     let v = loom.vector("v", vec![0.0_f64; 8]);

@@ -16,11 +16,11 @@ use parking_lot::{Mutex, MutexGuard};
 
 use drawloom_runtime::{Loom, Region, Value};
 
-use crate::error::{Error, ErrorKind, Fault};
+use crate::error::{Error, ErrorKind};
 use crate::graph::{NodeId, Operator, Placement, TensorId};
 use crate::plan::{PiecePlan, Planned};
 use crate::program::Program;
-use crate::run::call::{Scratch, run_alone};
+use crate::run::executor::{Executor, Source, Tensors, node_error};
 use crate::run::place::{rows_first, turned_back};
 use crate::run::room::Room;
 use crate::slice::RowSink;
@@ -142,7 +142,7 @@ impl PiecePlan {
                 (None, Placement::Rows { .. }) => {
                     Arena::new(result.growth.bytes(count(self.planned.rows))).map(Gathered::Rows)
                 }
-                (None, Placement::Fixed | Placement::Reduced(_)) => Ok(Gathered::Fixed(Mutex::default())),
+                (None, Placement::Fixed) => Ok(Gathered::Fixed(Mutex::default())),
             })
             .collect::<Result<Vec<_>, _>>()?;
         let work = Arc::new(Work {
@@ -153,28 +153,12 @@ impl PiecePlan {
             stop: AtomicBool::new(false),
             state: Mutex::new(State { finished: vec![false; count(self.planned.cut.pieces())], ..State::default() }),
         });
-        let lanes = (0..self.in_flight)
-            .map(|number| {
-                let lane = Lane {
-                    arena: Arena::new(self.planned.layout.bytes)?,
-                    values: vec![None; self.planned.program.graph.tensors.len()],
-                    carried: Vec::new(),
-                    scratch: Scratch::default(),
-                    heap: Arc::default(),
-                    piece: None,
-                    times: vec![Duration::ZERO; self.planned.program.graph.nodes.len()],
-                };
-                Ok(loom.host_value(format!("lane {number}"), Mutex::new(lane)))
-            })
-            .collect::<Result<Vec<_>, Fault>>()?;
-        let taken = lanes.iter().map(|lane| {
-            let lane = lane.read()?;
-            let lane = lane.lock();
-            Ok((Arc::clone(&lane.arena), Arc::clone(&lane.heap)))
-        });
-        let taken = taken.collect::<Result<Vec<_>, _>>().map_err(engine)?;
-        let in_lanes = || taken.iter().map(|(arena, heap)| arena.high() + heap.load(Ordering::Relaxed)).sum::<usize>();
-        let peak = || kept_bytes + in_lanes() + work.gathered_bytes();
+        let lanes = (0..self.in_flight).map(|_| Lane::new(&work)).collect::<Result<Vec<_>, _>>()?;
+        let in_lanes: Vec<_> = lanes.iter().map(Lane::most_bytes).collect();
+        let peak = || kept_bytes + in_lanes.iter().map(|bytes| bytes()).sum::<usize>() + work.gathered_bytes();
+        let lanes = (0..).zip(lanes);
+        let lanes: Vec<Value<Mutex<Lane>>> =
+            lanes.map(|(number, lane)| loom.host_value(format!("lane {number}"), Mutex::new(lane))).collect();
         if self.planned.rows > 0 {
             self.drive(loom, &work, &lanes, &mut |rows| {
                 progress(Progress { rows, total: self.planned.rows, peak_bytes: peak() })
@@ -186,7 +170,7 @@ impl PiecePlan {
             let lane = lane.get_mut();
             times.iter_mut().zip(&lane.times).for_each(|(sum, time)| *sum += *time);
             // Loans into the results end here.
-            lane.values.clear();
+            lane.clear();
         }
         let peak = peak();
         let kept = self.planned.results.iter().filter(|result| result.sink.is_none());
@@ -203,7 +187,7 @@ impl PiecePlan {
     fn drive(
         &self,
         loom: &Loom,
-        work: &Arc<Work>,
+        work: &Work,
         lanes: &[Value<Mutex<Lane>>],
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(), Error> {
@@ -213,7 +197,7 @@ impl PiecePlan {
         let submit = |lane: usize, submitted: &mut u64| {
             if *submitted < pieces && !work.stop.load(Ordering::Relaxed) {
                 *submitted += 1;
-                submit_chain(loom, work, &lanes[lane], Notice { lane, sender: sender.clone() });
+                submit_chain(loom, &self.planned.program, &lanes[lane], Notice { lane, sender: sender.clone() });
             }
         };
         for lane in (0..AHEAD).flat_map(|_| 0..lanes.len()) {
@@ -243,31 +227,19 @@ impl PiecePlan {
         Err(Error::new(ErrorKind::Cancelled, what).with_finished(finished, self.planned.rows))
     }
 
-    /// Runs the nodes that are the same for all rows, and says how many bytes their results take.
+    /// Runs the nodes that are the same for all rows, and says how many bytes that takes.
     fn run_once(&self) -> Result<(Vec<Option<Tensor>>, usize), Error> {
-        let program = &self.planned.program;
-        let mut values: Vec<Option<Tensor>> = vec![None; program.graph.tensors.len()];
-        let mut scratch = Scratch::default();
-        let (mut bytes, mut most) = (0, 0);
+        let source = Source { program: &self.planned.program, tensors: &self.planned.given };
+        let program = source.program;
+        let mut executor = Executor::new(program, Room::new(usize::MAX / 2));
         for (place, id) in program.order().iter().enumerate() {
-            let node = &program.graph.nodes[id.index()];
-            if program.partition(*id) > 0 || matches!(node.operator, Operator::Output) {
-                continue;
-            }
-            scratch.ready(Room::new(usize::MAX / 2), None);
-            let results =
-                run_alone(node, *id, &mut scratch, &|tensor| shared(program, &self.planned.given, &values, tensor))
-                    .map_err(|fault| node_error(program, *id, &fault))?;
-            most = most.max(scratch.need().total());
-            for (output, result) in node.outputs.iter().zip(results) {
-                bytes += result.bytes();
-                values[output.index()] = Some(result);
-            }
-            for tensor in &program.ends[place] {
-                values[tensor.index()] = None;
+            let output = matches!(program.graph.nodes[id.index()].operator, Operator::Output);
+            if program.partition(*id) == 0 && !output {
+                executor.run(source, *id).map_err(|fault| node_error(program, *id, &fault, &[]))?;
+                executor.release_ends(program, place);
             }
         }
-        Ok((values, bytes + most))
+        Ok((executor.tensors, executor.memory.most()))
     }
 
     fn take_results(&self, work: &Work) -> Result<Vec<Tensor>, Error> {
@@ -320,35 +292,44 @@ impl PiecePlan {
 }
 
 /// Submits one task for each node of a piece.
-fn submit_chain(loom: &Loom, work: &Arc<Work>, lane: &Value<Mutex<Lane>>, notice: Notice) {
-    let program = &work.plan.program;
+fn submit_chain(loom: &Loom, program: &Program, lane: &Value<Mutex<Lane>>, notice: Notice) {
     let mut notice = Some(notice);
     let in_loop: Vec<usize> =
         (0..program.order().len()).filter(|place| program.partition(program.order()[*place]) > 0).collect();
     for (index, place) in in_loop.iter().copied().enumerate() {
         let (first, last) = (index == 0, index + 1 == in_loop.len());
         let notice = if last { notice.take() } else { None };
-        let work = Arc::clone(work);
         let name = program.graph.nodes[program.order()[place].index()].name.clone();
         loom.task(name).update(lane).run(move |lane: &mut Mutex<Lane>| {
             let lane = lane.get_mut();
             if first {
-                lane.begin(&work);
+                lane.begin();
             }
-            lane.step(&work, place);
+            lane.step(place);
             if last {
-                lane.finish(&work);
+                lane.finish();
             }
             drop(notice);
         });
     }
 }
 
+/// What is the same for all pieces: computed once, or given.
+impl Tensors for Work {
+    fn tensor(&self, tensor: TensorId) -> Option<View<'_>> {
+        let kept = self.kept[tensor.index()].as_ref().map(Tensor::view);
+        kept.or_else(|| self.plan.given.tensor(tensor))
+    }
+}
+
 impl Work {
-    /// A tensor of a piece, or one that all pieces share.
-    fn view<'v>(&'v self, values: &'v [Option<Tensor>], tensor: TensorId) -> Option<View<'v>> {
-        let own = values[tensor.index()].as_ref().map(Tensor::view);
-        own.or_else(|| shared(&self.plan.program, &self.plan.given, &self.kept, tensor))
+    /// Ends the run with an error of a piece. That of the earliest piece is reported.
+    fn fail(&self, piece: u64, error: Error) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut state = self.state();
+        if state.error.as_ref().is_none_or(|(earlier, _)| piece < *earlier) {
+            state.error = Some((piece, error));
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -363,23 +344,6 @@ impl Work {
         };
         self.gathered.iter().map(bytes).sum()
     }
-}
-
-/// What is the same for all pieces: computed once, given, or a constant.
-pub(crate) fn shared<'v>(
-    program: &'v Program,
-    given: &'v [(TensorId, Tensor)],
-    kept: &'v [Option<Tensor>],
-    tensor: TensorId,
-) -> Option<View<'v>> {
-    let given = || given.iter().find(|(id, _)| *id == tensor).map(|(_, value)| value);
-    let value = kept[tensor.index()].as_ref().or_else(given);
-    value.or_else(|| program.graph.constant_value(tensor)).map(Tensor::view)
-}
-
-pub(crate) fn node_error(program: &Program, id: NodeId, fault: &Fault) -> Error {
-    let node = &program.graph.nodes[id.index()];
-    Error::new(fault.kind(), format!("node `{}` ({}): {fault}", node.name, node.operator_name)).at(&node.name, &[])
 }
 
 fn engine(error: drawloom_runtime::Error) -> Error {

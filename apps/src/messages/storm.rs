@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::data::{Field, Layout, Record, Scalar, Tuple};
-use crate::error::Result;
-use crate::graph::{Code, DeviceType, GraphType, InputId, InputPin, Instance, InstanceBuilder, OutputId, OutputPin};
-use crate::handlers::{Device, DeviceView, EdgeView, Handlers, Pins, Sent};
+use drawloom_messages::data::{Field, Layout, Record, Scalar, Tuple};
+use drawloom_messages::{
+    Code, Device, DeviceType, DeviceView, EdgeView, GraphType, Handlers, InputId, InputPin, Instance, InstanceBuilder,
+    OutputId, OutputPin, Pins, Result, Sent,
+};
 
 /// What the handlers reach.
 struct Node {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::data::{Field, Layout, Record, Scalar, Tuple};
-use crate::error::Result;
-use crate::graph::{Code, DeviceType, GraphType, InputId, InputPin, Instance, InstanceBuilder, OutputId, OutputPin};
-use crate::handlers::{Device, DeviceView, EdgeView, Handlers, Pins, Sent};
+use drawloom_messages::data::{Field, Layout, Record, Scalar, Tuple};
+use drawloom_messages::{
+    Code, Device, DeviceType, DeviceView, EdgeView, GraphType, Handlers, InputId, InputPin, Instance, InstanceBuilder,
+    OutputId, OutputPin, Pins, Result, Sent,
+};
 
 /// What the handlers reach.
 struct Node {
@@ -93,12 +94,11 @@ pub fn graph_type() -> Arc<GraphType> {
 /// When that makes too many hops.
 pub fn instance(nodes: u32, laps: u32) -> Result<Arc<Instance>> {
     let graph_type = graph_type();
-    let total = nodes.checked_mul(laps).ok_or_else(|| {
-        crate::Error::new(crate::ErrorKind::Value, format!("{laps} laps of {nodes} nodes are too many hops"))
-    })?;
+    let total =
+        Record::from_json(graph_type.properties(), &format!("{{\"total\":{}}}", u64::from(nodes) * u64::from(laps)))?;
     let kind = &graph_type.devices()[0];
     let mut builder = InstanceBuilder::new(&graph_type, format!("ring_{nodes}_{laps}"));
-    builder.properties(Record::new(graph_type.properties()).with("total", total)?.bytes())?;
+    builder.properties(total.bytes())?;
     let first = Record::new(kind.properties()).with("starts", 1_u8)?;
     let id = graph_type.device("node").expect("the type has nodes");
     let devices = (0..nodes)

@@ -3,10 +3,18 @@
 use drawloom_graph::diagnostic::Diagnostic;
 use drawloom_graph::graph::{Graph, NodeId};
 
-/// The names of the control nodes around a finding, each with its graph, and the graph that its ids belong to.
+/// The control nodes around a finding, outermost first, and the graph that its ids belong to.
 pub(crate) struct Scope<'g> {
-    pub(crate) around: Vec<(&'g Graph, NodeId)>,
+    pub(crate) around: Vec<ControlNode<'g>>,
     pub(crate) graph: &'g Graph,
+}
+
+/// A control node, the graph that it is in, and which of its bodies was followed.
+#[derive(Clone, Copy)]
+pub(crate) struct ControlNode<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) node: NodeId,
+    pub(crate) branch: usize,
 }
 
 /// Follows the scope of a finding down from the outer graph.
@@ -36,10 +44,10 @@ fn follow<'g>(
     graph: &'g Graph,
     finding: &Diagnostic,
     depth: usize,
-    around: &mut Vec<(&'g Graph, NodeId)>,
+    around: &mut Vec<ControlNode<'g>>,
     found: &mut Vec<Scope<'g>>,
 ) {
-    let Some(&control) = finding.scope.get(depth) else {
+    let Some(&node) = finding.scope.get(depth) else {
         let fits = finding.nodes.iter().all(|n| n.index() < graph.nodes().len())
             && finding.edges.iter().all(|e| e.index() < graph.edges().len());
         if fits {
@@ -47,10 +55,10 @@ fn follow<'g>(
         }
         return;
     };
-    let Some(body) = graph.body(control) else { return };
-    around.push((graph, control));
-    for nested in body.graphs() {
+    let Some(body) = graph.body(node) else { return };
+    for (branch, nested) in body.graphs().enumerate() {
+        around.push(ControlNode { graph, node, branch });
         follow(nested, finding, depth + 1, around, found);
+        around.pop();
     }
-    around.pop();
 }

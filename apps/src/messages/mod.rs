@@ -1,4 +1,4 @@
-//! Graph types to try things with. Each comes with C text of its handlers, so that other tools of the family can run the
+//! Graphs of devices that send each other messages, for the message machine. Each comes with C text of its handlers, so that other tools of the family can run the
 //! exported files.
 //!
 //! | file | what it is |
@@ -11,13 +11,13 @@ pub mod heat;
 pub mod ring;
 pub mod storm;
 
-use crate::xml::Registry;
+use drawloom_messages::Registry;
 
-/// A registry of all samples.
+/// A registry of the types of these graphs.
 pub fn registry() -> Registry {
     let mut registry = Registry::new();
     for graph_type in [ring::graph_type(), heat::graph_type(), storm::graph_type()] {
-        registry.register(&graph_type).expect("the samples have different names");
+        registry.register(&graph_type).expect("the types have different names");
     }
     registry
 }

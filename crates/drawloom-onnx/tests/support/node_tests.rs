@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::value;
-use drawloom_tensor::operator::Number;
-use drawloom_tensor::operator::Room;
+use drawloom_tensor::operator::{Number, Room};
 use drawloom_tensor::{ElementType, Error, ErrorKind, Fault, Model, Outcome, Settings, Tensor, View, with_type};
 
 /// What came of the tests of a directory.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub(crate) struct Report {
     /// How many gave what they must.
-    pub passed: usize,
+    pub(crate) passed: usize,
     /// Those that were not run, by the reason.
-    pub skipped: BTreeMap<String, Vec<String>>,
+    pub(crate) skipped: BTreeMap<String, Vec<String>>,
     /// Those that did not, with the reason.
-    pub failed: Vec<(String, String)>,
+    pub(crate) failed: Vec<(String, String)>,
 }
 
 /// What came of one test.
@@ -27,7 +25,7 @@ enum Verdict {
 }
 
 /// Runs every test of a directory, or the directory itself if it is one.
-pub fn run(directory: &Path) -> std::io::Result<Report> {
+pub(crate) fn run(directory: &Path) -> std::io::Result<Report> {
     let mut tests: Vec<PathBuf> = Vec::new();
     if directory.join("model.onnx").is_file() {
         tests.push(directory.to_owned());
@@ -64,7 +62,7 @@ fn verdict(error: &Error) -> Verdict {
 }
 
 fn one(test: &Path) -> Verdict {
-    let model = match crate::read(&test.join("model.onnx")) {
+    let model = match drawloom_onnx::read(&test.join("model.onnx")) {
         Ok(model) => model,
         Err(error) => return verdict(&error),
     };
@@ -99,7 +97,7 @@ fn tensors(set: &Path, kind: &str) -> Result<Vec<Tensor>, Error> {
         }
         let bytes = std::fs::read(&path)
             .map_err(|error| Error::new(ErrorKind::Import, format!("{} cannot be read: {error}", path.display())))?;
-        tensors.push(value::read_tensor(&bytes)?);
+        tensors.push(drawloom_onnx::read_tensor(&bytes)?);
     }
 }
 
@@ -157,7 +155,7 @@ fn difference_without_memory(
 }
 
 /// The first difference of more than a thousandth, or of the type or shape.
-pub fn difference(found: &Tensor, expected: &Tensor) -> Option<String> {
+fn difference(found: &Tensor, expected: &Tensor) -> Option<String> {
     if found.element() != expected.element() || found.shape() != expected.shape() {
         return Some(format!(
             "expected {}{:?}, found {}{:?}",
