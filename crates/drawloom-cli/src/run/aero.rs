@@ -1,18 +1,17 @@
 //! `drawloom run aero`: the potential of a flow, by finite elements.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::aero::{Aero, Outer};
 use drawloom_apps::naca;
 use drawloom_mesh::raw::{RawMesh, Values};
 
-use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
 use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::progress;
 
 /// So many lines of the table are shown at least before some are left out.
 const FEW: u64 = 100;
@@ -49,10 +48,11 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
     common.check(&arguments.mesh, None)?;
     let mut raw = mesh(&arguments.mesh, by_name)?;
-    let bar = Arc::new(Bar::new("aero", *iterations));
-    let watched = Arc::clone(&bar);
+    let bar = progress::bar("aero", *iterations);
+    let watched = bar.clone();
     let app = Aero::new(&raw, *iterations, move |iteration, Outer { inner, residual }| {
-        watched.show(iteration, format_args!("{inner} steps, residual {residual:.3e}"));
+        watched.set_position(iteration);
+        watched.set_message(format!("{inner} steps, residual {residual:.3e}"));
     })
     .map_err(unusable)?;
     let ready = Ready {

@@ -1,18 +1,17 @@
 //! `drawloom run airfoil`: the flow around an airfoil, on an unstructured mesh.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::airfoil::Airfoil;
 use drawloom_mesh::files;
 use drawloom_mesh::raw::{RawMesh, Values};
 
-use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::plot::Plot;
+use crate::progress;
 use crate::written;
 
 /// Compute the flow of air around an airfoil: loops over the cells and edges of an unstructured mesh
@@ -55,10 +54,11 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let format = format.transpose().map_err(Failure::Unusable)?;
     common.check(&arguments.mesh, drawn.as_deref())?;
     let raw = mesh(&arguments.mesh, |_| None)?;
-    let bar = Arc::new(Bar::new("airfoil", *iterations));
-    let watched = Arc::clone(&bar);
+    let bar = progress::bar("airfoil", *iterations);
+    let watched = bar.clone();
     let app = Airfoil::new(&raw, *iterations, move |iteration, residual| {
-        watched.show(iteration, format_args!("residual {residual:.3e}"));
+        watched.set_position(iteration);
+        watched.set_message(format!("residual {residual:.3e}"));
     })
     .map_err(unusable)?;
     let ready = Ready {

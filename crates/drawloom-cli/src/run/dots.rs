@@ -1,17 +1,16 @@
 //! `drawloom run dots`: sums and scalar products whose results are known.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::dots::{self, Dots, Sums};
 use drawloom_mesh::raw::{RawMesh, Values};
 
-use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
 use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::progress;
 
 /// Add the first numbers and their squares: directly, through maps, and the even and odd ones apart
 ///
@@ -43,10 +42,11 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
     common.check(&arguments.mesh, None)?;
     let mut raw = mesh(&arguments.mesh, dots::by_name)?;
-    let bar = Arc::new(Bar::new("dots", *iterations));
-    let watched = Arc::clone(&bar);
+    let bar = progress::bar("dots", *iterations);
+    let watched = bar.clone();
     let app = Dots::new(&raw, *iterations, move |iteration, sums| {
-        watched.show(iteration, format_args!("the sum of squares is {}", sums.squares));
+        watched.set_position(iteration);
+        watched.set_message(format!("the sum of squares is {}", sums.squares));
     })
     .map_err(unusable)?;
     let known = Sums::known(app.elements);

@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use drawloom_apps::filters::{App, Outcome, Program, Request};
 use drawloom_runtime::Loom;
 use drawloom_stream::{NodeReport, Running, Settings};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::bar::Bar;
 use crate::exit::Exit;
 use crate::number::{all_workers, integer, length, workers};
 use crate::output::{self, Output};
+use crate::progress;
 use crate::written::{self, Use};
 
 /// How often the bar is looked at.
@@ -203,7 +204,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
             return Exit::Unusable;
         }
     };
-    let bar = Bar::new(app.name(), arguments.n(app));
+    let bar = progress::bar(app.name(), arguments.n(app));
     let mut settings = Settings::new().workers(workers);
     if arguments.timed {
         settings = settings.timed();
@@ -215,7 +216,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Exit {
     let start = Instant::now();
     let outcome = program.run_with(&loom, &settings, |running| watch(running, &bar, start));
     let seconds = start.elapsed().as_secs_f64();
-    bar.clear();
+    bar.finish_and_clear();
     match outcome {
         Ok(outcome) => {
             // What was computed is printed, whatever becomes of the files.
@@ -305,11 +306,12 @@ fn write_files(arguments: &Arguments, loom: &Loom, outcome: &Outcome) -> Result<
 }
 
 /// Shows how far a stream is, until it is done.
-fn watch(running: &Running, bar: &Bar, start: Instant) {
-    while bar.is_shown() && !running.is_complete() {
+fn watch(running: &Running, bar: &ProgressBar, start: Instant) {
+    while !bar.is_hidden() && !running.is_complete() {
         let given = running.given();
         let rate = given as f64 / start.elapsed().as_secs_f64().max(1e-9) / 1e6;
-        bar.show(given, format_args!("items, {rate:.0} M items/s"));
+        bar.set_position(given);
+        bar.set_message(format!("items, {rate:.0} M items/s"));
         std::thread::sleep(LOOK);
     }
 }

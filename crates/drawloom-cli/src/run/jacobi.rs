@@ -1,17 +1,16 @@
 //! `drawloom run jacobi`: Jacobi's method on a grid.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum, ValueHint};
 use drawloom_apps::jacobi::{self, Jacobi, Sweep};
 use drawloom_mesh::raw::{RawMesh, Values};
 
-use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
 use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::progress;
 
 /// Solve Laplace's equation on a grid by Jacobi's method: every node becomes the mean of its neighbours
 ///
@@ -61,10 +60,11 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         Variant::Double => jacobi::Variant::Double,
         Variant::Mixed => jacobi::Variant::Mixed,
     };
-    let bar = Arc::new(Bar::new("jacobi", *iterations));
-    let watched = Arc::clone(&bar);
+    let bar = progress::bar("jacobi", *iterations);
+    let watched = bar.clone();
     let app = Jacobi::new(&raw, variant, *iterations, move |iteration, Sweep { max, rms }| {
-        watched.show(iteration, format_args!("largest {max:.3}, mean square {rms:.3}"));
+        watched.set_position(iteration);
+        watched.set_message(format!("largest {max:.3}, mean square {rms:.3}"));
     })
     .map_err(unusable)?;
     let ready = Ready {

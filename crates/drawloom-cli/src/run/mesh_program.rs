@@ -12,10 +12,10 @@ use drawloom_mesh::files::{self, vtu};
 use drawloom_mesh::raw::RawMesh;
 use drawloom_mesh::{Backend, LoopStats, Program, Run};
 use drawloom_runtime::Loom;
+use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bar::Bar;
 use super::mesh_backend::MeshBackend;
 use super::report::{self, History, Report};
 use crate::exit::Exit;
@@ -153,7 +153,7 @@ pub(super) struct Ready<'a, R> {
     pub(super) history: &'a History<R>,
     /// What of that is the residual.
     pub(super) residual: &'a dyn Fn(&R) -> f64,
-    pub(super) bar: &'a Bar,
+    pub(super) bar: &'a ProgressBar,
 }
 
 impl<R: Report> Ready<'_, R> {
@@ -179,7 +179,7 @@ impl<R: Report> Ready<'_, R> {
         let start = Instant::now();
         let came = run.run();
         let seconds = start.elapsed().saturating_sub(run.saved().time).as_secs_f64();
-        self.bar.clear();
+        self.bar.finish_and_clear();
         // Of a run that failed too: that is when one wants to see it.
         let trace = match (&loom, &common.trace) {
             (Some(loom), Some(path)) => write_trace(loom, path).err(),

@@ -2,7 +2,6 @@
 
 mod aero;
 mod airfoil;
-mod bar;
 pub mod cholesky;
 mod dots;
 mod filters;

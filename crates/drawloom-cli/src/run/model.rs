@@ -14,12 +14,12 @@ use drawloom_tensor::{Model, Port};
 use drawloom_trace::chrome;
 use serde::Serialize;
 
-use super::bar::Bar;
 use crate::batch::{Batch, Cutting, Format, ImageFront, MODEL_HINT, check_written, named_files};
 use crate::exit::Exit;
 use crate::meter;
 use crate::number::{all_workers, integer, mebibytes, workers};
 use crate::output::{self, Output};
+use crate::progress;
 use crate::written::Use;
 
 /// Run a model in an ONNX file over a batch, in pieces that fit into memory
@@ -153,14 +153,15 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let loom = Loom::builder().workers(workers).trace(arguments.trace.is_some()).build();
     let loom = loom.map_err(|error| Failure::Unusable(error.to_string()))?;
     let (cpu, start) = (meter::process_cpu_seconds(), Instant::now());
-    let bar = Bar::new("rows", plan.rows());
+    let bar = progress::bar("rows", plan.rows());
     let outcome = plan.run_with(&loom, |progress| {
         let rate = progress.rows as f64 / start.elapsed().as_secs_f64();
-        bar.show(progress.rows, format_args!("{rate:.0} rows/s, {}", mebibytes(progress.peak_bytes)));
+        bar.set_position(progress.rows);
+        bar.set_message(format!("{rate:.0} rows/s, {}", mebibytes(progress.peak_bytes)));
         ControlFlow::Continue(())
     });
     let seconds = start.elapsed().as_secs_f64();
-    bar.clear();
+    bar.finish_and_clear();
     let outcome = outcome?;
     let cpu = cpu.and_then(|before| Some(meter::process_cpu_seconds()? - before));
     if let Some(path) = &arguments.trace {

@@ -1,17 +1,16 @@
 //! `drawloom run reduction`: counting the iterations of loops that are cut into blocks.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use drawloom_apps::reduction::{Counts, Reduction};
 use drawloom_mesh::raw::{RawMesh, Values};
 
-use super::bar::Bar;
 use super::mesh_program::{Common, Failure, Ready, ended, iterations, mesh, unusable, wrong};
 use super::report;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::progress;
 
 /// Count the edges and cells of a mesh in loops that also change dats, and compare with what there are
 ///
@@ -43,10 +42,11 @@ fn compute(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let Arguments { common, iterations, .. } = arguments;
     common.check(&arguments.mesh, None)?;
     let mut raw = mesh(&arguments.mesh, |_| None)?;
-    let bar = Arc::new(Bar::new("reduction", *iterations));
-    let watched = Arc::clone(&bar);
+    let bar = progress::bar("reduction", *iterations);
+    let watched = bar.clone();
     let app = Reduction::new(&raw, *iterations, move |iteration, Counts { edges, cells }| {
-        watched.show(iteration, format_args!("{edges} edges, {cells} cells"));
+        watched.set_position(iteration);
+        watched.set_message(format!("{edges} edges, {cells} cells"));
     })
     .map_err(unusable)?;
     let Counts { edges, cells } = app.sizes;
