@@ -81,8 +81,7 @@ pub mod prelude {
     pub use drawloom_runtime::element::Element;
     #[cfg(feature = "tasks")]
     pub use drawloom_runtime::{
-        Array, Future, Indexed, Loom, Matrix, Max, Min, Operator, Plan, Product, Region, Sum, Value,
-        Vector,
+        Array, Future, Indexed, Loom, Matrix, Max, Min, Operator, Plan, Product, Region, Sum, Value, Vector,
     };
     #[cfg(feature = "streams")]
     pub use drawloom_stream::Stream;
