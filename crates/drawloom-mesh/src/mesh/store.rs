@@ -89,28 +89,11 @@ impl<T: Element, const N: usize> Store for Typed<T, N> {
     }
 
     fn values(&self) -> Option<Values> {
-        let flat: Box<dyn Any> = Box::new(self.0.as_flattened().to_vec());
-        Some(match self.kind() {
-            Kind::F32 => Values::F32(*flat.downcast().ok()?),
-            Kind::F64 => Values::F64(*flat.downcast().ok()?),
-            Kind::I32 => Values::I32(*flat.downcast().ok()?),
-            Kind::U32 => Values::U32(*flat.downcast().ok()?),
-            Kind::I64 => Values::I64(*flat.downcast().ok()?),
-            Kind::Bool => Values::Bool(*flat.downcast().ok()?),
-            Kind::Plain { .. } => return None,
-        })
+        plain_values(self.0.as_flattened())
     }
 
     fn like(&self, values: &Values) -> Option<Box<dyn Store>> {
-        let values: &dyn Any = match values {
-            Values::F32(values) => values,
-            Values::F64(values) => values,
-            Values::I32(values) => values,
-            Values::U32(values) => values,
-            Values::I64(values) => values,
-            Values::Bool(values) => values,
-        };
-        let (elements, rest) = values.downcast_ref::<Vec<T>>()?.as_chunks::<N>();
+        let (elements, rest) = typed_values::<T>(values)?.as_chunks::<N>();
         let fits = rest.is_empty() && elements.len() == self.0.len();
         fits.then(|| Box::new(Self(elements.to_vec())) as Box<dyn Store>)
     }
@@ -143,13 +126,45 @@ impl<T: Element, const N: usize> Store for Typed<T, N> {
     }
 
     fn first_not_finite(&self) -> Option<(usize, usize)> {
-        let flat = self.0.as_flattened();
-        let position = if TypeId::of::<T>() == TypeId::of::<f64>() {
-            flat.iter().position(|v| (v as &dyn Any).downcast_ref::<f64>().is_some_and(|v| !v.is_finite()))
-        } else {
-            flat.iter().position(|v| (v as &dyn Any).downcast_ref::<f32>().is_some_and(|v| !v.is_finite()))
-        };
-        position.map(|p| (p / N, p % N))
+        position_not_finite(self.0.as_flattened()).map(|position| (position / N, position % N))
+    }
+}
+
+// What does not depend on the number of components is compiled once for each type, and not once for each pair.
+
+/// Values as plain data, if their type is one of those that files hold.
+fn plain_values<T: Element>(flat: &[T]) -> Option<Values> {
+    let flat: Box<dyn Any> = Box::new(flat.to_vec());
+    Some(match Kind::of::<T>() {
+        Kind::F32 => Values::F32(*flat.downcast().ok()?),
+        Kind::F64 => Values::F64(*flat.downcast().ok()?),
+        Kind::I32 => Values::I32(*flat.downcast().ok()?),
+        Kind::U32 => Values::U32(*flat.downcast().ok()?),
+        Kind::I64 => Values::I64(*flat.downcast().ok()?),
+        Kind::Bool => Values::Bool(*flat.downcast().ok()?),
+        Kind::Plain { .. } => return None,
+    })
+}
+
+/// Plain data as values of a type, if it is that.
+fn typed_values<T: Element>(values: &Values) -> Option<&Vec<T>> {
+    let values: &dyn Any = match values {
+        Values::F32(values) => values,
+        Values::F64(values) => values,
+        Values::I32(values) => values,
+        Values::U32(values) => values,
+        Values::I64(values) => values,
+        Values::Bool(values) => values,
+    };
+    values.downcast_ref()
+}
+
+/// The first component that is not a finite number.
+fn position_not_finite<T: Element>(flat: &[T]) -> Option<usize> {
+    if TypeId::of::<T>() == TypeId::of::<f64>() {
+        flat.iter().position(|v| (v as &dyn Any).downcast_ref::<f64>().is_some_and(|v| !v.is_finite()))
+    } else {
+        flat.iter().position(|v| (v as &dyn Any).downcast_ref::<f32>().is_some_and(|v| !v.is_finite()))
     }
 }
 

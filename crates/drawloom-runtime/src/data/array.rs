@@ -89,7 +89,7 @@ impl<T: Send + Sync + 'static, const N: usize> Array<T, N> {
     /// # Errors
     /// When an extent is zero, or there would be so many tiles that they would take all memory.
     pub fn tiles(&self, extents: [usize; N]) -> Result<Parts<Array<T, N>>> {
-        cut_into_tiles(&self.handle, &extents, &[0; N], Cut::tiles("grid", &extents))
+        Ok(self.handle.parts(cut_into_tiles(&self.handle, &extents, &[0; N], Cut::tiles("grid", &extents))?))
     }
 
     /// The tiles of [`Array::tiles`], each with up to so many more elements on both sides of each dimension.
@@ -97,7 +97,7 @@ impl<T: Send + Sync + 'static, const N: usize> Array<T, N> {
     /// # Errors
     /// As [`Array::tiles`].
     pub fn halo_tiles(&self, extents: [usize; N], width: [usize; N]) -> Result<Parts<Array<T, N>>> {
-        cut_into_tiles(&self.handle, &extents, &width, Cut::halos(&extents, &width))
+        Ok(self.handle.parts(cut_into_tiles(&self.handle, &extents, &width, Cut::halos(&extents, &width))?))
     }
 
     /// The same region, left out of the order of tasks.

@@ -12,65 +12,64 @@ use crate::access::{Arg, Mode};
 use crate::core::Hold;
 use crate::error::{Error, ErrorKind, Result};
 
-use super::region::Region;
+use super::region::{Handle, Region};
 use super::value::Value;
 use super::vector::Vector;
 
 /// Access to read a region. Tasks that change it wait until the guard is dropped.
-pub struct ReadGuard<R: Region>(Held<R>);
+pub struct ReadGuard<R: Region>(Held, PhantomData<R>);
 /// Access to change a region. Tasks that touch it wait until the guard is dropped.
-pub struct WriteGuard<R: Region>(Held<R>);
+pub struct WriteGuard<R: Region>(Held, PhantomData<R>);
 
-struct Held<R: Region> {
-    region: R,
+/// Access to a region of any kind, compiled once for all of them.
+struct Held {
+    handle: Handle,
     hold: Hold,
-    /// Where it was asked for, if everything is to be written anew.
+    /// Where the guard was made, if everything is to be written anew.
     overwrites: Option<&'static Location<'static>>,
     /// A guard stays on its thread, so that it is known which threads could let go.
     thread: PhantomData<std::sync::MutexGuard<'static, ()>>,
 }
 
-impl<R: Region> Held<R> {
-    fn take(region: &R, mode: Mode, location: &'static Location<'static>) -> Result<Self> {
-        let handle = region.handle();
+impl Held {
+    fn take(handle: &Handle, mode: Mode, location: &'static Location<'static>) -> Result<Self> {
         // SAFETY: the region is here until the guard is gone.
         let hold = handle.root.core.hold(unsafe { Arg::new(handle.piece(), mode) }, location)?;
-        Ok(Self { region: region.clone(), hold, overwrites: None, thread: PhantomData })
+        Ok(Self { handle: handle.clone(), hold, overwrites: None, thread: PhantomData })
     }
 
-    fn overwrite(region: &R, location: &'static Location<'static>) -> Result<Self> {
-        let handle = region.handle();
+    fn overwrite(handle: &Handle, location: &'static Location<'static>) -> Result<Self> {
         // SAFETY: as above.
         let arg = unsafe { Arg::new(handle.piece(), Mode::LendWrite) };
         let hold = handle.root.core.hold_to_overwrite(arg, location)?;
-        Ok(Self { region: region.clone(), hold, overwrites: Some(location), thread: PhantomData })
+        Ok(Self { handle: handle.clone(), hold, overwrites: Some(location), thread: PhantomData })
     }
 
     fn place(&self) -> Place<'_> {
-        let piece = self.region.handle().piece();
+        let piece = self.handle.piece();
         Place { piece, base: piece.tree().base(), compact: false }
     }
 }
 
-impl<R: Region> Drop for Held<R> {
+impl Drop for Held {
     fn drop(&mut self) {
-        let handle = self.region.handle();
         if let Some(location) = self.overwrites
             && std::thread::panicking()
         {
             // What counted as written may be so in part only.
-            let (name, piece) = (self.region.name(), handle.piece());
+            let piece = self.handle.piece();
+            let name = piece.name();
             let message = format!("a thread panicked while it wrote region `{name}` through the guard of {location}");
             piece.tree().spoil(&piece.indices, &Error::new(ErrorKind::Panicked, message));
         }
-        handle.root.core.let_go(&mut self.hold);
+        self.handle.root.core.let_go(&mut self.hold);
     }
 }
 
 impl<R: Region> ReadGuard<R> {
     #[track_caller]
     pub(crate) fn take(region: &R) -> Result<Self> {
-        Held::take(region, Mode::Read, Location::caller()).map(Self)
+        Ok(Self(Held::take(region.handle(), Mode::Read, Location::caller())?, PhantomData))
     }
 
     /// The data.
@@ -83,12 +82,12 @@ impl<R: Region> ReadGuard<R> {
 impl<R: Region> WriteGuard<R> {
     #[track_caller]
     pub(crate) fn take(region: &R) -> Result<Self> {
-        Held::take(region, Mode::Update, Location::caller()).map(Self)
+        Ok(Self(Held::take(region.handle(), Mode::Update, Location::caller())?, PhantomData))
     }
 
     #[track_caller]
     pub(crate) fn overwrite(region: &R) -> Result<Self> {
-        Held::overwrite(region, Location::caller()).map(Self)
+        Ok(Self(Held::overwrite(region.handle(), Location::caller())?, PhantomData))
     }
 
     /// The data, to read.

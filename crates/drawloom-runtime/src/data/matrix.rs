@@ -1,5 +1,7 @@
 //! Matrices with a leading dimension, stored by columns as in LAPACK.
 
+use std::ptr::NonNull;
+
 use drawloom_graph::region::Run;
 use drawloom_graph::{IndexSet, Pieces};
 
@@ -10,8 +12,7 @@ use super::partition::Parts;
 use super::piece::Shape;
 use super::region::{Handle, Region, kind_of_region};
 use super::strided::{MatrixMut, MatrixRef};
-use super::tree::Cut;
-use super::vector::refuse_too_scattered;
+use super::tree::{Cut, Partition};
 
 kind_of_region! {
     /// A matrix stored by columns, or a tile of one.
@@ -121,12 +122,7 @@ fn tile_count(shape: &Shape, tile: &[usize], width: &[usize]) -> (usize, usize) 
 }
 
 /// Cuts a strided piece into tiles, which overlap by `width` in each dimension.
-pub(crate) fn cut_into_tiles<R: Region>(
-    handle: &Handle,
-    tile: &[usize],
-    width: &[usize],
-    cut: Cut,
-) -> Result<Parts<R>> {
+pub(crate) fn cut_into_tiles(handle: &Handle, tile: &[usize], width: &[usize], cut: Cut) -> Result<NonNull<Partition>> {
     if tile.contains(&0) {
         return Err(Error::new(
             ErrorKind::Partition,
@@ -135,10 +131,10 @@ pub(crate) fn cut_into_tiles<R: Region>(
     }
     let piece = handle.piece();
     if let Some(known) = handle.tree().known_partition(piece, &cut) {
-        return Ok(Parts::new(&handle.root, known));
+        return Ok(known);
     }
     let (count, runs) = tile_count(&piece.shape, tile, width);
-    refuse_too_scattered(handle, count, runs)?;
+    handle.refuse_too_scattered(count, runs)?;
     let shapes = tiles_of(&piece.shape, tile, width);
     let sets = shapes.iter().map(|shape| {
         let Shape::Strided { first, extents, strides } = shape else { unreachable!("tiles are strided") };
@@ -146,7 +142,7 @@ pub(crate) fn cut_into_tiles<R: Region>(
     });
     let sets: Vec<IndexSet> = sets.collect();
     // A whole region may have unused elements between its columns, which no tile holds.
-    handle.cut(cut, Pieces::lists(sets), false, |colour, _| shapes[colour].clone())
+    handle.cut(cut, Pieces::lists(sets), false, &|colour, _| shapes[colour].clone())
 }
 
 impl<T: Send + Sync + 'static> Matrix<T> {
@@ -173,7 +169,8 @@ impl<T: Send + Sync + 'static> Matrix<T> {
     /// # Errors
     /// When the tile has no rows or no columns, or there would be so many that they would take all memory.
     pub fn tiles(&self, rows: usize, columns: usize) -> Result<Parts<Matrix<T>>> {
-        cut_into_tiles(&self.handle, &[rows, columns], &[0, 0], Cut::tiles("tiles", &[rows, columns]))
+        let cut = Cut::tiles("tiles", &[rows, columns]);
+        Ok(self.handle.parts(cut_into_tiles(&self.handle, &[rows, columns], &[0, 0], cut)?))
     }
 
     /// The tiles of [`Matrix::tiles`], each with up to `width` more rows above and below and columns left and right.
@@ -182,7 +179,7 @@ impl<T: Send + Sync + 'static> Matrix<T> {
     /// As [`Matrix::tiles`].
     pub fn halo_tiles(&self, rows: usize, columns: usize, width: usize) -> Result<Parts<Matrix<T>>> {
         let (tile, width) = ([rows, columns], [width; 2]);
-        cut_into_tiles(&self.handle, &tile, &width, Cut::halos(&tile, &width))
+        Ok(self.handle.parts(cut_into_tiles(&self.handle, &tile, &width, Cut::halos(&tile, &width))?))
     }
 
     /// How many tiles of the given size the matrix has down, and across.

@@ -15,6 +15,7 @@
 #![allow(unsafe_code)]
 
 pub mod array;
+mod cuts;
 pub mod element;
 pub mod erased;
 pub mod guard;

@@ -12,7 +12,7 @@ use crate::sync::Arc;
 use super::guard::{ReadGuard, WriteGuard};
 use super::partition::Parts;
 use super::piece::{Piece, Shape};
-use super::tree::{Cut, Root, Tree};
+use super::tree::{Cut, Partition, Root, Tree};
 
 pub use crate::access::frame::Place;
 
@@ -49,16 +49,20 @@ impl Handle {
 }
 
 impl Handle {
-    /// Finds or makes a list of pieces of this one, which are of kind `R`: see [`Tree::partition`].
-    pub(super) fn cut<R: Region>(
+    /// Finds or makes a list of pieces of this one: see [`Tree::partition`].
+    pub(super) fn cut(
         &self,
         cut: Cut,
         pieces: Pieces<'static>,
         must_cover: bool,
-        shapes: impl Fn(usize, &IndexSet) -> Shape,
-    ) -> Result<Parts<R>> {
-        let partition = self.tree().partition(self.piece(), cut, pieces, must_cover, shapes)?;
-        Ok(Parts::new(&self.root, partition))
+        shapes: &dyn Fn(usize, &IndexSet) -> Shape,
+    ) -> Result<NonNull<Partition>> {
+        self.tree().partition(self.piece(), cut, pieces, must_cover, shapes)
+    }
+
+    /// The pieces of a list, as regions of a kind.
+    pub(super) fn parts<R: Region>(&self, partition: NonNull<Partition>) -> Parts<R> {
+        Parts::new(&self.root, partition)
     }
 }
 

@@ -285,7 +285,7 @@ impl Tree {
         cut: Cut,
         pieces: Pieces<'static>,
         must_cover: bool,
-        shapes: impl Fn(usize, &IndexSet) -> Shape,
+        shapes: &dyn Fn(usize, &IndexSet) -> Shape,
     ) -> Result<NonNull<Partition>> {
         let mut partitions = lock(&self.partitions);
         let Partitions { regions, list, listed } = &mut *partitions;
@@ -327,7 +327,7 @@ impl Tree {
         id: PartitionId,
         regions: &Regions,
         disjoint: bool,
-        shapes: impl Fn(usize, &IndexSet) -> Shape,
+        shapes: &dyn Fn(usize, &IndexSet) -> Shape,
     ) -> Pinned {
         let pieces: Box<[Piece]> = (0..regions.piece_count(id))
             .map(|colour| {

@@ -149,7 +149,7 @@ impl Counterparts<'_> {
         let shapes = |colour: usize, _: &_| partition.pieces[colour].shape.clone();
         // SAFETY: as above.
         let of = unsafe { of.as_ref() };
-        let made = self.new.partition(of, cut, Pieces::lists(sets), false, shapes)?;
+        let made = self.new.partition(of, cut, Pieces::lists(sets), false, &shapes)?;
         // SAFETY: as above.
         for (old, new) in partition.pieces.iter().zip(unsafe { &made.as_ref().pieces }) {
             self.known.insert(old, NonNull::from(new));
