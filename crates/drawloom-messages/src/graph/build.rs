@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// There are fewer devices, pins of devices and edges than this, so that a number of 32 bits names each.
 const MOST: usize = u32::MAX as usize;
 
-/// An instance that is being built. See the [crate](crate) for an example.
+/// An instance that is being built. See the [`crate`] for an example.
 pub struct InstanceBuilder {
     graph_type: Arc<GraphType>,
     id: String,

@@ -16,7 +16,7 @@ use crate::handlers::{Checkpoint, DeviceView};
 use crate::log::Log;
 use crate::log::replay::{self, End};
 
-/// An instance with the states of its devices and edges. See the [crate](crate) for an example.
+/// An instance with the states of its devices and edges. See the [`crate`] for an example.
 #[derive(Clone, Debug)]
 pub struct Machine {
     instance: Arc<Instance>,

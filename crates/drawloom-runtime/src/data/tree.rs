@@ -151,7 +151,7 @@ pub(crate) struct Partition {
     pub(crate) index: RunIndex<u32>,
 }
 
-/// A partition that is pointed to from elsewhere as long as it is owned here, which nobody may do with what a `Box` owns.
+/// A partition that is pointed to from elsewhere as long as it is owned here: a `Box` would claim to be the only pointer to it.
 pub(crate) struct Pinned(NonNull<Partition>);
 
 impl std::ops::Deref for Pinned {
@@ -165,7 +165,7 @@ impl std::ops::Deref for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: made from a box by `Tree::adopt`. Whoever points to the partition keeps its tree, which is gone.
+        // SAFETY: made from a box by `Tree::adopt`. what points to it keeps its tree, which is gone.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
