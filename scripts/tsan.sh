@@ -25,6 +25,9 @@ flags=()
 for test in "${tests[@]}"; do
     flags+=(--test "$test")
 done
-# The sanitizer keeps a stack of its own of 65,536 calls, which that test overflows: it nests waits as deep as memory allows.
+# The sanitizer keeps a stack of its own of 65,536 calls, which the first test overflows: it nests waits as deep as memory allows.
+# The second needs a member of a team to be asleep most of the time, between looks of half a millisecond that take as long as its sleep
+# here.
 cargo +nightly test -Zbuild-std --target "$host" --locked -p drawloom-runtime --no-fail-fast "${flags[@]}" -- --test-threads=2 \
-    --skip tasks_may_wait_inside_of_each_other_as_deep_as_they_like
+    --skip tasks_may_wait_inside_of_each_other_as_deep_as_they_like \
+    --skip a_member_that_looks_now_and_then
