@@ -59,6 +59,15 @@ impl Aero {
         iterations: u64,
         progress: impl Fn(u64, Outer) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
+        Self::with_progress(raw, iterations, Box::new(progress))
+    }
+
+    /// Not generic, so that the kernels are compiled once, and not for each function that looks on.
+    fn with_progress(
+        raw: &RawMesh,
+        iterations: u64,
+        progress: Box<dyn Fn(u64, Outer) + Send + Sync>,
+    ) -> Result<Self, Error> {
         let mut mesh = Mesh::from_raw(raw)?;
         let (nodes, cells, bedges) = (mesh.find_set("nodes")?, mesh.find_set("cells")?, mesh.find_set("bedges")?);
         let (pcell, pbedge) = (mesh.find_map::<4>("pcell")?, mesh.find_map::<1>("pbedge")?);

@@ -46,6 +46,15 @@ impl Airfoil {
         iterations: u64,
         progress: impl Fn(u64, f64) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
+        Self::with_progress(raw, iterations, Box::new(progress))
+    }
+
+    /// Not generic, so that the kernels are compiled once, and not for each function that looks on.
+    fn with_progress(
+        raw: &RawMesh,
+        iterations: u64,
+        progress: Box<dyn Fn(u64, f64) + Send + Sync>,
+    ) -> Result<Self, Error> {
         let mut mesh = Mesh::from_raw(raw)?;
         let (edges, bedges, cells) = (mesh.find_set("edges")?, mesh.find_set("bedges")?, mesh.find_set("cells")?);
         let (pedge, pecell) = (mesh.find_map::<2>("pedge")?, mesh.find_map::<2>("pecell")?);

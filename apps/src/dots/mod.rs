@@ -118,6 +118,15 @@ impl Dots {
         iterations: u64,
         progress: impl Fn(u64, Sums) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
+        Self::with_progress(raw, iterations, Box::new(progress))
+    }
+
+    /// Not generic, so that the kernels are compiled once, and not for each function that looks on.
+    fn with_progress(
+        raw: &RawMesh,
+        iterations: u64,
+        progress: Box<dyn Fn(u64, Sums) + Send + Sync>,
+    ) -> Result<Self, Error> {
         let mut mesh = Mesh::from_raw(raw)?;
         let (xs, pairs) = (mesh.find_set("xs")?, mesh.find_set("pairs")?);
         let same = mesh.find_map::<1>("same")?;

@@ -72,6 +72,16 @@ impl Jacobi {
         sweeps: u64,
         progress: impl Fn(u64, Sweep) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
+        Self::with_progress(raw, variant, sweeps, Box::new(progress))
+    }
+
+    /// Not generic, so that the kernels are compiled once, and not for each function that looks on.
+    fn with_progress(
+        raw: &RawMesh,
+        variant: Variant,
+        sweeps: u64,
+        progress: Box<dyn Fn(u64, Sweep) + Send + Sync>,
+    ) -> Result<Self, Error> {
         let matrix = grid::Matrix::of(raw)?;
         let nodes = matrix.nodes;
         let done = Arc::new(Mutex::new(Vec::new()));

@@ -65,6 +65,15 @@ impl Reduction {
         iterations: u64,
         progress: impl Fn(u64, Counts) + Send + Sync + 'static,
     ) -> Result<Self, Error> {
+        Self::with_progress(raw, iterations, Box::new(progress))
+    }
+
+    /// Not generic, so that the kernels are compiled once, and not for each function that looks on.
+    fn with_progress(
+        raw: &RawMesh,
+        iterations: u64,
+        progress: Box<dyn Fn(u64, Counts) + Send + Sync>,
+    ) -> Result<Self, Error> {
         let mut mesh = Mesh::from_raw(raw)?;
         let (edges, cells) = (mesh.find_set("edges")?, mesh.find_set("cells")?);
         let pecell = mesh.find_map::<2>("pecell")?;
