@@ -26,10 +26,10 @@ pub(crate) trait Folding<I>: 'static {
     /// Folds elements of one parent.
     fn fold(&self, value: Self::Value, items: &[I]) -> Self::Value;
 
-    /// Looks at all elements of a run before they are folded segment by segment.
+    /// Looks at all elements of a run, in which so many segments end, before they are folded segment by segment.
     #[inline(always)]
-    fn prepare(&self, items: &[I], space: &mut Self::Space) {
-        let _ = (items, space);
+    fn prepare(&self, items: &[I], ended: usize, space: &mut Self::Space) {
+        let _ = (items, ended, space);
     }
 
     /// Folds the elements of one segment of a run. Segments follow each other.
@@ -181,7 +181,7 @@ impl<I, K: Folding<I>> Kernel for Segments<'_, '_, I, K> {
     #[inline(always)]
     fn run(self) -> K::Value {
         let Self { items, marks, code, mut value, space, to } = self;
-        code.prepare(items, space);
+        code.prepare(items, marks.ended(), space);
         let mut at = 0;
         if let Some(ends) = marks.ends().filter(|_| !marks.go_on) {
             for end in ends {

@@ -11,6 +11,9 @@ use super::fold::Folding;
 /// How many elements are added at once: a register of the widest kind.
 const BLOCK: usize = 8;
 
+/// Parents with more elements than this on average are added up one after the other: then the branch at the end of each is rare.
+const LONG: usize = 128;
+
 /// What a sum needs for each element: its number, and its part of the sum before its block.
 pub(crate) const SUM_BYTES: usize = size_of::<u64>() + size_of::<u64>() / BLOCK;
 
@@ -58,12 +61,19 @@ where
     }
 
     #[inline(always)]
-    fn prepare(&self, items: &[I], prefix: &mut Prefix) {
-        prefix.compute(items, &self.value);
+    fn prepare(&self, items: &[I], ended: usize, prefix: &mut Prefix) {
+        prefix.is_known = items.len() <= ended * LONG;
+        if prefix.is_known {
+            prefix.compute(items, &self.value);
+        }
     }
 
     #[inline(always)]
-    fn segment(&self, (count, sum): (u64, u64), _: &[I], part: Range<usize>, prefix: &mut Prefix) -> (u64, u64) {
+    fn segment(&self, value: (u64, u64), items: &[I], part: Range<usize>, prefix: &mut Prefix) -> (u64, u64) {
+        if !prefix.is_known {
+            return self.fold(value, &items[part]);
+        }
+        let (count, sum) = value;
         (count + part.len() as u64, sum.wrapping_add(prefix.since_last(part.end)))
     }
 }
@@ -77,6 +87,8 @@ pub(crate) struct Prefix {
     sums: Vec<u64>,
     /// The sum of all numbers before the place that was asked for last.
     last: u64,
+    /// Whether these are the prefix sums of the run under way.
+    is_known: bool,
 }
 
 impl Prefix {
