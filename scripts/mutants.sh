@@ -57,22 +57,26 @@ print("\n".join(names))' "$seed $1"
 outcome() { # crate mutant
     local out=$top/$seed/last
     rm -rf "$out"
-    # The pattern of exactly this name.
+    # The pattern of exactly this name, and its file: mutants that leave out a field of a struct are not filtered by name.
     local pattern
     pattern=$(python3 -c 'import re, sys; print("^" + re.escape(sys.argv[1]) + "$")' "$2")
     cargo mutants --dir "$tree" --in-place --baseline skip --timeout 900 --build-timeout 1800 --output "$out" \
-        --package "drawloom-$1" --test-package "$(tests_of "$1")" --re "$pattern" "${left_out[@]}" \
+        --package "drawloom-$1" --test-package "$(tests_of "$1")" --file "${2%%:*}" --re "$pattern" \
         >"$top/$seed/last.log" 2>&1 || true
-    python3 - "$out/mutants.out/outcomes.json" <<'PYTHON'
+    python3 - "$out/mutants.out/outcomes.json" "$2" <<'PYTHON'
 import json, sys
-outcomes = json.load(open(sys.argv[1]))
-found = [kind for kind in ("caught", "missed", "timeout", "unviable") if outcomes[kind]]
-assert len(found) == 1 and outcomes["total_mutants"] == 1, f"not one mutant: {outcomes}"
-print(found[0])
+kinds = {"CaughtMutant": "caught", "MissedMutant": "missed", "Timeout": "timeout", "Unviable": "unviable"}
+for outcome in json.load(open(sys.argv[1]))["outcomes"]:
+    if outcome["scenario"]["Mutant"]["name"] == sys.argv[2]:
+        print(kinds[outcome["summary"]])
+        break
+else:
+    sys.exit(f"no outcome for {sys.argv[2]}")
 PYTHON
 }
 
 for crate in "${crates[@]}"; do
+    drawn "$crate" >"$top/$seed/drawn"
     viable=$(awk -F'\t' -v crate="$crate" '$1 == crate && $2 != "unviable"' "$results" | wc -l)
     while IFS= read -r mutant; do
         ((viable < count)) || break
@@ -80,7 +84,7 @@ for crate in "${crates[@]}"; do
         became=$(outcome "$crate" "$mutant")
         printf '%s\t%s\t%s\n' "$crate" "$became" "$mutant" | tee -a "$results"
         [[ $became == unviable ]] || viable=$((viable + 1))
-    done < <(drawn "$crate")
+    done <"$top/$seed/drawn"
 done
 
 caught=$(grep --count --perl-regexp '^\S+\t(caught|timeout)\t' "$results" || true)
