@@ -2,6 +2,7 @@
 
 mod check_examples;
 mod dot;
+mod index_sets;
 mod pass_cases;
 mod pass_random;
 mod pass_summary;
