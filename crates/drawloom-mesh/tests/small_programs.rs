@@ -287,7 +287,7 @@ fn a_mesh_whose_neighbours_are_far_apart_runs_in_parallel_with_the_same_bits() {
         assert_eq!(strategy, Strategy::Staged);
         assert!(same_flows == flows && same_total == total, "{workers} workers");
     }
-    // One worker has nobody to keep anything for.
+    // With one worker no iteration is kept for another.
     let (same_flows, _, strategy) = results(Backend::Threads(Threads::new().workers(1)));
     assert_eq!(strategy, Strategy::Chain);
     assert!(same_flows == flows);

@@ -18,7 +18,7 @@ impl Core {
             // Already here: a task that ends only with another one must not keep from it what both commute on. Children
             // have no part in it.
             for freed in self.arbiter.release(task.args()) {
-                // SAFETY: it was ready but for that, and was given to nobody else.
+                // SAFETY: it was ready but for that, and is in no queue.
                 let freed = unsafe { Owned::new(freed, self.slab.get(freed.index())) };
                 self.offer(freed, &mut local.ready);
             }

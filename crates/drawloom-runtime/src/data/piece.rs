@@ -197,7 +197,7 @@ impl Drop for Piece {
     fn drop(&mut self) {
         let mut list: *const Aliases = self.aliases.load(Ordering::Relaxed);
         while !list.is_null() {
-            // SAFETY: made by `Box::into_raw`, in no other list, and nobody else has access to the piece any more.
+            // SAFETY: made by `Box::into_raw`, in no other list, and no other thread has access to the piece any more.
             list = unsafe { Box::from_raw(list.cast_mut()) }.before;
         }
     }

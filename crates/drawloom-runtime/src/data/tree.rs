@@ -250,7 +250,7 @@ impl Tree {
             has_spoiled: AtomicBool::new(false),
             spoiled: Mutex::new(Vec::new()),
         })));
-        // SAFETY: just made, and nobody else has it.
+        // SAFETY: just made, and not shared yet.
         unsafe { tree.as_mut() }.root.adopt(tree);
         tree
     }
@@ -339,7 +339,7 @@ impl Tree {
             .collect();
         let index = run_index(pieces.iter().map(|p| &*p.indices));
         let mut partition = NonNull::from(Box::leak(Box::new(Partition { name, of, cut, pieces, disjoint, index })));
-        // SAFETY: just made, and nobody else has it.
+        // SAFETY: just made, and not shared yet.
         for piece in unsafe { &mut partition.as_mut().pieces } {
             piece.adopt(NonNull::from(self));
             piece.partition = partition.as_ptr();

@@ -52,7 +52,7 @@ impl Tickets {
         self.len() > 0 && lock(&self.outstanding).values().any(|task| matches!(task.what, ReadyKind::Node(_)))
     }
 
-    /// Takes tasks out, whatever the policy does with their tickets, in the order in which they became ready.
+    /// Takes tasks out in the order in which they became ready. Their tickets stay with the policy, and are void.
     pub(crate) fn take(&self, which: impl Fn(&ReadyKind) -> bool) -> Vec<Ready> {
         let mut outstanding = lock(&self.outstanding);
         let all = std::mem::take(&mut *outstanding);

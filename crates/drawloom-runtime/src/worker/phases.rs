@@ -14,7 +14,7 @@ use crate::trace::turns::Times;
 pub(crate) struct Phases<'c> {
     core: &'c Core,
     worker: WorkerId,
-    /// None when nobody watches, and when they are written.
+    /// None when nothing records or observes phases, and after they are written.
     times: Option<Times>,
 }
 
