@@ -456,3 +456,12 @@ fn vectors_and_values_can_hold_elements_of_any_type_and_drop_each_once() {
     }
     assert_eq!(Arc::strong_count(&count), 1);
 }
+
+#[test]
+fn runs_of_a_block_are_counted_from_its_first_element() {
+    let loom = Loom::new().unwrap();
+    let whole = loom.vector("v", (0..8).collect::<Vec<u32>>());
+    let block = whole.blocks(2).unwrap().get(1).unwrap();
+    let runs: Vec<Vec<u32>> = block.runs(&[1]).unwrap().map(|run| run.to_vec().unwrap()).collect();
+    assert_eq!(runs, [vec![4], vec![5, 6, 7]]);
+}
